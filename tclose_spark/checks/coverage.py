@@ -1,0 +1,71 @@
+"""Does a published label cover the raw value of its row? Read from the texts alone, sharing nothing with what wrote them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tclose_spark.measures.utility import interval_ends, set_members
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What the labels of one quasi-identifier may say of a raw value. paths: leaf to its path, where there is a hierarchy."""
+
+    numeric: bool
+    paths: Mapping[str, tuple[str, ...]] | None = None
+
+    def covered(self, raw: pa.Array, labels: pa.Array) -> BoolArray:
+        """For each row, whether its label covers its raw value (a missing value: NULL or `*`), shape (n,)."""
+        label = labels.dictionary_encode(null_encoding="encode")
+        texts, which = label.dictionary.to_pylist(), label.indices.to_numpy()
+        if self.numeric:
+            return self._covered_numbers(raw, texts, which)
+        value = raw.dictionary_encode(null_encoding="encode")
+        values = value.dictionary.to_pylist()
+        pairs, place = np.unique(value.indices.to_numpy().astype(np.int64) * len(texts) + which, return_inverse=True)
+        verdicts = [self._covers(texts[pair % len(texts)], values[pair // len(texts)]) for pair in pairs.tolist()]
+        return np.array(verdicts, dtype=bool)[place.reshape(-1)]
+
+    @staticmethod
+    def between(raw: pa.Array, low: pa.Array, high: pa.Array) -> BoolArray:
+        """For each row, whether its number lies between two published bounds (a missing one: both NULL), shape (n,)."""
+        absent = pc.and_(pc.is_null(raw), pc.and_(pc.is_null(low), pc.is_null(high)))
+        inside = pc.and_kleene(pc.less_equal(low, raw), pc.less_equal(raw, high)).fill_null(False)
+        result: BoolArray = pc.or_(absent, inside).to_numpy(zero_copy_only=False)
+        return result
+
+    def _covers(self, label: str | None, value: str | None) -> bool:
+        if label == "*" or label == value:
+            return True
+        if label is None or value is None:
+            return False
+        if self.paths is not None:
+            return label in self.paths.get(value, ())
+        return value in set_members(label)
+
+    @staticmethod
+    def _covered_numbers(raw: pa.Array, texts: list[str | None], which: NDArray[np.int64]) -> BoolArray:
+        integral = pa.types.is_integer(raw.type)
+        low, high = np.empty(len(texts), raw.type.to_pandas_dtype()), np.empty(len(texts), raw.type.to_pandas_dtype())
+        for i, text in enumerate(texts):
+            try:
+                first, last = (Fraction(0), Fraction(-1)) if text is None or text == "*" else interval_ends(text)
+            except ValueError:
+                first, last = Fraction(0), Fraction(-1)  # covers nothing
+            low[i], high[i] = (math.ceil(first), math.floor(last)) if integral else (float(first), float(last))
+        whole, missing = np.array([text == "*" for text in texts])[which], np.array([text is None for text in texts])[which]
+        absent = raw.is_null().to_numpy(zero_copy_only=False)
+        numbers = raw.fill_null(0).to_numpy()
+        inside = ~absent & ~missing & (low[which] <= numbers) & (numbers <= high[which])
+        result: BoolArray = whole | (missing & absent) | inside
+        return result

@@ -1,0 +1,128 @@
+"""Value generalization hierarchies: leaf-to-root paths, read from ARX-style CSV, and lowest common ancestors."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.measures.histograms import IntArray
+
+ROOT = "*"
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """A tree over the values of one attribute, all leaves at the same depth.
+
+    paths: one tuple a leaf, leaf first and `*` last, in the tree's order: the leaves below a node are consecutive,
+    so the lowest common ancestor of a set of leaves is that of its first and its last.
+    """
+
+    paths: tuple[tuple[str, ...], ...]
+
+    @staticmethod
+    def parse(text: str, key: str) -> Hierarchy:
+        """The hierarchy in the text of an ARX-style CSV: no header, a row a leaf, leaf first, `*` last, `;` or `,`.
+
+        Raises:
+            ConfigurationError: naming `key`, if it is empty, ragged, or not a tree.
+        """
+        first = text.split("\n", 1)[0]
+        separator = ";" if first.count(";") >= first.count(",") else ","
+        rows = csv.reader(text.lstrip("\ufeff").splitlines(), delimiter=separator)
+        return Hierarchy.build([tuple(cell.strip() for cell in row) for row in rows if row], key)
+
+    @staticmethod
+    def build(rows: Sequence[tuple[str, ...]], key: str) -> Hierarchy:
+        """The hierarchy of leaf-to-root paths in any order; `key` names it in errors. See `parse`."""
+        if not rows:
+            raise ConfigurationError(f"{key}: the hierarchy is empty; expected a row a value, leaf first, * last")
+        depth = len(rows[0])
+        parent: dict[str, str] = {}
+        for number, row in enumerate(rows, start=1):
+            if len(row) != depth or depth < 2:
+                raise ConfigurationError(
+                    f"{key}: row {number} of the hierarchy has {len(row)} labels; expected {max(depth, 2)} as in the first row"
+                )
+            if row[-1] != ROOT:
+                raise ConfigurationError(f"{key}: row {number} of the hierarchy ends in {row[-1]!r}; expected '*'")
+            for label, above in zip(row, row[1:], strict=False):
+                if label != above and parent.setdefault(label, above) != above:
+                    raise ConfigurationError(
+                        f"{key}: the hierarchy is not a tree: {label!r} is under {parent[label]!r} and under {above!r} (row {number})"
+                    )
+        leaves = {row[0] for row in rows}
+        for row in rows:
+            for label in row[1:]:
+                if label in leaves and label != row[0]:
+                    raise ConfigurationError(f"{key}: the hierarchy is not a tree: {label!r} is both a leaf and an inner node")
+        if ROOT in leaves:
+            raise ConfigurationError(f"{key}: '*' is a leaf of the hierarchy; it stands for the whole domain")
+        return Hierarchy(tuple(_in_tree_order(dict.fromkeys(rows))))
+
+    @property
+    def height(self) -> int:
+        """Edges from a leaf to the root."""
+        return len(self.paths[0]) - 1
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The values, in the tree's order; a value's code is its place here."""
+        return tuple(path[0] for path in self.paths)
+
+    @cached_property
+    def leaf_set(self) -> frozenset[str]:
+        """The values, for look-ups."""
+        return frozenset(self.leaves)
+
+    @cached_property
+    def nodes(self) -> tuple[IntArray, ...]:
+        """For each height 0..H the node of every leaf, numbered 0, 1, ... in the tree's order; H + 1 arrays of shape (leaves,)."""
+        result = [np.arange(len(self.paths))]
+        for level in range(1, self.height + 1):
+            above = [path[level:] for path in self.paths]
+            new = [i == 0 or above[i] != above[i - 1] for i in range(len(above))]
+            result.append(np.cumsum(new) - 1)
+        return tuple(result)
+
+    @cached_property
+    def parents(self) -> tuple[IntArray, ...]:
+        """For each height 1..H the node of that height above each node of the height below (see HierarchicalDistance)."""
+        firsts = [np.flatnonzero(np.diff(node, prepend=-1)) for node in self.nodes]
+        return tuple(above[first] for above, first in zip(self.nodes[1:], firsts, strict=False))
+
+    @cached_property
+    def leaves_under(self) -> dict[str, int]:
+        """How many leaves each inner label covers."""
+        under: dict[str, int] = {}
+        for path in self.paths:
+            for label in set(path[1:]):
+                under[label] = under.get(label, 0) + 1
+        return under
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """Share of the leaves under the ancestor of each leaf at each height, shape (H + 1, leaves)."""
+        return np.stack([np.bincount(node)[node] / len(node) for node in self.nodes])
+
+    def common_ancestors(self, first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
+        """(height, leaf) of the lowest common ancestor of the leaves coded first[i]..last[i]; its label is paths[leaf][height]."""
+        height = np.zeros(len(first), dtype=np.int64)
+        for node in self.nodes[:-1]:
+            height += node[first] != node[last]
+        return height, first
+
+
+def _in_tree_order(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The paths sorted so that every subtree is consecutive, siblings in the order in which the file has them."""
+    seen: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        for level in range(len(row)):
+            seen.setdefault(row[level:], len(seen))
+    return sorted(rows, key=lambda row: [seen[row[level:]] for level in range(len(row) - 1, -1, -1)])

@@ -1,0 +1,160 @@
+"""What a class publishes for a quasi-identifier: one pure kernel, used wherever classes are generalized.
+
+A quasi-identifier's values travel as int64 codes whose order is the order of the values; a missing value is
+MISSING, below all others. The codes of a numeric one are its numbers (`encode_numbers`), those of a categorical
+one the places of the values in its domain: the tree's order where there is a hierarchy, else sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.hierarchy import ROOT, Hierarchy
+from tclose_spark.measures.histograms import IntArray
+
+MISSING = np.int64(-(2**63))
+
+Labels = tuple[IntArray, list[str | None]]
+"""(index, texts): the label of group g is texts[index[g]]; None is a missing value, published as NULL."""
+
+
+def encode_numbers(numbers: NDArray[np.float64]) -> IntArray:
+    """Doubles as int64 codes in the same order, -0.0 as 0; NaN becomes MISSING."""
+    bits = (numbers + 0.0).view(np.int64)
+    codes = np.where(bits >= 0, bits, -(bits & np.int64(2**63 - 1)))
+    return np.where(np.isnan(numbers), MISSING, codes)
+
+
+def decode_numbers(codes: IntArray) -> NDArray[np.float64]:
+    """The doubles of `encode_numbers`; MISSING gives NaN."""
+    bits = np.where(codes >= 0, codes, -codes | MISSING)
+    numbers: NDArray[np.float64] = bits.view(np.float64).copy()
+    numbers[codes == MISSING] = np.nan
+    return numbers
+
+
+def write_number(value: int | float) -> str:
+    """A number as text: 39 for 39.0, 0.1 for 0.1; reading it back gives the same number."""
+    if isinstance(value, int):
+        return str(value)
+    return np.format_float_positional(value, trim="-") if 1e-5 <= abs(value) < 1e16 or value == 0 else repr(value)
+
+
+def ranges(codes: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
+    """Smallest and largest code of each group of consecutive rows, shapes (groups,); `starts` are their first rows."""
+    return np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
+
+
+def _per_pair(low: IntArray, high: IntArray, write: Callable[[IntArray, IntArray], list[str]]) -> Labels:
+    """Labels that depend on (low, high) only, written once for each pair; missing values are handled here."""
+    pairs, index = np.unique(np.stack([low, high]), axis=1, return_inverse=True)
+    low, high = pairs
+    texts: list[str | None] = [None if hi == MISSING else ROOT for hi in high]
+    whole = np.flatnonzero(low != MISSING)
+    for place, text in zip(whole.tolist(), write(low[whole], high[whole]), strict=True):
+        texts[place] = text
+    return index.reshape(-1), texts
+
+
+@dataclass(frozen=True)
+class NumericLabels:
+    """The number itself where a class has only one, else the closed interval `[lo, hi]` of its numbers.
+
+    integral: codes are integers, not encoded doubles. round_to: ends are moved outward to multiples of this.
+    """
+
+    integral: bool
+    round_to: Fraction | None = None
+
+    def ends(self, low: IntArray, high: IntArray) -> tuple[list[int] | list[float], list[int] | list[float]]:
+        """The numbers at both ends of each interval, after rounding outward. No code may be MISSING."""
+        lows = low.tolist() if self.integral else decode_numbers(low).tolist()
+        highs = high.tolist() if self.integral else decode_numbers(high).tolist()
+        if self.round_to is None:
+            return lows, highs
+        number = int if self.integral and self.round_to.denominator == 1 else float
+        step = self.round_to
+        return (
+            [number((Fraction(str(x)) // step) * step) for x in lows],
+            [number(-((-Fraction(str(x))) // step) * step) for x in highs],
+        )
+
+    def label(self, codes: IntArray, starts: IntArray) -> Labels:
+        """Labels of the groups of consecutive rows that begin at `starts`."""
+
+        def write(low: IntArray, high: IntArray) -> list[str]:
+            return [
+                write_number(x) if x == y else f"[{write_number(x)}, {write_number(y)}]"
+                for x, y in zip(*self.ends(low, high), strict=True)
+            ]
+
+        return _per_pair(*ranges(codes, starts), write)
+
+
+@dataclass(frozen=True)
+class HierarchyLabels:
+    """The value itself, or the label of the lowest common ancestor of a class's values."""
+
+    hierarchy: Hierarchy
+
+    def label(self, codes: IntArray, starts: IntArray) -> Labels:
+        """Labels of the groups of consecutive rows that begin at `starts`."""
+
+        def write(low: IntArray, high: IntArray) -> list[str]:
+            height, leaf = self.hierarchy.common_ancestors(low, high)
+            return [self.hierarchy.paths[i][h] for i, h in zip(leaf.tolist(), height.tolist(), strict=True)]
+
+        return _per_pair(*ranges(codes, starts), write)
+
+
+@dataclass(frozen=True)
+class SuppressLabels:
+    """The value itself where a class has only one, else `*`."""
+
+    values: tuple[str, ...]
+
+    def label(self, codes: IntArray, starts: IntArray) -> Labels:
+        """Labels of the groups of consecutive rows that begin at `starts`."""
+
+        def write(low: IntArray, high: IntArray) -> list[str]:
+            return [self.values[x] if x == y else ROOT for x, y in zip(low.tolist(), high.tolist(), strict=True)]
+
+        return _per_pair(*ranges(codes, starts), write)
+
+
+@dataclass(frozen=True)
+class SetLabels:
+    """The value itself, or the set `{a, b}` of a class's values in the domain's order; `*` for the whole domain."""
+
+    values: tuple[str, ...]
+
+    def label(self, codes: IntArray, starts: IntArray) -> Labels:
+        """Labels of the groups of consecutive rows that begin at `starts`."""
+        owner = np.zeros(len(codes), dtype=np.int64)
+        owner[starts[1:]] = 1
+        pairs = np.unique(np.stack([np.cumsum(owner), codes]), axis=1)
+        members = np.split(pairs[1], np.flatnonzero(np.diff(pairs[0])) + 1)
+        texts: dict[str | None, int] = {}
+        index = [texts.setdefault(self._write(group.tolist()), len(texts)) for group in members]
+        return np.array(index, dtype=np.int64), list(texts)
+
+    def _write(self, group: Sequence[int]) -> str | None:
+        if len(group) == 1:
+            return None if group[0] == MISSING else self.values[group[0]]
+        if group[0] == MISSING or len(group) == len(self.values):
+            return ROOT
+        return "{" + ", ".join(quote_member(self.values[code]) for code in group) + "}"
+
+
+def quote_member(value: str) -> str:
+    """A member of a set label: in double quotes where it holds a comma, brace or quote, or blanks at its ends."""
+    plain = value and value == value.strip() and not set(value) & set(',{}"\r\n')
+    return value if plain else '"' + value.replace('"', '""') + '"'
+
+
+Labeller = NumericLabels | HierarchyLabels | SuppressLabels | SetLabels

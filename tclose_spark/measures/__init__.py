@@ -1,0 +1,1 @@
+"""What makes an equivalence class safe or useful: plain numpy, one idea a file, no Spark."""

@@ -1,0 +1,76 @@
+"""Sparse histograms of a sensitive attribute, one for each equivalence class, in one pair of flat arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Histograms:
+    """`groups` histograms over the codes 0..m-1 of one domain; only the values that occur are kept.
+
+    offsets: shape (groups + 1,); histogram g is the slice offsets[g]:offsets[g + 1] of the other two.
+    values: shape (entries,); codes, strictly increasing inside a histogram.
+    counts: shape (entries,); records with that value, at least 1.
+    """
+
+    offsets: IntArray
+    values: IntArray
+    counts: IntArray
+
+    def __post_init__(self) -> None:
+        if np.any(np.diff(self.offsets) < 1):
+            raise ValueError("a histogram without records has no distribution")
+
+    @property
+    def groups(self) -> int:
+        """How many histograms there are."""
+        return len(self.offsets) - 1
+
+    @property
+    def starts(self) -> IntArray:
+        """First entry of each histogram, shape (groups,): what `reduceat` wants."""
+        return self.offsets[:-1]
+
+    @property
+    def entries_of(self) -> IntArray:
+        """Number of entries of each histogram, shape (groups,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def owner(self) -> IntArray:
+        """The histogram of each entry, shape (entries,)."""
+        return np.repeat(np.arange(self.groups, dtype=np.int64), self.entries_of)
+
+    @property
+    def sizes(self) -> IntArray:
+        """Records in each histogram, shape (groups,)."""
+        return np.add.reduceat(self.counts, self.starts)
+
+    @staticmethod
+    def tally(owner: IntArray, values: IntArray, counts: IntArray, groups: int, domain: int) -> Histograms:
+        """The histograms of weighted observations in any order: record i is `counts[i]` times `values[i]` in `owner[i]`.
+
+        Every group 0..groups-1 must own at least one observation.
+
+        Raises:
+            ValueError: if a group has no observation.
+        """
+        key = owner * np.int64(domain) + values
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        offsets = np.searchsorted(key[first], np.arange(groups + 1, dtype=np.int64) * domain)
+        return Histograms(offsets.astype(np.int64), key[first] % domain, np.add.reduceat(counts[order], first))
+
+    @staticmethod
+    def dense(table: IntArray) -> Histograms:
+        """The histograms in the rows of a (groups, m) table of counts."""
+        owner, values = np.nonzero(table)
+        offsets = np.searchsorted(owner, np.arange(len(table) + 1))
+        return Histograms(offsets.astype(np.int64), values.astype(np.int64), table[owner, values].astype(np.int64))

@@ -1,0 +1,81 @@
+"""Information loss of published labels, read from the labels themselves (NCP, discernibility, average class size).
+
+NCP of a label: 0 for a value; for an interval its length over the input's range, at most 1; for an inner node the
+share of the hierarchy's leaves below it; for a set its share of the distinct values; 1 for `*` (Li et al. 2007 call
+the table's figures discernibility and average class size; NCP is the normalized certainty penalty).
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tclose_spark.hierarchy import ROOT, Hierarchy
+
+INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
+
+
+def interval_ends(label: str) -> tuple[Fraction, Fraction]:
+    """The numbers between which a numeric label lies: `[lo, hi]`, or one number twice.
+
+    Raises:
+        ValueError: if it is neither.
+    """
+    match = INTERVAL.match(label)
+    low, high = (match[1], match[2]) if match else (label, label)
+    return Fraction(low), Fraction(high)
+
+
+def set_members(label: str) -> list[str]:
+    """The members of a set label `{a, b}`; of any other label itself alone."""
+    if not (label.startswith("{") and label.endswith("}")):
+        return [label]
+    return next(csv.reader([label[1:-1]], skipinitialspace=True))
+
+
+@dataclass(frozen=True)
+class LabelLoss:
+    """The information loss of the labels of one quasi-identifier.
+
+    span: the input's range, of a numeric one. distinct: the input's distinct values, of a categorical one.
+    """
+
+    numeric: bool
+    span: Fraction = Fraction(0)
+    distinct: int = 0
+    hierarchy: Hierarchy | None = None
+
+    def of_interval(self, low: Fraction, high: Fraction) -> Fraction:
+        """Loss of publishing the closed interval low..high."""
+        return min(Fraction(1), (high - low) / self.span) if self.span else Fraction(0)
+
+    def of(self, label: str | None) -> Fraction:
+        """Loss of publishing a label, 0 to 1; 0 for a missing value published as NULL.
+
+        Raises:
+            ValueError: if it is no label of this quasi-identifier.
+        """
+        if label is None or label == ROOT:
+            return Fraction(label == ROOT)
+        if self.numeric:
+            return self.of_interval(*interval_ends(label))
+        if self.hierarchy is not None:
+            return self._of_node(label, self.hierarchy)
+        members = set_members(label)
+        return Fraction(0) if len(members) == 1 else Fraction(len(members), self.distinct)
+
+    @staticmethod
+    def _of_node(label: str, hierarchy: Hierarchy) -> Fraction:
+        if label in hierarchy.leaf_set:
+            return Fraction(0)
+        if label not in hierarchy.leaves_under:
+            raise ValueError(f"{label!r} is no node of the hierarchy")
+        return Fraction(hierarchy.leaves_under[label], len(hierarchy.paths))
+
+
+def discernibility(sizes: Collection[int]) -> int:
+    """Sum of squared class sizes."""
+    return sum(size * size for size in sizes)

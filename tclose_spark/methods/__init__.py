@@ -1,0 +1,1 @@
+"""How rows come into classes; one folder a method, all with the face in `method`."""

@@ -1,0 +1,54 @@
+"""The one face of all methods. A method is pure: it plans from figures and moves codes; Spark is the stages' business."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tclose_spark.domains import Profile
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.rows import Rows
+from tclose_spark.spec import ReleaseSpec
+
+GroupCounts = Callable[[Callable[[Rows], IntArray], int], IntArray]
+"""`counts(group_of, groups)`: how many rows of the whole table `group_of` puts into each of 0..groups-1.
+From Spark in a run, from an array in a test."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a method plans from: the run file, the profile, hierarchies by column, and a sample of the rows."""
+
+    spec: ReleaseSpec
+    profile: Profile
+    hierarchies: Mapping[str, Hierarchy]
+    sample: Rows
+
+
+class Plan(Protocol):
+    """What a method decided. It is small, it is JSON, and with it every row finds its class."""
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks finish the classes; a task holds whole classes."""
+        ...
+
+    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
+        """(row, task): the places in `rows` to send, and to which task. A row may be sent to several tasks."""
+        ...
+
+    def settle(self, rows: Rows, task: int) -> tuple[IntArray, IntArray]:
+        """(row, class): which of the rows sent to a task stay there, and the class number of each.
+
+        Over all tasks every row of the table stays exactly once. The order in which rows arrive does not matter.
+
+        Raises:
+            ValueError: if the rows are not those that the plan counted.
+        """
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON."""
+        ...

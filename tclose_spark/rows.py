@@ -1,0 +1,146 @@
+"""Rows as codes: what methods see of a table, and the one binary column in which rows travel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tclose_spark.domains import Profile, QuasiDomain
+from tclose_spark.labels import MISSING, decode_numbers, encode_numbers
+from tclose_spark.measures.histograms import IntArray
+
+HashArray = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """n records as codes.
+
+    quasi: one int64 array of shape (n,) for each quasi-identifier (see `labels`). cell: the sensitive tuple's place
+    in `Profile.cells`. hashes: two keyed 64-bit hashes of a record's content; records that agree in both are alike,
+    so (code, hashes) orders records by their content only.
+    """
+
+    quasi: tuple[IntArray, ...]
+    cell: IntArray
+    hashes: tuple[HashArray, HashArray]
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+    def take(self, index: IntArray) -> Rows:
+        """The records at these places."""
+        return Rows(tuple(q[index] for q in self.quasi), self.cell[index], (self.hashes[0][index], self.hashes[1][index]))
+
+
+class UnknownValue(ValueError):
+    """A row holds a value that the profile does not have: the input changed since."""
+
+
+@dataclass(frozen=True)
+class Codec:
+    """Turns Arrow columns of prepared rows into Rows, and Rows into fixed-width binary values and back."""
+
+    quasi: tuple[QuasiDomain, ...]
+    sensitive: tuple[tuple[str | None, ...], ...]
+    cells: IntArray
+
+    @staticmethod
+    def of(profile: Profile) -> Codec:
+        """The codec of a profile's domains."""
+        return Codec(profile.quasi, tuple(s.values for s in profile.sensitive), profile.cell_codes)
+
+    def encode(self, quasi: Sequence[pa.Array], sensitive: Sequence[pa.Array], hashes: Sequence[pa.Array]) -> Rows:
+        """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text, two hashes as int64.
+
+        Raises:
+            UnknownValue: if a value is not in the profile's domains.
+        """
+        codes = [_encode_column(domain, column) for domain, column in zip(self.quasi, quasi, strict=True)]
+        first, second = (h.to_numpy().view(np.uint64) for h in hashes)
+        return Rows(tuple(codes), self._cells_of(sensitive), (first, second))
+
+    def _cells_of(self, sensitive: Sequence[pa.Array]) -> IntArray:
+        place = np.zeros(len(sensitive[0]), dtype=np.int64)
+        known = np.zeros(len(self.cells), dtype=np.int64)
+        for values, column, codes in zip(self.sensitive, sensitive, self.cells.T, strict=True):
+            place = place * len(values) + _index(column, values)
+            known = known * len(values) + codes
+        if len(self.sensitive) == 1 and len(self.cells) == len(self.sensitive[0]):
+            return place
+        cell = np.minimum(np.searchsorted(known, place), len(known) - 1)
+        if np.any(known[cell] != place):
+            raise UnknownValue("sensitive values")
+        return cell.astype(np.int64)
+
+    @property
+    def _layout(self) -> np.dtype[np.void]:
+        fields = [("h0", "<u8"), ("h1", "<u8"), ("cell", "<i4")]
+        for i, domain in enumerate(self.quasi):
+            narrow = domain.kind == "category" and len(domain.values) < 2**15
+            fields.append((f"q{i}", "<i2" if narrow else "<i8"))
+        return np.dtype(fields)
+
+    def pack(self, rows: Rows) -> pa.Array:
+        """The rows as one binary Arrow array, some tens of bytes a row."""
+        packed = np.empty(len(rows), dtype=self._layout)
+        packed["h0"], packed["h1"] = rows.hashes
+        packed["cell"] = rows.cell
+        for i, codes in enumerate(rows.quasi):
+            field = packed[f"q{i}"]
+            field[:] = codes if field.dtype == np.int64 else np.maximum(codes, np.iinfo(field.dtype).min)
+        offsets = np.arange(len(rows) + 1, dtype=np.int32) * packed.itemsize
+        return pa.Array.from_buffers(pa.binary(), len(rows), [None, pa.py_buffer(offsets), pa.py_buffer(packed)])
+
+    def unpack(self, column: pa.Array) -> Rows:
+        """The rows that `pack` wrote."""
+        _, offsets, data = column.buffers()
+        first = np.frombuffer(offsets, dtype=np.int32, count=1, offset=4 * column.offset)[0] if len(column) else 0
+        packed = np.frombuffer(data, dtype=self._layout, count=len(column), offset=int(first)) if len(column) else np.empty(0, self._layout)
+        quasi = []
+        for i in range(len(self.quasi)):
+            field = packed[f"q{i}"]
+            codes = field.astype(np.int64)
+            quasi.append(codes if field.dtype == np.int64 else np.where(codes == np.iinfo(field.dtype).min, MISSING, codes))
+        return Rows(tuple(quasi), packed["cell"].astype(np.int64), (packed["h0"].copy(), packed["h1"].copy()))
+
+    def decode(self, rows: Rows) -> list[pa.Array]:
+        """The prepared quasi-identifiers of rows: strings, int64 or double."""
+        return [_decode_column(domain, codes) for domain, codes in zip(self.quasi, rows.quasi, strict=True)]
+
+
+def _index(column: pa.Array, values: Sequence[str | None]) -> IntArray:
+    """Places of a text column's entries among `values`, NULL included.
+
+    Raises:
+        UnknownValue: if an entry is not among them.
+    """
+    found = pc.index_in(column, value_set=pa.array(values, pa.string()))
+    if found.null_count:
+        raise UnknownValue("values")
+    return np.asarray(found.to_numpy(), dtype=np.int64)
+
+
+def _encode_column(domain: QuasiDomain, column: pa.Array) -> IntArray:
+    if domain.kind == "category":
+        found = pc.index_in(column, value_set=pa.array(domain.values, pa.string()), skip_nulls=True)
+        if found.null_count != column.null_count:
+            raise UnknownValue(domain.name)
+        return np.asarray(found.cast(pa.int64()).fill_null(int(MISSING)).to_numpy(), dtype=np.int64)
+    if domain.kind == "integer":
+        return np.asarray(column.fill_null(int(MISSING)).to_numpy(), dtype=np.int64)
+    return encode_numbers(np.asarray(column.fill_null(np.nan).to_numpy(), dtype=np.float64))
+
+
+def _decode_column(domain: QuasiDomain, codes: IntArray) -> pa.Array:
+    missing = codes == MISSING
+    if domain.kind == "category":
+        return pa.array(domain.values, pa.string()).take(pa.array(np.where(missing, 0, codes), mask=missing))
+    if domain.kind == "integer":
+        return pa.array(codes, mask=missing)
+    return pa.array(decode_numbers(codes), mask=missing)

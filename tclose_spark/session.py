@@ -1,0 +1,178 @@
+"""The Spark session, Delta and logging: the one place that knows how."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tclose_spark.errors import ConfigurationError
+
+DELTA_JARS_VARIABLE = "TCLOSE_DELTA_JARS"
+
+# Of Delta's dependencies all but its own jars are part of Spark already. Python workers re-read the directory of
+# every jar on their path at each task, so those that are not needed cost CPU in every stage.
+ALREADY_IN_SPARK = ",".join(
+    f"{group}:*"
+    for group in (
+        "com.fasterxml.jackson.core",
+        "com.fasterxml.jackson.dataformat",
+        "com.fasterxml.jackson.datatype",
+        "com.github.luben",
+        "com.google.code.findbugs",
+        "commons-pool",
+        "io.airlift",
+        "javax.annotation",
+        "org.antlr",
+        "org.apache.hadoop",
+        "org.apache.httpcomponents",
+        "org.apache.logging.log4j",
+        "org.apache.parquet",
+        "org.openapitools",
+        "org.roaringbitmap",
+        "org.slf4j",
+        "org.xerial.snappy",
+    )
+)
+
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(1 << 28),
+    # A lost executor must never lose or double rows: detect an output that differs after a retry, redo it whole.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
+    # A release must not carry minima and maxima in its log.
+    "spark.databricks.delta.stats.collect": "false",
+}
+
+LOCAL_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.databricks.delta.snapshotPartitions": "2",
+}
+
+
+def get_session(name: str) -> SparkSession:
+    """The active session (a notebook, Databricks), else a new one with Delta, with the settings a run needs.
+
+    Under `spark-submit` the master and all that was submitted stand; in a plain process it is local, on all cores.
+
+    Raises:
+        ConfigurationError: if Java or Delta's jars are not to be had.
+    """
+    active = SparkSession.getActiveSession()
+    if active is None:
+        active = _new_session(name)
+    for key, value in SETTINGS.items():
+        active.conf.set(key, value)
+    return active
+
+
+def _new_session(name: str) -> SparkSession:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_REMOTE" in os.environ
+    builder: SparkSession.Builder = SparkSession.builder.appName(name)
+    for key, value in {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        **SETTINGS,
+    }.items():
+        builder = builder.config(key, value)
+    if submitted:
+        spark = builder.getOrCreate()
+        _require_delta(spark)
+        _quiet(spark)
+        return spark
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        raise ConfigurationError("Java was not found: install a Java 17 runtime (Debian: openjdk-17-jre-headless), or set JAVA_HOME")
+    builder = builder.master(os.environ.get("TCLOSE_MASTER", "local[*]"))
+    for key, value in LOCAL_SETTINGS.items():
+        builder = builder.config(key, value)
+    builder = builder.config("spark.driver.memory", os.environ.get("TCLOSE_DRIVER_MEMORY", "4g"))
+    builder = builder.config("spark.log.level", "OFF")
+    with _captured_stderr() as log:
+        try:
+            spark = _with_delta(builder).getOrCreate()
+        except Exception as error:
+            raise ConfigurationError(_why_no_session(log.read_text(errors="replace"))) from error
+    _quiet(spark)
+    return spark
+
+
+def _with_delta(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """Adds Delta's jars: from the setting if given, else resolved by Ivy for the installed delta-spark."""
+    jars = os.environ.get(DELTA_JARS_VARIABLE)
+    if jars:
+        for jar in jars.split(","):
+            if not Path(jar).is_file():
+                raise ConfigurationError(f"{DELTA_JARS_VARIABLE}: {jar} is not a file; expected comma-separated paths of the Delta jars")
+        return builder.config("spark.jars", jars)
+    try:
+        from delta import configure_spark_with_delta_pip
+    except ImportError:
+        raise ConfigurationError("the package delta-spark is not installed: pip install 'tclose-spark[spark]'") from None
+    builder = builder.config("spark.jars.excludes", ALREADY_IN_SPARK)
+    configured: SparkSession.Builder = configure_spark_with_delta_pip(builder)
+    return configured
+
+
+def _require_delta(spark: SparkSession) -> None:
+    """Raises if a submitted application came without Delta on its class path."""
+    try:
+        spark.sparkContext._jvm.java.lang.Class.forName(  # type: ignore[union-attr]
+            "io.delta.sql.DeltaSparkSessionExtension",
+            False,
+            spark.sparkContext._jvm.java.lang.Thread.currentThread().getContextClassLoader(),  # type: ignore[union-attr]
+        )
+    except Exception:
+        raise ConfigurationError(
+            "Delta is not on Spark's class path: spark-submit --packages io.delta:delta-spark_4.1_2.13:4.4.0 "
+            "(or --jars with the jars of delta-spark and delta-storage)"
+        ) from None
+
+
+def _quiet(spark: SparkSession) -> None:
+    """Silences Spark's logs: an exception's text may hold values of people. TCLOSE_LOG_LEVEL turns them on again."""
+    with contextlib.suppress(Exception):  # no JVM context behind Spark Connect
+        spark.sparkContext.setLogLevel(os.environ.get("TCLOSE_LOG_LEVEL", "OFF"))
+
+
+@contextlib.contextmanager
+def _captured_stderr() -> Iterator[Path]:
+    """Sends the file descriptor of stderr to a file while the JVM starts; the JVM keeps writing there."""
+    if os.environ.get("TCLOSE_LOG_LEVEL"):
+        yield Path(os.devnull)
+        return
+    with tempfile.TemporaryDirectory(prefix="tclose-") as folder:
+        log = Path(folder) / "spark.log"
+        sys.stderr.flush()
+        saved = os.dup(2)
+        target = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            os.dup2(target, 2)
+            yield log
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+            os.close(target)
+
+
+def _why_no_session(log: str) -> str:
+    if "unresolved dependency" in log or "not found" in log and "io.delta" in log:
+        return (
+            "the Delta jars could not be had (no network?): set TCLOSE_DELTA_JARS to local copies, comma-separated "
+            "(delta-spark_4.1_2.13-4.4.0.jar and delta-storage-4.4.0.jar), or run once with the network to fill Ivy's cache"
+        )
+    if "UnsupportedClassVersionError" in log:
+        return "this Java is too old for Spark: install a Java 17 runtime, or set JAVA_HOME to one"
+    last = [line for line in log.splitlines() if line.strip()][-1:] or ["no output"]
+    return f"Spark did not start ({last[0][:200]}); set TCLOSE_LOG_LEVEL=WARN to see its log"

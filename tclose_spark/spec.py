@@ -1,0 +1,371 @@
+"""The run file: YAML to a frozen, validated ReleaseSpec. Every error names the key, what was found and what was expected."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError, model_validator
+
+from tclose_spark.errors import ConfigurationError
+
+URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
+VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+
+
+def _fraction(value: Any) -> Fraction:
+    """A number exactly as it is written: 0.1 is one tenth."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str | Fraction):
+        raise ValueError("expected a number")
+    try:
+        return Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError("expected a number such as 0.2") from None
+
+
+def _closeness(value: Any) -> Fraction:
+    """A t: above 0, at most 1."""
+    number = _fraction(value)
+    if not 0 < number <= 1:
+        raise ValueError("expected a number above 0 and at most 1")
+    return number
+
+
+def _option(value: Any) -> str:
+    """A reader option as Spark wants it: text."""
+    if not isinstance(value, str | int | Decimal):
+        raise ValueError("expected a text, a number, or true or false")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+Exact = Annotated[Fraction, BeforeValidator(_fraction), PlainSerializer(str)]
+"""A rational number, exactly as the run file writes it."""
+
+
+class Section(BaseModel):
+    """A part of the run file: frozen, strictly typed, without unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Input(Section):
+    """Where the raw table is. For `format: table` the path is the table's name in the catalog."""
+
+    path: str
+    format: Literal["csv", "parquet", "delta", "table"] = "parquet"
+    options: dict[str, Annotated[str, BeforeValidator(_option)]] = Field(default_factory=dict)
+
+
+class Output(Section):
+    """Where the release goes: one folder, or two where public and internal must live apart."""
+
+    path: str | None = None
+    public: str | None = None
+    internal: str | None = None
+    keep_linked: bool = False
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.path is None) == (self.public is None or self.internal is None) or (self.path and (self.public or self.internal)):
+            raise ValueError("expected either path, or both public and internal")
+        return self
+
+    @property
+    def public_path(self) -> str:
+        """The folder of what is published."""
+        return self.public or f"{self.path}/public"
+
+    @property
+    def internal_path(self) -> str:
+        """The folder of what stays inside."""
+        return self.internal or f"{self.path}/internal"
+
+
+class QuasiIdentifier(Section):
+    """A column that, with others, may tell who a record is about."""
+
+    type: Literal["categorical", "numeric"] = "categorical"
+    hierarchy: str | None = None
+    round_to: Exact | None = None
+    numeric_output: Literal["interval", "bounds"] = "interval"
+    generalization: Literal["suppress", "set"] = "suppress"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Generalized to intervals; a hierarchy, where there is one, decides instead."""
+        return self.type == "numeric" and self.hierarchy is None
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if not self.is_numeric and (self.round_to is not None or self.numeric_output != "interval"):
+            raise ValueError("round_to and numeric_output are for type: numeric without a hierarchy")
+        if (self.is_numeric or self.hierarchy) and self.generalization != "suppress":
+            raise ValueError("generalization is for type: categorical without a hierarchy")
+        if self.round_to is not None and self.round_to <= 0:
+            raise ValueError(f"round_to is {self.round_to}; expected a number above 0")
+        return self
+
+
+class Recursive(Section):
+    """Recursive (c, l)-diversity: r_1 < c (r_l + ... + r_m)."""
+
+    c: Exact
+    l: Annotated[int, Field(ge=2)]  # noqa: E741 - the field's name for it
+
+
+class Diversity(Section):
+    """l-diversity asked of a sensitive attribute, any of three kinds."""
+
+    distinct: Annotated[int, Field(ge=1)] | None = None
+    entropy: Exact | None = None
+    recursive: Recursive | None = None
+
+
+class SensitiveAttribute(Section):
+    """A column whose distribution in every class must be near that of the table."""
+
+    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
+    t: Annotated[Fraction, BeforeValidator(_closeness), PlainSerializer(str)] | None = None
+    order: Literal["value", "frequency"] | Annotated[tuple[Any, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)] = "value"
+    hierarchy: str | None = None
+    missing: Literal["error", "lowest", "highest"] = "error"
+    l: Diversity = Diversity()  # noqa: E741 - the field's name for it
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if (self.distance == "hierarchical") != (self.hierarchy is not None):
+            raise ValueError("distance: hierarchical needs a hierarchy, and only that distance takes one")
+        if self.distance != "ordered" and (self.order != "value" or self.missing != "error"):
+            raise ValueError("order and missing are for distance: ordered")
+        return self
+
+
+class Attributes(Section):
+    """Which column is what."""
+
+    direct_identifiers: tuple[str, ...] = ()
+    quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1)
+    sensitive_attributes: dict[str, SensitiveAttribute] = Field(min_length=1)
+    insensitive_attributes: tuple[str, ...] = ()
+    drop_others: bool = False
+    allow_unique: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists(cls, value: Any) -> Any:
+        """YAML lists to tuples; an attribute without settings (`sex:`) has the default ones."""
+        if not isinstance(value, dict):
+            return value
+        value = {key: tuple(part) if isinstance(part, list) else part for key, part in value.items()}
+        for key in ("quasi_identifiers", "sensitive_attributes"):
+            if isinstance(value.get(key), dict):
+                value[key] = {name: {} if part is None else part for name, part in value[key].items()}
+        for key in ("direct_identifiers", "insensitive_attributes", "allow_unique"):
+            if value.get(key, ()) is None:
+                value[key] = ()
+        return value
+
+    @model_validator(mode="after")
+    def _one_role(self) -> Self:
+        roles: dict[str, str] = {}
+        for role in ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes"):
+            for column in getattr(self, role):
+                if column in roles:
+                    raise ValueError(f"column {column!r} is in {roles[column]} and in {role}; expected one role for a column")
+                roles[column] = role
+        for column in self.allow_unique:
+            if column not in self.insensitive_attributes:
+                raise ValueError(f"allow_unique names {column!r}, which is not in insensitive_attributes")
+        return self
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """The columns of a release, in order (before `numeric_output: bounds` splits one in two)."""
+        return (*self.quasi_identifiers, *self.sensitive_attributes, *self.insensitive_attributes)
+
+
+class Privacy(Section):
+    """The smallest class that may be published."""
+
+    k: Annotated[int, Field(ge=2)]
+
+
+class StackAndDeal(Section):
+    """Stack & Deal (Gowda 2023, ch. 3 and 5)."""
+
+    name: Literal["stack_and_deal"] = "stack_and_deal"
+    stack_order: Literal["value", "frequency"] | None = None
+    deal: Literal["local", "round_robin"] = "local"
+    class_size: Literal["auto", "k"] = "auto"
+
+
+class ReleaseSpec(Section):
+    """One run: which table, which columns are what, how much privacy, by which method."""
+
+    name: Annotated[str, Field(min_length=1)]
+    input: Input
+    output: Output
+    attributes: Attributes
+    privacy: Privacy
+    method: StackAndDeal = StackAndDeal()
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what decides the release: everything but its name and where it is written."""
+        decisive = self.model_dump(mode="json", exclude={"name", "output"})
+        return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML in which a decimal number keeps its digits and a key may not stand twice."""
+
+
+def _decimal(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Decimal | float:
+    text = node.value.replace("_", "")
+    return float(loader.construct_yaml_float(node)) if set(text.lower()) & set(":infa") - {"e"} else Decimal(text)
+
+
+def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
+    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ConfigurationError(f"key {key!r} stands twice (line {node.start_mark.line + 1} and below)")
+    return loader.construct_mapping(node, deep=True)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:float", _decimal)
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+
+
+def _parse_yaml(text: str, where: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark else ""
+        raise ConfigurationError(f"{where}{place}: not valid YAML: {getattr(error, 'problem', error)}") from None
+
+
+def expand(text: str, key: str) -> str:
+    """`text` with ${NAME} and ${NAME:-default} replaced from the environment.
+
+    Raises:
+        ConfigurationError: if a variable without a default is not set.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1]) or match[2]
+        if found is None:
+            raise ConfigurationError(f"{key}: the environment variable {match[1]} is not set; set it, or write ${{{match[1]}:-default}}")
+        return found
+
+    return VARIABLE.sub(value, text)
+
+
+def _resolve(text: str, key: str, folder: Path) -> str:
+    """A path of the run file: variables expanded, relative to the file's folder; a URI stays as it is."""
+    text = expand(text, key)
+    return text if URI.match(text) else str((folder / text).resolve())
+
+
+def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
+    """Resolves every path in a raw run file, in place; what is not of the expected shape is left to validation."""
+
+    def at(section: Any, names: Sequence[str], key: str) -> None:
+        for name in names:
+            if isinstance(section, dict) and isinstance(section.get(name), str):
+                section[name] = _resolve(section[name], f"{key}.{name}", folder)
+
+    source = tree.get("input")
+    if isinstance(source, dict) and source.get("format") == "table" and isinstance(source.get("path"), str):
+        source["path"] = expand(source["path"], "input.path")
+    else:
+        at(source, ["path"], "input")
+    at(tree.get("output"), ["path", "public", "internal"], "output")
+    attributes = tree.get("attributes")
+    for role in ("quasi_identifiers", "sensitive_attributes"):
+        columns = attributes.get(role) if isinstance(attributes, dict) else None
+        for column, settings in columns.items() if isinstance(columns, dict) else ():
+            at(settings, ["hierarchy"], f"attributes.{role}.{column}")
+
+
+def _override(tree: dict[str, Any], assignment: str) -> None:
+    """Applies one `--set key.path=value` in place; the value is YAML. Longest keys of the file win, so columns may hold dots."""
+    path, separator, text = assignment.partition("=")
+    if not separator or not path:
+        raise ConfigurationError(f"--set {assignment}: expected key.path=value")
+    section: Any = tree
+    steps = path.split(".")
+    while True:
+        if not isinstance(section, dict):
+            raise ConfigurationError(f"--set {assignment}: {path!r} leads into {section!r}, which has no keys")
+        known = [n for n in range(len(steps), 0, -1) if ".".join(steps[:n]) in section]
+        head = ".".join(steps[: known[0] if known else 1])
+        steps = steps[known[0] if known else 1 :]
+        if not steps:
+            section[head] = _parse_yaml(text, f"--set {path}")
+            return
+        if section.get(head) is None:
+            section[head] = {}
+        section = section[head]
+
+
+def _explain(error: ValidationError) -> str:
+    """One line a problem: the key, what was found, what was expected."""
+    lines = []
+    for problem in error.errors():
+        steps = [str(step) for step in problem["loc"] if not str(step).startswith(("literal[", "tuple[", "function-"))]
+        key, found = ".".join(steps) or "the run file", problem["input"]
+        if problem["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(steps[-1], sorted(_known_keys()), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "; see the keys in README"
+            text = f"unknown key{hint}"
+        elif problem["type"] == "missing":
+            text = "missing; this key is required"
+        elif problem["type"] == "value_error":
+            value = "" if isinstance(found, dict) else f"found {found}; "
+            text = value + problem["msg"].removeprefix("Value error, ")
+        else:
+            expected = _lower_first(problem["msg"].removeprefix("Input should be ")).replace("valid tuple", "list")
+            text = f"found {found!r}; expected {expected}"
+        lines.append(f"{key}: {text}")
+    return "\n".join(dict.fromkeys(lines))
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _known_keys() -> set[str]:
+    return {key for section in Section.__subclasses__() for key in section.model_fields}
+
+
+def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
+    """The spec in a run file, with `key.path=value` overrides applied and all paths resolved.
+
+    Raises:
+        ConfigurationError: naming the key, what was found, and what was expected.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"the run file {path} cannot be read: {error.strerror}") from None
+    tree = _parse_yaml(text, str(path))
+    if not isinstance(tree, dict):
+        raise ConfigurationError(f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for examples")
+    for assignment in overrides:
+        _override(tree, assignment)
+    _resolve_paths(tree, path.resolve().parent)
+    try:
+        return ReleaseSpec.model_validate(tree)
+    except ValidationError as error:
+        raise ConfigurationError(_explain(error)) from None

@@ -1,0 +1,1 @@
+"""What every release goes through, in order: profile, anonymize (encode, route, settle, generalize), publish."""

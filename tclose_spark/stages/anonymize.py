@@ -1,0 +1,172 @@
+"""From the raw table to the published one: encode, route, one shuffle, settle, generalize, write - and prove while writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from tclose_spark.checks.coverage import Coverage
+from tclose_spark.domains import Profile
+from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.methods.method import Plan
+from tclose_spark.rows import Codec
+from tclose_spark.spec import ReleaseSpec
+from tclose_spark.stages.encode import CodedColumns, code_table, coded_columns
+from tclose_spark.stages.generalize import Generalizer
+from tclose_spark.tables import Multiset, quoted
+
+BATCH_ROWS = 65_536
+RAW = "_tclose_raw_{}"
+UNCOVERED = "_tclose_uncovered"
+
+Mapper = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was observed of the rows while they were written: both sides as multisets, and labels that cover nothing."""
+
+    raw: Multiset
+    published: Multiset
+    uncovered: int
+
+
+class Anonymizer:
+    """One run's rows on their way: holds what the executors need, builds the table that is written."""
+
+    def __init__(self, spec: ReleaseSpec, profile: Profile, plan: Plan, hierarchies: Mapping[str, Hierarchy], secret: str) -> None:
+        self.spec, self.profile, self.plan, self.secret = spec, profile, plan, secret
+        self.codec, self.layout = Codec.of(profile), coded_columns(spec)
+        self.generalizer = Generalizer.of(spec, profile, hierarchies)
+        self.coverages = tuple(
+            Coverage(domain.kind != "category", _paths(hierarchies.get(domain.name))) for domain in profile.quasi
+        )
+        self.observation = Observation()
+
+    def published_columns(self) -> list[str]:
+        """Names of the released columns, in order."""
+        attributes = self.spec.attributes
+        return [name for name, _ in self.generalizer.schema()] + [*attributes.sensitive_attributes, *attributes.insensitive_attributes]
+
+    def linked(self, table: DataFrame) -> DataFrame:
+        """Every row with its published columns, its raw quasi-identifiers beside them (RAW), and UNCOVERED: 1 where a label lies.
+
+        A task holds whole classes. Both sides and the lies are observed as the rows are written: see `written`.
+        """
+        coded = code_table(table, self.spec, self.secret, passing=True)
+        passing = coded.schema.fields[self.layout.codes :]
+        sent = T.StructType([T.StructField("task", T.IntegerType()), T.StructField("row", T.BinaryType()), *passing])
+        routed = coded.mapInArrow(_router(self.layout, self.codec, self.plan), sent)
+        settled = routed.repartitionById(self.plan.tasks, F.col("task"))
+        finished = settled.mapInArrow(self._finisher(passing), self._finished_schema(passing))
+        raw, published = self._sides()
+        return finished.observe(
+            self.observation,
+            *Multiset.columns(raw, "raw"),
+            *Multiset.columns(published, "published"),
+            F.sum(UNCOVERED).alias("uncovered"),
+        )
+
+    def _sides(self) -> tuple[list[Column], list[Column]]:
+        """The columns of the raw side, as the profile hashed them, and of the published side."""
+        attributes = self.spec.attributes
+        kept = [quoted(name) for name in (*attributes.sensitive_attributes, *attributes.insensitive_attributes)]
+        raw = [quoted(RAW.format(name)) for name in attributes.quasi_identifiers]
+        return raw + kept, [quoted(name) for name in self.published_columns()]
+
+    def _finished_schema(self, passing: list[T.StructField]) -> T.StructType:
+        labels = from_arrow_schema(pa.schema(self.generalizer.schema()))
+        attributes = self.spec.attributes
+        kept = [
+            T.StructField(name, field.dataType)
+            for name, field in zip((*attributes.sensitive_attributes, *attributes.insensitive_attributes), passing, strict=False)
+        ]
+        kinds = {"category": T.StringType(), "integer": T.LongType(), "double": T.DoubleType()}
+        raw = [T.StructField(RAW.format(domain.name), kinds[domain.kind]) for domain in self.profile.quasi]
+        return T.StructType([*labels.fields, *kept, *raw, T.StructField(UNCOVERED, T.LongType())])
+
+    def _finisher(self, passing: list[T.StructField]) -> Mapper:
+        """What a task does with the rows sent to it; holds them all, in compact form."""
+        codec, plan, generalizer, coverages = self.codec, self.plan, self.generalizer, self.coverages
+        names = self._finished_schema(passing).names
+        kept = [f"p{i}" for i in range(len(passing) - 1)]
+        bounds = generalizer.bounds
+
+        def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            received = list(batches)
+            if not received:
+                return
+            sent = pa.Table.from_batches(received).combine_chunks()
+            rows = codec.unpack(sent["row"].chunk(0))
+            here, classes = plan.settle(rows, int(sent["task"][0].as_py()))
+            rows = rows.take(here)
+            ties = sent["tie"].chunk(0).to_numpy()[here]
+            order, labels = generalizer.publish(rows, classes, [ties])
+            place = here[order]
+            rows = rows.take(order)
+            for first in range(0, len(place), BATCH_ROWS):
+                part = slice(first, first + BATCH_ROWS)
+                texts = [label[part] for label in labels]
+                raw = codec.decode(rows.take(np.arange(len(rows))[part]))
+                covered = _covered(coverages, bounds, raw, texts)
+                passed = [sent[name].chunk(0).take(pa.array(place[part])) for name in kept]
+                uncovered = pa.array((~covered).astype(np.int64))
+                yield pa.RecordBatch.from_arrays([*texts, *passed, *raw, uncovered], names=names)
+
+        return finish
+
+    def written(self) -> Written:
+        """What was observed of the rows that were written; to be called after the write.
+
+        Raises:
+            InputError: if the rows that were read are not those that were profiled.
+            GuaranteeError: if a label does not cover its row's value, or rows were lost, doubled or altered.
+        """
+        figures = self.observation.get
+        written = Written(Multiset.of(figures, "raw"), Multiset.of(figures, "published"), int(figures["uncovered"] or 0))
+        if written.raw.rows != self.profile.rows or str(written.raw) != self.profile.fingerprint:
+            raise InputError(
+                f"the rows that were written ({written.raw.rows}) are not those that were profiled ({self.profile.rows}): the input changed "
+                "meanwhile, or a retry disturbed the run; run it again"
+            )
+        if written.uncovered or written.published.rows != written.raw.rows:
+            raise GuaranteeError(f"{written.uncovered} rows have a label that does not cover their value; nothing is published")
+        return written
+
+
+def _paths(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]] | None:
+    return None if hierarchy is None else {path[0]: path for path in hierarchy.paths}
+
+
+def _router(layout: CodedColumns, codec: Codec, plan: Plan) -> Mapper:
+    """Packs rows and sends them to the tasks that finish their classes."""
+
+    def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = layout.rows(codec, batch)
+            row, task = plan.route(rows)
+            packed, index = codec.pack(rows), pa.array(row)
+            passed = [column.take(index) for column in batch.columns[layout.codes :]]
+            names = ["task", "row", *batch.schema.names[layout.codes :]]
+            yield pa.RecordBatch.from_arrays([pa.array(task.astype(np.int32)), packed.take(index), *passed], names=names)
+
+    return route
+
+
+def _covered(coverages: tuple[Coverage, ...], bounds: tuple[bool, ...], raw: list[pa.Array], published: list[pa.Array]) -> np.ndarray:  # type: ignore[type-arg]
+    """Whether all labels of each row cover its raw values, shape (n,)."""
+    result = np.ones(len(raw[0]), dtype=bool)
+    columns = iter(published)
+    for coverage, two, values in zip(coverages, bounds, raw, strict=True):
+        result &= coverage.between(values, next(columns), next(columns)) if two else coverage.covered(values, next(columns))
+    return result
+
+

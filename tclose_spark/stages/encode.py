@@ -1,0 +1,92 @@
+"""Raw rows as codes, on Spark: what every later pass over the input begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.rows import Codec, Rows
+from tclose_spark.spec import ReleaseSpec
+from tclose_spark.tables import content_hash, prepare, quoted
+
+SAMPLE_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class CodedColumns:
+    """Where things are in a coded table: `quasi` prepared columns, `sensitive` texts, two hashes; then what passes by."""
+
+    quasi: int
+    sensitive: int
+
+    @property
+    def codes(self) -> int:
+        """How many columns `rows` reads."""
+        return self.quasi + self.sensitive + 2
+
+    def rows(self, codec: Codec, batch: pa.RecordBatch) -> Rows:
+        """The rows of a batch."""
+        columns = batch.columns
+        last = self.quasi + self.sensitive
+        return codec.encode(columns[: self.quasi], columns[self.quasi : last], columns[last : last + 2])
+
+
+def coded_columns(spec: ReleaseSpec) -> CodedColumns:
+    """The layout of a run's coded tables."""
+    return CodedColumns(len(spec.attributes.quasi_identifiers), len(spec.attributes.sensitive_attributes))
+
+
+def code_table(table: DataFrame, spec: ReleaseSpec, secret: str, passing: bool = False) -> DataFrame:
+    """A raw table as `coded_columns` has it; with `passing` also the sensitive and insensitive columns, and a tie.
+
+    The two hashes are keyed with the secret and taken over all published columns, so they order rows by content; the
+    tie is a hash of the insensitive columns only.
+    """
+    people = prepare(table, spec)
+    quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
+    insensitive = spec.attributes.insensitive_attributes
+    published = [quoted(name) for name in spec.attributes.published]
+    columns = [quoted(name).alias(f"q{i}") for i, name in enumerate(quasi)]
+    columns += [quoted(name).cast("string").alias(f"s{i}") for i, name in enumerate(sensitive)]
+    columns += [content_hash(published, f"{secret}/{i}").alias(f"h{i}") for i in range(2)]
+    if passing:
+        columns += [quoted(name).alias(f"p{i}") for i, name in enumerate((*sensitive, *insensitive))]
+        columns.append(content_hash([quoted(name) for name in insensitive], "tie").alias("tie"))
+    return people.select(*columns)
+
+
+def sample_rows(table: DataFrame, spec: ReleaseSpec, secret: str, codec: Codec, rows: int) -> Rows:
+    """About SAMPLE_ROWS rows, those with the smallest hashes: the same ones however the table is partitioned or ordered."""
+    layout = coded_columns(spec)
+    share = min(1.0, SAMPLE_ROWS / rows)
+    coded = code_table(table, spec, secret)
+    if share < 1:
+        coded = coded.where(F.shiftrightunsigned("h0", 33) < int(share * 2**31))
+    found = coded.toArrow().combine_chunks()
+    batches = found.to_batches()
+    sample = layout.rows(codec, batches[0] if batches else pa.RecordBatch.from_pylist([], schema=found.schema))
+    return sample.take(np.lexsort((sample.hashes[1], sample.hashes[0])))
+
+
+def count_groups(table: DataFrame, spec: ReleaseSpec, secret: str, codec: Codec, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
+    """How many rows of the table `group_of` puts into each of the groups, shape (groups,). One scan."""
+    layout = coded_columns(spec)
+
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        total = np.zeros(groups, dtype=np.int64)
+        for batch in batches:
+            total += np.bincount(group_of(layout.rows(codec, batch)), minlength=groups)
+        found = np.flatnonzero(total)
+        yield pa.RecordBatch.from_arrays([pa.array(found), pa.array(total[found])], names=["group", "n"])
+
+    coded = code_table(table, spec, secret)
+    found = coded.mapInArrow(count, "group bigint, n bigint").groupBy("group").agg(F.sum("n").alias("n")).toArrow()
+    counts = np.zeros(groups, dtype=np.int64)
+    counts[found["group"].to_numpy()] = found["n"].to_numpy()
+    return counts

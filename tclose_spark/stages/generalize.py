@@ -1,0 +1,91 @@
+"""From rows with a class to what is published, in the order in which it is published. Pure: arrays in, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tclose_spark.domains import Profile
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.labels import MISSING, Labeller, NumericLabels, ranges
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.rows import Rows
+from tclose_spark.spec import ReleaseSpec
+
+
+@dataclass(frozen=True)
+class Generalizer:
+    """Writes the published columns of the quasi-identifiers: a label each, or two bounds where those are asked."""
+
+    names: tuple[str, ...]
+    labellers: tuple[Labeller, ...]
+    bounds: tuple[bool, ...]
+
+    @staticmethod
+    def of(spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> Generalizer:
+        """The generalizer that a run file asks for."""
+        asked = spec.attributes.quasi_identifiers
+        return Generalizer(
+            tuple(domain.name for domain in profile.quasi),
+            tuple(domain.labeller(asked[domain.name], hierarchies.get(domain.name)) for domain in profile.quasi),
+            tuple(asked[domain.name].numeric_output == "bounds" for domain in profile.quasi),
+        )
+
+    def schema(self) -> list[tuple[str, pa.DataType]]:
+        """Names and types of the published columns."""
+        fields: list[tuple[str, pa.DataType]] = []
+        for name, labeller, bounds in zip(self.names, self.labellers, self.bounds, strict=True):
+            if bounds and isinstance(labeller, NumericLabels):
+                kind = pa.int64() if labeller.integral else pa.float64()
+                fields += [(f"{name}_min", kind), (f"{name}_max", kind)]
+            else:
+                fields.append((name, pa.string()))
+        return fields
+
+    def publish(self, rows: Rows, classes: IntArray, ties: Sequence[IntArray]) -> tuple[IntArray, list[pa.Array]]:
+        """The published columns of rows with class numbers, and the order of the rows that they are in.
+
+        The order is by released columns only: labels, sensitive values, then `ties` (hashes of the insensitive
+        columns). Classes with equal labels are one class to a reader, and nothing in the order tells them apart.
+        """
+        by_class = np.argsort(classes, kind="stable")
+        starts = np.flatnonzero(np.diff(classes[by_class], prepend=-1))
+        place = np.empty(len(classes), dtype=np.int64)
+        place[by_class] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(classes))))
+        columns = [self._columns(i, rows.quasi[i][by_class], starts) for i in range(len(self.names))]
+        keys = [key for key, _ in columns]
+        order = np.lexsort((*ties, rows.cell, _dense_rank(keys)[place]))
+        return order, [values.take(pa.array(place[order])) for _, values_of in columns for values in values_of]
+
+    def _columns(self, i: int, codes: IntArray, starts: IntArray) -> tuple[IntArray, list[pa.Array]]:
+        """(sort key, published values) of one quasi-identifier, an entry a class."""
+        labeller = self.labellers[i]
+        if self.bounds[i] and isinstance(labeller, NumericLabels):
+            low, high = ranges(codes, starts)
+            if np.any((low == MISSING) & (high != MISSING)):
+                raise ValueError("bounds cannot say that a class mixes missing values with numbers")
+            missing = high == MISSING
+            kind = pa.int64() if labeller.integral else pa.float64()
+            numbers = labeller.ends(np.where(missing, 0, low), np.where(missing, 0, high))
+            values = [pa.array(np.array(x, dtype=kind.to_pandas_dtype()), kind, mask=missing) for x in numbers]
+            return _dense_rank([low, high]), values
+        index, texts = labeller.label(codes, starts)
+        by_text = sorted(range(len(texts)), key=lambda t: (texts[t] is not None, texts[t] or ""))
+        rank = np.empty(len(texts), dtype=np.int64)
+        rank[by_text] = np.arange(len(texts))
+        return rank[index], [pa.array(texts, pa.string()).take(pa.array(index))]
+
+
+def _dense_rank(keys: Sequence[IntArray]) -> IntArray:
+    """Ranks 0, 1, ... of tuples of keys, equal for equal tuples, shape (n,)."""
+    order = np.lexsort(tuple(reversed(keys)))
+    new = np.zeros(len(order), dtype=bool)
+    for key in keys:
+        ordered = key[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.cumsum(new)
+    return rank

@@ -1,0 +1,164 @@
+"""Folders of a run, on a local disk or behind a URI that Spark understands (hdfs, s3a, abfss, dbfs, file)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.spec import URI
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Folder(Protocol):
+    """A folder and what a run does with it. `name` is a path inside it, with `/`."""
+
+    def path(self, name: str = "") -> str:
+        """The full path, as Spark takes it."""
+        ...
+
+    def exists(self, name: str = "") -> bool:
+        """Whether there is a file or folder of this name."""
+        ...
+
+    def read(self, name: str) -> str:
+        """The text of a file."""
+        ...
+
+    def write(self, name: str, text: str, private: bool = False) -> None:
+        """Writes a file, and the folders above it; a private one is readable by its owner only."""
+        ...
+
+    def remove(self, name: str = "") -> None:
+        """Removes a file or a whole folder; what is not there is no error."""
+        ...
+
+    def create(self, private: bool = False) -> None:
+        """Makes the folder if need be; a private one is closed to others (mode 0700)."""
+        ...
+
+
+class LocalFolder:
+    """See Folder; an ordinary directory."""
+
+    def __init__(self, root: str) -> None:
+        self._root = Path(root)
+
+    def path(self, name: str = "") -> str:
+        """See Folder."""
+        return str(self._root / name)
+
+    def exists(self, name: str = "") -> bool:
+        """See Folder."""
+        return (self._root / name).exists()
+
+    def read(self, name: str) -> str:
+        """See Folder."""
+        return (self._root / name).read_text(encoding="utf-8")
+
+    def write(self, name: str, text: str, private: bool = False) -> None:
+        """See Folder. The file appears whole or not at all."""
+        target = self._root / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_name(target.name + ".partial")
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666), "w", encoding="utf-8") as file:
+            file.write(text)
+        partial.replace(target)
+
+    def remove(self, name: str = "") -> None:
+        """See Folder."""
+        target = self._root / name
+        if target.is_dir():
+            shutil.rmtree(target)
+        else:
+            target.unlink(missing_ok=True)
+
+    def create(self, private: bool = False) -> None:
+        """See Folder."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        if private:
+            self._root.chmod(0o700)
+
+
+class HadoopFolder:
+    """See Folder; anything with a Hadoop file system, through the session's JVM."""
+
+    def __init__(self, root: str, spark: SparkSession) -> None:
+        self._root = root.rstrip("/")
+        self._jvm: Any = spark.sparkContext._jvm
+        self._files = self._path("").getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+
+    def _path(self, name: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(self.path(name))
+
+    def _mode(self, name: str, mode: str) -> None:
+        self._files.setPermission(self._path(name), self._jvm.org.apache.hadoop.fs.permission.FsPermission(mode))
+
+    def path(self, name: str = "") -> str:
+        """See Folder."""
+        return f"{self._root}/{name}" if name else self._root
+
+    def exists(self, name: str = "") -> bool:
+        """See Folder."""
+        return bool(self._files.exists(self._path(name)))
+
+    def read(self, name: str) -> str:
+        """See Folder."""
+        stream = self._files.open(self._path(name))
+        try:
+            return bytes(stream.readAllBytes()).decode("utf-8")
+        finally:
+            stream.close()
+
+    def write(self, name: str, text: str, private: bool = False) -> None:
+        """See Folder."""
+        stream = self._files.create(self._path(name), True)
+        try:
+            if private:
+                self._mode(name, "600")
+            stream.write(bytearray(text.encode("utf-8")))
+        finally:
+            stream.close()
+
+    def remove(self, name: str = "") -> None:
+        """See Folder."""
+        self._files.delete(self._path(name), True)
+
+    def create(self, private: bool = False) -> None:
+        """See Folder."""
+        self._files.mkdirs(self._path(""))
+        if private:
+            self._mode("", "700")
+
+    def move_in(self, source: HadoopFolder, name: str) -> None:
+        """Moves `name` of another folder to the same name here; by copying where the file systems differ."""
+        self._files.mkdirs(self._path(""))
+        same = self._files.getUri().equals(source._files.getUri())
+        if not (same and self._files.rename(source._path(name), self._path(name))):
+            configuration = self._files.getConf()
+            self._jvm.org.apache.hadoop.fs.FileUtil.copy(source._files, source._path(name), self._files, self._path(name), True, configuration)
+
+
+def open_folder(path: str, spark: SparkSession) -> Folder:
+    """The folder at a local path or a URI."""
+    return HadoopFolder(path, spark) if URI.match(path) else LocalFolder(path)
+
+
+def move(name: str, source: Folder, target: Folder) -> None:
+    """Moves a file or folder from one folder to another, in place of what has its name there.
+
+    Raises:
+        ConfigurationError: if one folder is local and the other a URI.
+    """
+    target.remove(name)
+    if isinstance(source, HadoopFolder) and isinstance(target, HadoopFolder):
+        target.move_in(source, name)
+    elif isinstance(source, LocalFolder) and isinstance(target, LocalFolder):
+        target.create()
+        shutil.move(source.path(name), target.path(name))
+    else:
+        raise ConfigurationError("output: public and internal must both be local paths or both be URIs")

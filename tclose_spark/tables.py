@@ -1,0 +1,225 @@
+"""Reading and writing tables, missing values, and fingerprints: what stages and checks all need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.spec import Input, ReleaseSpec
+
+MALFORMED = "_tclose_malformed"
+INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+FRACTIONAL = (T.FloatType, T.DoubleType, T.DecimalType)
+UNSUPPORTED = (T.MapType, T.VariantType, T.NullType)
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+NOT_FOUND = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST")
+
+
+def quoted(name: str) -> Column:
+    """The column of exactly this name, whatever characters it has."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def read_table(spark: SparkSession, source: Input, version: int | None = None) -> DataFrame:
+    """The raw table. A CSV file is read as text unless `inferSchema` is set, with its malformed rows marked in MALFORMED.
+
+    version: of a Delta table, to read again what was read before.
+
+    Raises:
+        InputError: if it is missing or cannot be read as its format.
+    """
+    reader = spark.read.options(**source.options)
+    try:
+        if source.format == "csv":
+            return _read_csv(spark, source)
+        if source.format == "table":
+            return reader.table(source.path)
+        if version is not None and "timestampAsOf" not in source.options:
+            reader = reader.option("versionAsOf", version)
+        return reader.format(source.format).load(source.path)
+    except PySparkException as error:
+        condition = error.getCondition() or ""
+        if condition.startswith(NOT_FOUND):
+            raise InputError(f"input.path: {source.path} does not exist") from None
+        raise InputError(f"input.path: {source.path} cannot be read as {source.format} ({condition or type(error).__name__})") from None
+
+
+def _read_csv(spark: SparkSession, source: Input) -> DataFrame:
+    options: dict[str, str] = {"escape": '"', **source.options}
+    schema = spark.read.options(**options).csv(source.path).schema
+    marked = T.StructType([*schema.fields, T.StructField(MALFORMED, T.StringType())])
+    options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": MALFORMED, "columnPruning": "false", "enforceSchema": "false"}
+    table = spark.read.options(**options).schema(marked).csv(source.path)
+    return table.select(
+        *[_empty_as_null(field).alias(field.name) for field in schema.fields], quoted(MALFORMED).isNotNull().alias(MALFORMED)
+    )
+
+
+def _empty_as_null(field: T.StructField) -> Column:
+    column = quoted(field.name)
+    return F.when(column != "", column) if isinstance(field.dataType, T.StringType) else column
+
+
+def delta_version(spark: SparkSession, source: Input) -> int | None:
+    """The version of a Delta input, else None."""
+    if source.format != "delta":
+        return None
+    if "versionAsOf" in source.options:
+        return int(source.options["versionAsOf"])
+    try:
+        return int(spark.sql(f"DESCRIBE HISTORY delta.`{source.path}` LIMIT 1").head()["version"])  # type: ignore[index]
+    except PySparkException:
+        return None
+
+
+def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
+    """Raises InputError unless the table has every column the spec names, and none that it does not name."""
+    attributes, names = spec.attributes, [name for name in table.columns if name != MALFORMED]
+    for role in ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes"):
+        for column in getattr(attributes, role):
+            if column not in names:
+                raise InputError(f"attributes.{role}: column {column!r} is not in the input; it has {', '.join(names)}")
+    listed = {*attributes.direct_identifiers, *attributes.published}
+    others = [name for name in names if name not in listed]
+    if others and not attributes.drop_others:
+        raise InputError(
+            f"column {others[0]!r} of the input is in no list of attributes"
+            + (f" (nor are {len(others) - 1} more)" if len(others) > 1 else "")
+            + "; give it a role, or set attributes.drop_others: true to leave such columns out"
+        )
+    lower = [name.lower() for name in names]
+    for column in attributes.published:
+        if lower.count(column.lower()) > 1:
+            raise InputError(f"column {column!r}: the input has several columns of this name but for case; rename them")
+        if set(column) & set(" ,;{}()\n\t="):
+            raise InputError(f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =)")
+        kind = table.schema[column].dataType
+        if isinstance(kind, UNSUPPORTED):
+            raise InputError(f"column {column!r} is of type {kind.simpleString()}, which cannot be released; convert or drop it")
+    for column, quasi in attributes.quasi_identifiers.items():
+        kind = table.schema[column].dataType
+        if quasi.is_numeric and not isinstance(kind, (*INTEGRAL, *FRACTIONAL, T.StringType)):
+            raise InputError(f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected numbers, or type: categorical")
+    for column in (*attributes.quasi_identifiers, *attributes.sensitive_attributes):
+        kind = table.schema[column].dataType
+        if isinstance(kind, T.ArrayType | T.StructType | T.BinaryType):
+            raise InputError(f"column {column!r} is of type {kind.simpleString()}; expected single values")
+
+
+def integral_columns(table: DataFrame, columns: Sequence[str]) -> frozenset[str]:
+    """Those of the columns that hold integers."""
+    return frozenset(c for c in columns if isinstance(table.schema[c].dataType, INTEGRAL))
+
+
+def _normal(column: Column, kind: T.DataType) -> Column:
+    """NaN as NULL, -0.0 as 0.0; other values as they are."""
+    if isinstance(kind, T.FloatType | T.DoubleType):
+        zero = F.lit(0.0).cast(kind)
+        return F.when(F.isnan(column), F.lit(None)).when(column == zero, zero).otherwise(column)
+    return column
+
+
+def prepare(table: DataFrame, spec: ReleaseSpec) -> DataFrame:
+    """The columns of `prepared`; direct identifiers end here."""
+    return table.select(*prepared(table, spec))
+
+
+def prepared(table: DataFrame, spec: ReleaseSpec) -> list[Column]:
+    """The columns to publish with one form for every value.
+
+    A numeric quasi-identifier is a bigint or a double (text that is no number becomes NULL), a categorical one a
+    string; sensitive and insensitive columns keep their types. Missing values are NULL.
+    """
+    quasi, columns = spec.attributes.quasi_identifiers, []
+    for name in spec.attributes.published:
+        kind = table.schema[name].dataType
+        column = quoted(name)
+        if name in spec.attributes.sensitive_attributes or name in quasi:
+            column = _normal(column, kind)
+        if name in quasi and not quasi[name].is_numeric:
+            column = column.cast("string")
+        elif name in quasi:
+            column = column.cast("bigint") if isinstance(kind, INTEGRAL) else column.try_cast("double")
+        columns.append(column.alias(name))
+    return columns
+
+
+def not_numbers(table: DataFrame, name: str) -> Column:
+    """Whether a value of a numeric quasi-identifier is no finite number of at most 15 digits."""
+    kind, column = table.schema[name].dataType, quoted(name)
+    if isinstance(kind, T.StringType):
+        digits = F.regexp_replace(F.regexp_replace(column, "[eE].*$", ""), "[^0-9]|^[+-]?0+", "")
+        return column.isNotNull() & ~(column.rlike(NUMBER) & (F.length(digits) <= 15))
+    if isinstance(kind, T.DecimalType):
+        return column.isNotNull() & (column.cast("double").cast(kind) != column)
+    if isinstance(kind, T.FloatType | T.DoubleType):
+        return column.isin(math.inf, -math.inf)
+    return F.lit(False)
+
+
+def content_hash(columns: Sequence[Column], salt: str) -> Column:
+    """A 64-bit hash of a row's content. NULLs count by their place (xxhash64 alone skips them)."""
+    nulls = [
+        sum((F.when(c.isNull(), F.lit(1 << i)).otherwise(F.lit(0)) for i, c in enumerate(part)), F.lit(0).cast("bigint"))
+        for part in (columns[i : i + 60] for i in range(0, len(columns), 60))
+    ]
+    return F.xxhash64(F.lit(salt), *nulls, *columns)
+
+
+@dataclass(frozen=True)
+class Multiset:
+    """A fingerprint of the rows of a table as a multiset: their number and two exact sums of 64-bit hashes."""
+
+    rows: int
+    sums: tuple[int, int]
+
+    PARTS = ((0, 22), (22, 21), (43, 21))
+
+    @classmethod
+    def columns(cls, columns: Sequence[Column], prefix: str) -> list[Column]:
+        """Aggregates that `of` reads back. The hashes are summed in parts, so no sum of 2^41 rows overflows."""
+        result = [F.count(F.lit(1)).alias(f"{prefix}_rows")]
+        for i in range(2):
+            digest = content_hash(columns, f"multiset {i}")
+            for j, (shift, width) in enumerate(cls.PARTS):
+                part = F.shiftrightunsigned(digest, shift).bitwiseAND(F.lit((1 << width) - 1))
+                result.append(F.sum(part).alias(f"{prefix}_{i}{j}"))
+        return result
+
+    @classmethod
+    def of(cls, figures: Mapping[str, Any] | Row, prefix: str) -> Multiset:
+        """The fingerprint in a row (or an observation) that holds `columns`."""
+        sums = [sum((figures[f"{prefix}_{i}{j}"] or 0) << shift for j, (shift, _) in enumerate(cls.PARTS)) for i in range(2)]
+        return cls(int(figures[f"{prefix}_rows"]), (sums[0], sums[1]))
+
+    def __str__(self) -> str:
+        mask = (1 << 64) - 1
+        return f"{self.rows:x}-{self.sums[0] & mask:016x}-{self.sums[1] & mask:016x}"
+
+
+def write_release(table: DataFrame, path: str) -> None:
+    """Writes a Delta table that carries its rows and nothing else: no statistics, no change feed, no column comments.
+
+    Raises:
+        ConfigurationError: if there is a table at the path already.
+    """
+    bare = table.select(*[quoted(name).alias(name, metadata={}) for name in table.columns])
+    spark = table.sparkSession
+    spark.conf.set("spark.databricks.delta.commitInfo.enabled", "false")
+    try:
+        writer = bare.write.format("delta").mode("errorifexists")
+        writer.option("delta.dataSkippingNumIndexedCols", "0").option("delta.enableChangeDataFeed", "false").save(path)
+    except PySparkException as error:
+        if "ALREADY_EXISTS" in (error.getCondition() or ""):
+            raise ConfigurationError(f"{path} holds a table already") from None
+        raise
+    finally:
+        spark.conf.unset("spark.databricks.delta.commitInfo.enabled")
