@@ -28,8 +28,9 @@ class Expectation:
 
     @property
     def key(self) -> str:
-        """Type and arguments as canonical text."""
-        return json.dumps([self.type, sorted((name, str(value)) for name, value in self.arguments)])
+        """Type and arguments as canonical text (a bound of 3 comes back as 3.0)."""
+        plain = {name: value if isinstance(value, str | bool) else float(value) for name, value in self.arguments}
+        return json.dumps([self.type, plain], sort_keys=True)
 
 
 def expect_rows(classes: int) -> Expectation:
@@ -44,8 +45,8 @@ def expect_present(column: str) -> Expectation:
 
 def expect_at_least(column: str, bound: float, meaning: str, strict: bool = False) -> Expectation:
     """The smallest figure of all classes is at least (or, strictly, above) a bound."""
-    arguments = (("column", column), ("min_value", bound), ("strict_min", strict))
-    return Expectation("expect_column_min_to_be_between", arguments, meaning)
+    arguments: tuple[tuple[str, Any], ...] = (("column", column), ("min_value", bound))
+    return Expectation("expect_column_min_to_be_between", (*arguments, ("strict_min", True)) if strict else arguments, meaning)
 
 
 def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation]) -> tuple[bool, str]:

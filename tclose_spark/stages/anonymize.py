@@ -56,6 +56,11 @@ class Anonymizer:
         attributes = self.spec.attributes
         return [name for name, _ in self.generalizer.schema()] + [*attributes.sensitive_attributes, *attributes.insensitive_attributes]
 
+    def linked_columns(self) -> list[Column]:
+        """What `output.keep_linked` keeps: the published columns, and beside them each raw quasi-identifier as `<name>_raw`."""
+        raw = [quoted(RAW.format(name)).alias(f"{name}_raw") for name in self.spec.attributes.quasi_identifiers]
+        return [*[quoted(name) for name in self.published_columns()], *raw]
+
     def linked(self, table: DataFrame) -> DataFrame:
         """Every row with its published columns, its raw quasi-identifiers beside them (RAW), and UNCOVERED: 1 where a label lies.
 

@@ -1,0 +1,9 @@
+"""spark-submit jobs/report.py --config CONF [--set key.path=value ...] [--overwrite]
+
+Stage 5: write the certificate and the report of a release that holds.
+"""
+
+from tclose_spark.cli import run_job
+
+if __name__ == "__main__":
+    run_job("report")

@@ -1,0 +1,9 @@
+"""spark-submit jobs/verify.py --config CONF [--set key.path=value ...] [--overwrite]
+
+Stage 4: judge the staged release from what was written; or a finished one again.
+"""
+
+from tclose_spark.cli import run_job
+
+if __name__ == "__main__":
+    run_job("verify")

@@ -1,0 +1,187 @@
+"""The command line: `tclose ...`, and what the jobs for spark-submit call. Messages go to stderr, results to stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tclose_spark import __version__
+from tclose_spark.errors import ConfigurationError, InputError, TcloseError
+from tclose_spark.spec import load_spec
+
+if TYPE_CHECKING:
+    from tclose_spark.run import Run
+
+STAGES = {
+    "release": "All stages: from a raw table to a verified, published release.",
+    "profile": "Stage 1: read the input once (domains, ranges, histogram, fingerprint) and begin a run.",
+    "plan": "Stage 2: decide how rows come into classes; shows what each class size reaches.",
+    "anonymize": "Stage 3: move the rows into their classes, generalize, write the staged release.",
+    "verify": "Stage 4: judge the staged release from what was written; or a finished one again.",
+    "report": "Stage 5: write the certificate and the report of a release that holds.",
+    "publish": "Stage 6: move what was verified to its public place.",
+}
+
+app = typer.Typer(
+    name="tclose",
+    help="k-anonymous and t-close releases of tables about people, on Apache Spark, with the proof.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+
+Config = Annotated[Path, typer.Argument(help="The run file (YAML).", show_default=False)]
+Overrides = Annotated[list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Override a key of the run file.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished output once the new one is verified.")]
+
+
+def _add_stage(name: str, summary: str) -> None:
+    @app.command(name, help=summary)
+    def command(config: Config, set_: Overrides = None, overwrite: Overwrite = False) -> None:
+        run_stage(name, config, set_ or [], overwrite)
+
+
+for _name, _summary in STAGES.items():
+    _add_stage(_name, _summary)
+
+
+def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool) -> None:
+    """One stage, or `release` for all of them."""
+    spec = load_spec(config, overrides)
+    from tclose_spark import pipeline
+    from tclose_spark.run import Run
+    from tclose_spark.session import get_session
+
+    run = Run(spec, get_session(f"tclose {name} {spec.name}"), lambda line: err.print(line, highlight=False, markup=False), overwrite)
+    result = getattr(pipeline, name)(run)
+    if name == "plan":
+        _show_plan(run, result)
+    elif name in ("release", "publish"):
+        _show_certificate(run, result)
+
+
+def _show_plan(run: Run, plan: Mapping[str, Any]) -> None:
+    """What each class size that was looked at reaches."""
+    from fractions import Fraction
+
+    asked = run.spec.attributes.sensitive_attributes
+    table = Table(title=f"{run.spec.name}: class sizes, and the exact largest distance of a class from the table")
+    for heading in ("class size", "classes", *[f"{name} (t = {'measured' if a.t is None else float(a.t)})" for name, a in asked.items()], "reached"):
+        table.add_column(heading, justify="right")
+    for size in plan["sizes"]:
+        chosen = "  <- chosen" if size["classes"] == plan["classes"] else ""
+        distances = [f"{float(Fraction(emd)):.6f}" for emd in size["emd"]]
+        table.add_row(str(size["size"]), f"{size['classes']:,}", *distances, ("yes" if size["holds"] else "no") + chosen)
+    out.print(table)
+
+
+def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
+    """A short summary, and where the files are."""
+    release, guarantees = certificate["release"], certificate["guarantees"]
+    table = Table(show_header=False, box=None, title=f"{release['name']}: the release {certificate['verdict']}", title_justify="left")
+    table.add_row("rows", f"{release['rows']:,}")
+    table.add_row("classes", f"{release['classes']:,}")
+    table.add_row("k", f"asked {guarantees['k']['required']}, reached {guarantees['k']['achieved']}")
+    for name, t in guarantees["t"].items():
+        asked = "not asked" if t["required"] is None else f"asked {t['required']:g}"
+        table.add_row(f"t of {name} ({t['distance']})", f"{asked}, reached {t['achieved']:.6f}")
+    for name, kinds in guarantees["l"].items():
+        for kind, l_ in kinds.items():
+            table.add_row(f"l of {name} ({kind})", f"asked {l_['required']}, reached {l_.get('achieved', 'yes')}")
+    table.add_row("information loss (NCP)", f"{certificate['utility']['ncp']:.4f}")
+    table.add_row("fingerprint", release["fingerprint"])
+    for title, path in (
+        ("release", run.public.path("release")),
+        ("certificate", run.public.path("certificate.json")),
+        ("report", run.public.path("report.html")),
+        ("evidence", run.internal.path()),
+    ):
+        table.add_row(title, path)
+    out.print(table, highlight=False)
+
+
+@app.command()
+def generate(
+    rows: Annotated[int, typer.Option("--rows", min=1, help="How many people.", show_default=False)],
+    output: Annotated[Path, typer.Option("--output", help="A folder for people.parquet and hierarchies/.", show_default=False)],
+    seed: Annotated[int, typer.Option("--seed", help="Another seed, other people.")] = 2026,
+) -> None:
+    """Make a synthetic census table with its hierarchies: the same rows for the same seed, on any cluster."""
+    from tclose_spark.session import get_session
+    from tclose_spark.synthetic import generate_people, write_hierarchies
+
+    people = generate_people(get_session("tclose generate"), rows, seed)
+    try:
+        write_hierarchies(output / "hierarchies")
+    except OSError as error:
+        raise ConfigurationError(f"--output: {output} cannot be written ({error.strerror})") from None
+    people.write.mode("overwrite").parquet(str(output / "people.parquet"))
+    out.print(f"{rows:,} people in {output / 'people.parquet'}, hierarchies in {output / 'hierarchies'}", highlight=False)
+
+
+@app.command()
+def version() -> None:
+    """Show the version."""
+    out.print(json.dumps({"tclose_spark": __version__}))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line; returns the exit code."""
+    try:
+        code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except typer.Exit as stop:
+        return int(stop.exit_code)
+    except TcloseError as error:
+        err.print(f"error: {error}", style="red", highlight=False, markup=False)
+        return error.exit_code
+    except KeyboardInterrupt:
+        err.print("interrupted; nothing was published")
+        return 130
+    except Exception as error:
+        return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> int:
+    """The exit code of an error that is not ours; its text may hold values of people and is shown on request only."""
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's usage errors
+        err.print(f"error: {error.format_message()}", style="red", highlight=False, markup=False)
+        return int(error.exit_code)
+    if os.environ.get("TCLOSE_DEBUG"):
+        traceback.print_exception(error)
+    known = _known(error)
+    if known is not None:
+        err.print(f"error: {known}", style="red", highlight=False, markup=False)
+        return known.exit_code
+    condition = getattr(error, "getCondition", lambda: None)()
+    name = f"{type(error).__name__}{f' ({condition})' if condition else ''}"
+    err.print(f"error: unexpected {name}; nothing was published. TCLOSE_DEBUG=1 shows it whole (it may show values of people)", markup=False)
+    return TcloseError.exit_code
+
+
+def _known(error: Exception) -> TcloseError | None:
+    """What an error from inside a task, or of a file system, means to the user."""
+    text = str(error)
+    if "UnknownValue" in text or "the input changed since" in text:
+        return InputError("the input has values or rows that it had not when it was profiled: it changed meanwhile; run again")
+    if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
+        return ConfigurationError(f"output: {error.filename} cannot be written ({error.strerror})")
+    return None
+
+
+def run_job(name: str) -> None:
+    """What `jobs/<name>.py` does: `--config CONF`, `--set`, `--overwrite`; ends the process with the exit code."""
+    arguments = [a for a in sys.argv[1:] if a != "--config"]
+    code = main([name, *arguments])
+    if code:
+        sys.exit(code)

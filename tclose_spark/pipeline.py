@@ -1,0 +1,219 @@
+"""The whole flow on one page: profile -> plan -> anonymize -> verify -> report -> publish.
+
+Each stage reads what the one before wrote to the staging area and can run in a process of its own. Every action on
+the data is visible here or one call below.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
+from tclose_spark.domains import Profile
+from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.methods.method import Plan, Problem
+from tclose_spark.methods.stack_and_deal.plan import StackAndDealPlan, make_plan
+from tclose_spark.report.certificate import build_certificate
+from tclose_spark.report.html import render_report
+from tclose_spark.rows import Codec
+from tclose_spark.run import CERTIFICATE, STATE, Run
+from tclose_spark.stages.anonymize import Anonymizer
+from tclose_spark.stages.encode import count_groups, sample_rows
+from tclose_spark.stages.profile import profile_table
+from tclose_spark.storage import move
+from tclose_spark.tables import delta_version, quoted, read_table, write_release
+
+MADE_PUBLIC = ("release", "report.html")
+KEPT_INTERNAL = ("linked", "classes", "validation", "profile.json", "plan.json", "verification.json")
+EXTREMES = 10
+
+
+def profile(run: Run) -> None:
+    """Reads the input once: domains, ranges, histogram, fingerprint."""
+    run.begin()
+    with run.stage("profile") as record:
+        version = delta_version(run.spark, run.spec.input)
+        table = read_table(run.spark, run.spec.input, version)
+        found = profile_table(table, run.spec, run.hierarchies, version)
+        run.staging.write("profile.json", found.to_json())
+        record["input"] = {"path": run.spec.input.path, "rows": found.rows, "version": version, "fingerprint": found.fingerprint}
+
+
+def plan(run: Run) -> Mapping[str, Any]:
+    """Decides how rows come into classes; returns the plan as JSON."""
+    run.require("plan")
+    with run.stage("plan") as record:
+        found = _profile(run)
+        table, codec = _input(run, found), Codec.of(found)
+        sample = sample_rows(table, run.spec, run.secret, codec, found.rows)
+        problem = Problem(run.spec, found, run.hierarchies, sample)
+        tree = make_plan(problem, partial(_count, run, table, codec)).to_json()
+        run.staging.write("plan.json", json.dumps(tree))
+        record["plan"] = {key: tree[key] for key in ("classes", "class_size", "tasks")}
+    return tree
+
+
+def _count(run: Run, table: DataFrame, codec: Codec, group_of: Any, groups: int) -> IntArray:
+    return count_groups(table, run.spec, run.secret, codec, group_of, groups)
+
+
+def anonymize(run: Run) -> None:
+    """Moves every row into its class, generalizes, and writes the release to the staging area."""
+    run.require("anonymize")
+    with run.stage("anonymize") as record:
+        found = _profile(run)
+        anonymizer = Anonymizer(run.spec, found, _plan(run, found), run.hierarchies, run.secret)
+        rows = anonymizer.linked(_input(run, found))
+        for name in ("release", "linked"):
+            run.staging.remove(name)
+        if run.spec.output.keep_linked:
+            write_release(rows.select(*anonymizer.linked_columns()), run.staging.path("linked"))
+            rows = run.spark.read.format("delta").load(run.staging.path("linked"))
+        write_release(rows.select(*[quoted(name) for name in anonymizer.published_columns()]), run.staging.path("release"))
+        written = anonymizer.written()
+        record["written"] = {"raw": str(written.raw), "published": str(written.published)}
+
+
+def verify(run: Run) -> Verdict:
+    """Judges the staged release from what was written; a finished one again, if nothing is staged.
+
+    Raises:
+        GuaranteeError: if anything that was asked does not hold.
+    """
+    if run.finished and not run.staging.exists(STATE):
+        return _verify_again(run)
+    state = run.require("verify")
+    with run.stage("verify") as record:
+        run.staging.remove("classes")
+        verdict = _judge(run, _profile(run), state, run.staging.path("release"), run.staging.path("classes"))
+        run.staging.write("validation/results.json", verdict.validation)
+        run.staging.write("verification.json", json.dumps({"problems": verdict.problems, **verdict.figures}, indent=1))
+        record["verdict"] = "holds" if verdict.holds else "does not hold"
+    _require_holds(verdict)
+    return verdict
+
+
+def _verify_again(run: Run) -> Verdict:
+    """Judges a finished release; nothing of it is changed."""
+    state = json.loads(run.internal.read(STATE))
+    if state["configuration"] != run.fingerprint:
+        raise ConfigurationError(f"verify: the release in {run.public.path()} was made with another configuration")
+    found = Profile.from_json(run.internal.read("profile.json"))
+    run.staging.remove()
+    try:
+        verdict = _judge(run, found, state, run.public.path("release"), run.staging.path("classes"))
+    finally:
+        run.staging.remove()
+    certificate = json.loads(run.public.read(CERTIFICATE))
+    if verdict.holds and certificate["release"]["fingerprint"] != verdict.figures["fingerprint"]:
+        raise GuaranteeError("the release is not the one that its certificate describes")
+    _require_holds(verdict)
+    run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
+    return verdict
+
+
+def _judge(run: Run, found: Profile, state: Mapping[str, Any], release: str, classes: str) -> Verdict:
+    evidence = Evidence(state["input"]["fingerprint"], state["written"]["raw"], state["written"]["published"])
+    return verify_release(run.spark.read.format("delta").load(release), run.spec, found, run.hierarchies, evidence, classes)
+
+
+def _require_holds(verdict: Verdict) -> None:
+    if not verdict.holds:
+        raise GuaranteeError("the release does not hold what was asked, nothing is published:\n  " + "\n  ".join(verdict.problems))
+
+
+def report(run: Run) -> None:
+    """Writes the certificate and the report of a release that holds."""
+    state = run.require("report")
+    if state["verdict"] != "holds":
+        raise GuaranteeError("report: the staged release does not hold what was asked; there is nothing to certify")
+    with run.stage("report"):
+        figures = json.loads(run.staging.read("verification.json"))
+        columns = run.spark.read.format("delta").load(run.staging.path("release")).columns
+        certificate = build_certificate(run.spec, figures, state["input"]["rows"], state["input"]["version"], columns)
+        run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
+        run.staging.write("report.html", render_report(certificate, _extremes(run)))
+
+
+def _extremes(run: Run) -> dict[str, list[dict[str, Any]]]:
+    """The largest and the smallest classes."""
+    classes = run.spark.read.format("delta").load(run.staging.path("classes"))
+    emd = {name: f"emd_{name.replace('.', '_')}" for name in run.spec.attributes.sensitive_attributes}
+    shown = classes.select("size", "quasi_identifiers", *[quoted(column) for column in emd.values()])
+
+    def first(order: Sequence[Any]) -> list[dict[str, Any]]:
+        found = shown.orderBy(*order).limit(EXTREMES).collect()
+        return [
+            {"size": row["size"], "labels": row["quasi_identifiers"].asDict(), "emd": {name: row[column] for name, column in emd.items()}}
+            for row in found
+        ]
+
+    return {
+        "largest": first([F.desc("size"), "quasi_identifiers"]),
+        "smallest": first([F.asc("size"), "quasi_identifiers"]),
+    }
+
+
+def publish(run: Run) -> Mapping[str, Any]:
+    """Moves what was verified to its public place, the certificate last; returns the certificate. May be repeated."""
+    if run.finished and not run.staging.exists(CERTIFICATE):
+        run.staging.remove()
+        return _certificate(run)
+    state = run.require("publish")
+    if run.finished and not (run.overwrite or state["overwrite"]):
+        raise ConfigurationError(f"output: {run.public.path()} holds a finished release; give --overwrite to replace it")
+    with run.stage("publish"):
+        run.public.create()
+        run.public.remove(CERTIFICATE)
+        for name in MADE_PUBLIC:
+            _move(run, name, public=True)
+        for name in KEPT_INTERNAL:
+            _move(run, name, public=False)
+    run.internal.write(STATE, json.dumps(run.state, indent=1))
+    move(CERTIFICATE, run.staging, run.public)
+    run.staging.remove()
+    return _certificate(run)
+
+
+def _move(run: Run, name: str, public: bool) -> None:
+    """Moves one thing out of the staging area; one that an interrupted publish moved already stays where it is."""
+    target = run.public if public else run.internal
+    if run.staging.exists(name):
+        move(name, run.staging, target)
+    elif name == "linked":
+        target.remove(name)
+
+
+def _certificate(run: Run) -> Mapping[str, Any]:
+    found: dict[str, Any] = json.loads(run.public.read(CERTIFICATE))
+    return found
+
+
+def release(run: Run) -> Mapping[str, Any]:
+    """All stages; returns the certificate."""
+    profile(run)
+    plan(run)
+    anonymize(run)
+    verify(run)
+    report(run)
+    return publish(run)
+
+
+def _profile(run: Run) -> Profile:
+    return Profile.from_json(run.staging.read("profile.json"))
+
+
+def _plan(run: Run, found: Profile) -> Plan:
+    return StackAndDealPlan.from_json(json.loads(run.staging.read("plan.json")), found)
+
+
+def _input(run: Run, found: Profile) -> DataFrame:
+    """The input as it was profiled: a Delta table at the same version; the fingerprint tells whether another changed."""
+    return read_table(run.spark, run.spec.input, found.version)

@@ -1,0 +1,143 @@
+"""One run: its spec, its folders, its secret, and the state that one stage leaves for the next."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.spec import URI, ReleaseSpec
+from tclose_spark.storage import Folder, open_folder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SECRET_VARIABLE = "TCLOSE_SECRET"
+CERTIFICATE = "certificate.json"
+STATE = "run.json"
+ORDER = ("profile", "plan", "anonymize", "verify", "report", "publish")
+
+Announce = Callable[[str], None]
+
+
+class Run:
+    """A run on a session.
+
+    Everything is staged in `internal/staging`; its `run.json` says of which configuration it is and which stages are
+    done, so that each stage can run in a process of its own.
+    """
+
+    def __init__(self, spec: ReleaseSpec, spark: SparkSession, announce: Announce, overwrite: bool = False) -> None:
+        self.spec, self.spark, self.announce, self.overwrite = spec, spark, announce, overwrite
+        self.public: Folder = open_folder(spec.output.public_path, spark)
+        self.internal: Folder = open_folder(spec.output.internal_path, spark)
+        self.staging: Folder = open_folder(self.internal.path("staging"), spark)
+
+    @cached_property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """The hierarchies by column.
+
+        Raises:
+            ConfigurationError: if one cannot be read or is not a tree.
+        """
+        attributes = self.spec.attributes
+        found = {}
+        for role, columns in (("quasi_identifiers", attributes.quasi_identifiers), ("sensitive_attributes", attributes.sensitive_attributes)):
+            for name, asked in columns.items():  # type: ignore[attr-defined]
+                if asked.hierarchy is not None:
+                    key = f"attributes.{role}.{name}.hierarchy"
+                    found[name] = Hierarchy.parse(self._read_text(asked.hierarchy, key), key)
+        return found
+
+    def _read_text(self, path: str, key: str) -> str:
+        folder, _, name = path.rpartition("/")
+        try:
+            return open_folder(folder, self.spark).read(name) if URI.match(path) else Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'})") from None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the configuration, the contents of hierarchies included."""
+        trees = {name: hierarchy.paths for name, hierarchy in sorted(self.hierarchies.items())}
+        return hashlib.sha256(f"{self.spec.fingerprint} {json.dumps(trees)}".encode()).hexdigest()
+
+    @cached_property
+    def secret(self) -> str:
+        """What keys all hashes: the environment's, else the one in `internal/secret`, made at the first run."""
+        given = os.environ.get(SECRET_VARIABLE)
+        if given:
+            return given
+        if not self.internal.exists("secret"):
+            self.internal.write("secret", secrets.token_hex(32), private=True)
+        return self.internal.read("secret").strip()
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is a finished release at the output."""
+        return self.public.exists(CERTIFICATE)
+
+    def begin(self) -> None:
+        """Makes the folders and an empty staging area.
+
+        Raises:
+            ConfigurationError: if the output is finished and not to be overwritten, or cannot be written.
+        """
+        if self.finished and not self.overwrite:
+            raise ConfigurationError(
+                f"output: {self.public.path()} holds a finished release; give --overwrite to replace it once the new one is verified"
+            )
+        try:
+            self.internal.create(private=True)
+            self.staging.remove()
+            self.staging.create(private=True)
+            self._save({"name": self.spec.name, "configuration": self.fingerprint, "overwrite": self.overwrite, "stages": []})
+        except OSError as error:
+            raise ConfigurationError(f"output: {self.internal.path()} cannot be written ({error.strerror})") from None
+
+    def _save(self, state: dict[str, Any]) -> None:
+        self.staging.write(STATE, json.dumps(state, indent=1))
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the stages before wrote down."""
+        found: dict[str, Any] = json.loads(self.staging.read(STATE))
+        return found
+
+    def require(self, stage: str) -> dict[str, Any]:
+        """The state, if the stage before this one was done for this very configuration.
+
+        Raises:
+            ConfigurationError: otherwise, saying what to run.
+        """
+        before = ORDER[ORDER.index(stage) - 1]
+        if not self.staging.exists(STATE):
+            raise ConfigurationError(f"{stage}: nothing is staged in {self.staging.path()}; run `tclose profile` and the stages after it first")
+        state = self.state
+        if state["configuration"] != self.fingerprint:
+            raise ConfigurationError(f"{stage}: what is staged was made with another configuration; begin again with `tclose profile`")
+        if before not in [done["stage"] for done in state["stages"]]:
+            raise ConfigurationError(f"{stage}: the stage before it is not done; run `tclose {before}` first")
+        return state
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[dict[str, Any]]:
+        """Times a stage; what its body puts into the yielded record is written down with it, and announced."""
+        begun = time.monotonic()
+        record: dict[str, Any] = {}
+        yield record
+        seconds = round(time.monotonic() - begun, 1)
+        state = self.state
+        done = [entry for entry in state["stages"] if ORDER.index(entry["stage"]) < ORDER.index(name)]
+        self._save({**state, **record, "stages": [*done, {"stage": name, "seconds": seconds}]})
+        rows = (record.get("input") or state.get("input") or {}).get("rows", 0)
+        self.announce(f"{name:<10} {rows:>14,} rows {seconds:>8.1f} s")
