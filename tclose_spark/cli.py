@@ -76,7 +76,12 @@ def _show_plan(run: Run, plan: Mapping[str, Any]) -> None:
 
     asked = run.spec.attributes.sensitive_attributes
     table = Table(title=f"{run.spec.name}: class sizes, and the exact largest distance of a class from the table")
-    for heading in ("class size", "classes", *[f"{name} (t = {'measured' if a.t is None else float(a.t)})" for name, a in asked.items()], "reached"):
+    for heading in (
+        "class size",
+        "classes",
+        *[f"{name} (t = {'measured' if a.t is None else float(a.t)})" for name, a in asked.items()],
+        "reached",
+    ):
         table.add_column(heading, justify="right")
     for size in plan["sizes"]:
         chosen = "  <- chosen" if size["classes"] == plan["classes"] else ""
@@ -165,14 +170,16 @@ def _unexpected(error: Exception) -> int:
         return known.exit_code
     condition = getattr(error, "getCondition", lambda: None)()
     name = f"{type(error).__name__}{f' ({condition})' if condition else ''}"
-    err.print(f"error: unexpected {name}; nothing was published. TCLOSE_DEBUG=1 shows it whole (it may show values of people)", markup=False)
+    err.print(
+        f"error: unexpected {name}; nothing was published. TCLOSE_DEBUG=1 shows it whole (it may show values of people)", markup=False
+    )
     return TcloseError.exit_code
 
 
 def _known(error: Exception) -> TcloseError | None:
     """What an error from inside a task, or of a file system, means to the user."""
     text = str(error)
-    if "UnknownValue" in text or "the input changed since" in text:
+    if "UnknownValueError" in text or "the input changed since" in text:
         return InputError("the input has values or rows that it had not when it was profiled: it changed meanwhile; run again")
     if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
         return ConfigurationError(f"output: {error.filename} cannot be written ({error.strerror})")

@@ -10,14 +10,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose_spark.errors import InputError
 from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.labels import MISSING, HierarchyLabels, Labeller, NumericLabels, SetLabels, SuppressLabels, decode_numbers
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import IntArray
-from tclose_spark.spec import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.spec import SensitiveAttribute
 
 Counts = Mapping[str | None, int]
 """How many rows hold each value, as text; None is a missing value."""
@@ -39,28 +37,6 @@ class QuasiDomain:
     present: int = 0
     low: float = 0
     high: float = 0
-
-    def labeller(self, quasi: QuasiIdentifier, hierarchy: Hierarchy | None) -> Labeller:
-        """What writes this quasi-identifier's labels."""
-        if self.kind != "category":
-            return NumericLabels(self.kind == "integer", quasi.round_to)
-        if hierarchy is not None:
-            return HierarchyLabels(hierarchy)
-        return SetLabels(self.values) if quasi.generalization == "set" else SuppressLabels(self.values)
-
-    def widths(self, low: IntArray, high: IntArray, quasi: QuasiIdentifier, hierarchy: Hierarchy | None) -> NDArray[np.float64]:
-        """Information loss of publishing each range of codes low..high, 0 to 1 (for a set: at most this)."""
-        mixed, same = (low == MISSING) & (high != MISSING), low == high
-        if self.kind != "category":
-            ends = (x if self.kind == "integer" else decode_numbers(x) for x in (np.where(mixed, high, low), high))
-            lows, highs = ends
-            width = (highs - lows) / ((self.high - self.low) or 1.0)
-        elif hierarchy is not None:
-            height, leaf = hierarchy.common_ancestors(np.maximum(low, 0), np.maximum(high, 0))
-            width = hierarchy.shares[height, leaf]
-        else:
-            width = (high - low + 1) / max(self.present, 1) if quasi.generalization == "set" else np.ones(len(low))
-        return np.where(same, 0.0, np.where(mixed, 1.0, width))
 
 
 @dataclass(frozen=True)
@@ -159,7 +135,9 @@ def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None) -
     return QuasiDomain(name, "category", counts.get(None, 0), values=values, present=len(present))
 
 
-def sensitive_domain(name: str, counts: Counts, attribute: SensitiveAttribute, hierarchy: Hierarchy | None, is_text: bool) -> SensitiveDomain:
+def sensitive_domain(
+    name: str, counts: Counts, attribute: SensitiveAttribute, hierarchy: Hierarchy | None, is_text: bool
+) -> SensitiveDomain:
     """The domain of a sensitive attribute in the order that its distance declares.
 
     Raises:
@@ -188,7 +166,9 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
         if attribute.order == "value" and is_text and None in numbers:
             raise InputError(f"sensitive attribute {name!r} is text, which has no order of its own; give order: frequency or a list")
         if attribute.order == "value" and len(set(numbers) - {None}) < len([x for x in numbers if x is not None]):
-            raise InputError(f"sensitive attribute {name!r}: different texts are the same number; read it as numbers (options: inferSchema: true)")
+            raise InputError(
+                f"sensitive attribute {name!r}: different texts are the same number; read it as numbers (options: inferSchema: true)"
+            )
         values = list(by_value(present))
         if attribute.order == "frequency":
             values.sort(key=lambda value: -counts[value])

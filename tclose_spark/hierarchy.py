@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ class Hierarchy:
                 )
             if row[-1] != ROOT:
                 raise ConfigurationError(f"{key}: row {number} of the hierarchy ends in {row[-1]!r}; expected '*'")
-            for label, above in zip(row, row[1:], strict=False):
+            for label, above in pairwise(row):
                 if label != above and parent.setdefault(label, above) != above:
                     raise ConfigurationError(
                         f"{key}: the hierarchy is not a tree: {label!r} is under {parent[label]!r} and under {above!r} (row {number})"

@@ -14,8 +14,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose_spark.domains import QuasiDomain
 from tclose_spark.hierarchy import ROOT, Hierarchy
 from tclose_spark.measures.histograms import IntArray
+from tclose_spark.spec import QuasiIdentifier
 
 MISSING = np.int64(-(2**63))
 
@@ -89,8 +91,7 @@ class NumericLabels:
 
         def write(low: IntArray, high: IntArray) -> list[str]:
             return [
-                write_number(x) if x == y else f"[{write_number(x)}, {write_number(y)}]"
-                for x, y in zip(*self.ends(low, high), strict=True)
+                write_number(x) if x == y else f"[{write_number(x)}, {write_number(y)}]" for x, y in zip(*self.ends(low, high), strict=True)
             ]
 
         return _per_pair(*ranges(codes, starts), write)
@@ -158,3 +159,29 @@ def quote_member(value: str) -> str:
 
 
 Labeller = NumericLabels | HierarchyLabels | SuppressLabels | SetLabels
+
+
+def make_labeller(domain: QuasiDomain, quasi: QuasiIdentifier, hierarchy: Hierarchy | None) -> Labeller:
+    """What writes the labels of a quasi-identifier."""
+    if domain.kind != "category":
+        return NumericLabels(domain.kind == "integer", quasi.round_to)
+    if hierarchy is not None:
+        return HierarchyLabels(hierarchy)
+    return SetLabels(domain.values) if quasi.generalization == "set" else SuppressLabels(domain.values)
+
+
+def range_losses(
+    low: IntArray, high: IntArray, domain: QuasiDomain, quasi: QuasiIdentifier, hierarchy: Hierarchy | None
+) -> NDArray[np.float64]:
+    """Information loss, 0 to 1, of publishing each range of codes low..high (for a set: at most this), shape (n,)."""
+    mixed, same = (low == MISSING) & (high != MISSING), low == high
+    if domain.kind != "category":
+        lows, highs = (x if domain.kind == "integer" else decode_numbers(x) for x in (np.where(mixed, high, low), high))
+        width = (highs - lows) / ((domain.high - domain.low) or 1.0)
+    elif hierarchy is not None:
+        height, leaf = hierarchy.common_ancestors(np.maximum(low, 0), np.maximum(high, 0))
+        width = hierarchy.shares[height, leaf]
+    else:
+        width = (high - low + 1) / max(domain.present, 1) if quasi.generalization == "set" else np.ones(len(low))
+    losses: NDArray[np.float64] = np.where(same, 0.0, np.where(mixed, 1.0, width))
+    return losses

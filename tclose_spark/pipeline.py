@@ -27,6 +27,7 @@ from tclose_spark.run import CERTIFICATE, STATE, Run
 from tclose_spark.stages.anonymize import Anonymizer
 from tclose_spark.stages.encode import count_groups, sample_rows
 from tclose_spark.stages.profile import profile_table
+from tclose_spark.stages.publish import scrub_log
 from tclose_spark.storage import move
 from tclose_spark.tables import delta_version, quoted, read_table, write_release
 
@@ -77,6 +78,7 @@ def anonymize(run: Run) -> None:
             write_release(rows.select(*anonymizer.linked_columns()), run.staging.path("linked"))
             rows = run.spark.read.format("delta").load(run.staging.path("linked"))
         write_release(rows.select(*[quoted(name) for name in anonymizer.published_columns()]), run.staging.path("release"))
+        scrub_log(run.staging, "release")
         written = anonymizer.written()
         record["written"] = {"raw": str(written.raw), "published": str(written.published)}
 

@@ -22,23 +22,27 @@ class Rows:
     """n records as codes.
 
     quasi: one int64 array of shape (n,) for each quasi-identifier (see `labels`). cell: the sensitive tuple's place
-    in `Profile.cells`. hashes: two keyed 64-bit hashes of a record's content; records that agree in both are alike,
-    so (code, hashes) orders records by their content only.
+    in `Profile.cells`. hash: a keyed 64-bit hash of a record's content, insensitive columns included; records that agree
+    in it and in all codes are alike, so (hash, codes) orders records by their content only.
     """
 
     quasi: tuple[IntArray, ...]
     cell: IntArray
-    hashes: tuple[HashArray, HashArray]
+    hash: HashArray
 
     def __len__(self) -> int:
         return len(self.cell)
 
     def take(self, index: IntArray) -> Rows:
         """The records at these places."""
-        return Rows(tuple(q[index] for q in self.quasi), self.cell[index], (self.hashes[0][index], self.hashes[1][index]))
+        return Rows(tuple(q[index] for q in self.quasi), self.cell[index], self.hash[index])
+
+    def sorted_by_hash(self) -> IntArray:
+        """The order of the records by hash, then codes, shape (n,): the same however they came."""
+        return np.lexsort((*self.quasi, self.cell, self.hash))
 
 
-class UnknownValue(ValueError):
+class UnknownValueError(ValueError):
     """A row holds a value that the profile does not have: the input changed since."""
 
 
@@ -55,15 +59,14 @@ class Codec:
         """The codec of a profile's domains."""
         return Codec(profile.quasi, tuple(s.values for s in profile.sensitive), profile.cell_codes)
 
-    def encode(self, quasi: Sequence[pa.Array], sensitive: Sequence[pa.Array], hashes: Sequence[pa.Array]) -> Rows:
-        """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text, two hashes as int64.
+    def encode(self, quasi: Sequence[pa.Array], sensitive: Sequence[pa.Array], hashes: pa.Array) -> Rows:
+        """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text, hashes as int64.
 
         Raises:
-            UnknownValue: if a value is not in the profile's domains.
+            UnknownValueError: if a value is not in the profile's domains.
         """
         codes = [_encode_column(domain, column) for domain, column in zip(self.quasi, quasi, strict=True)]
-        first, second = (h.to_numpy().view(np.uint64) for h in hashes)
-        return Rows(tuple(codes), self._cells_of(sensitive), (first, second))
+        return Rows(tuple(codes), self._cells_of(sensitive), hashes.to_numpy().view(np.uint64))
 
     def _cells_of(self, sensitive: Sequence[pa.Array]) -> IntArray:
         place = np.zeros(len(sensitive[0]), dtype=np.int64)
@@ -75,12 +78,12 @@ class Codec:
             return place
         cell = np.minimum(np.searchsorted(known, place), len(known) - 1)
         if np.any(known[cell] != place):
-            raise UnknownValue("sensitive values")
+            raise UnknownValueError("sensitive values")
         return cell.astype(np.int64)
 
     @property
     def _layout(self) -> np.dtype[np.void]:
-        fields = [("h0", "<u8"), ("h1", "<u8"), ("cell", "<i4")]
+        fields = [("hash", "<u8"), ("cell", "<i4")]
         for i, domain in enumerate(self.quasi):
             narrow = domain.kind == "category" and len(domain.values) < 2**15
             fields.append((f"q{i}", "<i2" if narrow else "<i8"))
@@ -89,7 +92,7 @@ class Codec:
     def pack(self, rows: Rows) -> pa.Array:
         """The rows as one binary Arrow array, some tens of bytes a row."""
         packed = np.empty(len(rows), dtype=self._layout)
-        packed["h0"], packed["h1"] = rows.hashes
+        packed["hash"] = rows.hash
         packed["cell"] = rows.cell
         for i, codes in enumerate(rows.quasi):
             field = packed[f"q{i}"]
@@ -107,22 +110,27 @@ class Codec:
             field = packed[f"q{i}"]
             codes = field.astype(np.int64)
             quasi.append(codes if field.dtype == np.int64 else np.where(codes == np.iinfo(field.dtype).min, MISSING, codes))
-        return Rows(tuple(quasi), packed["cell"].astype(np.int64), (packed["h0"].copy(), packed["h1"].copy()))
+        return Rows(tuple(quasi), packed["cell"].astype(np.int64), packed["hash"].copy())
 
     def decode(self, rows: Rows) -> list[pa.Array]:
         """The prepared quasi-identifiers of rows: strings, int64 or double."""
         return [_decode_column(domain, codes) for domain, codes in zip(self.quasi, rows.quasi, strict=True)]
+
+    def sensitive_texts(self, rows: Rows) -> list[pa.Array]:
+        """The sensitive values of rows, as text."""
+        codes = self.cells[rows.cell]
+        return [pa.array(values, pa.string()).take(pa.array(codes[:, i])) for i, values in enumerate(self.sensitive)]
 
 
 def _index(column: pa.Array, values: Sequence[str | None]) -> IntArray:
     """Places of a text column's entries among `values`, NULL included.
 
     Raises:
-        UnknownValue: if an entry is not among them.
+        UnknownValueError: if an entry is not among them.
     """
     found = pc.index_in(column, value_set=pa.array(values, pa.string()))
     if found.null_count:
-        raise UnknownValue("values")
+        raise UnknownValueError("values")
     return np.asarray(found.to_numpy(), dtype=np.int64)
 
 
@@ -130,7 +138,7 @@ def _encode_column(domain: QuasiDomain, column: pa.Array) -> IntArray:
     if domain.kind == "category":
         found = pc.index_in(column, value_set=pa.array(domain.values, pa.string()), skip_nulls=True)
         if found.null_count != column.null_count:
-            raise UnknownValue(domain.name)
+            raise UnknownValueError(domain.name)
         return np.asarray(found.cast(pa.int64()).fill_null(int(MISSING)).to_numpy(), dtype=np.int64)
     if domain.kind == "integer":
         return np.asarray(column.fill_null(int(MISSING)).to_numpy(), dtype=np.int64)

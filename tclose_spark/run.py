@@ -21,7 +21,7 @@ from tclose_spark.storage import Folder, open_folder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SECRET_VARIABLE = "TCLOSE_SECRET"
+SECRET_VARIABLE = "TCLOSE_SECRET"  # noqa: S105 - a name, not a secret
 CERTIFICATE = "certificate.json"
 STATE = "run.json"
 ORDER = ("profile", "plan", "anonymize", "verify", "report", "publish")
@@ -51,8 +51,11 @@ class Run:
         """
         attributes = self.spec.attributes
         found = {}
-        for role, columns in (("quasi_identifiers", attributes.quasi_identifiers), ("sensitive_attributes", attributes.sensitive_attributes)):
-            for name, asked in columns.items():  # type: ignore[attr-defined]
+        for role, columns in (
+            ("quasi_identifiers", attributes.quasi_identifiers),
+            ("sensitive_attributes", attributes.sensitive_attributes),
+        ):
+            for name, asked in columns.items():
                 if asked.hierarchy is not None:
                     key = f"attributes.{role}.{name}.hierarchy"
                     found[name] = Hierarchy.parse(self._read_text(asked.hierarchy, key), key)
@@ -121,7 +124,9 @@ class Run:
         """
         before = ORDER[ORDER.index(stage) - 1]
         if not self.staging.exists(STATE):
-            raise ConfigurationError(f"{stage}: nothing is staged in {self.staging.path()}; run `tclose profile` and the stages after it first")
+            raise ConfigurationError(
+                f"{stage}: nothing is staged in {self.staging.path()}; run `tclose profile` and the stages after it first"
+            )
         state = self.state
         if state["configuration"] != self.fingerprint:
             raise ConfigurationError(f"{stage}: what is staged was made with another configuration; begin again with `tclose profile`")

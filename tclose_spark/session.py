@@ -43,7 +43,8 @@ ALREADY_IN_SPARK = ",".join(
 
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
+    # Fingerprints are sums of hashes modulo 2^64; under ANSI rules a sum that wraps around is an error.
+    "spark.sql.ansi.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(1 << 28),
     # A lost executor must never lose or double rows: detect an output that differs after a retry, redo it whole.
@@ -167,7 +168,7 @@ def _captured_stderr() -> Iterator[Path]:
 
 
 def _why_no_session(log: str) -> str:
-    if "unresolved dependency" in log or "not found" in log and "io.delta" in log:
+    if "unresolved dependency" in log or ("not found" in log and "io.delta" in log):
         return (
             "the Delta jars could not be had (no network?): set TCLOSE_DELTA_JARS to local copies, comma-separated "
             "(delta-spark_4.1_2.13-4.4.0.jar and delta-storage-4.4.0.jar), or run once with the network to fill Ivy's cache"

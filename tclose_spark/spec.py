@@ -135,7 +135,9 @@ class SensitiveAttribute(Section):
 
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
     t: Annotated[Fraction, BeforeValidator(_closeness), PlainSerializer(str)] | None = None
-    order: Literal["value", "frequency"] | Annotated[tuple[Any, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)] = "value"
+    order: Literal["value", "frequency"] | Annotated[tuple[Any, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)] = (
+        "value"
+    )
     hierarchy: str | None = None
     missing: Literal["error", "lowest", "highest"] = "error"
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it

@@ -140,7 +140,9 @@ class HadoopFolder:
         same = self._files.getUri().equals(source._files.getUri())
         if not (same and self._files.rename(source._path(name), self._path(name))):
             configuration = self._files.getConf()
-            self._jvm.org.apache.hadoop.fs.FileUtil.copy(source._files, source._path(name), self._files, self._path(name), True, configuration)
+            self._jvm.org.apache.hadoop.fs.FileUtil.copy(
+                source._files, source._path(name), self._files, self._path(name), True, configuration
+            )
 
 
 def open_folder(path: str, spark: SparkSession) -> Folder:

@@ -47,9 +47,7 @@ _DRAWS: Final = (
 )  # fmt: skip
 
 
-def generate_people(
-    spark: SparkSession, rows: int, seed: int = 2026, partitions: int | None = None
-) -> DataFrame:
+def generate_people(spark: SparkSession, rows: int, seed: int = 2026, partitions: int | None = None) -> DataFrame:
     """Returns `rows` synthetic people with the columns of `PEOPLE_COLUMNS`, in that order, without nulls.
 
     The rows depend on `rows` and `seed` only, whatever the partitions and the cluster, and the people of a

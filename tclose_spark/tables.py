@@ -176,33 +176,23 @@ def content_hash(columns: Sequence[Column], salt: str) -> Column:
 
 @dataclass(frozen=True)
 class Multiset:
-    """A fingerprint of the rows of a table as a multiset: their number and two exact sums of 64-bit hashes."""
+    """A fingerprint of the rows of a table as a multiset: their number, and the sum of their hashes modulo 2^64."""
 
     rows: int
-    sums: tuple[int, int]
+    digest: int
 
-    PARTS = ((0, 22), (22, 21), (43, 21))
+    @staticmethod
+    def columns(columns: Sequence[Column], prefix: str) -> list[Column]:
+        """Aggregates that `of` reads back. The sum wraps around, whatever the order of the rows (see `session.SETTINGS`)."""
+        return [F.count(F.lit(1)).alias(f"{prefix}_rows"), F.sum(content_hash(columns, "multiset")).alias(f"{prefix}_digest")]
 
-    @classmethod
-    def columns(cls, columns: Sequence[Column], prefix: str) -> list[Column]:
-        """Aggregates that `of` reads back. The hashes are summed in parts, so no sum of 2^41 rows overflows."""
-        result = [F.count(F.lit(1)).alias(f"{prefix}_rows")]
-        for i in range(2):
-            digest = content_hash(columns, f"multiset {i}")
-            for j, (shift, width) in enumerate(cls.PARTS):
-                part = F.shiftrightunsigned(digest, shift).bitwiseAND(F.lit((1 << width) - 1))
-                result.append(F.sum(part).alias(f"{prefix}_{i}{j}"))
-        return result
-
-    @classmethod
-    def of(cls, figures: Mapping[str, Any] | Row, prefix: str) -> Multiset:
+    @staticmethod
+    def of(figures: Mapping[str, Any] | Row, prefix: str) -> Multiset:
         """The fingerprint in a row (or an observation) that holds `columns`."""
-        sums = [sum((figures[f"{prefix}_{i}{j}"] or 0) << shift for j, (shift, _) in enumerate(cls.PARTS)) for i in range(2)]
-        return cls(int(figures[f"{prefix}_rows"]), (sums[0], sums[1]))
+        return Multiset(int(figures[f"{prefix}_rows"]), int(figures[f"{prefix}_digest"] or 0))
 
     def __str__(self) -> str:
-        mask = (1 << 64) - 1
-        return f"{self.rows:x}-{self.sums[0] & mask:016x}-{self.sums[1] & mask:016x}"
+        return f"{self.rows:x}-{self.digest % 2**64:016x}"
 
 
 def write_release(table: DataFrame, path: str) -> None:
@@ -212,8 +202,6 @@ def write_release(table: DataFrame, path: str) -> None:
         ConfigurationError: if there is a table at the path already.
     """
     bare = table.select(*[quoted(name).alias(name, metadata={}) for name in table.columns])
-    spark = table.sparkSession
-    spark.conf.set("spark.databricks.delta.commitInfo.enabled", "false")
     try:
         writer = bare.write.format("delta").mode("errorifexists")
         writer.option("delta.dataSkippingNumIndexedCols", "0").option("delta.enableChangeDataFeed", "false").save(path)
@@ -221,5 +209,3 @@ def write_release(table: DataFrame, path: str) -> None:
         if "ALREADY_EXISTS" in (error.getCondition() or ""):
             raise ConfigurationError(f"{path} holds a table already") from None
         raise
-    finally:
-        spark.conf.unset("spark.databricks.delta.commitInfo.enabled")

@@ -102,10 +102,14 @@ def _judged_schema(labels: Sequence[pa.Field], quasi: Sequence[JudgedQuasi], att
 
 def group_labels(labels: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
     """(group of each row, a row of each group) of rows with equal labels; NULL equals NULL."""
-    group = np.zeros(len(labels[0]), dtype=np.int64)
+    group, groups = np.zeros(len(labels[0]), dtype=np.int64), 1
     for label in labels:
         codes = label.dictionary_encode(null_encoding="encode").indices.to_numpy()
-        _, group = np.unique(group * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
+        size = int(codes.max(initial=0)) + 1
+        if groups > (1 << 62) // size:
+            _, group = np.unique(group, return_inverse=True)
+            groups = int(group.max(initial=0)) + 1
+        group, groups = group * size + codes, groups * size
     _, first, group = np.unique(group, return_index=True, return_inverse=True)
     return group, first
 
@@ -212,5 +216,3 @@ def _losses(loss: LabelLoss, columns: Sequence[pa.Array]) -> Any:
         return np.minimum(1.0, (high - low) / float(loss.span)) if loss.span else np.zeros(len(low))
     encoded = columns[0].dictionary_encode(null_encoding="encode")
     return np.array([float(loss.of(label)) for label in encoded.dictionary.to_pylist()])[encoded.indices.to_numpy()]
-
-

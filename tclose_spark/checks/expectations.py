@@ -59,7 +59,7 @@ def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation])
     import great_expectations as gx
 
     context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = {"globally": False}  # type: ignore[assignment]
+    context.variables.progress_bars = {"globally": False}
     source = context.data_sources.add_spark(name="spark", persist=False)
     batch = source.add_dataframe_asset(name="classes").add_batch_definition_whole_dataframe("all")
     suite = gx.ExpectationSuite(name=name)

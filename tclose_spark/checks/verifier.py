@@ -35,7 +35,8 @@ class Evidence:
 @dataclass(frozen=True)
 class Verdict:
     """What was found. problems: one line each, empty where all holds; figures: the certificate's; validation: of the
-    Great Expectations suite, as JSON."""
+    Great Expectations suite, as JSON.
+    """
 
     problems: tuple[str, ...]
     figures: dict[str, Any]
@@ -127,9 +128,7 @@ def _judged_attributes(release: DataFrame, spec: ReleaseSpec, hierarchies: Mappi
     return judged
 
 
-def _figures(
-    classes: DataFrame, spec: ReleaseSpec, attributes: Sequence[JudgedAttribute], quasi: Sequence[JudgedQuasi]
-) -> dict[str, Any]:
+def _figures(classes: DataFrame, spec: ReleaseSpec, attributes: Sequence[JudgedAttribute], quasi: Sequence[JudgedQuasi]) -> dict[str, Any]:
     """Everything about the classes in one aggregation, by class size: sizes are few, and exact maxima compare within one."""
     k = spec.privacy.k
     losses = {q.name: F.sum((F.col("losses")[q.name] * F.col("size")).cast(LOSS)) for q in quasi}
@@ -194,11 +193,15 @@ def _violations(figures: Mapping[str, Any], spec: ReleaseSpec) -> list[str]:
     """What is asked and does not hold."""
     problems = []
     if figures["too_small"]:
-        problems.append(f"{figures['too_small']} classes are smaller than k = {spec.privacy.k}; the smallest has {figures['smallest_class']}")
+        problems.append(
+            f"{figures['too_small']} classes are smaller than k = {spec.privacy.k}; the smallest has {figures['smallest_class']}"
+        )
     for name, asked in spec.attributes.sensitive_attributes.items():
         found = figures["attributes"][name]
         if asked.t is not None and (found["over"] or Fraction(found["emd"]) > asked.t):
-            problems.append(f"{name}: {found['over']} classes are farther than t = {asked.t}; the worst is {float(Fraction(found['emd'])):.6f}")
+            problems.append(
+                f"{name}: {found['over']} classes are farther than t = {asked.t}; the worst is {float(Fraction(found['emd'])):.6f}"
+            )
         if asked.l.distinct is not None and found["distinct"] < asked.l.distinct:
             problems.append(f"{name}: a class has {found['distinct']} distinct values; l (distinct) = {asked.l.distinct}")
         if asked.l.entropy is not None and found["entropy"] < float(asked.l.entropy) - 1e-9:
@@ -211,11 +214,17 @@ def _violations(figures: Mapping[str, Any], spec: ReleaseSpec) -> list[str]:
 def expectations_of(spec: ReleaseSpec, attributes: Sequence[JudgedAttribute], classes: int) -> list[Expectation]:
     """The suite over the class table: all that is asked, fail-closed (see `checks.expectations`)."""
     k = spec.privacy.k
-    expectations = [expect_rows(classes), expect_present("size"), expect_at_least("size", k, f"k-anonymity: every class has at least {k} records")]
+    expectations = [
+        expect_rows(classes),
+        expect_present("size"),
+        expect_at_least("size", k, f"k-anonymity: every class has at least {k} records"),
+    ]
     for a in attributes:
         emd, margin, distinct = a.column("emd"), a.column("margin"), a.column("distinct")
         expectations += [expect_present(emd), expect_present(margin), expect_present(distinct)]
-        expectations.append(expect_at_least(margin, 0, f"t-closeness of {a.name}: EMD <= {a.asked.t or 'any'} in every class, in exact integers"))
+        expectations.append(
+            expect_at_least(margin, 0, f"t-closeness of {a.name}: EMD <= {a.asked.t or 'any'} in every class, in exact integers")
+        )
         expectations.append(expect_at_least(distinct, a.asked.l.distinct or 1, f"distinct l-diversity of {a.name}"))
         if a.asked.l.entropy is not None:
             expectations.append(expect_at_least(a.column("entropy"), float(a.asked.l.entropy) - 1e-9, f"entropy l-diversity of {a.name}"))

@@ -72,7 +72,8 @@ class EqualDistance:
         n, sizes = int(self.table.sum()), exact(classes.sizes, bound)
         expected = np.repeat(sizes, classes.entries_of) * exact(self.table, bound)[classes.values]
         excess = np.abs(n * exact(classes.counts, bound) - expected) - expected
-        return np.add.reduceat(excess, classes.starts) + n * sizes
+        numerators: ExactArray = np.add.reduceat(excess, classes.starts) + n * sizes
+        return numerators
 
 
 @dataclass(frozen=True)

@@ -32,4 +32,5 @@ def recursive_margins(classes: Histograms, c: Fraction, level: int) -> ExactArra
     ranked = classes.counts[order]
     rank = np.arange(len(ranked)) - np.repeat(classes.starts, classes.entries_of)
     tail = np.add.reduceat(np.where(rank >= level - 1, ranked, 0), classes.starts)
-    return c.numerator * tail.astype(object) - c.denominator * ranked[classes.starts].astype(object)
+    margins: ExactArray = c.numerator * tail.astype(object) - c.denominator * ranked[classes.starts].astype(object)
+    return margins

@@ -62,7 +62,7 @@ class Histograms:
             ValueError: if a group has no observation.
         """
         key = owner * np.int64(domain) + values
-        order = np.argsort(key, kind="stable")
+        order = np.argsort(key)
         key = key[order]
         first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
         offsets = np.searchsorted(key[first], np.arange(groups + 1, dtype=np.int64) * domain)

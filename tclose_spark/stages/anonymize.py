@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.methods.method import Plan
 from tclose_spark.rows import Codec
 from tclose_spark.spec import ReleaseSpec
-from tclose_spark.stages.encode import CodedColumns, code_table, coded_columns
+from tclose_spark.stages.encode import PASSING, TIE, CodedColumns, code_table, coded_columns
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.tables import Multiset, quoted
 
@@ -46,9 +46,7 @@ class Anonymizer:
         self.spec, self.profile, self.plan, self.secret = spec, profile, plan, secret
         self.codec, self.layout = Codec.of(profile), coded_columns(spec)
         self.generalizer = Generalizer.of(spec, profile, hierarchies)
-        self.coverages = tuple(
-            Coverage(domain.kind != "category", _paths(hierarchies.get(domain.name))) for domain in profile.quasi
-        )
+        self.coverages = tuple(Coverage(domain.kind != "category", _paths(hierarchies.get(domain.name))) for domain in profile.quasi)
         self.observation = Observation()
 
     def published_columns(self) -> list[str]:
@@ -87,44 +85,47 @@ class Anonymizer:
         raw = [quoted(RAW.format(name)) for name in attributes.quasi_identifiers]
         return raw + kept, [quoted(name) for name in self.published_columns()]
 
-    def _finished_schema(self, passing: list[T.StructField]) -> T.StructType:
+    def _finished_schema(self, passing: Sequence[T.StructField]) -> T.StructType:
         labels = from_arrow_schema(pa.schema(self.generalizer.schema()))
+        types = {field.name: field.dataType for field in passing}
         attributes = self.spec.attributes
         kept = [
-            T.StructField(name, field.dataType)
-            for name, field in zip((*attributes.sensitive_attributes, *attributes.insensitive_attributes), passing, strict=False)
+            T.StructField(name, types.get(PASSING.format(name), T.StringType()))
+            for name in (*attributes.sensitive_attributes, *attributes.insensitive_attributes)
         ]
         kinds = {"category": T.StringType(), "integer": T.LongType(), "double": T.DoubleType()}
         raw = [T.StructField(RAW.format(domain.name), kinds[domain.kind]) for domain in self.profile.quasi]
         return T.StructType([*labels.fields, *kept, *raw, T.StructField(UNCOVERED, T.LongType())])
 
-    def _finisher(self, passing: list[T.StructField]) -> Mapper:
+    def _finisher(self, passing: Sequence[T.StructField]) -> Mapper:
         """What a task does with the rows sent to it; holds them all, in compact form."""
         codec, plan, generalizer, coverages = self.codec, self.plan, self.generalizer, self.coverages
         names = self._finished_schema(passing).names
-        kept = [f"p{i}" for i in range(len(passing) - 1)]
-        bounds = generalizer.bounds
+        sensitive, insensitive = tuple(self.spec.attributes.sensitive_attributes), self.spec.attributes.insensitive_attributes
 
         def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             received = list(batches)
             if not received:
                 return
             sent = pa.Table.from_batches(received).combine_chunks()
-            rows = codec.unpack(sent["row"].chunk(0))
-            here, classes = plan.settle(rows, int(sent["task"][0].as_py()))
+            columns = {name: sent[name].chunk(0) for name in sent.column_names}
+            rows = codec.unpack(columns["row"])
+            here, classes = plan.settle(rows, columns["task"][0].as_py())
             rows = rows.take(here)
-            ties = sent["tie"].chunk(0).to_numpy()[here]
-            order, labels = generalizer.publish(rows, classes, [ties])
-            place = here[order]
-            rows = rows.take(order)
+            order, labels = generalizer.publish(rows, classes, [columns[TIE].to_numpy()[here]] if TIE in columns else [])
+            place, rows = here[order], rows.take(order)
             for first in range(0, len(place), BATCH_ROWS):
-                part = slice(first, first + BATCH_ROWS)
-                texts = [label[part] for label in labels]
-                raw = codec.decode(rows.take(np.arange(len(rows))[part]))
-                covered = _covered(coverages, bounds, raw, texts)
-                passed = [sent[name].chunk(0).take(pa.array(place[part])) for name in kept]
-                uncovered = pa.array((~covered).astype(np.int64))
-                yield pa.RecordBatch.from_arrays([*texts, *passed, *raw, uncovered], names=names)
+                part = np.arange(first, min(first + BATCH_ROWS, len(place)))
+                published = [label[first : first + BATCH_ROWS] for label in labels]
+                these = rows.take(part)
+                raw = codec.decode(these)
+                covered = _covered(coverages, generalizer.bounds, raw, published)
+                texts = dict(zip(sensitive, codec.sensitive_texts(these), strict=True))
+                kept = [
+                    columns[PASSING.format(name)].take(pa.array(place[part])) if PASSING.format(name) in columns else texts[name]
+                    for name in (*sensitive, *insensitive)
+                ]
+                yield pa.RecordBatch.from_arrays([*published, *kept, *raw, pa.array((~covered).astype(np.int64))], names=names)
 
         return finish
 
@@ -166,12 +167,10 @@ def _router(layout: CodedColumns, codec: Codec, plan: Plan) -> Mapper:
     return route
 
 
-def _covered(coverages: tuple[Coverage, ...], bounds: tuple[bool, ...], raw: list[pa.Array], published: list[pa.Array]) -> np.ndarray:  # type: ignore[type-arg]
+def _covered(coverages: tuple[Coverage, ...], bounds: tuple[bool, ...], raw: list[pa.Array], published: list[pa.Array]) -> np.ndarray:
     """Whether all labels of each row cover its raw values, shape (n,)."""
     result = np.ones(len(raw[0]), dtype=bool)
     columns = iter(published)
     for coverage, two, values in zip(coverages, bounds, raw, strict=True):
         result &= coverage.between(values, next(columns), next(columns)) if two else coverage.covered(values, next(columns))
     return result
-
-

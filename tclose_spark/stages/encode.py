@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.rows import Codec, Rows
@@ -16,11 +17,13 @@ from tclose_spark.spec import ReleaseSpec
 from tclose_spark.tables import content_hash, prepare, quoted
 
 SAMPLE_ROWS = 20_000
+PASSING = "_tclose_passing_{}"
+TIE = "_tclose_tie"
 
 
 @dataclass(frozen=True)
 class CodedColumns:
-    """Where things are in a coded table: `quasi` prepared columns, `sensitive` texts, two hashes; then what passes by."""
+    """Where things are in a coded table: `quasi` prepared columns, `sensitive` texts, the hash; then what passes by."""
 
     quasi: int
     sensitive: int
@@ -28,13 +31,13 @@ class CodedColumns:
     @property
     def codes(self) -> int:
         """How many columns `rows` reads."""
-        return self.quasi + self.sensitive + 2
+        return self.quasi + self.sensitive + 1
 
     def rows(self, codec: Codec, batch: pa.RecordBatch) -> Rows:
         """The rows of a batch."""
         columns = batch.columns
         last = self.quasi + self.sensitive
-        return codec.encode(columns[: self.quasi], columns[self.quasi : last], columns[last : last + 2])
+        return codec.encode(columns[: self.quasi], columns[self.quasi : last], columns[last])
 
 
 def coded_columns(spec: ReleaseSpec) -> CodedColumns:
@@ -43,10 +46,10 @@ def coded_columns(spec: ReleaseSpec) -> CodedColumns:
 
 
 def code_table(table: DataFrame, spec: ReleaseSpec, secret: str, passing: bool = False) -> DataFrame:
-    """A raw table as `coded_columns` has it; with `passing` also the sensitive and insensitive columns, and a tie.
+    """A raw table as `coded_columns` has it; with `passing` also the columns that rows do not hold, and a tie.
 
-    The two hashes are keyed with the secret and taken over all published columns, so they order rows by content; the
-    tie is a hash of the insensitive columns only.
+    The hash is keyed with the secret and taken over all published columns, so it orders rows by content; the tie is a hash of the insensitive columns only. Insensitive columns pass by as they are, and sensitive ones that are
+    no text (whose text in the codes would have to be read back).
     """
     people = prepare(table, spec)
     quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
@@ -54,10 +57,11 @@ def code_table(table: DataFrame, spec: ReleaseSpec, secret: str, passing: bool =
     published = [quoted(name) for name in spec.attributes.published]
     columns = [quoted(name).alias(f"q{i}") for i, name in enumerate(quasi)]
     columns += [quoted(name).cast("string").alias(f"s{i}") for i, name in enumerate(sensitive)]
-    columns += [content_hash(published, f"{secret}/{i}").alias(f"h{i}") for i in range(2)]
+    columns.append(content_hash(published, secret).alias("hash"))
     if passing:
-        columns += [quoted(name).alias(f"p{i}") for i, name in enumerate((*sensitive, *insensitive))]
-        columns.append(content_hash([quoted(name) for name in insensitive], "tie").alias("tie"))
+        kept = [name for name in sensitive if not isinstance(people.schema[name].dataType, T.StringType)]
+        columns += [quoted(name).alias(PASSING.format(name)) for name in (*kept, *insensitive)]
+        columns += [content_hash([quoted(name) for name in insensitive], "tie").alias(TIE)] if insensitive else []
     return people.select(*columns)
 
 
@@ -67,14 +71,16 @@ def sample_rows(table: DataFrame, spec: ReleaseSpec, secret: str, codec: Codec, 
     share = min(1.0, SAMPLE_ROWS / rows)
     coded = code_table(table, spec, secret)
     if share < 1:
-        coded = coded.where(F.shiftrightunsigned("h0", 33) < int(share * 2**31))
+        coded = coded.where(F.shiftrightunsigned("hash", 33) < int(share * 2**31))
     found = coded.toArrow().combine_chunks()
     batches = found.to_batches()
     sample = layout.rows(codec, batches[0] if batches else pa.RecordBatch.from_pylist([], schema=found.schema))
-    return sample.take(np.lexsort((sample.hashes[1], sample.hashes[0])))
+    return sample.take(sample.sorted_by_hash())
 
 
-def count_groups(table: DataFrame, spec: ReleaseSpec, secret: str, codec: Codec, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
+def count_groups(
+    table: DataFrame, spec: ReleaseSpec, secret: str, codec: Codec, group_of: Callable[[Rows], IntArray], groups: int
+) -> IntArray:
     """How many rows of the table `group_of` puts into each of the groups, shape (groups,). One scan."""
     layout = coded_columns(spec)
 

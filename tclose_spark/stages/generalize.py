@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tclose_spark.domains import Profile
 from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.labels import MISSING, Labeller, NumericLabels, ranges
+from tclose_spark.labels import MISSING, Labeller, NumericLabels, make_labeller, ranges
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.rows import Rows
 from tclose_spark.spec import ReleaseSpec
@@ -30,7 +30,7 @@ class Generalizer:
         asked = spec.attributes.quasi_identifiers
         return Generalizer(
             tuple(domain.name for domain in profile.quasi),
-            tuple(domain.labeller(asked[domain.name], hierarchies.get(domain.name)) for domain in profile.quasi),
+            tuple(make_labeller(domain, asked[domain.name], hierarchies.get(domain.name)) for domain in profile.quasi),
             tuple(asked[domain.name].numeric_output == "bounds" for domain in profile.quasi),
         )
 
@@ -57,7 +57,8 @@ class Generalizer:
         place[by_class] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(classes))))
         columns = [self._columns(i, rows.quasi[i][by_class], starts) for i in range(len(self.names))]
         keys = [key for key, _ in columns]
-        order = np.lexsort((*ties, rows.cell, _dense_rank(keys)[place]))
+        content = _dense_rank(keys)[place] * (int(rows.cell.max()) + 1) + rows.cell
+        order = np.lexsort((*ties, content)) if ties else np.argsort(content)
         return order, [values.take(pa.array(place[order])) for _, values_of in columns for values in values_of]
 
     def _columns(self, i: int, codes: IntArray, starts: IntArray) -> tuple[IntArray, list[pa.Array]]:

@@ -46,7 +46,9 @@ def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str,
         if quasi[name].is_numeric:
             domains.append(_numeric_domain(name, figures, "integer" if name in integral else "double"))
             if quasi[name].numeric_output == "bounds" and domains[-1].missing:
-                raise InputError(f"quasi-identifier {name!r} is missing in {domains[-1].missing} rows, which bounds cannot say; use numeric_output: interval")
+                raise InputError(
+                    f"quasi-identifier {name!r} is missing in {domains[-1].missing} rows, which bounds cannot say; use numeric_output: interval"
+                )
         else:
             domains.append(categorical_domain(name, {key[0]: n for key, n in counts.items()}, hierarchies.get(name)))
     tuples = histograms[-1]
@@ -78,9 +80,7 @@ def _histograms(table: DataFrame, spec: ReleaseSpec, observation: Observation) -
         malformed.alias("_malformed"),
     ).observe(observation, *_figures(spec, numeric))
     groups = [[] if quasi[name].is_numeric else [name] for name in quasi] + [list(sensitive)]
-    tallied = people.select(
-        *[quoted(name).cast("string").alias(str(i)) for i, name in enumerate(n for group in groups for n in group)]
-    )
+    tallied = people.select(*[quoted(name).cast("string").alias(str(i)) for i, name in enumerate(n for group in groups for n in group)])
     found = (
         tallied.mapInArrow(_tally([len(group) for group in groups]), COUNTED)
         .groupBy("group", "key")

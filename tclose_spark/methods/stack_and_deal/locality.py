@@ -20,7 +20,7 @@ from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.stack_and_deal.dealing import Shares, Stack
 from tclose_spark.rows import HashArray, Rows
 
-KEY_BITS = 48  # of an order key; the 16 bits below are the top of the row's hash
+KEY_BITS = 40  # of an order key; the 16 bits below are the top of the row's hash
 MOST_DIGITS = 1 << 12  # of a category; larger domains share digits
 BINS = 256  # of a number
 SEARCH_ROWS = 10_000  # of the sample, for the search: more rows did not find better orders on Adult
@@ -79,7 +79,7 @@ class Locality:
             digit = np.where(parity % 2 == 1, size - 1 - digit, digit)
             key = key * size + digit
             parity += digit
-        return (key.astype(np.uint64) << np.uint64(16)) | (rows.hashes[0] >> np.uint64(48))
+        return (key.astype(np.uint64) << np.uint64(16)) | (rows.hash >> np.uint64(48))
 
 
 def make_digits(domains: Sequence[QuasiDomain], sample: Rows) -> tuple[Digit, ...]:
@@ -99,7 +99,7 @@ def simulate_loss(locality: Locality, sample: Rows, stack: Stack, class_size: in
     """Mean information loss when the sample alone is dealt to classes of this size in this order."""
     counts = np.bincount(sample.cell, minlength=len(stack.counts))
     e = max(len(sample) // class_size, 1)
-    order = np.lexsort((sample.hashes[1], locality.key(sample), sample.cell))
+    order = np.lexsort((sample.hash, locality.key(sample), sample.cell))
     cell = sample.cell[order]
     rank = np.arange(len(cell)) - (np.cumsum(counts) - counts)[cell]
     classes = Shares.of(Stack(stack.order, counts), e).class_of(cell, rank)
@@ -131,6 +131,6 @@ def _moves(order: tuple[int, ...]) -> list[tuple[int, ...]]:
     for i, attribute in enumerate(order):
         rest = order[:i] + order[i + 1 :]
         for j in range(len(order)):
-            found[rest[:j] + (attribute,) + rest[j:]] = None
+            found[(*rest[:j], attribute, *rest[j:])] = None
     found.pop(order, None)
     return list(found)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.method import Problem
 from tclose_spark.methods.stack_and_deal.dealing import Stack, compositions, maximum_emd
 from tclose_spark.spec import SensitiveAttribute
@@ -54,7 +55,7 @@ def report_size(problem: Problem, stack: Stack, e: int) -> SizeReport:
     return SizeReport(stack.rows // e, e, emd, holds and all(_is_diverse(stack, codes[:, a.column], a, e) for a in attributes))
 
 
-def _is_diverse(stack: Stack, codes, attribute: Attribute, e: int) -> bool:  # type: ignore[no-untyped-def]
+def _is_diverse(stack: Stack, codes: IntArray, attribute: Attribute, e: int) -> bool:
     asked = attribute.spec.l
     if asked.distinct is None and asked.entropy is None and asked.recursive is None:
         return True
@@ -114,5 +115,9 @@ def _describe(problem: Problem, report: SizeReport) -> str:
     for name, reached in zip(asked, report.emd, strict=True):
         t = asked[name].t
         parts.append(f"t = {float(reached):.4f} for {name}" + (f" (asked: {float(t):g})" if t is not None else ""))
-    lacking = "" if report.holds or not any(s.l.model_dump(exclude_none=True) for s in asked.values()) else ", and the l that is asked may be lacking"
+    lacking = (
+        ""
+        if report.holds or not any(s.l.model_dump(exclude_none=True) for s in asked.values())
+        else ", and the l that is asked may be lacking"
+    )
     return f"classes of size {report.size} reach {' and '.join(parts)}{lacking}"

@@ -1,0 +1,48 @@
+# `make demo` and `make test` do all the set-up they need; `make help` lists the rest.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export SPARK_LOCAL_IP ?= 127.0.0.1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow lint format bench wheel clean
+
+help:  ## Show the targets.
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m tclose_spark.spark_defaults
+	@touch $@
+
+demo: $(READY)  ## Make a synthetic census of 100,000 people, release it, show where the files are.
+	$(BIN)/tclose generate --rows 100000 --output build/demo
+	$(BIN)/tclose release conf/demo.yaml --overwrite
+
+test: $(READY)  ## Run the tests.
+	$(BIN)/pytest -m "not slow"
+
+test-slow: $(READY)  ## Run the tests that take minutes: clusters, large tables.
+	$(BIN)/pytest -m slow
+
+lint: $(READY)  ## Check style, types and import contracts.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)  ## Format the code.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)  ## Measure the release against Spark's floor, at 1 and 3 million rows.
+	$(BIN)/python benchmarks/release.py
+
+wheel: $(READY)  ## Build dist/*.whl.
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:  ## Remove what was built and the environment.
+	rm -rf $(VENV) build dist *.egg-info

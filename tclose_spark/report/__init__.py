@@ -1,0 +1,1 @@
+"""What is said of a release: the certificate and the page that shows it."""

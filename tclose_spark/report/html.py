@@ -1,0 +1,149 @@
+"""The report page: a certificate and the extreme classes as one HTML file that needs nothing else, for people to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+ENTROPY_SLACK = 1e-9  # the verifier's: the entropy is no exact number
+MARK = 100  # where a guarantee's bar has the mark of what was asked, of BAR units
+BAR = 150
+DISTANCES = {
+    "equal": "any two values are equally far apart",
+    "ordered": "values are as far apart as their places in the order",
+    "hierarchical": "values are as far apart as their nearest common group in the hierarchy is high",
+}
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """One line of what was asked and what is reached.
+
+    exact_asked, exact_reached: fractions, "" where the figures are exact as they are. bar: filled units of BAR, None
+    where there is nothing to compare. met: None where nothing was asked.
+    """
+
+    name: str
+    attribute: str
+    meaning: str
+    asked: str
+    reached: str
+    met: bool | None
+    bar: float | None = None
+    exact_asked: str = ""
+    exact_reached: str = ""
+
+
+def render_report(certificate: Mapping[str, Any], extremes: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """The page of a certificate, with the largest and the smallest classes.
+
+    A release is shown as holding only if the verdict says so and no guarantee's own figures speak against it.
+    """
+    guarantees = list(_guarantees(certificate["guarantees"]))
+    environment = Environment(
+        loader=PackageLoader("tclose_spark", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = number
+    environment.filters["utc"] = _utc
+    return environment.get_template("report.html.j2").render(
+        certificate=certificate,
+        extremes=extremes,
+        guarantees=guarantees,
+        holds=certificate["verdict"] == "holds" and all(guarantee.met is not False for guarantee in guarantees),
+        roles=_roles(certificate),
+        closeness=certificate["guarantees"]["t"],
+        limited=[name for name, t in certificate["guarantees"]["t"].items() if t["required"] is not None],
+        allow_unique=certificate.get("allow_unique") or [],
+        MARK=MARK,
+        BAR=BAR,
+    )
+
+
+def number(value: float) -> str:
+    """A number with thousands separators, rounded to 4 digits; what is not 0 does not become 0."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if 0 < value < 0.00005:
+        return "< 0.0001"
+    return f"{value:,.4f}".rstrip("0").rstrip(".")
+
+
+def _utc(moment: str) -> str:
+    """An ISO 8601 moment as people write it."""
+    return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d, %H:%M UTC")
+
+
+def _filled(achieved: float, required: float) -> float:
+    """Units of a bar that are filled, where `required` is at the mark."""
+    return round(min(BAR, MARK * achieved / required), 2) if required > 0 else BAR
+
+
+def _guarantees(guarantees: Mapping[str, Any]) -> Iterator[Guarantee]:
+    """All lines: k, each t, each l."""
+    k = guarantees["k"]
+    yield _at_least("k-anonymity", "", "rows in the smallest class", k, met=k["achieved"] >= k["required"])
+    for attribute, t in guarantees["t"].items():
+        yield _closeness(attribute, t)
+    for attribute, kinds in (guarantees.get("l") or {}).items():
+        yield from _diversity(attribute, kinds)
+
+
+def _at_least(name: str, attribute: str, meaning: str, found: Mapping[str, Any], met: bool) -> Guarantee:
+    """The line of a figure that has to reach what was asked."""
+    achieved, required = found["achieved"], found["required"]
+    return Guarantee(name, attribute, meaning, f"at least {number(required)}", number(achieved), met, _filled(achieved, required))
+
+
+def _closeness(attribute: str, t: Mapping[str, Any]) -> Guarantee:
+    """The line of a t, which may be measured without being asked; compared as exact fractions."""
+    meaning = f"largest distance of a class from the whole table; {DISTANCES[t['distance']]}"
+    reached, exact = number(t["achieved"]), t["achieved_exact"]
+    if t["required"] is None:
+        return Guarantee("t-closeness", attribute, meaning, "no limit", reached, None, exact_reached=exact)
+    met = Fraction(exact) <= Fraction(t["required_exact"])
+    asked, bar = f"at most {number(t['required'])}", _filled(t["achieved"], t["required"])
+    return Guarantee("t-closeness", attribute, meaning, asked, reached, met, bar, t["required_exact"], exact)
+
+
+def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[Guarantee]:
+    """The lines of the kinds of l-diversity that were asked of an attribute."""
+    if found := kinds.get("distinct"):
+        met = found["achieved"] >= found["required"]
+        yield _at_least("Distinct l-diversity", attribute, "fewest different values in a class", found, met)
+    if found := kinds.get("entropy"):
+        met = found["achieved"] >= found["required"] - ENTROPY_SLACK
+        meaning = "lowest effective number of values in a class (exp of the entropy)"
+        yield _at_least("Entropy l-diversity", attribute, meaning, found, met)
+    if found := kinds.get("recursive"):
+        c, level = found["required"]["c"], found["required"]["l"]
+        meaning = f"the most frequent value of a class has fewer than {c} times the rows of all values of rank {level} and below"
+        reached = "in every class" if found["holds"] else "not in every class"
+        yield Guarantee("Recursive l-diversity", attribute, meaning, f"c = {c}, l = {level}", reached, found["holds"])
+
+
+def _roles(certificate: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The released columns by role. A quasi-identifier that is no column is published as its two bounds."""
+    columns = certificate["release"]["columns"]
+    quasi = certificate["utility"]["ncp_by_quasi_identifier"]
+    generalized = {column for name in quasi for column in ([name] if name in columns else [f"{name}_min", f"{name}_max"])}
+    sensitive = certificate["guarantees"]["t"]
+    return {
+        "generalized": _among(columns, generalized),
+        "sensitive": _among(columns, sensitive),
+        "insensitive": [column for column in columns if column not in generalized and column not in sensitive],
+    }
+
+
+def _among(columns: Iterable[str], chosen: Iterable[str]) -> list[str]:
+    """The chosen ones, in the order of the columns."""
+    wanted = set(chosen)
+    return [column for column in columns if column in wanted]

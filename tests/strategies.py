@@ -1,0 +1,162 @@
+"""Tables, trees and runs that several tests share: drawn by Hypothesis, or built from a few records. No Spark."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from tclose_spark.domains import Profile, QuasiDomain, categorical_domain, sensitive_domain
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.methods.method import Plan, Problem
+from tclose_spark.rows import Codec, Rows
+from tclose_spark.spec import ReleaseSpec
+
+Record = Mapping[str, Any]
+
+CITIES = Hierarchy.build(
+    [
+        ("Pisa", "Tuscany", "Italy", "*"),
+        ("Siena", "Tuscany", "Italy", "*"),
+        ("Bari", "Apulia", "Italy", "*"),
+        ("Lyon", "Rhone", "France", "*"),
+        ("Nice", "Riviera", "France", "*"),
+    ],
+    "cities",
+)
+
+
+def drawn(examples: int) -> settings:
+    """Settings of a drawn test: so many examples, no deadline (machines differ)."""
+    return settings(max_examples=examples, deadline=None)
+
+
+@st.composite
+def count_tables(draw: st.DrawFn, classes: int = 6, values: int = 8, most: int = 6) -> IntArray:
+    """Counts of each class (a row) by value (a column). Every class has records; a value may be in no class."""
+    m = draw(st.integers(1, values))
+    counts = st.lists(st.integers(0, most), min_size=m, max_size=m).filter(any)
+    return np.array(draw(st.lists(counts, min_size=1, max_size=classes)), dtype=np.int64)
+
+
+@st.composite
+def tree_rows(draw: st.DrawFn, leaves: int = 8, height: int = 3) -> list[tuple[str, ...]]:
+    """Leaf-to-root paths of a drawn tree with all leaves at one depth, in any order."""
+    paths = [(f"v{i}",) for i in range(draw(st.integers(1, leaves)))]
+    for level in range(1, draw(st.integers(1, height))):
+        below = sorted({path[-1] for path in paths})
+        parents = draw(st.lists(st.integers(0, len(below) - 1), min_size=len(below), max_size=len(below)))
+        above = {label: f"{level}:{parent}" for label, parent in zip(below, parents, strict=True)}
+        paths = [(*path, above[path[-1]]) for path in paths]
+    return draw(st.permutations([(*path, "*") for path in paths]))
+
+
+def trees(leaves: int = 8, height: int = 3) -> st.SearchStrategy[Hierarchy]:
+    """Drawn hierarchies."""
+    return tree_rows(leaves, height).map(lambda rows: Hierarchy.build(rows, "tree"))
+
+
+@st.composite
+def people(draw: st.DrawFn, least: int = 4, most: int = 40) -> list[Record]:
+    """Records with a number, two categories (one with the hierarchy CITIES), a disease and a grade; quasi-identifiers may be missing."""
+    one = st.fixed_dictionaries(
+        {
+            "age": st.none() | st.integers(20, 50),
+            "sex": st.sampled_from(["female", "male", None]),
+            "city": st.none() | st.sampled_from(CITIES.leaves),
+            "disease": st.sampled_from(["flu", "gout", "mumps", "ulcer"]),
+            "grade": st.integers(1, 5),
+        }
+    )
+    return draw(st.lists(one, min_size=least, max_size=most))
+
+
+QUASI: dict[str, dict[str, Any]] = {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}}
+
+
+def make_problem(
+    records: Sequence[Record],
+    sensitive: Mapping[str, Mapping[str, Any]],
+    quasi: Mapping[str, Mapping[str, Any]] = QUASI,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    k: int = 2,
+    **method: str,
+) -> tuple[Problem, Rows]:
+    """The problem that a run over these records has, and the records as codes. Their hashes are of their content."""
+    spec = ReleaseSpec.model_validate(
+        {
+            "name": "people",
+            "input": {"path": "people.csv"},
+            "output": {"path": "build"},
+            "attributes": {"quasi_identifiers": dict(quasi), "sensitive_attributes": dict(sensitive)},
+            "privacy": {"k": k},
+            "method": method,
+        }
+    )
+    trees = {"city": CITIES} if hierarchies is None else hierarchies
+    profile = make_profile(records, spec, trees)
+    codec = Codec.of(profile)
+    digests = [hashlib.blake2b(repr(sorted(record.items())).encode(), digest_size=16).digest() for record in records]
+    hashes = [pa.array(np.array([int.from_bytes(d[i : i + 8]) for d in digests], dtype=np.uint64).view(np.int64)) for i in (0, 8)]
+    kinds = {"integer": pa.int64(), "double": pa.float64(), "category": pa.string()}
+    columns = [pa.array([r[d.name] for r in records], kinds[d.kind]) for d in profile.quasi]
+    texts = [pa.array([as_text(r[d.name]) for r in records], pa.string()) for d in profile.sensitive]
+    rows = codec.encode(columns, texts, hashes)
+    sample = rows.take(np.lexsort((rows.hashes[1], rows.hashes[0])))
+    return Problem(spec, profile, {name: trees[name] for name in trees if name in quasi or name in sensitive}, sample), rows
+
+
+def make_profile(records: Sequence[Record], spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> Profile:
+    """The profile of records: numbers are int or float, categories are texts."""
+    domains = []
+    for name, asked in spec.attributes.quasi_identifiers.items():
+        values = [record[name] for record in records]
+        if asked.is_numeric:
+            known = [value for value in values if value is not None] or [0]
+            kind = "double" if any(isinstance(value, float) for value in known) else "integer"
+            domains.append(QuasiDomain(name, kind, values.count(None), low=min(known), high=max(known)))
+        else:
+            domains.append(categorical_domain(name, Counter(values), hierarchies.get(name)))
+    sensitive = []
+    for name, attribute in spec.attributes.sensitive_attributes.items():
+        is_text = any(isinstance(record[name], str) for record in records)
+        counts = Counter(as_text(record[name]) for record in records)
+        sensitive.append(sensitive_domain(name, counts, attribute, hierarchies.get(name), is_text))
+    cells = Counter(tuple(d.values.index(as_text(record[d.name])) for d in sensitive) for record in records)
+    return Profile(len(records), tuple(domains), tuple(sensitive), *zip(*sorted(cells.items()), strict=True), fingerprint="")
+
+
+def as_text(value: Any) -> str | None:
+    """A sensitive value as the profile has it."""
+    return None if value is None else str(value)
+
+
+def count_in(rows: Rows) -> Any:
+    """What answers a method's question for group counts, from these rows."""
+    return lambda group_of, groups: np.bincount(group_of(rows), minlength=groups)
+
+
+def settle_all(plan: Plan, rows: Rows, batches: Iterable[IntArray] | None = None) -> IntArray:
+    """The class of each row as a run finds it: routed batch by batch, gathered by task, settled. Every row stays exactly once."""
+    sent: list[list[IntArray]] = [[] for _ in range(plan.tasks)]
+    for batch in [np.arange(len(rows))] if batches is None else batches:
+        row, task = plan.route(rows.take(batch))
+        for number in range(plan.tasks):
+            sent[number].append(batch[row[task == number]])
+    stayed, classes = [], []
+    for number, parts in enumerate(sent):
+        here = np.concatenate(parts)
+        place, class_of = plan.settle(rows.take(here), number)
+        stayed += here[place].tolist()
+        classes += class_of.tolist()
+    assert sorted(stayed) == list(range(len(rows)))
+    result = np.empty(len(rows), dtype=np.int64)
+    result[stayed] = classes
+    return result

@@ -1,0 +1,377 @@
+"""The report page: every figure is there, labels are data, nothing is promised that does not hold, nothing is fetched."""
+
+import copy
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from tclose_spark.report.html import number, render_report
+
+LABELS = {"age": "[17, 42]", "sex": "*"}
+EXTREMES: dict[str, list[dict[str, Any]]] = {
+    "largest": [{"size": 1044, "labels": LABELS, "emd": {"occupation": 0.0912345}}],
+    "smallest": [{"size": 20, "labels": {"age": "[28, 31]", "sex": "Female"}, "emd": {"occupation": 0.143607}}],
+}
+VOID = {"meta", "link", "img", "br", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """What a browser would show: the text of rows, list items and blocks, and every tag with its attributes."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.source = source
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.blocks: list[tuple[str, str]] = []
+        self.feed(source)
+        self.close()
+        self.blocks = [(tag, text.strip()) for tag, text in self.blocks]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag in {"title", "h1", "h2", "h3", "tr", "li", "p", "dt", "dd", "strong", "style"}:
+            self.blocks.append((tag, ""))
+        if tag in {"th", "td", "small"}:
+            self.handle_data(" ")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, "tags are nested"
+
+    def handle_data(self, data: str) -> None:
+        if self.blocks:
+            tag, text = self.blocks[-1]
+            self.blocks[-1] = (tag, re.sub(r"\s+", " ", text + data).lstrip())
+
+    def only(self, tag: str, *parts: str) -> str:
+        """The one block of a tag that has all parts."""
+        found = [text for name, text in self.blocks if name == tag and all(part in text for part in parts)]
+        assert len(found) == 1, (tag, parts, found)
+        return found[0]
+
+    def after(self, term: str) -> str:
+        """The description of a term."""
+        return self.blocks[self.blocks.index(("dt", term)) + 1][1]
+
+    @property
+    def text(self) -> str:
+        """All text that is shown."""
+        return "\n".join(text for tag, text in self.blocks if tag != "style")
+
+    def bars(self, css: str) -> list[str | None]:
+        """The widths of the bars' parts of a CSS class."""
+        return [attributes["width"] for tag, attributes in self.tags if tag == "rect" and attributes["class"] == css]
+
+
+@pytest.fixture
+def certificate() -> dict[str, Any]:
+    """A release that holds, with one of everything."""
+    return {
+        "verdict": "holds",
+        "tool": {"name": "tclose_spark", "version": "0.1.0"},
+        "issued": "2026-11-21T01:02:03Z",
+        "release": {
+            "name": "adult",
+            "rows": 30162,
+            "classes": 1508,
+            "fingerprint": "75d2-9a1f-04be",
+            "columns": ["age", "sex", "occupation", "income", "wave"],
+        },
+        "input": {"rows": 30170, "version": 7},
+        "method": {"name": "stack_and_deal", "stack_order": "value", "deal": "local", "class_size": "auto"},
+        "guarantees": {
+            "k": {"required": 20, "achieved": 24},
+            "t": {
+                "occupation": {
+                    "distance": "equal",
+                    "required": 0.2,
+                    "required_exact": "1/5",
+                    "achieved": 0.143607,
+                    "achieved_exact": "123/856",
+                },
+                "income": {
+                    "distance": "ordered",
+                    "required": 0.25,
+                    "required_exact": "1/4",
+                    "achieved": 0.05,
+                    "achieved_exact": "1/20",
+                },
+            },
+            "l": {
+                "occupation": {
+                    "distinct": {"required": 3, "achieved": 9},
+                    "entropy": {"required": 2.5, "achieved": 7.123456},
+                    "recursive": {"required": {"c": "3", "l": 2}, "holds": True},
+                }
+            },
+        },
+        "utility": {
+            "ncp": 0.3551234,
+            "average_class_size": 20.00132,
+            "discernibility": 603360,
+            "smallest_class": 24,
+            "largest_class": 1044,
+            "ncp_by_quasi_identifier": {"age": 0.3101, "sex": 0.4},
+        },
+        "evidence": {"expectations_evaluated": 12, "labels_checked": 30162},
+        "allow_unique": [],
+    }
+
+
+def page_of(certificate: dict[str, Any], extremes: dict[str, list[dict[str, Any]]] = EXTREMES) -> Page:
+    return Page(render_report(certificate, extremes))
+
+
+def without_limit(certificate: dict[str, Any], attribute: str) -> None:
+    certificate["guarantees"]["t"][attribute].update(required=None, required_exact=None)
+
+
+def test_the_title_and_a_clear_verdict(certificate):
+    page = page_of(certificate)
+    assert page.only("h1") == "adult"
+    assert page.only("title") == "adult: privacy report"
+    assert page.only("strong") == "Verdict: holds"
+
+
+def test_what_was_asked_and_what_is_reached(certificate):
+    page = page_of(certificate)
+    assert page.only("tr", "k-anonymity").endswith("at least 20 24 met")
+    assert page.only("tr", "t-closeness of occupation").endswith("at most 0.2 1/5 0.1436 123/856 met")
+    assert page.only("tr", "t-closeness of income").endswith("at most 0.25 1/4 0.05 1/20 met")
+    assert page.only("tr", "Distinct l-diversity of occupation").endswith("at least 3 9 met")
+    assert page.only("tr", "Entropy l-diversity of occupation").endswith("at least 2.5 7.1235 met")
+    assert page.only("tr", "Recursive l-diversity of occupation").endswith("c = 3, l = 2 in every class met")
+
+
+def test_each_distance_is_explained(certificate):
+    page = page_of(certificate)
+    assert "any two values are equally far apart" in page.only("tr", "t-closeness of occupation")
+    assert "their places in the order" in page.only("tr", "t-closeness of income")
+
+
+def test_what_was_released(certificate):
+    page = page_of(certificate)
+    tiles = [text for tag, text in page.blocks if tag == "li"][:4]
+    assert [re.split(r" (?=rows|classes)", text)[0] for text in tiles] == ["30,162", "1,508", "20.0013", "24 to 1,044"]
+    assert page.after("Rows of the input") == "30,170, version 7 of the table"
+    assert page.after("Generalized columns") == "age and sex"
+    assert page.after("Sensitive columns").startswith("occupation and income")
+    assert page.after("Insensitive columns").startswith("wave")
+    assert page.after("Method") == "stack_and_deal stack_order: value deal: local class_size: auto"
+    assert page.after("Fingerprint").startswith("75d2-9a1f-04be")
+    assert page.after("Checked").startswith("12 expectations on the 1,508 classes; the labels of 30,162 rows")
+    assert "Issued 2026-11-21, 01:02 UTC by tclose_spark 0.1.0" in page.text
+
+
+def test_the_moment_of_issue_is_in_utc(certificate):
+    certificate["issued"] = "2026-11-21T01:02:03+02:00"
+    assert "Issued 2026-11-20, 23:02 UTC" in page_of(certificate).text
+
+
+def test_an_input_without_a_version_all_of_which_is_released(certificate):
+    certificate["input"] = {"rows": 30162, "version": None}
+    assert page_of(certificate).after("Rows of the input") == "30,162; all of them are released"
+
+
+def test_a_quasi_identifier_published_as_two_bounds_is_generalized(certificate):
+    certificate["release"]["columns"] = ["age_min", "age_max", "sex", "occupation", "income"]
+    page = page_of(certificate)
+    assert page.after("Generalized columns") == "age_min, age_max and sex"
+    assert "Insensitive columns" not in page.text
+
+
+def test_information_loss_by_column_and_on_average(certificate):
+    page = page_of(certificate)
+    assert page.only("tr", "age", "0.3101")
+    assert page.only("tr", "sex", "0.4")
+    assert page.only("tr", "Mean") == "Mean 0.3551"
+    assert page.bars("fill")[-3:] == ["31.01", "40.0", "35.51"]
+    assert "is 603,360." in page.only("p", "How to read it: 0 means", "1 that every one was replaced by *")
+
+
+def test_guarantee_bars_show_reached_against_asked(certificate):
+    bars = page_of(certificate).bars("fill")[:5]
+    assert bars == ["120.0", "71.8", "20.0", "150", "150"], "k, two t, distinct, entropy; the mark is at 100, the end at 150"
+
+
+def test_the_largest_and_the_smallest_classes(certificate):
+    page = page_of(certificate)
+    rows = [text for tag, text in page.blocks if tag == "tr"]
+    assert rows[-4] == "Rows age sex distance, occupation"
+    assert rows[-3] == "1,044 [17, 42] * 0.0912"
+    assert rows[-1] == "20 [28, 31] Female 0.1436"
+
+
+def test_labels_and_names_are_data_not_markup(certificate):
+    extremes = copy.deepcopy(EXTREMES)
+    extremes["largest"][0]["labels"] = {'"><b>age': "<b>old</b>", "sex": '"&amp;'}
+    certificate["release"]["name"] = "<i>adult"
+    certificate["allow_unique"] = ["<u>wave"]
+    page = page_of(certificate, extremes)
+    assert "&lt;b&gt;old&lt;/b&gt;" in page.source
+    assert "<b>old" not in page.source
+    assert "<b>age" not in page.source
+    assert page.only("tr", "<b>old</b>") == '1,044 <b>old</b> "&amp; 0.0912'
+    assert page.only("h1") == "<i>adult"
+    assert "<u>wave" not in page.source
+
+
+def test_a_missing_label_is_told_from_a_text(certificate):
+    extremes = copy.deepcopy(EXTREMES)
+    extremes["smallest"][0]["labels"] = {"age": None, "sex": "None"}
+    assert page_of(certificate, extremes).only("tr", "(missing)") == "20 (missing) None 0.1436"
+
+
+@pytest.mark.parametrize("absent", [{}, None, "no key"])
+def test_no_l_is_asked(certificate, absent):
+    certificate["guarantees"]["l"] = absent
+    if absent == "no key":
+        del certificate["guarantees"]["l"]
+    page = page_of(certificate)
+    assert "l-diversity" not in page.text
+    assert page.only("strong") == "Verdict: holds"
+
+
+def test_a_t_that_is_only_measured_is_no_promise(certificate):
+    without_limit(certificate, "income")
+    page = page_of(certificate)
+    assert page.only("tr", "t-closeness of income").endswith("no limit 0.05 1/20 only measured")
+    assert len(page.bars("mark")) == 4, "k, one t, distinct and entropy"
+    promise = page.only("li", "t-closeness.")
+    assert "occupation is within 0.1436 (asked: 0.2)" in promise
+    assert "income" not in promise
+
+
+def test_no_t_at_all_is_no_promise(certificate):
+    without_limit(certificate, "occupation")
+    without_limit(certificate, "income")
+    assert "none is promised" in page_of(certificate).only("li", "t-closeness.")
+
+
+def test_promises_are_in_numbers_of_the_release(certificate):
+    page = page_of(certificate)
+    promise = page.only("li", "k-anonymity.", "age and sex")
+    assert "at least 23 other rows" in promise
+    assert "fewer than 24 (20 were asked)" in promise
+    promise = page.only("li", "t-closeness.")
+    assert "occupation is within 0.1436 (asked: 0.2) and that of income is within 0.05 (asked: 0.25)" in promise
+
+
+def test_what_is_not_promised(certificate):
+    page = page_of(certificate)
+    assert page.only("li", "do not hide that someone is in the table")
+    assert page.only("li", "do not protect against someone who knows the whole table but one record")
+    assert page.only("li", "insensitive columns, which are published as they were", "wave")
+
+
+def test_nearly_unique_columns_that_were_allowed_are_named(certificate):
+    assert "Nearly unique" not in page_of(certificate).text
+    certificate["allow_unique"] = ["wave"]
+    assert "wave may hold a different value in almost every row" in page_of(certificate).text
+    del certificate["allow_unique"]
+    assert "Nearly unique" not in page_of(certificate).text
+
+
+@pytest.mark.parametrize("verdict", ["fails", "", "Holds", None])
+def test_any_other_verdict_does_not_hold_and_promises_nothing(certificate, verdict):
+    certificate["verdict"] = verdict
+    assert_promises_nothing(page_of(certificate))
+
+
+def assert_promises_nothing(page: Page) -> None:
+    assert page.only("strong") == "Verdict: does not hold"
+    assert page.only("p", "must not be published or used")
+    assert page.only("p", "Nothing: the guarantees that were asked do not hold.")
+    assert "Everything that was asked" not in page.text
+    assert not [text for tag, text in page.blocks if tag == "li" and "k-anonymity." in text]
+
+
+OCCUPATION_T = {"achieved": 0.2, "achieved_exact": "200000001/1000000000"}
+
+
+@pytest.mark.parametrize(
+    ("path", "found", "line"),
+    [
+        (("k",), {"achieved": 19}, "k-anonymity"),
+        (("t", "occupation"), OCCUPATION_T, "t-closeness of occupation"),
+        (("l", "occupation", "distinct"), {"achieved": 2}, "Distinct"),
+        (("l", "occupation", "entropy"), {"achieved": 2.4999}, "Entropy"),
+        (("l", "occupation", "recursive"), {"holds": False}, "Recursive"),
+    ],
+)
+def test_a_figure_that_falls_short_is_not_met_whatever_the_verdict(certificate, path, found, line):
+    section = certificate["guarantees"]
+    for step in path:
+        section = section[step]
+    section.update(found)
+    page = page_of(certificate)
+    assert [text.endswith("not met") for tag, text in page.blocks if tag == "tr" and line in text] == [True]
+    assert sum(text.endswith("not met") for _, text in page.blocks) == 1
+    red = [attributes for tag, attributes in page.tags if tag == "svg" and attributes["class"] == "bar unmet"]
+    assert len(red) == (line != "Recursive"), "which has no bar"
+    assert_promises_nothing(page)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        (("k",), {"achieved": 20}),
+        (("t", "occupation"), {"achieved": 0.2, "achieved_exact": "1/5"}),
+        (("l", "occupation", "distinct"), {"achieved": 3}),
+        (("l", "occupation", "entropy"), {"achieved": 2.5 - 1e-12}),
+        (("l", "occupation", "entropy"), {"required": 0.0}),
+    ],
+)
+def test_a_figure_that_is_just_reached_is_met(certificate, path, found):
+    section = certificate["guarantees"]
+    for step in path:
+        section = section[step]
+    section.update(found)
+    assert page_of(certificate).only("strong") == "Verdict: holds"
+
+
+def test_the_page_needs_nothing_from_anywhere(certificate):
+    page = page_of(certificate)
+    names = {name for _, attributes in page.tags for name in attributes}
+    assert not names & {"src", "href", "srcset", "data", "action", "poster", "background", "xlink:href"}
+    assert not {tag for tag, _ in page.tags} & {"script", "link", "iframe", "object", "embed", "img", "base", "form"}
+    assert not [name for name in names if name.startswith("on")]
+    css = page.only("style") + " ".join(attributes.get("style") or "" for _, attributes in page.tags)
+    assert "url(" not in css
+    assert "@import" not in css
+    assert "@font-face" not in css
+    assert "http" not in page.source
+    assert not page.open, "every tag is closed"
+
+
+def test_the_page_is_a_document_in_utf8_for_any_screen_and_for_paper(certificate):
+    page = page_of(certificate)
+    assert page.source.startswith("<!DOCTYPE html>")
+    assert ("meta", {"charset": "utf-8"}) in page.tags
+    assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in page.tags
+    assert "@media print" in page.only("style")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.0, "0"),
+        (1.0, "1"),
+        (0.143607, "0.1436"),
+        (0.00004, "< 0.0001"),
+        (0.00006, "0.0001"),
+        (20.0, "20"),
+        (1234567.5, "1,234,567.5"),
+        (2**63 + 1, "9,223,372,036,854,775,809"),
+    ],
+)
+def test_numbers_are_rounded_but_never_to_nothing(value, text):
+    assert number(value) == text

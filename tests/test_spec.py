@@ -1,0 +1,319 @@
+"""The run file: what it may hold, what it becomes, and messages that name the key and the value."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.spec import ReleaseSpec, expand, load_spec
+
+RUN = """
+name: people
+input: {path: people.csv, format: csv}
+output: {path: build}
+attributes:
+  direct_identifiers: [ssn]
+  quasi_identifiers:
+    age: {type: numeric}
+    zip: {hierarchy: trees/zip.csv}
+    sex:
+    job.title: {type: categorical}
+  sensitive_attributes:
+    disease: {distance: equal, t: 0.1}
+    salary: {distance: ordered}
+  insensitive_attributes: [region]
+privacy: {k: 5}
+"""
+DISEASE = "attributes.sensitive_attributes.disease"
+SALARY = "attributes.sensitive_attributes.salary"
+QUASI = "attributes.quasi_identifiers"
+
+
+@pytest.fixture
+def load(tmp_path: Path):
+    """Loads RUN, or another text, with overrides."""
+
+    def load_text(*overrides: str, text: str = RUN) -> ReleaseSpec:
+        file = tmp_path / "run.yaml"
+        file.write_text(text, encoding="utf-8")
+        return load_spec(file, overrides)
+
+    return load_text
+
+
+def test_a_short_run_file_has_the_defaults(load):
+    spec = load()
+    disease, sex = spec.attributes.sensitive_attributes["disease"], spec.attributes.quasi_identifiers["sex"]
+    assert (spec.method.name, spec.method.stack_order, spec.method.deal, spec.method.class_size) == ("stack_and_deal", None, "local", "auto")
+    assert (sex.type, sex.hierarchy, sex.numeric_output, sex.generalization) == ("categorical", None, "interval", "suppress")
+    assert (disease.order, disease.missing, disease.l.distinct) == ("value", "error", None)
+    assert (spec.attributes.drop_others, spec.attributes.allow_unique, spec.output.keep_linked) == (False, (), False)
+    assert spec.attributes.published == ("age", "zip", "sex", "job.title", "disease", "salary", "region")
+
+
+WRONG = [
+    # what is set, what the message holds: the key first, then the value and what was expected
+    ("privacy.k=1", "privacy.k: found 1; expected greater than or equal to 2"),
+    ("privacy.k='5'", "privacy.k: found '5'; expected a valid integer"),
+    ("privacy.k=true", "privacy.k: found True; expected a valid integer"),
+    ("privacy.k=5.5", "privacy.k: found .*5.5.*; expected a valid integer"),
+    ("privacy.kk=3", "privacy.kk: unknown key; did you mean 'k'"),
+    ("privcy={k: 2}", "privcy: unknown key; did you mean 'privacy'"),
+    ("input.zzzz=1", "input.zzzz: unknown key"),
+    ("name=3", "name: found 3; expected a valid string"),
+    ("name=''", "name: found ''"),
+    ("input.format=orc", "input.format: found 'orc'; expected 'csv', 'parquet', 'delta' or 'table'"),
+    ("input.path=", "input.path: found None; expected a valid string"),
+    ("input.options={sep: [1]}", r"input.options.sep: found \[1\]; expected a text"),
+    ("input.options={sep: null}", "input.options.sep: found None; expected a text"),
+    ("output.keep_linked=1", "output.keep_linked: found 1; expected a valid boolean"),
+    (f"{DISEASE}.t=20%", f"{DISEASE}.t: found 20%; expected a number"),
+    (f"{DISEASE}.t=0", f"{DISEASE}.t: found 0; expected a number above 0 and at most 1"),
+    (f"{DISEASE}.t=-0.1", f"{DISEASE}.t: found -0.1; expected a number above 0"),
+    (f"{DISEASE}.t=1.01", f"{DISEASE}.t: found 1.01; expected a number above 0 and at most 1"),
+    (f"{DISEASE}.t=true", f"{DISEASE}.t: found True; expected a number"),
+    (f"{DISEASE}.t=.inf", f"{DISEASE}.t: found inf; expected a number"),
+    (f"{DISEASE}.t=.nan", f"{DISEASE}.t: found nan; expected a number"),
+    (f"{DISEASE}.t=1/0", f"{DISEASE}.t: found 1/0; expected a number"),
+    (f"{DISEASE}.distance=cosine", f"{DISEASE}.distance: found 'cosine'; expected 'equal', 'ordered' or 'hierarchical'"),
+    (f"{DISEASE}.distance=hierarchical", f"{DISEASE}: .*hierarchical needs a hierarchy"),
+    (f"{DISEASE}.hierarchy=a.csv", f"{DISEASE}: .*only that distance takes one"),
+    (f"{DISEASE}.order=frequency", f"{DISEASE}: .*order and missing are for distance: ordered"),
+    (f"{DISEASE}.missing=lowest", f"{DISEASE}: .*order and missing are for distance: ordered"),
+    (f"{DISEASE}.l=3", f"{DISEASE}.l: found 3"),
+    (f"{DISEASE}.l.distinct=0", f"{DISEASE}.l.distinct: found 0; expected greater than or equal to 1"),
+    (f"{DISEASE}.l.entropy=x", f"{DISEASE}.l.entropy: found x; expected a number"),
+    (f"{DISEASE}.l.recursive.c=3", f"{DISEASE}.l.recursive.l: missing; this key is required"),
+    (f"{DISEASE}.l.recursive={{c: 3, l: 1}}", f"{DISEASE}.l.recursive.l: found 1"),
+    (f"{SALARY}.order=size", f"{SALARY}.order: found 'size'; expected 'value' or 'frequency'"),
+    (f"{SALARY}.missing=middle", f"{SALARY}.missing: found 'middle'; expected 'error', 'lowest' or 'highest'"),
+    (f"{QUASI}.age.type=text", f"{QUASI}.age.type: found 'text'; expected 'categorical' or 'numeric'"),
+    (f"{QUASI}.age.round_to=0", f"{QUASI}.age: round_to is 0; expected a number above 0"),
+    (f"{QUASI}.age.round_to=-5", f"{QUASI}.age: round_to is -5"),
+    (f"{QUASI}.age.numeric_output=text", f"{QUASI}.age.numeric_output: found 'text'"),
+    (f"{QUASI}.age.generalization=set", f"{QUASI}.age: generalization is for type: categorical without a hierarchy"),
+    (f"{QUASI}.zip.generalization=set", f"{QUASI}.zip: generalization is for type: categorical without a hierarchy"),
+    (f"{QUASI}.sex.round_to=5", f"{QUASI}.sex: round_to and numeric_output are for type: numeric"),
+    (f"{QUASI}.sex.numeric_output=bounds", f"{QUASI}.sex: round_to and numeric_output are for type: numeric"),
+    (f"{QUASI}.age={{type: numeric, hierarchy: a.csv, round_to: 5}}", f"{QUASI}.age: round_to and numeric_output"),
+    (f"{QUASI}=[age]", f"{QUASI}: found .*age.*; expected a valid dictionary"),
+    (f"{QUASI}={{}}", f"{QUASI}: found {{}}; expected .*at least 1 item"),
+    ("attributes.sensitive_attributes={}", "attributes.sensitive_attributes: found {}; expected .*at least 1 item"),
+    ("attributes.direct_identifiers=ssn", "attributes.direct_identifiers: found 'ssn'; expected a list"),
+    ("attributes.direct_identifiers=[7]", "attributes.direct_identifiers.0: found 7; expected a valid string"),
+    ("attributes.drop_others='yes'", "attributes.drop_others: found 'yes'; expected a valid boolean"),
+    ("attributes.allow_unique=[age]", "allow_unique names 'age', which is not in insensitive_attributes"),
+    ("method.name=closeness", "method.name: found 'closeness'; expected 'stack_and_deal'"),
+    ("method.stack_order=size", "method.stack_order: found 'size'; expected 'value' or 'frequency'"),
+    ("method.class_size=7", "method.class_size: found 7; expected 'auto' or 'k'"),
+]
+
+
+@pytest.mark.parametrize(("assignment", "message"), WRONG, ids=[assignment for assignment, _ in WRONG])
+def test_names_the_key_and_the_value_that_are_wrong(load, assignment, message):
+    with pytest.raises(ConfigurationError, match=message) as found:
+        load(assignment)
+    assert found.value.exit_code == 2
+
+
+@pytest.mark.parametrize("key", ["name", "input", "output", "attributes", "privacy"])
+def test_names_a_key_that_is_missing(load, key):
+    lines, skipping = [], False
+    for line in RUN.splitlines():
+        skipping = line.startswith(f"{key}:") or (skipping and line.startswith(" "))
+        lines += [] if skipping else [line]
+    with pytest.raises(ConfigurationError, match=f"{key}: missing; this key is required"):
+        load(text="\n".join(lines))
+
+
+def test_names_every_problem_in_a_line_of_its_own(load):
+    with pytest.raises(ConfigurationError) as found:
+        load("privacy.k=1", f"{DISEASE}.t=2")
+    assert [line.split(":")[0] for line in str(found.value).splitlines()] == [f"{DISEASE}.t", "privacy.k"]
+
+
+@pytest.mark.parametrize(
+    ("assignment", "column", "roles"),
+    [
+        ("attributes.direct_identifiers=[age]", "age", ("direct_identifiers", "quasi_identifiers")),
+        (f"{QUASI}.disease={{}}", "disease", ("quasi_identifiers", "sensitive_attributes")),
+        ("attributes.insensitive_attributes=[disease]", "disease", ("sensitive_attributes", "insensitive_attributes")),
+        ("attributes.insensitive_attributes=[ssn]", "ssn", ("direct_identifiers", "insensitive_attributes")),
+    ],
+)
+def test_a_column_has_one_role(load, assignment, column, roles):
+    with pytest.raises(ConfigurationError, match=f"column '{column}' is in {roles[0]} and in {roles[1]}"):
+        load(assignment)
+
+
+@pytest.mark.parametrize(
+    ("written", "exact"),
+    [
+        ("0.1", Fraction(1, 10)),
+        ("0.30", Fraction(3, 10)),
+        ("0.30000000000000000001", Fraction(30000000000000000001, 10**20)),
+        ("1", Fraction(1)),
+        ("1.0", Fraction(1)),
+        ("1e-3", Fraction(1, 1000)),
+        ("2.5e-1", Fraction(1, 4)),
+        ("'0.15'", Fraction(3, 20)),
+        ("1/3", Fraction(1, 3)),
+    ],
+)
+def test_t_is_exact_as_written(load, written, exact):
+    assert load(f"{DISEASE}.t={written}").attributes.sensitive_attributes["disease"].t == exact
+    assert load(text=RUN.replace("t: 0.1", f"t: {written}")).attributes.sensitive_attributes["disease"].t == exact
+
+
+def test_t_may_be_left_out(load):
+    assert load().attributes.sensitive_attributes["salary"].t is None
+
+
+def test_an_order_may_be_a_list(load):
+    assert load(f"{SALARY}.order=[low, 2, high]").attributes.sensitive_attributes["salary"].order == ("low", 2, "high")
+
+
+@pytest.mark.parametrize("key", ["direct_identifiers", "insensitive_attributes", "allow_unique"])
+def test_an_empty_list_may_be_left_blank(load, key):
+    assert getattr(load(f"attributes.{key}=").attributes, key) == ()
+
+
+def test_an_override_replaces_one_key(load):
+    spec = load("privacy.k=7", "output.path=elsewhere")
+    assert (spec.privacy.k, Path(spec.output.public_path).parts[-2:]) == (7, ("elsewhere", "public"))
+    assert spec.attributes == load().attributes
+
+
+def test_an_override_makes_keys_that_are_not_there(load):
+    spec = load("method.class_size=k", f"{DISEASE}.l.recursive={{c: 2.5, l: 3}}", f"{QUASI}.height.type=numeric", f"{QUASI}.sex.generalization=set")
+    assert spec.method.class_size == "k"
+    assert spec.attributes.sensitive_attributes["disease"].l.recursive.c == Fraction(5, 2)
+    assert spec.attributes.quasi_identifiers["height"].is_numeric
+    assert spec.attributes.quasi_identifiers["sex"].generalization == "set"
+
+
+def test_an_override_finds_a_column_with_dots(load):
+    spec = load(f"{QUASI}.job.title.generalization=set")
+    assert spec.attributes.quasi_identifiers["job.title"].generalization == "set"
+
+
+def test_of_two_columns_the_longer_name_takes_the_override(load):
+    spec = load(f"{QUASI}.job={{}}", f"{QUASI}.job.title.generalization=set")
+    assert [name for name, quasi in spec.attributes.quasi_identifiers.items() if quasi.generalization == "set"] == ["job.title"]
+
+
+@pytest.mark.parametrize("assignment", ["privacy.k", "=5", ""])
+def test_an_override_needs_a_key_and_a_value(load, assignment):
+    with pytest.raises(ConfigurationError, match=f"--set {assignment}: expected key.path=value"):
+        load(assignment)
+
+
+def test_an_override_cannot_lead_into_a_value(load):
+    with pytest.raises(ConfigurationError, match="--set name.x=3: .*leads into 'people'"):
+        load("name.x=3")
+
+
+def test_an_override_that_is_no_yaml_is_named(load):
+    with pytest.raises(ConfigurationError, match="--set privacy.k.*not valid YAML"):
+        load("privacy.k=[")
+
+
+def test_expands_the_environment(load, monkeypatch):
+    monkeypatch.setenv("DATA", "s3://bucket")
+    monkeypatch.delenv("PLACE", raising=False)
+    spec = load("input.path=${DATA}/people", "output.path=${PLACE:-/srv}/out", f"{QUASI}.zip.hierarchy=${{PLACE:-/etc}}/${{DATA}}.csv")
+    assert (spec.input.path, spec.output.path) == ("s3://bucket/people", "/srv/out")
+    monkeypatch.setenv("PLACE", "/home")
+    assert load("output.path=${PLACE:-/srv}/out").output.path == "/home/out"
+
+
+def test_a_variable_without_default_must_be_set(load, monkeypatch):
+    monkeypatch.delenv("PLACE", raising=False)
+    with pytest.raises(ConfigurationError, match=r"output.path: .*variable PLACE is not set.*\$\{PLACE:-default\}"):
+        load("output.path=${PLACE}/out")
+
+
+def test_an_empty_default_is_a_default(monkeypatch):
+    monkeypatch.delenv("PLACE", raising=False)
+    assert expand("a${PLACE:-}b", "input.path") == "ab"
+
+
+def test_paths_are_relative_to_the_run_file(load, tmp_path):
+    spec = load("output={public: ../open, internal: /inside}", f"{DISEASE}={{distance: hierarchical, hierarchy: d.csv}}")
+    assert spec.input.path == str(tmp_path / "people.csv")
+    assert spec.attributes.quasi_identifiers["zip"].hierarchy == str(tmp_path / "trees" / "zip.csv")
+    assert spec.attributes.sensitive_attributes["disease"].hierarchy == str(tmp_path / "d.csv")
+    assert (spec.output.public_path, spec.output.internal_path) == (str(tmp_path.parent / "open"), "/inside")
+
+
+@pytest.mark.parametrize("uri", ["s3://bucket/a/../b", "hdfs://host:9000/a", "file:/a/b", "dbfs:/a", "abfss://c@host/a"])
+def test_a_uri_passes_through(load, uri):
+    assert load(f"input.path={uri}").input.path == uri
+
+
+def test_a_table_of_the_catalog_is_no_path(load, monkeypatch):
+    monkeypatch.setenv("CATALOG", "main")
+    assert load("input={format: table, path: '${CATALOG}.people'}").input.path == "main.people"
+
+
+def test_options_are_texts(load):
+    options = load("input.options={header: true, multiLine: false, sep: ';', maxColumns: 9, samplingRatio: 0.5}").input.options
+    assert options == {"header": "true", "multiLine": "false", "sep": ";", "maxColumns": "9", "samplingRatio": "0.5"}
+
+
+def test_output_is_one_folder(load):
+    output = load("output={path: s3://bucket/out}").output
+    assert (output.public_path, output.internal_path) == ("s3://bucket/out/public", "s3://bucket/out/internal")
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["{}", "{public: a}", "{internal: a}", "{path: a, public: b}", "{path: a, internal: b}", "{path: a, public: b, internal: c}"],
+)
+def test_output_is_a_path_or_both_of_public_and_internal(load, output):
+    with pytest.raises(ConfigurationError, match="output: .*either path, or both public and internal"):
+        load(f"output={output}")
+
+
+def test_a_key_may_not_stand_twice(load):
+    with pytest.raises(ConfigurationError, match="key 'name' stands twice"):
+        load(text=RUN + "name: again")
+    with pytest.raises(ConfigurationError, match="key 'age' stands twice"):
+        load(text=RUN.replace("zip:", "age:"))
+
+
+@pytest.mark.parametrize("text", ["", "- a list", "a text", "name: [", "name: 2020-13-45", "? [a]\n: b", "name: a\x07"])
+def test_a_file_that_is_no_run_is_named(load, text):
+    with pytest.raises(ConfigurationError, match=r"run\.yaml"):
+        load(text=text)
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path):
+    (tmp_path / "run.yaml").write_bytes(b"name: \xff\xfe")
+    with pytest.raises(ConfigurationError, match=r"run\.yaml"):
+        load_spec(tmp_path / "run.yaml")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"nothing\.yaml cannot be read"):
+        load_spec(tmp_path / "nothing.yaml")
+
+
+def test_sections_may_share_keys_through_an_anchor(load):
+    text = RUN.replace("age: {type: numeric}", "age: &number {type: numeric}\n    height: {<<: *number, round_to: 5}")
+    assert load(text=text).attributes.quasi_identifiers["height"].is_numeric
+
+
+def test_the_fingerprint_is_of_what_decides_the_release(load):
+    fingerprint = load().fingerprint
+    assert fingerprint == load("name=other", "output={public: a, internal: b, keep_linked: true}").fingerprint
+    assert fingerprint == load(f"{DISEASE}.t=0.10").fingerprint
+    others = ["privacy.k=6", f"{DISEASE}.t=0.11", f"{QUASI}.age.round_to=5", "method.deal=round_robin", f"{SALARY}.order=[1, 2]", "input.path=b.csv"]
+    assert len({fingerprint, *(load(other).fingerprint for other in others)}) == 1 + len(others)
+
+
+def test_a_spec_is_frozen(load):
+    spec = load()
+    with pytest.raises(ValueError, match="frozen"):
+        spec.privacy.k = 1
