@@ -9,10 +9,10 @@ seconds are this machine's.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from tclose_spark import pipeline
 from tclose_spark.run import Run
 from tclose_spark.session import get_session
 from tclose_spark.spec import load_spec
-from tclose_spark.synthetic import generate_people, write_hierarchies
+from tclose_spark.synthetic import PEOPLE_COLUMNS, generate_people, write_hierarchies
 
 CONFIG = Path(__file__).parent.parent / "conf" / "demo.yaml"
 WARM_UP_ROWS = 100_000
@@ -56,17 +56,17 @@ def cpu_seconds() -> float:
     return sum(used for process, used in ticks.items() if ours(process)) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(spark: SparkSession, work: object) -> Cost:
+def measure(spark: SparkSession, work: Callable[[], object]) -> Cost:
     jobs = spark.sparkContext.statusTracker().getJobIdsForGroup
     before = max(jobs(None), default=-1)
     wall, cpu = time.monotonic(), cpu_seconds()
-    work()  # type: ignore[operator]
+    work()
     return Cost(time.monotonic() - wall, cpu_seconds() - cpu, max(jobs(None), default=-1) - before)
 
 
-def floor(spark: SparkSession, people: str, output: str, columns: list[str]) -> None:
-    table = spark.read.parquet(people).select(*columns)
-    moved = table.repartitionByRange(32, *columns).sortWithinPartitions(*columns)
+def floor(spark: SparkSession, people: str, output: str) -> None:
+    columns = [column.name for column in PEOPLE_COLUMNS if column.role == "quasi-identifier"] + ["disease"]
+    moved = spark.read.parquet(people).select(*columns).repartitionByRange(32, *columns).sortWithinPartitions(*columns)
     moved.write.format("delta").mode("overwrite").save(output)
 
 
@@ -76,27 +76,27 @@ def release(spark: SparkSession, folder: Path, lines: list[str]) -> dict:
     return dict(pipeline.release(Run(spec, spark, lines.append, overwrite=True)))
 
 
+def compare(spark: SparkSession, rows: int, folder: Path) -> str:
+    """Both, on freshly generated people; the figures as text."""
+    people = f"{folder}/people.parquet"
+    generate_people(spark, rows).write.parquet(people)
+    write_hierarchies(folder / "hierarchies")
+    lines: list[str] = []
+    certificate: dict = {}
+    low = measure(spark, lambda: floor(spark, people, f"{folder}/floor"))
+    high = measure(spark, lambda: certificate.update(release(spark, folder, lines)))
+    costs = [f"{what:<8} {c.wall:7.1f} s  {c.cpu:7.1f} CPU s  {c.jobs:3d} jobs" for what, c in (("floor", low), ("release", high))]
+    ratio = f"ratio    {high.wall / low.wall:7.2f}    {high.cpu / low.cpu:7.2f}        NCP {certificate['utility']['ncp']:.4f}"
+    return "\n  ".join([f"{rows:,} rows", *lines, *costs, ratio])
+
+
 def main(sizes: list[int]) -> None:
     spark = get_session("benchmark")
     for rows in [WARM_UP_ROWS, *sizes]:
         with tempfile.TemporaryDirectory(dir=os.environ.get("TCLOSE_BENCH_FOLDER")) as name:
-            folder = Path(name)
-            generate_people(spark, rows).write.parquet(f"{folder}/people.parquet")
-            write_hierarchies(folder / "hierarchies")
-            spec_columns = ["age", "sex", "education", "marital_status", "region", "occupation", "hours", "income", "disease"]
-            lines: list[str] = []
-            figures: dict = {}
-            low = measure(spark, lambda: floor(spark, f"{folder}/people.parquet", f"{folder}/floor", spec_columns))
-            shutil.rmtree(folder / "floor")
-            high = measure(spark, lambda: figures.update(release(spark, folder, lines)))
-            if rows == WARM_UP_ROWS:
-                continue
-            print(f"{rows:,} rows", *lines, sep="\n  ")
-            for what, cost in (("floor", low), ("release", high)):
-                print(f"  {what:<8} {cost.wall:7.1f} s  {cost.cpu:7.1f} CPU s  {cost.jobs:3d} jobs")
-            print(
-                f"  ratio    {high.wall / low.wall:7.2f}    {high.cpu / low.cpu:7.2f}      NCP {figures['utility']['ncp']:.4f}", flush=True
-            )
+            figures = compare(spark, rows, Path(name))
+            if rows != WARM_UP_ROWS:
+                print(figures, flush=True)
 
 
 if __name__ == "__main__":

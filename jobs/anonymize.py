@@ -3,6 +3,11 @@
 Stage 3: move the rows into their classes, generalize, write the staged release.
 """
 
+import sys
+
+if sys.path and sys.path[0].rstrip("/").endswith("jobs"):
+    del sys.path[0]  # this folder's profile.py would hide the standard library's
+
 from tclose_spark.cli import run_job
 
 if __name__ == "__main__":

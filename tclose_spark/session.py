@@ -50,6 +50,8 @@ SETTINGS = {
     # A lost executor must never lose or double rows: detect an output that differs after a retry, redo it whole.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
+    # Every table of a run has one commit; Delta's default of 50 tasks to read a log costs seconds at each table.
+    "spark.databricks.delta.snapshotPartitions": "2",
     # A release must not carry minima and maxima in its log.
     "spark.databricks.delta.stats.collect": "false",
 }
@@ -58,7 +60,6 @@ LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "8",
-    "spark.databricks.delta.snapshotPartitions": "2",
 }
 
 

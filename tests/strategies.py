@@ -103,14 +103,14 @@ def make_problem(
     trees = {"city": CITIES} if hierarchies is None else hierarchies
     profile = make_profile(records, spec, trees)
     codec = Codec.of(profile)
-    digests = [hashlib.blake2b(repr(sorted(record.items())).encode(), digest_size=16).digest() for record in records]
-    hashes = [pa.array(np.array([int.from_bytes(d[i : i + 8]) for d in digests], dtype=np.uint64).view(np.int64)) for i in (0, 8)]
+    digests = [hashlib.blake2b(repr(sorted(record.items())).encode(), digest_size=8).digest() for record in records]
+    hashes = pa.array(np.frombuffer(b"".join(digests), dtype=np.int64))
     kinds = {"integer": pa.int64(), "double": pa.float64(), "category": pa.string()}
     columns = [pa.array([r[d.name] for r in records], kinds[d.kind]) for d in profile.quasi]
     texts = [pa.array([as_text(r[d.name]) for r in records], pa.string()) for d in profile.sensitive]
     rows = codec.encode(columns, texts, hashes)
-    sample = rows.take(np.lexsort((rows.hashes[1], rows.hashes[0])))
-    return Problem(spec, profile, {name: trees[name] for name in trees if name in quasi or name in sensitive}, sample), rows
+    used = {name: tree for name, tree in trees.items() if name in quasi or name in sensitive}
+    return Problem(spec, profile, used, rows.take(rows.sorted_by_hash())), rows
 
 
 def make_profile(records: Sequence[Record], spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> Profile:
@@ -143,8 +143,16 @@ def count_in(rows: Rows) -> Any:
     return lambda group_of, groups: np.bincount(group_of(rows), minlength=groups)
 
 
-def settle_all(plan: Plan, rows: Rows, batches: Iterable[IntArray] | None = None) -> IntArray:
-    """The class of each row as a run finds it: routed batch by batch, gathered by task, settled. Every row stays exactly once."""
+def content(rows: Rows, *more: IntArray) -> list[tuple[int, ...]]:
+    """All that a row has, with `more`, sorted: rows that are alike cannot be told apart."""
+    return sorted(zip(*[codes.tolist() for codes in (*rows.quasi, rows.cell, rows.hash, *more)], strict=True))
+
+
+def settle_all(plan: Plan, rows: Rows, batches: Iterable[IntArray] | None = None) -> tuple[Rows, IntArray]:
+    """The rows as a run finishes them, each with its class: routed batch by batch, gathered by task, settled.
+
+    Every row stays exactly once.
+    """
     sent: list[list[IntArray]] = [[] for _ in range(plan.tasks)]
     for batch in [np.arange(len(rows))] if batches is None else batches:
         row, task = plan.route(rows.take(batch))
@@ -154,9 +162,8 @@ def settle_all(plan: Plan, rows: Rows, batches: Iterable[IntArray] | None = None
     for number, parts in enumerate(sent):
         here = np.concatenate(parts)
         place, class_of = plan.settle(rows.take(here), number)
-        stayed += here[place].tolist()
-        classes += class_of.tolist()
-    assert sorted(stayed) == list(range(len(rows)))
-    result = np.empty(len(rows), dtype=np.int64)
-    result[stayed] = classes
-    return result
+        stayed.append(here[place])
+        classes.append(class_of)
+    settled = rows.take(np.concatenate(stayed))
+    assert content(settled) == content(rows)
+    return settled, np.concatenate(classes)

@@ -220,7 +220,9 @@ def test_labels_cover_the_integers_of_a_class(classes, step):
 @given(st.lists(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=4), min_size=1, max_size=4), STEPS)
 def test_labels_cover_the_doubles_of_a_class(classes, step):
     codes = [codes_of(*numbers) for numbers in classes]
-    assert_covered(Coverage(numeric=True), NumericLabels(False, step), codes, lambda c: float(decode_numbers(np.array([c]))[0]), pa.float64())
+    assert_covered(
+        Coverage(numeric=True), NumericLabels(False, step), codes, lambda c: float(decode_numbers(np.array([c]))[0]), pa.float64()
+    )
 
 
 @drawn(100)

@@ -45,7 +45,12 @@ def load(tmp_path: Path):
 def test_a_short_run_file_has_the_defaults(load):
     spec = load()
     disease, sex = spec.attributes.sensitive_attributes["disease"], spec.attributes.quasi_identifiers["sex"]
-    assert (spec.method.name, spec.method.stack_order, spec.method.deal, spec.method.class_size) == ("stack_and_deal", None, "local", "auto")
+    assert (spec.method.name, spec.method.stack_order, spec.method.deal, spec.method.class_size) == (
+        "stack_and_deal",
+        None,
+        "local",
+        "auto",
+    )
     assert (sex.type, sex.hierarchy, sex.numeric_output, sex.generalization) == ("categorical", None, "interval", "suppress")
     assert (disease.order, disease.missing, disease.l.distinct) == ("value", "error", None)
     assert (spec.attributes.drop_others, spec.attributes.allow_unique, spec.output.keep_linked) == (False, (), False)
@@ -186,7 +191,9 @@ def test_an_override_replaces_one_key(load):
 
 
 def test_an_override_makes_keys_that_are_not_there(load):
-    spec = load("method.class_size=k", f"{DISEASE}.l.recursive={{c: 2.5, l: 3}}", f"{QUASI}.height.type=numeric", f"{QUASI}.sex.generalization=set")
+    spec = load(
+        "method.class_size=k", f"{DISEASE}.l.recursive={{c: 2.5, l: 3}}", f"{QUASI}.height.type=numeric", f"{QUASI}.sex.generalization=set"
+    )
     assert spec.method.class_size == "k"
     assert spec.attributes.sensitive_attributes["disease"].l.recursive.c == Fraction(5, 2)
     assert spec.attributes.quasi_identifiers["height"].is_numeric
@@ -210,12 +217,12 @@ def test_an_override_needs_a_key_and_a_value(load, assignment):
 
 
 def test_an_override_cannot_lead_into_a_value(load):
-    with pytest.raises(ConfigurationError, match="--set name.x=3: .*leads into 'people'"):
+    with pytest.raises(ConfigurationError, match=r"--set name.x=3: .*leads into 'people'"):
         load("name.x=3")
 
 
 def test_an_override_that_is_no_yaml_is_named(load):
-    with pytest.raises(ConfigurationError, match="--set privacy.k.*not valid YAML"):
+    with pytest.raises(ConfigurationError, match=r"--set privacy.k.*not valid YAML"):
         load("privacy.k=[")
 
 
@@ -272,7 +279,7 @@ def test_output_is_one_folder(load):
     ["{}", "{public: a}", "{internal: a}", "{path: a, public: b}", "{path: a, internal: b}", "{path: a, public: b, internal: c}"],
 )
 def test_output_is_a_path_or_both_of_public_and_internal(load, output):
-    with pytest.raises(ConfigurationError, match="output: .*either path, or both public and internal"):
+    with pytest.raises(ConfigurationError, match=r"output: .*either path, or both public and internal"):
         load(f"output={output}")
 
 
@@ -309,7 +316,14 @@ def test_the_fingerprint_is_of_what_decides_the_release(load):
     fingerprint = load().fingerprint
     assert fingerprint == load("name=other", "output={public: a, internal: b, keep_linked: true}").fingerprint
     assert fingerprint == load(f"{DISEASE}.t=0.10").fingerprint
-    others = ["privacy.k=6", f"{DISEASE}.t=0.11", f"{QUASI}.age.round_to=5", "method.deal=round_robin", f"{SALARY}.order=[1, 2]", "input.path=b.csv"]
+    others = [
+        "privacy.k=6",
+        f"{DISEASE}.t=0.11",
+        f"{QUASI}.age.round_to=5",
+        "method.deal=round_robin",
+        f"{SALARY}.order=[1, 2]",
+        "input.path=b.csv",
+    ]
     assert len({fingerprint, *(load(other).fingerprint for other in others)}) == 1 + len(others)
 
 

@@ -24,6 +24,7 @@ from tclose_spark.measures.histograms import Histograms, IntArray
 from tclose_spark.measures.utility import LabelLoss
 from tclose_spark.spec import SensitiveAttribute
 from tclose_spark.tables import quoted
+from tclose_spark.workers import Mapper, map_batches
 
 EXACT = pa.decimal128(38, 0)
 Tally = tuple[list[pa.Array], IntArray, list[Histograms]]
@@ -77,9 +78,9 @@ def class_table(release: DataFrame, quasi: Sequence[JudgedQuasi], attributes: Se
     )
     keys = [f"l{i}" for i in range(len(labels))]
     kinds = [pa.field(key, to_arrow_type(coded.schema[key].dataType)) for key in keys]
-    tallied = coded.mapInArrow(_tally_rows(len(labels), attributes), from_arrow_schema(_tally_schema(kinds, len(attributes))))
+    tallied = map_batches(coded, _tally_rows(len(labels), attributes), from_arrow_schema(_tally_schema(kinds, len(attributes))))
     together = tallied.repartition(*keys).sortWithinPartitions(*keys)
-    judged = together.mapInArrow(_judge(quasi, attributes, kinds), from_arrow_schema(_judged_schema(kinds, quasi, attributes)))
+    judged = map_batches(together, _judge(quasi, attributes, kinds), from_arrow_schema(_judged_schema(kinds, quasi, attributes)))
     return judged.select(
         F.struct(*[F.col(key).alias(name) for key, name in zip(keys, labels, strict=True)]).alias("quasi_identifiers"),
         "size",
@@ -114,7 +115,7 @@ def group_labels(labels: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
     return group, first
 
 
-def _tally_rows(labels: int, attributes: Sequence[JudgedAttribute]) -> Any:
+def _tally_rows(labels: int, attributes: Sequence[JudgedAttribute]) -> Mapper:
     """Counts, for each batch of records, the values of each class in it."""
     domains = [attribute.values for attribute in attributes]
 
@@ -158,7 +159,7 @@ def _merge(table: pa.Table, labels: int, domains: Sequence[int]) -> Tally:
     return [column.take(pa.array(first)) for column in columns[:labels]], sizes, histograms
 
 
-def _judge(quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], kinds: Sequence[pa.Field]) -> Any:
+def _judge(quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], kinds: Sequence[pa.Field]) -> Mapper:
     """Adds up the tallies of each class, which follow one another, and measures it. Batches may cut a class in two."""
     domains = [len(a.values) for a in attributes]
     schema = _judged_schema(kinds, quasi, attributes)

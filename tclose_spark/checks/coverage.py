@@ -32,8 +32,9 @@ class Coverage:
             return self._covered_numbers(raw, texts, which)
         value = raw.dictionary_encode(null_encoding="encode")
         values = value.dictionary.to_pylist()
-        pairs, place = np.unique(value.indices.to_numpy().astype(np.int64) * len(texts) + which, return_inverse=True)
-        verdicts = [self._covers(texts[pair % len(texts)], values[pair // len(texts)]) for pair in pairs.tolist()]
+        pairs = value.indices.to_numpy().astype(np.int64) * len(texts) + which
+        distinct, place = np.unique(pairs, return_inverse=True)
+        verdicts = [self._covers(texts[pair % len(texts)], values[pair // len(texts)]) for pair in distinct.tolist()]
         return np.array(verdicts, dtype=bool)[place.reshape(-1)]
 
     @staticmethod

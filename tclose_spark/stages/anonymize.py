@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,12 +22,11 @@ from tclose_spark.spec import ReleaseSpec
 from tclose_spark.stages.encode import PASSING, TIE, CodedColumns, code_table, coded_columns
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.tables import Multiset, quoted
+from tclose_spark.workers import Mapper, map_batches
 
 BATCH_ROWS = 65_536
 RAW = "_tclose_raw_{}"
 UNCOVERED = "_tclose_uncovered"
-
-Mapper = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True)
@@ -67,9 +66,9 @@ class Anonymizer:
         coded = code_table(table, self.spec, self.secret, passing=True)
         passing = coded.schema.fields[self.layout.codes :]
         sent = T.StructType([T.StructField("task", T.IntegerType()), T.StructField("row", T.BinaryType()), *passing])
-        routed = coded.mapInArrow(_router(self.layout, self.codec, self.plan), sent)
+        routed = map_batches(coded, _router(self.layout, self.codec, self.plan), sent)
         settled = routed.repartitionById(self.plan.tasks, F.col("task"))
-        finished = settled.mapInArrow(self._finisher(passing), self._finished_schema(passing))
+        finished = map_batches(settled, self._finisher(passing), self._finished_schema(passing))
         raw, published = self._sides()
         return finished.observe(
             self.observation,

@@ -15,6 +15,7 @@ from tclose_spark.measures.histograms import IntArray
 from tclose_spark.rows import Codec, Rows
 from tclose_spark.spec import ReleaseSpec
 from tclose_spark.tables import content_hash, prepare, quoted
+from tclose_spark.workers import map_batches
 
 SAMPLE_ROWS = 20_000
 PASSING = "_tclose_passing_{}"
@@ -92,7 +93,7 @@ def count_groups(
         yield pa.RecordBatch.from_arrays([pa.array(found), pa.array(total[found])], names=["group", "n"])
 
     coded = code_table(table, spec, secret)
-    found = coded.mapInArrow(count, "group bigint, n bigint").groupBy("group").agg(F.sum("n").alias("n")).toArrow()
+    found = map_batches(coded, count, "group bigint, n bigint").groupBy("group").agg(F.sum("n").alias("n")).toArrow()
     counts = np.zeros(groups, dtype=np.int64)
     counts[found["group"].to_numpy()] = found["n"].to_numpy()
     return counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from tclose_spark.errors import InputError, UnreachableError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.spec import ReleaseSpec
 from tclose_spark.tables import MALFORMED, Multiset, check_columns, integral_columns, not_numbers, prepared, quoted
+from tclose_spark.workers import Mapper, map_batches
 
 MOST_VALUES = 2_000_000  # distinct values, of all domains together, that a driver is asked to hold
 NEARLY_UNIQUE = 0.5  # distinct values a row from which an insensitive column is taken to point at people
@@ -82,7 +83,7 @@ def _histograms(table: DataFrame, spec: ReleaseSpec, observation: Observation) -
     groups = [[] if quasi[name].is_numeric else [name] for name in quasi] + [list(sensitive)]
     tallied = people.select(*[quoted(name).cast("string").alias(str(i)) for i, name in enumerate(n for group in groups for n in group)])
     found = (
-        tallied.mapInArrow(_tally([len(group) for group in groups]), COUNTED)
+        map_batches(tallied, _tally([len(group) for group in groups]), COUNTED)
         .groupBy("group", "key")
         .agg(F.sum("n").alias("n"))
         .limit(MOST_VALUES + 1)
@@ -116,7 +117,7 @@ def _figures(spec: ReleaseSpec, numeric: Sequence[str]) -> list[Column]:
     return figures + Multiset.columns([quoted(name) for name in spec.attributes.published], "input")
 
 
-def _tally(sizes: Sequence[int]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _tally(sizes: Sequence[int]) -> Mapper:
     """Counts, in each task, the distinct tuples of consecutive groups of columns of these sizes."""
 
     def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

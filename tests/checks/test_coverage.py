@@ -60,7 +60,25 @@ def test_a_label_does_not_cover_a_number_outside(label, value):
     assert not covers(NUMERIC, label, value)
 
 
-NONSENSE = ["", " ", "abc", "nan", "inf", "[1, 5", "1, 5]", "[1 5]", "[1,5]", "(1, 5)", "[1, x]", "[, 5]", "[1, 5, 9]", "{1, 5}", "**", "[*, *]", "1/0"]
+NONSENSE = [
+    "",
+    " ",
+    "abc",
+    "nan",
+    "inf",
+    "[1, 5",
+    "1, 5]",
+    "[1 5]",
+    "[1,5]",
+    "(1, 5)",
+    "[1, x]",
+    "[, 5]",
+    "[1, 5, 9]",
+    "{1, 5}",
+    "**",
+    "[*, *]",
+    "1/0",
+]
 
 
 @pytest.mark.parametrize("label", [*NONSENSE, "[-inf, inf]", "[nan, nan]"])
@@ -121,7 +139,17 @@ def test_a_set_covers_its_members(label, value):
 
 @pytest.mark.parametrize(
     ("label", "value"),
-    [("{a, b}", "c"), ('{"a, b", c}', "a"), ("{ab, c}", "a"), ("b", "a"), ("", "a"), ("{}", "a"), ("a, b", "a"), ("{a, b", "a"), ("A", "a")],
+    [
+        ("{a, b}", "c"),
+        ('{"a, b", c}', "a"),
+        ("{ab, c}", "a"),
+        ("b", "a"),
+        ("", "a"),
+        ("{}", "a"),
+        ("a, b", "a"),
+        ("{a, b", "a"),
+        ("A", "a"),
+    ],
 )
 def test_a_set_does_not_cover_others(label, value):
     assert not covers(PLAIN, label, value)

@@ -1,0 +1,143 @@
+"""What the tests share: one Spark session, runs on small tables, and the real tables where they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+from strategies import CITIES
+
+from tclose_spark.run import Run
+from tclose_spark.session import get_session
+from tclose_spark.spec import load_spec
+
+ROOT = Path(__file__).resolve().parent.parent
+
+os.environ["TCLOSE_SECRET"] = "tests"  # so that fingerprints of different runs can be compared
+os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+os.environ.setdefault("TCLOSE_DRIVER_MEMORY", "2g")
+
+QUASI = {"age": {"type": "numeric"}, "sex": {}}
+SENSITIVE = {"disease": {"t": "0.5"}}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The one session of all tests."""
+    session = get_session("tests")
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of the real tables: TCLOSE_DATA, else shared/data beside the repository (paths as in conf/)."""
+    folder = (ROOT / "conf" / os.environ.get("TCLOSE_DATA", "../../shared/data")).resolve()
+    if not folder.is_dir():
+        pytest.skip(f"the real tables are not in {folder}; set TCLOSE_DATA to their folder")
+    return folder
+
+
+def write_run_file(
+    folder: Path,
+    table: pa.Table | Mapping[str, Sequence[Any]] | None,
+    *,
+    quasi: Mapping[str, Any] = QUASI,
+    sensitive: Mapping[str, Any] = SENSITIVE,
+    k: int = 3,
+    output: Mapping[str, Any] | None = None,
+    method: Mapping[str, Any] | None = None,
+    source: Mapping[str, Any] | None = None,
+    **attributes: Any,
+) -> Path:
+    """A run file in `folder`, beside it the table as people.parquet (none: `source` says where it is) and cities.csv."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "cities.csv").write_text("".join(";".join(path) + "\n" for path in CITIES.paths))
+    if table is not None:
+        pq.write_table(table if isinstance(table, pa.Table) else pa.table(dict(table)), folder / "people.parquet")
+    tree = {
+        "name": "small",
+        "input": dict(source or {"path": "people.parquet"}),
+        "output": {"path": "out", **(output or {})},
+        "attributes": {"quasi_identifiers": dict(quasi), "sensitive_attributes": dict(sensitive), **attributes},
+        "privacy": {"k": k},
+        "method": {"name": "stack_and_deal", **(method or {})},
+    }
+    path = folder / "run.yaml"
+    path.write_text(yaml.safe_dump(tree, sort_keys=False))
+    return path
+
+
+@pytest.fixture
+def run_file(tmp_path: Path) -> Callable[..., Path]:
+    """`run_file(table, quasi=..., sensitive=..., k=...)` writes a run file and its table; see `write_run_file`."""
+    return lambda table, **settings: write_run_file(tmp_path, table, **settings)
+
+
+@pytest.fixture
+def open_run(spark: SparkSession) -> Callable[..., Run]:
+    """`open_run(path, "key=value", ...)`: the run of a run file."""
+    return lambda path, *sets, overwrite=False: Run(load_spec(path, sets), spark, lambda line: None, overwrite)
+
+
+@pytest.fixture
+def make_run(run_file: Callable[..., Path], open_run: Callable[..., Run]) -> Callable[..., Run]:
+    """`make_run(table, quasi=..., sensitive=..., k=...)`: the run of a small table."""
+    return lambda table, **settings: open_run(run_file(table, **settings))
+
+
+def draw_people(seed: int, rows: int = 90) -> pa.Table:
+    """Records with columns of all kinds, a third of them alike in all but `id`; quasi-identifiers, `disease` and `note` may be missing."""
+    draw = np.random.default_rng(seed)
+
+    def pick(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:
+        return pa.array([values[i] for i in draw.integers(len(values), size=rows)], kind)
+
+    columns = {
+        "age": pick([None, *range(20, 50)]),
+        "weight": pick([None, float("nan"), 0.0, -0.0, 0.1, 61.5, 70.25, 1e6]),
+        "hours": pick(["7", "08", "12.5", "1e2", None]),
+        "sex": pick(["f", "m", "f, m", None]),
+        "city": pick([None, *CITIES.leaves]),
+        "disease": pick(["flu", "flu", "flu", "gout", "ulcer", None]),
+        "grade": pick([1, 2, 2, 3, 5]),
+        "site": pick(["Pisa", "Siena", "Lyon", "Lyon"]),
+        "note": pick(["a", "b, c", "", None]),
+        "score": pick([1.5, float("nan"), None, -0.0]),
+        "at": pick([0, 86_400_000_001, None], pa.timestamp("us", "UTC")),
+        "tags": pick([["x"], ["x", "y"], [], None], pa.list_(pa.string())),
+    }
+    first = pa.array(np.where(draw.random(rows) < 1 / 3, 0, np.arange(rows)))
+    return pa.table(columns).take(first).append_column("id", pa.array(range(rows)))
+
+
+@pytest.fixture
+def drawn_people() -> Callable[..., pa.Table]:
+    """`drawn_people(seed, rows)`; see `draw_people`."""
+    return draw_people
+
+
+@pytest.fixture
+def settings(spark: SparkSession) -> Callable[[Mapping[str, str]], AbstractContextManager[None]]:
+    """`with settings({key: value}):` runs with these Spark settings, and puts back the old ones."""
+
+    @contextmanager
+    def changed(values: Mapping[str, str]) -> Iterator[None]:
+        before = {key: spark.conf.get(key) for key in values}
+        for key, value in values.items():
+            spark.conf.set(key, value)
+        yield
+        for key, value in before.items():
+            spark.conf.set(key, value)
+
+    return changed

@@ -1,0 +1,248 @@
+"""The released rows are those that the pure functions make in memory, whatever the partitions, batches and tasks."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from strategies import count_in
+
+from tclose_spark.domains import Profile
+from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.methods.method import Plan, Problem
+from tclose_spark.methods.stack_and_deal.plan import make_plan
+from tclose_spark.rows import Codec, Rows
+from tclose_spark.run import Run
+from tclose_spark.stages.anonymize import Anonymizer
+from tclose_spark.stages.encode import code_table, coded_columns, count_groups, sample_rows
+from tclose_spark.stages.generalize import Generalizer
+from tclose_spark.stages.profile import profile_table
+from tclose_spark.tables import prepare, quoted, read_table, write_release
+
+MakeRun = Callable[..., Run]
+Draw = Callable[..., pa.Table]
+
+RUNS: dict[str, dict[str, Any]] = {
+    "intervals, trees and missing values": {
+        "quasi": {"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}, "sex": {}},
+        "sensitive": {"disease": {"t": "0.4"}},
+    },
+    "sets, rounded numbers, several sensitive attributes": {
+        "quasi": {"weight": {"type": "numeric", "round_to": 5}, "sex": {"generalization": "set"}, "hours": {"type": "numeric"}},
+        "sensitive": {
+            "grade": {"distance": "ordered", "t": "0.4"},
+            "disease": {},
+            "site": {"distance": "hierarchical", "hierarchy": "cities.csv"},
+        },
+    },
+    "bounds, insensitive columns, round robin": {
+        "quasi": {"id": {"type": "numeric", "numeric_output": "bounds"}, "city": {}},
+        "sensitive": {"disease": {}},
+        "insensitive_attributes": ["note", "score", "at", "tags", "grade"],
+        "method": {"deal": "round_robin"},
+    },
+    "missing values of an ordered attribute": {
+        "quasi": {"sex": {}, "age": {"type": "numeric", "round_to": "0.5"}},
+        "sensitive": {"disease": {"distance": "ordered", "order": ["flu", "ulcer", "gout"], "missing": "lowest"}},
+        "insensitive_attributes": ["id"],
+        "allow_unique": ["id"],
+    },
+}
+
+
+def comparable(rows: list[Any]) -> Counter[tuple[str, ...]]:
+    """Rows as a multiset; repr tells -0.0 from 0.0, and NaN is NaN."""
+    return Counter(tuple(repr(value) for value in row) for row in rows)
+
+
+def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
+    """The release as the pure functions make it: all rows in one batch, one task."""
+    profile = profile_table(table, run.spec, run.hierarchies)
+    whole = table.coalesce(1)
+    (batch,) = code_table(whole, run.spec, run.secret).toArrow().combine_chunks().to_batches()
+    people = prepare(whole, run.spec).collect()
+    rows = coded_columns(run.spec).rows(Codec.of(profile), batch)
+    problem = Problem(run.spec, profile, run.hierarchies, rows.take(rows.sorted_by_hash()))
+    plan = make_plan(problem, count_in(rows))
+    assert plan.tasks == 1
+    here, classes = plan.settle(rows, 0)
+    order, labels = Generalizer.of(run.spec, profile, run.hierarchies).publish(rows.take(here), classes, [])
+    kept = [people[place][len(profile.quasi) :] for place in here[order]]
+    return comparable([(*label, *values) for label, values in zip(zip(*[c.to_pylist() for c in labels], strict=True), kept, strict=True)])
+
+
+def prepare_run(run: Run, table: DataFrame, rows_per_task: int = 1000) -> tuple[Profile, Plan]:
+    """Profile and plan, by Spark."""
+    profile = profile_table(table, run.spec, run.hierarchies)
+    codec = Codec.of(profile)
+    sample = sample_rows(table, run.spec, run.secret, codec, profile.rows)
+
+    def counts(group_of: Callable[[Rows], Any], groups: int) -> Any:
+        return count_groups(table, run.spec, run.secret, codec, group_of, groups)
+
+    return profile, make_plan(Problem(run.spec, profile, run.hierarchies, sample), counts, rows_per_task)
+
+
+def distributed(run: Run, table: DataFrame, rows_per_task: int) -> Counter[tuple[str, ...]]:
+    """The release as Spark makes it, and as `written` finds that nothing was lost."""
+    profile, plan = prepare_run(run, table, rows_per_task)
+    assert plan.tasks > 1 or rows_per_task >= profile.rows
+    anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
+    rows = anonymizer.linked(table).select(*[quoted(name) for name in anonymizer.published_columns()]).collect()
+    anonymizer.written()
+    return comparable(rows)
+
+
+def input_of(run: Run) -> DataFrame:
+    return read_table(run.spark, run.spec.input)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_spark_releases_what_the_pure_functions_make(make_run: MakeRun, drawn_people: Draw, settings: Any, name: str) -> None:
+    run = make_run(drawn_people(7), drop_others=True, **RUNS[name])
+    table = input_of(run)
+    expected = in_memory(run, table)
+    assert expected.total() == 90
+    with settings({"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}):
+        assert distributed(run, table.repartition(5), rows_per_task=20) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("one partition, one task", {}),
+        ("three partitions", {"spark.sql.shuffle.partitions": "3"}),
+        ("sixteen partitions, shuffled", {"spark.sql.execution.arrow.maxRecordsPerBatch": "3"}),
+        ("no adaptive execution", {"spark.sql.adaptive.enabled": "false"}),
+    ],
+)
+def test_the_release_does_not_depend_on_how_the_input_lies(
+    make_run: MakeRun, drawn_people: Draw, settings: Any, name: str, values: dict[str, str]
+) -> None:
+    run = make_run(drawn_people(8), drop_others=True, **RUNS["intervals, trees and missing values"])
+    table = input_of(run)
+    changed = {
+        "one partition, one task": table.coalesce(1),
+        "three partitions": table.repartition(3, "age"),
+        "sixteen partitions, shuffled": table.orderBy(F.rand(1)).repartition(16),
+        "no adaptive execution": table.orderBy(F.desc("id")),
+    }[name]
+    with settings(values):
+        assert distributed(run, changed, rows_per_task=1000 if name.startswith("one") else 25) == in_memory(run, table)
+
+
+def test_another_secret_gives_another_release(make_run: MakeRun, drawn_people: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    people = drawn_people(9)
+    one = make_run(people, drop_others=True, method={"deal": "round_robin"})
+    released = distributed(one, input_of(one), 1000)
+    monkeypatch.setenv("TCLOSE_SECRET", "another")
+    other = make_run(people, drop_others=True, method={"deal": "round_robin"})
+    assert distributed(other, input_of(other), 1000) != released
+
+
+def test_insensitive_columns_pass_as_they_are(make_run: MakeRun, drawn_people: Draw) -> None:
+    people = drawn_people(11, 40)
+    columns = ["id", "note", "score", "at", "tags", "weight"]
+    run = make_run(people, drop_others=True, insensitive_attributes=columns, allow_unique=["id"])
+    table = input_of(run)
+    profile, plan = prepare_run(run, table)
+    released = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret).linked(table)
+    kept = ["disease", *columns]
+    assert comparable(released.select(kept).collect()) == comparable(table.select(kept).collect())
+    assert {name: released.schema[name].dataType for name in kept} == {name: table.schema[name].dataType for name in kept}
+
+
+def test_labels_of_six_people(make_run: MakeRun) -> None:
+    people = {
+        "age": [20, 21, 22, 40, 41, 42],
+        "city": ["Pisa", "Siena", "Pisa", "Lyon", "Nice", "Lyon"],
+        "sex": ["f", "f", "f", "m", None, "m"],
+        "disease": ["flu"] * 6,
+    }
+    run = make_run(people, quasi={"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}, "sex": {}})
+    assert distributed(run, input_of(run), 1000) == comparable(
+        3 * [("[20, 22]", "Tuscany", "f", "flu")] + 3 * [("[40, 42]", "France", "*", "flu")]
+    )
+
+
+def test_linked_rows_show_what_was_published_for_what(make_run: MakeRun) -> None:
+    people = {"age": [20, 21, 40, 42], "sex": ["f", "f", "m", "m"], "disease": ["flu"] * 4}
+    run = make_run(people, k=2)
+    table = input_of(run)
+    profile, plan = prepare_run(run, table)
+    anonymizer = Anonymizer(run.spec, profile, plan, {}, run.secret)
+    linked = anonymizer.linked(table).select(*anonymizer.linked_columns())
+    assert linked.columns == ["age", "sex", "disease", "age_raw", "sex_raw"]
+    assert sorted(tuple(row) for row in linked.collect()) == [
+        ("[20, 21]", "f", "flu", 20, "f"),
+        ("[20, 21]", "f", "flu", 21, "f"),
+        ("[40, 42]", "m", "flu", 40, "m"),
+        ("[40, 42]", "m", "flu", 42, "m"),
+    ]
+
+
+def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_people: Draw) -> None:
+    run = make_run(drawn_people(12), drop_others=True, insensitive_attributes=["note"])
+    table = input_of(run)
+    profile, plan = prepare_run(run, table)
+    released = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret).linked(table.orderBy("id"))
+    rows = [tuple((value is not None, value) for value in row) for row in released.select("age", "sex").collect()]
+    assert rows == sorted(rows)
+
+
+# --- what is found while the rows are written
+
+
+def written(run: Run, table: DataFrame, profile: Profile, plan: Plan) -> None:
+    anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
+    write_release(anonymizer.linked(table).select(*anonymizer.published_columns()), run.staging.path("release"))
+    anonymizer.written()
+
+
+CHANGED: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "a row less": lambda table: table.where("id > 0"),
+    "a row twice": lambda table: table.union(table.where("id = 0")),
+    "another value": lambda table: table.withColumn("note", F.expr("if(id = 0, 'changed', note)")),
+    "two values exchanged": lambda table: table.withColumn("sex", F.expr("if(sex = 'f', 'm', if(sex = 'm', 'f', sex))")),
+    "a new value": lambda table: table.withColumn("disease", F.expr("if(id = 0, 'new', disease)")),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_an_input_that_changes_between_stages_is_not_released(make_run: MakeRun, drawn_people: Draw, name: str) -> None:
+    run = make_run(drawn_people(13), drop_others=True, insensitive_attributes=["note", "id"], allow_unique=["id"])
+    table = input_of(run)
+    profile, plan = prepare_run(run, table)
+    with pytest.raises(Exception, match=r"not those that were profiled|the input changed since|UnknownValueError"):
+        written(run, CHANGED[name](table), profile, plan)
+
+
+def test_rows_read_after_the_profile_are_an_input_error(make_run: MakeRun, drawn_people: Draw) -> None:
+    run = make_run(drawn_people(14), drop_others=True)
+    profile, plan = prepare_run(run, input_of(run))
+    with pytest.raises(InputError, match="are not those that were profiled"):
+        written(run, input_of(run), replace(profile, fingerprint="5a-0"), plan)
+
+
+def test_a_label_that_does_not_cover_its_value_is_not_released(make_run: MakeRun, drawn_people: Draw) -> None:
+    run = make_run(drawn_people(15), drop_others=True)
+    table = input_of(run)
+    profile, plan = prepare_run(run, table)
+
+    @dataclass(frozen=True)
+    class Liar:
+        """Writes the same label for every class."""
+
+        def label(self, codes: Any, starts: Any) -> tuple[Any, list[str | None]]:
+            return starts * 0, ["[20, 21]"]
+
+    anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
+    honest = anonymizer.generalizer
+    anonymizer.generalizer = replace(honest, labellers=(Liar(), *honest.labellers[1:]))
+    write_release(anonymizer.linked(table).select(*anonymizer.published_columns()), run.staging.path("release"))
+    with pytest.raises(GuaranteeError, match="rows have a label that does not cover their value"):
+        anonymizer.written()

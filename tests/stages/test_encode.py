@@ -1,0 +1,122 @@
+"""Raw rows as codes: they decode to what was read, and neither sample nor counts depend on partitions or batches."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame
+
+from tclose_spark.rows import Codec, Rows, UnknownValueError
+from tclose_spark.run import Run
+from tclose_spark.stages import encode
+from tclose_spark.stages.encode import code_table, coded_columns, count_groups, sample_rows
+from tclose_spark.stages.profile import profile_table
+from tclose_spark.tables import prepare, read_table
+
+MakeRun = Callable[..., Run]
+
+ROLES: dict[str, Any] = {
+    "quasi": {
+        "age": {"type": "numeric"},
+        "weight": {"type": "numeric"},
+        "hours": {"type": "numeric"},
+        "sex": {},
+        "city": {"hierarchy": "cities.csv"},
+    },
+    "sensitive": {"disease": {}, "grade": {"distance": "ordered"}},
+    "drop_others": True,
+}
+
+
+@pytest.fixture
+def run(make_run: MakeRun, drawn_people: Callable[..., pa.Table]) -> Run:
+    """A run with quasi-identifiers of all kinds."""
+    return make_run(drawn_people(5), **ROLES)
+
+
+@pytest.fixture
+def table(run: Run) -> DataFrame:
+    """Its input."""
+    return read_table(run.spark, run.spec.input)
+
+
+def codec_of(run: Run, table: DataFrame) -> Codec:
+    return Codec.of(profile_table(table, run.spec, run.hierarchies))
+
+
+def rows_of(run: Run, table: DataFrame, codec: Codec) -> Rows:
+    """All rows of a table in memory, in its order (it must have one partition)."""
+    (batch,) = code_table(table, run.spec, run.secret).toArrow().combine_chunks().to_batches()
+    return coded_columns(run.spec).rows(codec, batch)
+
+
+def test_codes_decode_to_the_prepared_rows(run: Run, table: DataFrame) -> None:
+    codec = codec_of(run, table)
+    rows = rows_of(run, table.coalesce(1), codec)
+    packed = codec.unpack(codec.pack(rows))
+    decoded = [column.to_pylist() for column in (*codec.decode(packed), *codec.sensitive_texts(packed))]
+    expected = prepare(table, run.spec).collect()
+    assert list(zip(*decoded, strict=True)) == [(*row[:6], str(row[6])) for row in expected]
+
+
+def test_rows_that_are_alike_have_equal_hashes_and_others_have_not(run: Run, table: DataFrame) -> None:
+    coded = code_table(table, run.spec, run.secret).collect()
+    assert len({row["hash"] for row in coded}) == len({tuple(row) for row in coded}) < len(coded)
+
+
+def test_hashes_are_keyed_with_the_secret(run: Run, table: DataFrame) -> None:
+    one, other = ({row["hash"] for row in code_table(table, run.spec, secret).collect()} for secret in ("one", "other"))
+    assert not one & other
+
+
+def test_a_value_that_the_profile_does_not_have_is_an_error(run: Run, table: DataFrame) -> None:
+    codec = codec_of(run, table.where("disease != 'flu'"))
+    with pytest.raises(UnknownValueError):
+        rows_of(run, table.coalesce(1), codec)
+
+
+def test_many_sensitive_attributes_of_many_values_have_their_codes() -> None:
+    """The tuples of four attributes of 70,000 values are more than 64 bits can number."""
+    values = tuple(f"{i:05}" for i in range(70_000))
+    codes = np.stack([np.arange(70_000) * step % 70_000 for step in (1, 3, 9, 11)], axis=1)
+    columns = [pa.array(values).take(pa.array(column)) for column in codes.T]
+    rows = Codec((), (values,) * 4, codes).encode([], columns, pa.array(np.zeros(70_000, dtype=np.int64)))
+    assert np.array_equal(rows.cell, np.arange(70_000))
+
+
+def contents(rows: Rows) -> list[tuple[int, ...]]:
+    return list(zip(*[codes.tolist() for codes in (*rows.quasi, rows.cell)], strict=True))
+
+
+def test_the_sample_of_a_small_table_is_all_of_it(run: Run, table: DataFrame) -> None:
+    codec = codec_of(run, table)
+    sample = sample_rows(table, run.spec, run.secret, codec, table.count())
+    assert Counter(contents(sample)) == Counter(contents(rows_of(run, table.coalesce(1), codec)))
+
+
+@pytest.mark.parametrize("wanted", [20, 1000])
+def test_the_sample_is_the_same_for_any_order_and_partitions(
+    run: Run, table: DataFrame, monkeypatch: pytest.MonkeyPatch, wanted: int
+) -> None:
+    monkeypatch.setattr(encode, "SAMPLE_ROWS", wanted)
+    codec = codec_of(run, table)
+    changed = [table, table.orderBy("id"), table.repartition(7)]
+    samples = [contents(sample_rows(each, run.spec, run.secret, codec, 90)) for each in changed]
+    assert samples[0] == samples[1] == samples[2]
+    assert 5 < len(samples[0]) < 60 if wanted == 20 else len(samples[0]) == 90
+
+
+def test_groups_are_counted_as_in_memory(run: Run, table: DataFrame, settings: Callable[..., Any]) -> None:
+    codec = codec_of(run, table)
+
+    def group_of(rows: Rows) -> Any:
+        return rows.cell * 2 + (rows.quasi[0] > 35)
+
+    groups = 2 * len(codec.cells) + 3  # the last three are empty
+    expected = np.bincount(group_of(rows_of(run, table.coalesce(1), codec)), minlength=groups)
+    with settings({"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}):
+        found = count_groups(table.repartition(5), run.spec, run.secret, codec, group_of, groups)
+    assert found.tolist() == expected.tolist()

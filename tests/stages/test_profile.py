@@ -1,0 +1,107 @@
+"""The profile: one pass over the input gives its domains, ranges, histogram and fingerprint, however it is partitioned."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tclose_spark.domains import Profile, QuasiDomain, SensitiveDomain
+from tclose_spark.errors import InputError
+from tclose_spark.run import Run
+from tclose_spark.stages.profile import profile_table
+from tclose_spark.tables import read_table
+
+MakeRun = Callable[..., Run]
+
+PEOPLE = {
+    "age": [31, 20, None, 40, 31],
+    "city": ["Pisa", "Lyon", "Pisa", None, "Bari"],
+    "sex": ["m", "f", "f", "f", None],
+    "disease": ["flu", "flu", None, "gout", "flu"],
+    "grade": [2, 10, 2, 3, 2],
+}
+ROLES = {
+    "quasi": {"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}, "sex": {}},
+    "sensitive": {"disease": {}, "grade": {"distance": "ordered"}},
+    "k": 2,
+}
+
+
+def profile_of(run: Run, change: Callable[[DataFrame], DataFrame] = lambda table: table) -> Profile:
+    return profile_table(change(read_table(run.spark, run.spec.input)), run.spec, run.hierarchies)
+
+
+def test_profile_of_five_people(make_run: MakeRun) -> None:
+    profile = profile_of(make_run(PEOPLE, **ROLES))
+    assert profile.rows == 5
+    assert profile.quasi == (
+        QuasiDomain("age", "integer", missing=1, low=20, high=40),
+        QuasiDomain("city", "category", missing=1, values=("Pisa", "Siena", "Bari", "Lyon", "Nice"), present=3),
+        QuasiDomain("sex", "category", missing=1, values=("f", "m"), present=2),
+    )
+    assert profile.sensitive == (
+        SensitiveDomain("disease", ("flu", "gout", None), (3, 1, 1)),
+        SensitiveDomain("grade", ("2", "3", "10"), (3, 1, 1)),
+    )
+    assert dict(zip(profile.cells, profile.cell_counts, strict=True)) == {
+        (0, 0): 2,  # flu, 2
+        (0, 2): 1,  # flu, 10
+        (1, 1): 1,  # gout, 3
+        (2, 0): 1,  # missing, 2
+    }
+    assert Profile.from_json(profile.to_json()) == profile
+
+
+def test_text_that_is_a_number_and_nan(make_run: MakeRun) -> None:
+    people = {"age": ["7", "1e2", None], "weight": [float("nan"), -0.0, 2.5], "disease": ["a", "b", "a"]}
+    profile = profile_of(make_run(people, quasi={"age": {"type": "numeric"}, "weight": {"type": "numeric"}}, k=2))
+    assert profile.quasi == (
+        QuasiDomain("age", "double", missing=1, low=7.0, high=100.0),
+        QuasiDomain("weight", "double", missing=1, low=0.0, high=2.5),
+    )
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_profile_is_what_counting_in_memory_gives(make_run: MakeRun, drawn_people: Callable[..., pa.Table], seed: int) -> None:
+    people = drawn_people(seed)
+    run = make_run(people, quasi={"city": {}, "age": {"type": "numeric"}}, sensitive={"disease": {}, "site": {}}, drop_others=True)
+    profile = profile_of(run)
+    city, age, disease, site = (people[name].to_pylist() for name in ("city", "age", "disease", "site"))
+    known = [value for value in age if value is not None]
+    assert profile.quasi[0].missing == city.count(None)
+    assert profile.quasi[0].values == tuple(sorted(set(city) - {None}))
+    assert profile.quasi[1] == QuasiDomain("age", "integer", missing=age.count(None), low=min(known), high=max(known))
+    values = [attribute.values for attribute in profile.sensitive]
+    found = {(values[0][a], values[1][b]): n for (a, b), n in zip(profile.cells, profile.cell_counts, strict=True)}
+    assert found == Counter(zip(disease, site, strict=True))
+
+
+CHANGES: dict[str, tuple[dict[str, str], Callable[[DataFrame], DataFrame]]] = {
+    "one partition, another order": ({}, lambda table: table.orderBy(F.desc("id")).coalesce(1)),
+    "five partitions, small batches": ({"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}, lambda table: table.repartition(5, "age")),
+    "other shuffles": ({"spark.sql.shuffle.partitions": "3"}, lambda table: table),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_profile_does_not_depend_on_order_partitions_or_batches(
+    make_run: MakeRun, drawn_people: Callable[..., pa.Table], settings: Callable[[dict[str, str]], Any], name: str
+) -> None:
+    run = make_run(drawn_people(3), drop_others=True, insensitive_attributes=["note", "tags", "score"])
+    expected = profile_of(run)
+    with settings(CHANGES[name][0]):
+        assert profile_of(run, CHANGES[name][1]) == expected
+
+
+def test_an_empty_table_is_an_error(make_run: MakeRun) -> None:
+    with pytest.raises(InputError, match=r"people\.parquet has no rows"):
+        profile_of(make_run(pa.table(PEOPLE).slice(0, 0), **ROLES))
+
+
+def test_an_empty_partition_is_none(make_run: MakeRun) -> None:
+    run = make_run(PEOPLE, **ROLES)
+    assert profile_of(run, lambda table: table.repartition(8, "grade")) == profile_of(run)

@@ -1,0 +1,183 @@
+"""What the profile knows of the columns: domains, their order, and messages that name what has no place in them."""
+
+import pytest
+from hypothesis import given
+from strategies import CITIES, drawn, make_problem, people
+
+from tclose_spark.domains import Profile, by_value, categorical_domain, sensitive_domain
+from tclose_spark.errors import InputError
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.spec import SensitiveAttribute
+
+DISEASES = Hierarchy.build([("flu", "lung", "*"), ("asthma", "lung", "*"), ("ulcer", "stomach", "*")], "diseases")
+
+
+def domain_of(counts: dict[str | None, int], tree: Hierarchy | None = None, is_text: bool = True, **asked: object):
+    """The domain of a sensitive attribute called salary."""
+    return sensitive_domain("salary", counts, SensitiveAttribute(**asked), tree, is_text)
+
+
+def ordered(counts: dict[str | None, int], is_text: bool = True, **asked: object) -> tuple[str | None, ...]:
+    """The values in order."""
+    return domain_of(counts, None, is_text, distance="ordered", **asked).values
+
+
+@pytest.mark.parametrize(
+    ("values", "order"),
+    [
+        (["10", "9", "-1", "0.5"], ["-1", "0.5", "9", "10"]),
+        (["1e3", "200", "3"], ["3", "200", "1e3"]),
+        (["b", "a", "10", "9"], ["10", "9", "a", "b"]),
+        (["007", "7", "08"], ["007", "7", "08"]),
+        ([], []),
+    ],
+)
+def test_numbers_go_by_size_other_texts_by_letters(values, order):
+    assert by_value(values) == order
+
+
+def test_an_equal_distance_has_the_values_present_and_missing_last():
+    domain = domain_of({"flu": 3, None: 2, "asthma": 1})
+    assert (domain.values, domain.counts) == (("asthma", "flu", None), (1, 3, 2))
+    assert domain.table.tolist() == [1, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("asked", "order"),
+    [
+        ({"order": "value"}, ("9", "10", "100")),
+        ({"order": "frequency"}, ("10", "9", "100")),
+        ({"order": ["100", "9", "10", "7"]}, ("100", "9", "10", "7")),
+        ({"order": [100, 9, 10]}, ("100", "9", "10")),
+    ],
+)
+def test_orders_of_a_domain(asked, order):
+    assert ordered({"100": 2, "9": 2, "10": 7}, **asked) == order
+
+
+def test_values_of_a_list_that_no_row_has_count_zero():
+    domain = domain_of({"low": 3, "high": 1}, distance="ordered", order=["low", "mid", "high"])
+    assert (domain.values, domain.counts) == (("low", "mid", "high"), (3, 0, 1))
+
+
+def test_frequency_ties_go_by_value():
+    assert ordered({"30": 1, "4": 1, "200": 1}, order="frequency") == ("4", "30", "200")
+
+
+def test_a_list_may_write_the_numbers_of_a_column_in_its_own_way():
+    assert ordered({"1.0": 3, "2.5": 1}, is_text=False, order=[2.5, 1, 7]) == ("2.5", "1.0", "7")
+
+
+def test_a_list_of_a_text_column_is_taken_letter_by_letter():
+    assert ordered({"01": 3, "1": 1}, order=["1", "01"]) == ("1", "01")
+    assert ordered({"true": 3, "false": 1}, order=[False, True]) == ("false", "true")
+
+
+def test_a_list_must_name_every_value_once():
+    with pytest.raises(InputError, match=r"salary.order lacks 1 values of the table, such as '9' \(2 rows\)"):
+        ordered({"9": 2, "10": 7}, order=["10"])
+    with pytest.raises(InputError, match=r"salary.order: a value stands twice"):
+        ordered({"9": 2}, order=["9", "9"])
+    with pytest.raises(InputError, match=r"salary.order: a value stands twice"):
+        ordered({"9.0": 2}, is_text=False, order=[9, 9.0])
+
+
+def test_a_list_may_not_name_a_number_twice_that_no_row_has():
+    with pytest.raises(InputError, match=r"salary.order: a value stands twice"):
+        ordered({"9.0": 2}, is_text=False, order=[9, 8, 8.0])
+
+
+def test_text_has_no_order_of_its_own():
+    with pytest.raises(InputError, match="'salary' is text, which has no order of its own; give order: frequency or a list"):
+        ordered({"low": 2, "10": 7})
+
+
+def test_dates_go_by_their_text():
+    assert ordered({"2020-10-01": 1, "2020-09-30": 1}, is_text=False) == ("2020-09-30", "2020-10-01")
+
+
+def test_infinity_is_the_largest_number():
+    assert ordered({"9.0": 1, "10.0": 1, "Infinity": 1, "-Infinity": 1}, is_text=False) == ("-Infinity", "9.0", "10.0", "Infinity")
+
+
+def test_texts_that_are_the_same_number_are_refused():
+    with pytest.raises(InputError, match="'salary': different texts are the same number"):
+        ordered({"30": 2, "30.0": 1, "40": 1})
+    assert ordered({"30": 2, "30.0": 1}, order="frequency") == ("30", "30.0")
+
+
+@pytest.mark.parametrize(("missing", "order"), [("lowest", (None, "9", "10")), ("highest", ("9", "10", None))])
+@pytest.mark.parametrize("by", ["value", "frequency", ["9", "10"]])
+def test_missing_values_have_the_place_that_is_asked(missing, order, by):
+    domain = domain_of({"10": 1, None: 4, "9": 1}, distance="ordered", missing=missing, order=by)
+    assert domain.values == order
+    assert domain.counts[order.index(None)] == 4
+
+
+def test_missing_values_of_an_ordered_attribute_are_an_error_that_names_the_option():
+    with pytest.raises(InputError, match=r"'salary' is missing in 4 rows .*\.salary\.missing: lowest or highest"):
+        ordered({"10": 1, None: 4})
+    assert ordered({"10": 1}, missing="lowest") == ("10",)
+
+
+def test_a_hierarchical_attribute_has_the_leaves_of_its_hierarchy():
+    domain = domain_of({"ulcer": 2, "flu": 1}, DISEASES, distance="hierarchical", hierarchy="d.csv")
+    assert (domain.values, domain.counts) == (("flu", "asthma", "ulcer"), (1, 0, 2))
+
+
+def test_a_hierarchical_attribute_has_no_place_for_missing_or_other_values():
+    asked = {"distance": "hierarchical", "hierarchy": "d.csv"}
+    with pytest.raises(InputError, match="'salary' is missing in 3 rows"):
+        domain_of({"flu": 1, None: 3}, DISEASES, **asked)
+    with pytest.raises(InputError, match=r"'salary': the value 'gout' \(5 rows\) and 1 more values is missing from its hierarchy"):
+        domain_of({"flu": 1, "mumps": 3, "gout": 5}, DISEASES, **asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "hierarchy", "kind"),
+    [
+        ({}, None, EqualDistance),
+        ({"distance": "ordered"}, None, OrderedDistance),
+        ({"distance": "hierarchical", "hierarchy": "d.csv"}, DISEASES, HierarchicalDistance),
+    ],
+)
+def test_has_the_distance_that_is_declared(asked, hierarchy, kind):
+    attribute = SensitiveAttribute(**asked)
+    counts = {"flu": 3, "ulcer": 2} if hierarchy else {"1": 3, "2": 2}
+    distance = sensitive_domain("s", counts, attribute, hierarchy, True).distance(attribute, hierarchy)
+    assert isinstance(distance, kind)
+    assert distance.table.sum() == 5
+
+
+def test_a_category_has_its_values_in_order_and_counts_those_present():
+    domain = categorical_domain("sex", {"m": 3, None: 2, "f": 1}, None)
+    assert (domain.values, domain.present, domain.missing) == (("f", "m"), 2, 2)
+    assert categorical_domain("zip", {"10": 1, "9": 1}, None).values == ("9", "10")
+
+
+def test_a_category_with_a_hierarchy_has_its_leaves():
+    domain = categorical_domain("city", {"Pisa": 3, "Lyon": 1, None: 7}, CITIES)
+    assert (domain.values, domain.present, domain.missing) == (CITIES.leaves, 2, 7)
+
+
+def test_a_value_that_the_hierarchy_lacks_is_named_with_its_rows():
+    with pytest.raises(InputError, match=r"quasi-identifier 'city': the value 'Oslo' \(4 rows\) is missing from its hierarchy") as found:
+        categorical_domain("city", {"Pisa": 3, "Oslo": 4}, CITIES)
+    assert found.value.exit_code == 2
+
+
+@pytest.mark.parametrize("hierarchy", [None, CITIES])
+def test_a_star_is_no_value(hierarchy):
+    with pytest.raises(InputError, match=r"quasi-identifier 'city': the value '\*'"):
+        categorical_domain("city", {"Pisa": 3, "*": 4}, hierarchy)
+
+
+@drawn(30)
+@given(people(least=1))
+def test_a_profile_survives_json(records):
+    profile = make_problem(records, {"disease": {}, "grade": {"distance": "ordered"}})[0].profile
+    again = Profile.from_json(profile.to_json())
+    assert again == profile
+    assert (again.cell_codes.tolist(), again.cell_table.tolist()) == (profile.cell_codes.tolist(), profile.cell_table.tolist())
+    assert Profile.from_json(Profile(3, (), (), (), (), "f", version=7).to_json()).version == 7

@@ -1,0 +1,40 @@
+"""What is mathematics runs where there is no Spark."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import tclose_spark
+
+PACKAGE = Path(tclose_spark.__file__).parent
+PURE = ["errors", "spec", "hierarchy", "labels", "domains", "rows", "methods.method", "checks.coverage", "stages.generalize"]
+FOLDERS = ["measures", "methods/stack_and_deal"]
+
+PROGRAM = """
+import importlib, sys
+
+class NoSpark:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("pyspark", "delta", "py4j"):
+            raise ImportError(f"{name} cannot be imported here")
+
+sys.meta_path.insert(0, NoSpark())
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        print(f"{name}: {error}")
+"""
+
+
+def test_what_is_pure_imports_without_spark():
+    folders = [file.relative_to(PACKAGE).with_suffix("") for folder in FOLDERS for file in (PACKAGE / folder).glob("*.py")]
+    modules = [f"tclose_spark.{name}" for name in PURE] + [f"tclose_spark.{'.'.join(f.parts)}" for f in folders if f.name != "distributed"]
+    assert len(modules) > 15
+    found = subprocess.run([sys.executable, "-c", PROGRAM, *modules], capture_output=True, text=True, check=True)
+    assert found.stdout == ""
+
+
+def test_what_talks_to_spark_does_not():
+    found = subprocess.run([sys.executable, "-c", PROGRAM, "tclose_spark.tables"], capture_output=True, text=True, check=True)
+    assert "pyspark cannot be imported here" in found.stdout
