@@ -115,20 +115,27 @@ def number(text: str) -> Fraction | None:
 
 
 def by_value(values: Sequence[str]) -> list[str]:
-    """Values in their natural order: numbers by size where all are numbers, else by text."""
-    numbers = {value: number(value) for value in values}
-    return sorted(values, key=lambda v: (numbers[v] or 0, v)) if all(x is not None for x in numbers.values()) else sorted(values)
+    """Values in their natural order: numbers (and infinities) by size where all are, else by text."""
+    infinite = {"-Infinity": -1, "Infinity": 1}
+    numbers = {value: number(value) for value in values if value not in infinite}
+    if None in numbers.values():
+        return sorted(values)
+    return sorted(values, key=lambda value: (infinite.get(value, 0), numbers.get(value) or 0, value))
 
 
-def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None) -> QuasiDomain:
-    """The domain of a categorical quasi-identifier.
+def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, sets: bool = False) -> QuasiDomain:
+    """The domain of a categorical quasi-identifier; with `sets` its labels may be sets of values.
 
     Raises:
-        InputError: if a value is not in the hierarchy, or is `*`.
+        InputError: if a value is not in the hierarchy, is `*`, or reads like a set where labels may be sets.
     """
     present = [value for value in counts if value is not None]
     if "*" in present:
         raise InputError(f"quasi-identifier {name!r}: the value '*' stands for the whole domain in a release; rename it")
+    if sets and any(value.startswith("{") and value.endswith("}") for value in present):
+        raise InputError(
+            f"quasi-identifier {name!r}: a value in braces reads like a set of values in a release; rename it, or use suppress"
+        )
     if hierarchy is not None:
         _require_leaves(f"quasi-identifier {name!r}", counts, hierarchy)
     values = hierarchy.leaves if hierarchy is not None else tuple(by_value(present))
@@ -186,11 +193,13 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
 def _listed_values(name: str, present: list[str], order: Sequence[Any], counts: Counts, is_text: bool) -> list[str]:
     """The values of a declared order, in the table's way of writing numbers."""
     written = {number(value): value for value in present} if not is_text else {}
-    listed = []
+    listed, different = [], set()
     for item in order:
         text = str(item).lower() if isinstance(item, bool) else str(item)
-        listed.append(written.get(number(text), text) if number(text) is not None else text)
-    if len(set(listed)) < len(listed):
+        same = None if is_text else number(text)
+        listed.append(text if same is None else written.get(same, text))
+        different.add(text if same is None else same)
+    if len(different) < len(listed):
         raise InputError(f"attributes.sensitive_attributes.{name}.order: a value stands twice")
     lost = [value for value in present if value not in set(listed)]
     if lost:

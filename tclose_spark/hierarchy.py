@@ -34,10 +34,9 @@ class Hierarchy:
         Raises:
             ConfigurationError: naming `key`, if it is empty, ragged, or not a tree.
         """
-        first = text.split("\n", 1)[0]
-        separator = ";" if first.count(";") >= first.count(",") else ","
-        rows = csv.reader(text.lstrip("\ufeff").splitlines(), delimiter=separator)
-        return Hierarchy.build([tuple(cell.strip() for cell in row) for row in rows if row], key)
+        lines = [line for line in text.lstrip("\ufeff").splitlines() if line.strip()]
+        separator = ";" if lines and lines[0].count(";") >= lines[0].count(",") else ","
+        return Hierarchy.build([tuple(cell.strip() for cell in row) for row in csv.reader(lines, delimiter=separator)], key)
 
     @staticmethod
     def build(rows: Sequence[tuple[str, ...]], key: str) -> Hierarchy:
@@ -46,6 +45,7 @@ class Hierarchy:
             raise ConfigurationError(f"{key}: the hierarchy is empty; expected a row a value, leaf first, * last")
         depth = len(rows[0])
         parent: dict[str, str] = {}
+        path_of: dict[str, tuple[str, ...]] = {}
         for number, row in enumerate(rows, start=1):
             if len(row) != depth or depth < 2:
                 raise ConfigurationError(
@@ -54,10 +54,14 @@ class Hierarchy:
             if row[-1] != ROOT:
                 raise ConfigurationError(f"{key}: row {number} of the hierarchy ends in {row[-1]!r}; expected '*'")
             for label, above in pairwise(row):
+                if label == ROOT != above:
+                    raise ConfigurationError(f"{key}: the hierarchy is not a tree: '*' is under {above!r} (row {number})")
                 if label != above and parent.setdefault(label, above) != above:
                     raise ConfigurationError(
                         f"{key}: the hierarchy is not a tree: {label!r} is under {parent[label]!r} and under {above!r} (row {number})"
                     )
+            if path_of.setdefault(row[0], row) != row:
+                raise ConfigurationError(f"{key}: the hierarchy is not a tree: {row[0]!r} has another path in row {number}")
         leaves = {row[0] for row in rows}
         for row in rows:
             for label in row[1:]:

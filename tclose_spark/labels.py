@@ -73,18 +73,26 @@ class NumericLabels:
     integral: bool
     round_to: Fraction | None = None
 
-    def ends(self, low: IntArray, high: IntArray) -> tuple[list[int] | list[float], list[int] | list[float]]:
+    @property
+    def whole(self) -> bool:
+        """Whether all ends are integers."""
+        return self.integral and (self.round_to is None or self.round_to.denominator == 1)
+
+    def ends(self, low: IntArray, high: IntArray) -> tuple[list[int | float], list[int | float]]:
         """The numbers at both ends of each interval, after rounding outward. No code may be MISSING."""
         lows = low.tolist() if self.integral else decode_numbers(low).tolist()
         highs = high.tolist() if self.integral else decode_numbers(high).tolist()
         if self.round_to is None:
             return lows, highs
-        number = int if self.integral and self.round_to.denominator == 1 else float
         step = self.round_to
         return (
-            [number((Fraction(str(x)) // step) * step) for x in lows],
-            [number(-((-Fraction(str(x))) // step) * step) for x in highs],
+            [self._plain(Fraction(str(x)) // step * step) for x in lows],
+            [self._plain(-(-Fraction(str(x)) // step) * step) for x in highs],
         )
+
+    def _plain(self, number: Fraction) -> int | float:
+        """An end as an integer where it is one and the values are, else as the nearest double."""
+        return int(number) if self.integral and number.denominator == 1 else float(number)
 
     def label(self, codes: IntArray, starts: IntArray) -> Labels:
         """Labels of the groups of consecutive rows that begin at `starts`."""

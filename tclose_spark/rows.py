@@ -73,13 +73,12 @@ class Codec:
         known = np.zeros(len(self.cells), dtype=np.int64)
         for values, column, codes in zip(self.sensitive, sensitive, self.cells.T, strict=True):
             place = place * len(values) + _index(column, values)
-            known = known * len(values) + codes
-        if len(self.sensitive) == 1 and len(self.cells) == len(self.sensitive[0]):
-            return place
-        cell = np.minimum(np.searchsorted(known, place), len(known) - 1)
-        if np.any(known[cell] != place):
-            raise UnknownValueError("sensitive values")
-        return cell.astype(np.int64)
+            table, known = np.unique(known * len(values) + codes, return_inverse=True)
+            found = np.minimum(np.searchsorted(table, place), len(table) - 1)
+            if np.any(table[found] != place):
+                raise UnknownValueError("sensitive values")
+            place = found
+        return place  # cells are sorted, so the place of the whole tuple is the cell
 
     @property
     def _layout(self) -> np.dtype[np.void]:

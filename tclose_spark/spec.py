@@ -237,7 +237,7 @@ def _decimal(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Decimal | float:
 
 
 def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
+    keys = [loader.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
     for key in keys:
         if keys.count(key) > 1:
             raise ConfigurationError(f"key {key!r} stands twice (line {node.start_mark.line + 1} and below)")
@@ -255,6 +255,8 @@ def _parse_yaml(text: str, where: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         raise ConfigurationError(f"{where}{place}: not valid YAML: {getattr(error, 'problem', error)}") from None
+    except (ValueError, TypeError, ArithmeticError) as error:  # a date that is none, a list as a key
+        raise ConfigurationError(f"{where}: not valid YAML: {error}") from None
 
 
 def expand(text: str, key: str) -> str:
@@ -361,6 +363,8 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"the run file {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"the run file {path} is no text in UTF-8") from None
     tree = _parse_yaml(text, str(path))
     if not isinstance(tree, dict):
         raise ConfigurationError(f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for examples")

@@ -78,16 +78,22 @@ def write_run_file(
     return path
 
 
+@pytest.fixture(scope="session")
+def write_run() -> Callable[..., Path]:
+    """`write_run(folder, table, quasi=..., sensitive=..., k=...)`; see `write_run_file`."""
+    return write_run_file
+
+
+@pytest.fixture(scope="session")
+def open_run(spark: SparkSession) -> Callable[..., Run]:
+    """`open_run(path, "key=value", ..., overwrite=False)`: the run of a run file."""
+    return lambda path, *sets, overwrite=False: Run(load_spec(path, sets), spark, lambda line: None, overwrite)
+
+
 @pytest.fixture
 def run_file(tmp_path: Path) -> Callable[..., Path]:
-    """`run_file(table, quasi=..., sensitive=..., k=...)` writes a run file and its table; see `write_run_file`."""
+    """`run_file(table, quasi=..., sensitive=..., k=...)` writes a run file and its table into the test's folder."""
     return lambda table, **settings: write_run_file(tmp_path, table, **settings)
-
-
-@pytest.fixture
-def open_run(spark: SparkSession) -> Callable[..., Run]:
-    """`open_run(path, "key=value", ...)`: the run of a run file."""
-    return lambda path, *sets, overwrite=False: Run(load_spec(path, sets), spark, lambda line: None, overwrite)
 
 
 @pytest.fixture

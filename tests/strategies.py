@@ -156,6 +156,7 @@ def settle_all(plan: Plan, rows: Rows, batches: Iterable[IntArray] | None = None
     sent: list[list[IntArray]] = [[] for _ in range(plan.tasks)]
     for batch in [np.arange(len(rows))] if batches is None else batches:
         row, task = plan.route(rows.take(batch))
+        assert set(task.tolist()) <= set(range(plan.tasks))
         for number in range(plan.tasks):
             sent[number].append(batch[row[task == number]])
     stayed, classes = [], []

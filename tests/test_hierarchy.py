@@ -89,8 +89,8 @@ def test_what_is_no_tree_is_named(rows, message):
 
 
 def test_a_label_may_stand_on_several_heights_of_one_path():
-    tree = build("a/a/*", "b/x/*", "c/x/*")
-    assert tree.leaves_under == {"a": 1, "x": 2, "*": 3}
+    tree = build("a/a/y/*", "b/x/x/*", "c/x/x/*")
+    assert tree.leaves_under == {"a": 1, "x": 2, "y": 1, "*": 3}
 
 
 @drawn(100)

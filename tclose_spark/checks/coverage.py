@@ -17,6 +17,18 @@ from tclose_spark.measures.utility import interval_ends, set_members
 BoolArray = NDArray[np.bool_]
 
 
+def _within_int64(number: int) -> int:
+    return max(-(2**63), min(number, 2**63 - 1))
+
+
+def _float(number: Fraction) -> float:
+    """The nearest double; infinity beyond the largest."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 @dataclass(frozen=True)
 class Coverage:
     """What the labels of one quasi-identifier may say of a raw value. paths: leaf to its path, where there is a hierarchy."""
@@ -63,9 +75,12 @@ class Coverage:
                 first, last = (Fraction(0), Fraction(-1)) if text is None or text == "*" else interval_ends(text)
             except ValueError:
                 first, last = Fraction(0), Fraction(-1)  # covers nothing
-            low[i], high[i] = (math.ceil(first), math.floor(last)) if integral else (float(first), float(last))
-        whole, missing = np.array([text == "*" for text in texts])[which], np.array([text is None for text in texts])[which]
-        absent = raw.is_null().to_numpy(zero_copy_only=False)
+            low[i], high[i] = (
+                (_within_int64(math.ceil(first)), _within_int64(math.floor(last))) if integral else (_float(first), _float(last))
+            )
+        whole = np.array([text == "*" for text in texts], dtype=bool)[which]
+        missing = np.array([text is None for text in texts], dtype=bool)[which]
+        absent = raw.is_null().to_numpy(zero_copy_only=False).astype(bool)
         numbers = raw.fill_null(0).to_numpy()
         inside = ~absent & ~missing & (low[which] <= numbers) & (numbers <= high[which])
         result: BoolArray = whole | (missing & absent) | inside

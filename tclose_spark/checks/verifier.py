@@ -16,6 +16,7 @@ from tclose_spark.checks.expectations import Expectation, expect_at_least, expec
 from tclose_spark.domains import Profile, sensitive_domain
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.measures.diversity import ENTROPY_TOLERANCE
 from tclose_spark.measures.utility import LabelLoss
 from tclose_spark.spec import ReleaseSpec
 from tclose_spark.tables import Multiset, quoted, write_release
@@ -204,7 +205,7 @@ def _violations(figures: Mapping[str, Any], spec: ReleaseSpec) -> list[str]:
             )
         if asked.l.distinct is not None and found["distinct"] < asked.l.distinct:
             problems.append(f"{name}: a class has {found['distinct']} distinct values; l (distinct) = {asked.l.distinct}")
-        if asked.l.entropy is not None and found["entropy"] < float(asked.l.entropy) - 1e-9:
+        if asked.l.entropy is not None and found["entropy"] < float(asked.l.entropy) - ENTROPY_TOLERANCE:
             problems.append(f"{name}: a class has entropy l = {found['entropy']:.4f}; asked {asked.l.entropy}")
         if asked.l.recursive is not None and not found["recursive_holds"]:
             problems.append(f"{name}: a class is not recursive ({asked.l.recursive.c}, {asked.l.recursive.l})-diverse")
@@ -227,7 +228,9 @@ def expectations_of(spec: ReleaseSpec, attributes: Sequence[JudgedAttribute], cl
         )
         expectations.append(expect_at_least(distinct, a.asked.l.distinct or 1, f"distinct l-diversity of {a.name}"))
         if a.asked.l.entropy is not None:
-            expectations.append(expect_at_least(a.column("entropy"), float(a.asked.l.entropy) - 1e-9, f"entropy l-diversity of {a.name}"))
+            expectations.append(
+                expect_at_least(a.column("entropy"), float(a.asked.l.entropy) - ENTROPY_TOLERANCE, f"entropy l-diversity of {a.name}")
+            )
         if a.asked.l.recursive is not None:
             expectations.append(expect_at_least(a.column("recursive_margin"), 0, f"recursive l-diversity of {a.name}", strict=True))
     return expectations

@@ -16,6 +16,9 @@ def distinct(classes: Histograms) -> IntArray:
     return classes.entries_of
 
 
+ENTROPY_TOLERANCE = 1e-9  # of doubles: as many equally frequent values as asked are enough
+
+
 def entropy(classes: Histograms) -> NDArray[np.float64]:
     """exp of the Shannon entropy of each class, shape (groups,): a class is entropy l-diverse when this is >= l."""
     shares = classes.counts / np.repeat(classes.sizes, classes.entries_of)

@@ -8,9 +8,11 @@ the table's figures discernibility and average class size; NCP is the normalized
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from tclose_spark.hierarchy import ROOT, Hierarchy
@@ -25,15 +27,21 @@ def interval_ends(label: str) -> tuple[Fraction, Fraction]:
         ValueError: if it is neither.
     """
     match = INTERVAL.match(label)
-    low, high = (match[1], match[2]) if match else (label, label)
-    return Fraction(low), Fraction(high)
+    texts = (match[1], match[2]) if match else (label, label)
+    try:
+        low, high = (Fraction(Decimal(text)) for text in texts)
+    except (ArithmeticError, ValueError):
+        raise ValueError(f"{label!r} is neither a number nor an interval") from None
+    if low > high:
+        raise ValueError(f"{label!r} is an interval without numbers")
+    return low, high
 
 
 def set_members(label: str) -> list[str]:
     """The members of a set label `{a, b}`; of any other label itself alone."""
-    if not (label.startswith("{") and label.endswith("}")):
+    if not (len(label) > 2 and label.startswith("{") and label.endswith("}")):
         return [label]
-    return next(csv.reader([label[1:-1]], skipinitialspace=True))
+    return next(csv.reader(io.StringIO(label[1:-1], newline=""), skipinitialspace=True))
 
 
 @dataclass(frozen=True)

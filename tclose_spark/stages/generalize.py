@@ -39,7 +39,7 @@ class Generalizer:
         fields: list[tuple[str, pa.DataType]] = []
         for name, labeller, bounds in zip(self.names, self.labellers, self.bounds, strict=True):
             if bounds and isinstance(labeller, NumericLabels):
-                kind = pa.int64() if labeller.integral else pa.float64()
+                kind = pa.int64() if labeller.whole else pa.float64()
                 fields += [(f"{name}_min", kind), (f"{name}_max", kind)]
             else:
                 fields.append((name, pa.string()))
@@ -69,15 +69,13 @@ class Generalizer:
             if np.any((low == MISSING) & (high != MISSING)):
                 raise ValueError("bounds cannot say that a class mixes missing values with numbers")
             missing = high == MISSING
-            kind = pa.int64() if labeller.integral else pa.float64()
+            kind = pa.int64() if labeller.whole else pa.float64()
             numbers = labeller.ends(np.where(missing, 0, low), np.where(missing, 0, high))
             values = [pa.array(np.array(x, dtype=kind.to_pandas_dtype()), kind, mask=missing) for x in numbers]
-            return _dense_rank([low, high]), values
+            return _dense_rank([missing, *(np.array(x) for x in numbers)]), values
         index, texts = labeller.label(codes, starts)
-        by_text = sorted(range(len(texts)), key=lambda t: (texts[t] is not None, texts[t] or ""))
-        rank = np.empty(len(texts), dtype=np.int64)
-        rank[by_text] = np.arange(len(texts))
-        return rank[index], [pa.array(texts, pa.string()).take(pa.array(index))]
+        place = {text: i for i, text in enumerate(sorted(set(texts), key=lambda text: (text is not None, text or "")))}
+        return np.array([place[text] for text in texts])[index], [pa.array(texts, pa.string()).take(pa.array(index))]
 
 
 def _dense_rank(keys: Sequence[IntArray]) -> IntArray:

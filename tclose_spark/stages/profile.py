@@ -51,7 +51,8 @@ def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str,
                     f"quasi-identifier {name!r} is missing in {domains[-1].missing} rows, which bounds cannot say; use numeric_output: interval"
                 )
         else:
-            domains.append(categorical_domain(name, {key[0]: n for key, n in counts.items()}, hierarchies.get(name)))
+            sets = quasi[name].generalization == "set"
+            domains.append(categorical_domain(name, {key[0]: n for key, n in counts.items()}, hierarchies.get(name), sets))
     tuples = histograms[-1]
     attributes = []
     for i, name in enumerate(sensitive):

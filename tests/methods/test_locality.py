@@ -102,7 +102,7 @@ def test_without_an_order_the_hash_decides():
 
 
 def test_rows_with_equal_digits_follow_their_hashes():
-    rows = rows_of([1, 1, 0, 1], hashes=[3 << 60, 1 << 60, 15 << 60, 2 << 60])
+    rows = rows_of([1, 1, 0, 1], hashes=[3 << 48, 1 << 48, 15 << 60, 2 << 48])
     assert np.argsort(Locality((Digit(3),), (0,)).key(rows)).tolist() == [2, 1, 3, 0]
 
 

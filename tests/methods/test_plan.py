@@ -15,7 +15,7 @@ from tclose_spark.labels import MISSING
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.method import Problem
 from tclose_spark.methods.stack_and_deal.dealing import class_counts
-from tclose_spark.methods.stack_and_deal.plan import StackAndDealPlan, make_plan, sort_by_content
+from tclose_spark.methods.stack_and_deal.plan import StackAndDealPlan, bucket_of, make_plan, sort_by_content
 from tclose_spark.methods.stack_and_deal.sizing import attributes_of
 from tclose_spark.rows import Rows
 from tclose_spark.stages.generalize import Generalizer
@@ -126,6 +126,19 @@ def test_a_row_doubled_or_lost_is_noticed(records, rows_per_task, data):
         plan.settle(rows.take(np.append(sent, sent[place])), number)
     with pytest.raises(ValueError, match="not the rows that the plan counted"):
         plan.settle(rows.take(np.delete(sent, place)), number)
+
+
+@drawn(40)
+@given(people(least=8), st.integers(1, 20))
+def test_a_row_is_sent_where_some_of_its_bucket_stay(records, rows_per_task):
+    problem, rows = make_problem(records, ONE)
+    plan = plan_of(problem, rows, rows_per_task)
+    bucket = bucket_of(rows, plan.locality.key(rows), plan.cuts)
+    row, task = plan.route(rows)
+    for number in range(plan.tasks):
+        sent = row[task == number]
+        place, _ = plan.settle(rows.take(sent), number)
+        assert set(bucket[sent].tolist()) == set(bucket[sent[place]].tolist())
 
 
 def test_the_only_row_of_a_bucket_lost_is_noticed():

@@ -68,7 +68,6 @@ class Locality:
         Digits that no longer fit into the key are left out; rows then follow their hashes.
         """
         key = np.zeros(len(rows), dtype=np.int64)
-        parity = np.zeros(len(rows), dtype=np.int64)
         room = 1 << KEY_BITS
         for attribute in self.order:
             size = self.digits[attribute].size
@@ -76,9 +75,7 @@ class Locality:
             if room == 0:
                 break
             digit = self.digits[attribute].of(rows.quasi[attribute])
-            digit = np.where(parity % 2 == 1, size - 1 - digit, digit)
-            key = key * size + digit
-            parity += digit
+            key = key * size + np.where(key % 2 == 1, size - 1 - digit, digit)
         return (key.astype(np.uint64) << np.uint64(16)) | (rows.hash >> np.uint64(48))
 
 

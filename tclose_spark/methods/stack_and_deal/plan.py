@@ -83,7 +83,9 @@ class StackAndDealPlan:
         bucket = bucket[order]
         begins = np.flatnonzero(np.diff(bucket, prepend=-1))
         found = np.diff(np.append(begins, len(bucket)))
-        if np.any(found != self.bucket_counts.ravel()[bucket[begins]]):
+        first, tasks = self._task_range
+        expected = np.flatnonzero((first <= task) & (task < first + tasks))
+        if not np.array_equal(bucket[begins], expected) or np.any(found != self.bucket_counts.ravel()[expected]):
             raise ValueError("a bucket has not the rows that the plan counted: the input changed since, or rows were lost")
         rank = self._first_rank.ravel()[bucket] + np.arange(len(bucket)) - np.repeat(begins, found)
         classes = self._shares.class_of(rows.cell[order], rank)

@@ -62,7 +62,7 @@ def _is_diverse(stack: Stack, codes: IntArray, attribute: Attribute, e: int) -> 
     for part in compositions(stack, codes, attribute.distance, e):
         if asked.distinct is not None and diversity.distinct(part).min() < asked.distinct:
             return False
-        if asked.entropy is not None and diversity.entropy(part).min() < float(asked.entropy):
+        if asked.entropy is not None and diversity.entropy(part).min() < float(asked.entropy) - diversity.ENTROPY_TOLERANCE:
             return False
         if asked.recursive is not None and min(diversity.recursive_margins(part, asked.recursive.c, asked.recursive.l)) <= 0:
             return False

@@ -1,0 +1,396 @@
+"""Whole runs on small tables: what is published, when it is not, and that stages may be repeated, resumed and interrupted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from strategies import CITIES
+
+from tclose_spark import pipeline
+from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.run import Run
+from tclose_spark.tables import write_release
+
+OpenRun = Callable[..., Run]
+WriteRun = Callable[..., Path]
+
+STAGES = ("profile", "plan", "anonymize", "verify", "report", "publish")
+ROWS = 48
+PEOPLE = pa.table(
+    {
+        "name": [f"person {i}" for i in range(ROWS)],
+        "age": [20 + i * 7 % 31 for i in range(ROWS)],
+        "city": [CITIES.leaves[i % 5] for i in range(ROWS)],
+        "disease": [["flu", "flu", "gout", "ulcer"][i % 4] for i in range(ROWS)],
+        "region": [["north", "south"][i % 2] for i in range(ROWS)],
+    }
+)
+ROLES: dict[str, Any] = {
+    "direct_identifiers": ["name"],
+    "quasi": {"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}},
+    "sensitive": {"disease": {"t": "0.2", "l": {"distinct": 2}}},
+    "insensitive_attributes": ["region"],
+    "k": 5,
+}
+
+
+def run_stages(run: Run, *stages: str) -> Any:
+    return [getattr(pipeline, stage)(run) for stage in stages][-1]
+
+
+def read(folder: Path) -> pd.DataFrame:
+    """A Delta table, without Spark."""
+    return deltalake.DeltaTable(str(folder)).to_pyarrow_table().to_pandas()
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """All files below a folder with their contents."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+def mode(path: Path) -> str:
+    return oct(stat.S_IMODE(path.stat().st_mode))
+
+
+@pytest.fixture(scope="module")
+def conf(write_run: WriteRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run file of all tests here."""
+    return write_run(tmp_path_factory.mktemp("people"), PEOPLE, output={"keep_linked": True}, **ROLES)
+
+
+@pytest.fixture(scope="module")
+def finished(conf: Path, open_run: OpenRun) -> Path:
+    """The output of a whole run. Not to be changed: see `output`."""
+    pipeline.release(open_run(conf))
+    return conf.parent / "out"
+
+
+@pytest.fixture(scope="module")
+def reported(conf: Path, open_run: OpenRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The output of a run that is ready to be published, the stages one by one. Not to be changed."""
+    folder = tmp_path_factory.mktemp("reported") / "out"
+    for stage in STAGES[:-1]:
+        getattr(pipeline, stage)(open_run(conf, f"output.path={folder}"))
+    return folder
+
+
+@pytest.fixture
+def output(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished output."""
+    return Path(shutil.copytree(finished, tmp_path / "copy"))
+
+
+@pytest.fixture
+def certificate(finished: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((finished / "public/certificate.json").read_text())
+    return found
+
+
+# --- what a finished run leaves
+
+
+def test_the_files_of_a_finished_run(finished: Path) -> None:
+    assert {path.name for path in (finished / "public").iterdir()} == {"release", "certificate.json", "report.html"}
+    internal = {path.name for path in (finished / "internal").iterdir()}
+    assert internal >= {"classes", "linked", "validation", "run.json"}
+    assert "staging" not in internal
+    assert mode(finished / "internal") == "0o700"
+
+
+def test_the_certificate_says_what_the_release_shows(finished: Path, certificate: dict[str, Any]) -> None:
+    release = read(finished / "public/release")
+    assert list(release.columns) == ["age", "city", "disease", "region"]
+    classes = [group["disease"].tolist() for _, group in release.groupby(["age", "city"], dropna=False)]
+    whole = Counter(release["disease"])
+    worst = max(sum(abs(Fraction(c.count(v), len(c)) - Fraction(n, ROWS)) for v, n in whole.items()) / 2 for c in classes)
+    assert certificate["verdict"] == "holds"
+    assert certificate["release"].items() >= {"rows": ROWS, "classes": len(classes)}.items()
+    assert certificate["input"] == {"rows": ROWS, "version": None}
+    assert certificate["guarantees"]["k"] == {"required": 5, "achieved": min(map(len, classes))}
+    t = certificate["guarantees"]["t"]["disease"]
+    assert (t["distance"], t["required"], Fraction(t["achieved_exact"])) == ("equal", 0.2, worst)
+    assert worst <= Fraction(1, 5)
+    assert certificate["guarantees"]["l"]["disease"]["distinct"] == {"required": 2, "achieved": min(len(set(c)) for c in classes)}
+    assert certificate["utility"]["discernibility"] == sum(len(c) ** 2 for c in classes)
+    assert certificate["utility"]["average_class_size"] == ROWS / len(classes)
+
+
+def test_the_linked_table_has_every_input_row_beside_what_is_published(finished: Path) -> None:
+    linked, release = read(finished / "internal/linked"), read(finished / "public/release")
+    raw = PEOPLE.to_pandas()
+    kept = ["disease", "region"]
+    assert Counter(linked[["age_raw", "city_raw", *kept]].itertuples(index=False, name=None)) == Counter(
+        raw[["age", "city", *kept]].itertuples(index=False, name=None)
+    )
+    assert Counter(linked[release.columns].itertuples(index=False, name=None)) == Counter(release.itertuples(index=False, name=None))
+    paths = {path[0]: path for path in CITIES.paths}
+    for row in linked.itertuples():
+        low, high = map(int, row.age.strip("[]").split(", ")) if "," in row.age else (int(row.age),) * 2
+        assert low <= row.age_raw <= high
+        assert row.city in paths[row.city_raw]
+
+
+def test_nothing_public_tells_of_the_raw_table(finished: Path, conf: Path) -> None:
+    state = json.loads((finished / "internal/run.json").read_text())
+    public = {name: content for name, content in tree(finished / "public").items() if not name.endswith(".parquet")}
+    for secret in ("person 1", state["input"]["fingerprint"], str(conf.parent), "commitInfo", '"stats"'):
+        assert not [name for name, content in public.items() if secret.encode() in content], secret
+
+
+def test_the_evidence_inside(finished: Path) -> None:
+    state = json.loads((finished / "internal/run.json").read_text())
+    assert [each["stage"] for each in state["stages"]] == list(STAGES)
+    assert (state["input"]["rows"], state["verdict"]) == (ROWS, "holds")
+    results = json.loads((finished / "internal/validation/results.json").read_text())
+    assert results["success"] is True
+    assert read(finished / "internal/classes")["size"].sum() == ROWS
+
+
+# --- the same release, whatever way
+
+
+def test_stage_by_stage_is_all_at_once(reported: Path, conf: Path, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path) -> None:
+    copy = shutil.copytree(reported, tmp_path / "copy")
+    published = pipeline.publish(open_run(conf, f"output.path={copy}"))
+    assert {**published, "issued": ""} == {**certificate, "issued": ""}
+    assert read(copy / "public/release").equals(read(conf.parent / "out/public/release"))
+
+
+def test_other_files_of_the_same_rows(write_run: WriteRun, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path) -> None:
+    path = write_run(tmp_path, None, output={"public": "to/publish", "internal": "to/keep"}, **ROLES)
+    (tmp_path / "people.parquet").mkdir()
+    shuffled = PEOPLE.take(pa.array([i * 5 % ROWS for i in range(ROWS)]))
+    for i, first in enumerate((0, 7, 30)):
+        pq.write_table(shuffled.slice(first, (7, 23, 18)[i]), tmp_path / f"people.parquet/{i}.parquet")
+    assert pipeline.release(open_run(path))["release"]["fingerprint"] == certificate["release"]["fingerprint"]
+    assert {each.name for each in (tmp_path / "to/publish").iterdir()} == {"release", "certificate.json", "report.html"}
+    assert mode(tmp_path / "to/keep") == "0o700"
+    assert not (tmp_path / "to/keep/linked").exists()
+
+
+def test_an_output_behind_a_uri(
+    conf: Path, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    internal = tmp_path / "out" / "internal"
+    internal.mkdir(parents=True)
+    (internal / "secret").write_text("tests")  # the one that the environment gives to the other runs
+    monkeypatch.delenv("TCLOSE_SECRET")
+    run = open_run(conf, f"output.path=file://{tmp_path}/out")
+    assert pipeline.release(run)["release"]["fingerprint"] == certificate["release"]["fingerprint"]
+    public = {path.name for path in (tmp_path / "out/public").iterdir() if not path.name.startswith(".")}
+    assert public == {"release", "certificate.json", "report.html"}
+    assert mode(internal) == "0o700"
+    assert not (internal / "staging").exists()
+    with pytest.raises(ConfigurationError, match="holds a finished release"):
+        pipeline.profile(run)
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_secret_is_made_once_and_for_its_owner_only(
+    conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    monkeypatch.delenv("TCLOSE_SECRET")
+    run = open_run(conf, f"output.path={scheme}{tmp_path}/out")
+    run.begin()
+    assert len(run.secret) == 64
+    assert open_run(conf, f"output.path={scheme}{tmp_path}/out").secret == run.secret
+    internal = tmp_path / "out" / "internal"
+    assert (mode(internal), mode(internal / "staging"), mode(internal / "secret")) == ("0o700", "0o700", "0o600")
+    assert open_run(conf, f"output.path={tmp_path}/another").secret != run.secret
+
+
+# --- verify again
+
+
+def test_a_finished_release_is_verified_again_and_left_as_it_is(output: Path, conf: Path, open_run: OpenRun) -> None:
+    before = tree(output)
+    assert pipeline.verify(open_run(conf, f"output.path={output}")).holds
+    assert tree(output) == before
+
+
+TAMPERED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "a row less": lambda release: release.iloc[1:],
+    "a row twice": lambda release: pd.concat([release, release.iloc[:1]]),
+    "a label changed": lambda release: release.assign(city=["Europe", *release["city"][1:]]),
+    "a value changed": lambda release: release.assign(
+        disease=["gout" if release["disease"][0] == "flu" else "flu", *release["disease"][1:]]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_finished_release_that_was_tampered_with_is_found_out(
+    spark: SparkSession, output: Path, conf: Path, open_run: OpenRun, name: str
+) -> None:
+    release = output / "public/release"
+    changed = TAMPERED[name](read(release))
+    shutil.rmtree(release)
+    write_release(spark.createDataFrame(pa.Table.from_pandas(changed, preserve_index=False)), str(release))
+    with pytest.raises(GuaranteeError):
+        pipeline.verify(open_run(conf, f"output.path={output}"))
+
+
+def test_a_finished_release_that_is_gone_is_found_out(output: Path, conf: Path, open_run: OpenRun) -> None:
+    shutil.rmtree(output / "public/release")
+    with pytest.raises(GuaranteeError):
+        pipeline.verify(open_run(conf, f"output.path={output}"))
+
+
+def test_a_certificate_of_another_release_is_found_out(output: Path, conf: Path, open_run: OpenRun) -> None:
+    path = output / "public/certificate.json"
+    path.write_text(path.read_text().replace('"fingerprint": "', '"fingerprint": "0'))
+    with pytest.raises(GuaranteeError, match="not the one that its certificate describes"):
+        pipeline.verify(open_run(conf, f"output.path={output}"))
+
+
+def test_a_finished_release_of_another_configuration_is_not_verified(output: Path, conf: Path, open_run: OpenRun) -> None:
+    with pytest.raises(ConfigurationError, match="another configuration"):
+        pipeline.verify(open_run(conf, f"output.path={output}", "privacy.k=6"))
+
+
+# --- when nothing is published
+
+
+def test_a_finished_output_is_refused_and_left_as_it_is(output: Path, conf: Path, open_run: OpenRun) -> None:
+    before = tree(output)
+    with pytest.raises(ConfigurationError, match="holds a finished release; give --overwrite"):
+        pipeline.release(open_run(conf, f"output.path={output}"))
+    assert tree(output) == before
+
+
+def test_a_finished_output_is_replaced_on_request(output: Path, conf: Path, open_run: OpenRun) -> None:
+    other = [f"output.path={output}", "output.keep_linked=false", "privacy.k=9"]
+    assert pipeline.release(open_run(conf, *other, overwrite=True))["guarantees"]["k"]["required"] == 9
+    assert read(output / "public/release").groupby(["age", "city"]).size().min() >= 9
+    assert not (output / "internal/linked").exists()
+    assert json.loads((output / "internal/run.json").read_text())["plan"]["class_size"] >= 9
+
+
+def test_a_run_that_does_not_hold_publishes_nothing_and_leaves_the_older_one(
+    spark: SparkSession, output: Path, conf: Path, open_run: OpenRun
+) -> None:
+    before = tree(output / "public")
+    settings = [f"output.path={output}"]
+    run_stages(open_run(conf, *settings, overwrite=True), "profile", "plan", "anonymize")
+    staged = output / "internal/staging/release"
+    table = spark.createDataFrame(pa.Table.from_pandas(read(staged).iloc[1:], preserve_index=False))
+    shutil.rmtree(staged)
+    write_release(table, str(staged))
+    with pytest.raises(GuaranteeError, match="nothing is published"):
+        pipeline.verify(open_run(conf, *settings))
+    with pytest.raises(GuaranteeError, match="nothing to certify"):
+        pipeline.report(open_run(conf, *settings))
+    with pytest.raises(ConfigurationError):
+        pipeline.publish(open_run(conf, *settings))
+    assert tree(output / "public") == before
+    assert json.loads((output / "internal/run.json").read_text())["verdict"] == "holds"
+
+
+@pytest.fixture(scope="module")
+def profiled(conf: Path, open_run: OpenRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The output of a run that is profiled and planned."""
+    folder = tmp_path_factory.mktemp("profiled") / "out"
+    run_stages(open_run(conf, f"output.path={folder}"), "profile", "plan")
+    return folder
+
+
+@pytest.mark.parametrize(("stage", "missing"), [("verify", "anonymize"), ("report", "verify"), ("publish", "report")])
+def test_a_stage_needs_the_one_before_it(profiled: Path, conf: Path, open_run: OpenRun, stage: str, missing: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"run `tclose {missing}` first"):
+        run_stages(open_run(conf, f"output.path={profiled}"), stage)
+
+
+def test_a_stage_needs_a_run_that_has_begun(conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+    for stage in STAGES[1:]:
+        with pytest.raises(ConfigurationError, match=r"nothing is staged .*run `tclose profile`"):
+            run_stages(open_run(conf, f"output.path={tmp_path}/none"), stage)
+
+
+@pytest.mark.parametrize("change", ["privacy.k=6", "attributes.sensitive_attributes.disease.t=0.3", "method.deal=round_robin"])
+def test_a_configuration_that_changes_between_stages_is_refused(profiled: Path, conf: Path, open_run: OpenRun, change: str) -> None:
+    with pytest.raises(ConfigurationError, match="another configuration; begin again"):
+        pipeline.anonymize(open_run(conf, f"output.path={profiled}", change))
+
+
+def test_a_hierarchy_that_changes_between_stages_is_refused(profiled: Path, conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+    for name in ("run.yaml", "people.parquet", "cities.csv"):
+        shutil.copy(conf.parent / name, tmp_path)
+    run_stages(open_run(tmp_path / "run.yaml"), "profile")
+    cities = tmp_path / "cities.csv"
+    cities.write_text(cities.read_text().replace("Tuscany", "Toscana"))
+    with pytest.raises(ConfigurationError, match="another configuration; begin again"):
+        pipeline.plan(open_run(tmp_path / "run.yaml"))
+
+
+def test_a_run_that_is_not_ready_is_not_taken_for_the_finished_one(output: Path, conf: Path, open_run: OpenRun) -> None:
+    settings = [f"output.path={output}", "privacy.k=9"]
+    run_stages(open_run(conf, *settings, overwrite=True), "profile")
+    with pytest.raises(ConfigurationError):
+        pipeline.publish(open_run(conf, *settings))
+    assert (output / "internal/staging/profile.json").exists()
+
+
+# --- publishing is resumed
+
+
+class InterruptedError_(Exception):
+    """What stops a publish in these tests."""
+
+
+@pytest.fixture
+def interrupt(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
+    """`interrupt(n)`: the n-th thing (0, 1, ...) that is moved from now on is not, the run stops there; `interrupt(-1)`: none."""
+    move, left = pipeline.move, [-1]
+
+    def move_or_stop(name: str, source: Any, target: Any) -> None:
+        if left[0] == 0:
+            left[0] = -1
+            raise InterruptedError_
+        left[0] -= 1
+        move(name, source, target)
+
+    monkeypatch.setattr(pipeline, "move", move_or_stop)
+    return lambda n: left.__setitem__(0, n)
+
+
+@pytest.mark.parametrize("over_an_older_one", [False, True])
+@pytest.mark.parametrize("moved", range(9))
+def test_an_interrupted_publish_is_finished_by_another(
+    reported: Path,
+    finished: Path,
+    conf: Path,
+    open_run: OpenRun,
+    tmp_path: Path,
+    interrupt: Callable[[int], None],
+    moved: int,
+    over_an_older_one: bool,
+) -> None:
+    copy = Path(shutil.copytree(reported, tmp_path / "copy"))
+    if over_an_older_one:
+        shutil.copytree(finished, copy, dirs_exist_ok=True)
+        (copy / "public/report.html").write_text("the older one")
+    settings = [f"output.path={copy}"]
+    interrupt(moved)
+    with pytest.raises(InterruptedError_):
+        pipeline.publish(open_run(conf, *settings, overwrite=True))
+    assert not (copy / "public/certificate.json").exists()  # which would mark it as finished
+    pipeline.publish(open_run(conf, *settings))
+    staged, public = tree(reported / "internal/staging"), tree(copy / "public")
+    assert public == {
+        name: content for name, content in staged.items() if name.split("/")[0] in ("release", "report.html", "certificate.json")
+    }
+    assert {path.name for path in (copy / "internal").iterdir()} == {path.name for path in (finished / "internal").iterdir()}
+    assert pipeline.publish(open_run(conf, *settings))["verdict"] == "holds"  # a retry of a publish that was done
