@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tclose_spark.errors import InputError
+from tclose_spark.exact import parse_number
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import IntArray
@@ -109,8 +110,8 @@ class Profile:
 def number(text: str) -> Fraction | None:
     """The number a text says, exactly; None if it says none."""
     try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
+        return parse_number(text)
+    except ValueError:
         return None
 
 

@@ -91,7 +91,8 @@ def _new_session(name: str) -> SparkSession:
         builder = builder.config(key, value)
     if submitted:
         spark = builder.getOrCreate()
-        _require_delta(spark)
+        if "SPARK_REMOTE" not in os.environ:
+            _require_delta(spark)
         _quiet(spark)
         return spark
     if not (shutil.which("java") or os.environ.get("JAVA_HOME")):

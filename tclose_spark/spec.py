@@ -17,6 +17,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError, model_validator
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.exact import parse_number
 
 URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
@@ -27,8 +28,8 @@ def _fraction(value: Any) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str | Fraction):
         raise ValueError("expected a number")
     try:
-        return Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
+        return parse_number(str(value))
+    except ValueError:
         raise ValueError("expected a number such as 0.2") from None
 
 
@@ -146,6 +147,8 @@ class SensitiveAttribute(Section):
     def _fitting(self) -> Self:
         if (self.distance == "hierarchical") != (self.hierarchy is not None):
             raise ValueError("distance: hierarchical needs a hierarchy, and only that distance takes one")
+        if self.order == ():
+            raise ValueError("order is an empty list; expected all values, lowest first")
         if self.distance != "ordered" and (self.order != "value" or self.missing != "error"):
             raise ValueError("order and missing are for distance: ordered")
         return self
@@ -269,7 +272,9 @@ def expand(text: str, key: str) -> str:
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match[1]) or match[2]
         if found is None:
-            raise ConfigurationError(f"{key}: the environment variable {match[1]} is not set; set it, or write ${{{match[1]}:-default}}")
+            raise ConfigurationError(
+                f"{key}: the environment variable {match[1]} is not set or empty; set it, or write ${{{match[1]}:-default}}"
+            )
         return found
 
     return VARIABLE.sub(value, text)
@@ -331,7 +336,8 @@ def _explain(error: ValidationError) -> str:
         key, found = ".".join(steps) or "the run file", problem["input"]
         if problem["type"] == "extra_forbidden":
             near = difflib.get_close_matches(steps[-1], sorted(_known_keys()), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else "; see the keys in README"
+            elsewhere = "; it belongs elsewhere, see the keys in README" if near == [steps[-1]] else "; see the keys in README"
+            hint = f"; did you mean {near[0]!r}?" if near and near != [steps[-1]] else elsewhere
             text = f"unknown key{hint}"
         elif problem["type"] == "missing":
             text = "missing; this key is required"

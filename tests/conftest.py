@@ -68,7 +68,7 @@ def write_run_file(
     tree = {
         "name": "small",
         "input": dict(source or {"path": "people.parquet"}),
-        "output": {"path": "out", **(output or {})},
+        "output": {**({} if output and "public" in output else {"path": "out"}), **(output or {})},
         "attributes": {"quasi_identifiers": dict(quasi), "sensitive_attributes": dict(sensitive), **attributes},
         "privacy": {"k": k},
         "method": {"name": "stack_and_deal", **(method or {})},

@@ -173,6 +173,14 @@ def test_a_star_is_no_value(hierarchy):
         categorical_domain("city", {"Pisa": 3, "*": 4}, hierarchy)
 
 
+@pytest.mark.parametrize("value", ["{a, b}", "{}", "{a\nb}"])
+def test_a_value_that_reads_like_a_set_is_refused_where_sets_are_published(value):
+    with pytest.raises(InputError, match="quasi-identifier 'colour': a value in braces reads like a set"):
+        categorical_domain("colour", {"a": 1, value: 2}, None, sets=True)
+    assert categorical_domain("colour", {"a": 1, "{a": 2, "a}": 1}, None, sets=True).present == 3
+    assert categorical_domain("colour", {"a": 1, value: 2}, None).present == 2
+
+
 @drawn(30)
 @given(people(least=1))
 def test_a_profile_survives_json(records):

@@ -189,7 +189,7 @@ def test_the_members_of_a_set_label_are_read_back(values):
     assert set_members(labels_of(SetLabels(tuple(values)), [[0, 1]])[0]) == values[:2]
 
 
-@pytest.mark.parametrize("value", ["{a, b}", "{}", "{", "{a", '{"a', "{a\nb}", "[1, 2]", "NULL"])
+@pytest.mark.parametrize("value", ["{", "{a", '{"a', "a, b", "[1, 2]", "NULL", ""])
 def test_a_value_that_looks_like_a_label_is_told_from_it(value):
     labeller = SetLabels(("a", "b", "c", value))
     assert len(set(labels_of(labeller, [[3], [0, 1], [0, 2]]))) == 3
@@ -245,4 +245,4 @@ def test_labels_of_a_hierarchy_cover_the_values_of_a_class(tree, data):
 def test_labels_without_hierarchy_cover_the_values_of_a_class(kind, values, data):
     assume("*" not in values)
     classes = data.draw(drawn_classes(st.integers(0, len(values) - 1)))
-    assert_covered(Coverage(False), kind(tuple(values)), classes, lambda code: values[code], pa.string())
+    assert_covered(Coverage(False, sets=kind is SetLabels), kind(tuple(values)), classes, lambda code: values[code], pa.string())

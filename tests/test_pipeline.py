@@ -224,7 +224,8 @@ def test_a_finished_release_is_verified_again_and_left_as_it_is(output: Path, co
 TAMPERED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "a row less": lambda release: release.iloc[1:],
     "a row twice": lambda release: pd.concat([release, release.iloc[:1]]),
-    "a label changed": lambda release: release.assign(city=["Europe", *release["city"][1:]]),
+    "a label changed": lambda release: release.assign(city=["*" if release["city"][0] != "*" else "Italy", *release["city"][1:]]),
+    "a label that is none": lambda release: release.assign(city=["Europe", *release["city"][1:]]),
     "a value changed": lambda release: release.assign(
         disease=["gout" if release["disease"][0] == "flu" else "flu", *release["disease"][1:]]
     ),

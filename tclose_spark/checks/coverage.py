@@ -15,14 +15,32 @@ from numpy.typing import NDArray
 from tclose_spark.measures.utility import interval_ends, set_members
 
 BoolArray = NDArray[np.bool_]
+NOTHING = (Fraction(0), Fraction(-1))
 
 
-def _within_int64(number: int) -> int:
-    return max(-(2**63), min(number, 2**63 - 1))
+def _ends(text: str | None) -> tuple[Fraction, Fraction]:
+    """Ends of a numeric label; of `*`, NULL and nonsense an interval that covers nothing."""
+    try:
+        return NOTHING if text is None or text == "*" else interval_ends(text)
+    except ValueError:
+        return NOTHING
 
 
-def _float(number: Fraction) -> float:
-    """The nearest double; infinity beyond the largest."""
+def _integers_between(text: str | None) -> tuple[int, int]:
+    """The smallest and the largest 64-bit integer that a label covers."""
+    low, high = _ends(text)
+    if low > 2**63 - 1 or high < -(2**63):
+        low, high = NOTHING
+    return max(-(2**63), math.ceil(low)), min(math.floor(high), 2**63 - 1)
+
+
+def _doubles_between(text: str | None) -> tuple[float, float]:
+    """Both ends as doubles, infinite beyond the largest."""
+    low, high = _ends(text)
+    return _double(low), _double(high)
+
+
+def _double(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
@@ -31,10 +49,13 @@ def _float(number: Fraction) -> float:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What the labels of one quasi-identifier may say of a raw value. paths: leaf to its path, where there is a hierarchy."""
+    """What the labels of one quasi-identifier may say of a raw value. paths: leaf to its path, where there is a
+    hierarchy; sets: labels may be sets.
+    """
 
     numeric: bool
     paths: Mapping[str, tuple[str, ...]] | None = None
+    sets: bool = False
 
     def covered(self, raw: pa.Array, labels: pa.Array) -> BoolArray:
         """For each row, whether its label covers its raw value (a missing value: NULL or `*`), shape (n,)."""
@@ -64,20 +85,14 @@ class Coverage:
             return False
         if self.paths is not None:
             return label in self.paths.get(value, ())
-        return value in set_members(label)
+        return self.sets and value in set_members(label)
 
     @staticmethod
     def _covered_numbers(raw: pa.Array, texts: list[str | None], which: NDArray[np.int64]) -> BoolArray:
         integral = pa.types.is_integer(raw.type)
         low, high = np.empty(len(texts), raw.type.to_pandas_dtype()), np.empty(len(texts), raw.type.to_pandas_dtype())
         for i, text in enumerate(texts):
-            try:
-                first, last = (Fraction(0), Fraction(-1)) if text is None or text == "*" else interval_ends(text)
-            except ValueError:
-                first, last = Fraction(0), Fraction(-1)  # covers nothing
-            low[i], high[i] = (
-                (_within_int64(math.ceil(first)), _within_int64(math.floor(last))) if integral else (_float(first), _float(last))
-            )
+            low[i], high[i] = _integers_between(text) if integral else _doubles_between(text)
         whole = np.array([text == "*" for text in texts], dtype=bool)[which]
         missing = np.array([text is None for text in texts], dtype=bool)[which]
         absent = raw.is_null().to_numpy(zero_copy_only=False).astype(bool)

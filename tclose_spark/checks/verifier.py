@@ -108,7 +108,13 @@ def _judged_quasi(spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str,
         JudgedQuasi(
             d.name,
             columns[d.name],
-            LabelLoss(d.kind != "category", Fraction(str(d.high)) - Fraction(str(d.low)), d.present, hierarchies.get(d.name)),
+            LabelLoss(
+                d.kind != "category",
+                Fraction(str(d.high)) - Fraction(str(d.low)),
+                d.present,
+                hierarchies.get(d.name),
+                spec.attributes.quasi_identifiers[d.name].generalization == "set",
+            ),
         )
         for d in profile.quasi
     ]

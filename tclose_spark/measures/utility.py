@@ -12,9 +12,9 @@ import io
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
+from tclose_spark.exact import parse_number
 from tclose_spark.hierarchy import ROOT, Hierarchy
 
 INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
@@ -28,10 +28,7 @@ def interval_ends(label: str) -> tuple[Fraction, Fraction]:
     """
     match = INTERVAL.match(label)
     texts = (match[1], match[2]) if match else (label, label)
-    try:
-        low, high = (Fraction(Decimal(text)) for text in texts)
-    except (ArithmeticError, ValueError):
-        raise ValueError(f"{label!r} is neither a number nor an interval") from None
+    low, high = (parse_number(text) for text in texts)
     if low > high:
         raise ValueError(f"{label!r} is an interval without numbers")
     return low, high
@@ -48,13 +45,14 @@ def set_members(label: str) -> list[str]:
 class LabelLoss:
     """The information loss of the labels of one quasi-identifier.
 
-    span: the input's range, of a numeric one. distinct: the input's distinct values, of a categorical one.
+    span: the input's range, of a numeric one. sets: labels may be sets of the input's `distinct` values.
     """
 
     numeric: bool
     span: Fraction = Fraction(0)
     distinct: int = 0
     hierarchy: Hierarchy | None = None
+    sets: bool = False
 
     def of_interval(self, low: Fraction, high: Fraction) -> Fraction:
         """Loss of publishing the closed interval low..high."""
@@ -72,7 +70,7 @@ class LabelLoss:
             return self.of_interval(*interval_ends(label))
         if self.hierarchy is not None:
             return self._of_node(label, self.hierarchy)
-        members = set_members(label)
+        members = set_members(label) if self.sets else [label]
         return Fraction(0) if len(members) == 1 else Fraction(len(members), self.distinct)
 
     @staticmethod

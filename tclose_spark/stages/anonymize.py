@@ -45,7 +45,10 @@ class Anonymizer:
         self.spec, self.profile, self.plan, self.secret = spec, profile, plan, secret
         self.codec, self.layout = Codec.of(profile), coded_columns(spec)
         self.generalizer = Generalizer.of(spec, profile, hierarchies)
-        self.coverages = tuple(Coverage(domain.kind != "category", _paths(hierarchies.get(domain.name))) for domain in profile.quasi)
+        quasi = spec.attributes.quasi_identifiers
+        self.coverages = tuple(
+            Coverage(d.kind != "category", _paths(hierarchies.get(d.name)), quasi[d.name].generalization == "set") for d in profile.quasi
+        )
         self.observation = Observation()
 
     def published_columns(self) -> list[str]:

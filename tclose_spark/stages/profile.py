@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.domains import Counts, Profile, QuasiDomain, categorical_domain, sensitive_domain
-from tclose_spark.errors import InputError, UnreachableError
+from tclose_spark.errors import InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.spec import ReleaseSpec
 from tclose_spark.tables import MALFORMED, Multiset, check_columns, integral_columns, not_numbers, prepared, quoted
@@ -30,7 +30,6 @@ def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str,
 
     Raises:
         InputError: naming the column and what is wrong with it: see `tables.check_columns` and below.
-        UnreachableError: if k is larger than the table.
     """
     check_columns(table, spec)
     observation = Observation()
@@ -39,7 +38,7 @@ def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str,
     rows = int(figures["rows"])
     _check_figures(figures, spec)
     if rows < spec.privacy.k:
-        raise UnreachableError(f"privacy.k is {spec.privacy.k}, but the table has {rows} rows; no class of {spec.privacy.k} can be made")
+        raise InputError(f"privacy.k is {spec.privacy.k}, but the table has {rows} rows; no class of {spec.privacy.k} can be made")
     quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
     integral = integral_columns(table, list(quasi))
     domains = []

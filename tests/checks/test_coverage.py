@@ -8,7 +8,7 @@ from strategies import CITIES
 
 from tclose_spark.checks.coverage import Coverage
 
-NUMERIC, PLAIN = Coverage(numeric=True), Coverage(numeric=False)
+NUMERIC, PLAIN, SETS = Coverage(numeric=True), Coverage(numeric=False), Coverage(numeric=False, sets=True)
 TREE = Coverage(numeric=False, paths={path[0]: path for path in CITIES.paths})
 
 
@@ -54,6 +54,8 @@ def test_a_label_covers_a_number_inside_and_at_its_ends(label, value):
         ("[1, 5]", 0.9999999999999999),
         ("0.1", 0.10000000000000002),
         ("9007199254740992", 2**53 + 1),
+        ("[1e30, 1e31]", 2**63 - 1),
+        ("[1e308, 1e309]", 1.0),
     ],
 )
 def test_a_label_does_not_cover_a_number_outside(label, value):
@@ -134,7 +136,12 @@ def test_a_value_outside_the_hierarchy_is_covered_by_itself_and_a_star_only():
     ],
 )
 def test_a_set_covers_its_members(label, value):
-    assert covers(PLAIN, label, value)
+    assert covers(SETS, label, value)
+
+
+def test_a_value_in_braces_covers_itself_only_where_labels_are_no_sets():
+    assert covers(PLAIN, "{a, b}", "{a, b}")
+    assert not covers(PLAIN, "{a, b}", "a")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +159,7 @@ def test_a_set_covers_its_members(label, value):
     ],
 )
 def test_a_set_does_not_cover_others(label, value):
-    assert not covers(PLAIN, label, value)
+    assert not covers(SETS, label, value)
 
 
 def test_judges_each_row_by_its_own_label():

@@ -9,7 +9,7 @@ from tclose_spark.measures.utility import LabelLoss, discernibility, interval_en
 
 AGE = LabelLoss(numeric=True, span=Fraction(40))
 CITY = LabelLoss(numeric=False, distinct=4, hierarchy=CITIES)
-COLOUR = LabelLoss(numeric=False, distinct=4)
+COLOUR = LabelLoss(numeric=False, distinct=4, sets=True)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,10 @@ def test_loss_of_a_label(loss, label, expected):
 @pytest.mark.parametrize("value", ["{a\nb}", "{a\r, b}", '{"', "{}"])
 def test_a_value_in_braces_is_read_whatever_is_between(value):
     assert 0 <= COLOUR.of(value) <= 1
+
+
+def test_a_value_in_braces_loses_nothing_where_labels_are_no_sets():
+    assert LabelLoss(numeric=False, distinct=4).of("{a, b}") == 0
 
 
 def test_a_number_without_range_loses_nothing():

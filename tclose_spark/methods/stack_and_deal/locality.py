@@ -87,7 +87,7 @@ def make_digits(domains: Sequence[QuasiDomain], sample: Rows) -> tuple[Digit, ..
             digits.append(Digit(len(domain.values)))
             continue
         known = np.sort(codes[codes != MISSING])
-        cuts = np.unique(known[np.linspace(0, len(known) - 1, min(BINS, len(known)), dtype=np.int64)]) if len(known) else known
+        cuts = np.unique(known[np.arange(BINS) * len(known) // BINS]) if len(known) else known
         digits.append(Digit(0, tuple(cuts[1:].tolist())))
     return tuple(digits)
 
