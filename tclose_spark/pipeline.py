@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from tclose_spark.checks.classes import measure_column
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.domains import Profile
 from tclose_spark.errors import ConfigurationError, GuaranteeError
@@ -147,7 +148,7 @@ def report(run: Run) -> None:
 def _extremes(run: Run) -> dict[str, list[dict[str, Any]]]:
     """The largest and the smallest classes."""
     classes = run.spark.read.format("delta").load(run.staging.path("classes"))
-    emd = {name: f"emd_{name.replace('.', '_')}" for name in run.spec.attributes.sensitive_attributes}
+    emd = {name: measure_column("emd", name) for name in run.spec.attributes.sensitive_attributes}
     shown = classes.select("size", "quasi_identifiers", *[quoted(column) for column in emd.values()])
 
     def first(order: Sequence[Any]) -> list[dict[str, Any]]:

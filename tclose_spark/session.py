@@ -102,9 +102,10 @@ def _new_session(name: str) -> SparkSession:
         builder = builder.config(key, value)
     builder = builder.config("spark.driver.memory", os.environ.get("TCLOSE_DRIVER_MEMORY", "4g"))
     builder = builder.config("spark.log.level", "OFF")
+    builder = _with_delta(builder)
     with _captured_stderr() as log:
         try:
-            spark = _with_delta(builder).getOrCreate()
+            spark = builder.getOrCreate()
         except Exception as error:
             raise ConfigurationError(_why_no_session(log.read_text(errors="replace"))) from error
     _quiet(spark)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -18,7 +19,7 @@ from tclose_spark.spec import Input, ReleaseSpec
 MALFORMED = "_tclose_malformed"
 INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 FRACTIONAL = (T.FloatType, T.DoubleType, T.DecimalType)
-UNSUPPORTED = (T.MapType, T.VariantType, T.NullType)
+UNSUPPORTED = (T.ArrayType, T.StructType, T.MapType, T.VariantType, T.NullType)  # hashes of rows do not tell all their values apart
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 NOT_FOUND = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST")
 
@@ -42,11 +43,12 @@ def read_table(spark: SparkSession, source: Input, version: int | None = None) -
             return _read_csv(spark, source)
         if source.format == "table":
             return reader.table(source.path)
-        if version is not None and "timestampAsOf" not in source.options:
-            reader = reader.option("versionAsOf", version)
+        if version is not None:
+            options = {key: value for key, value in source.options.items() if key != "timestampAsOf"}
+            reader = spark.read.options(**{**options, "versionAsOf": str(version)})
         return reader.format(source.format).load(source.path)
-    except PySparkException as error:
-        condition = error.getCondition() or ""
+    except (PySparkException, Py4JJavaError) as error:
+        condition = (error.getCondition() or "") if isinstance(error, PySparkException) else ""
         if condition.startswith(NOT_FOUND):
             raise InputError(f"input.path: {source.path} does not exist") from None
         raise InputError(f"input.path: {source.path} cannot be read as {source.format} ({condition or type(error).__name__})") from None
@@ -74,10 +76,14 @@ def delta_version(spark: SparkSession, source: Input) -> int | None:
         return None
     if "versionAsOf" in source.options:
         return int(source.options["versionAsOf"])
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{source.path}`")
+    if "timestampAsOf" in source.options:
+        history = history.where(F.col("timestamp") <= F.lit(source.options["timestampAsOf"]).cast("timestamp"))
     try:
-        return int(spark.sql(f"DESCRIBE HISTORY delta.`{source.path}` LIMIT 1").head()["version"])  # type: ignore[index]
+        latest = history.agg(F.max("version")).head()
     except PySparkException:
         return None
+    return int(latest[0]) if latest and latest[0] is not None else None
 
 
 def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
@@ -103,14 +109,16 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
             raise InputError(f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =)")
         kind = table.schema[column].dataType
         if isinstance(kind, UNSUPPORTED):
-            raise InputError(f"column {column!r} is of type {kind.simpleString()}, which cannot be released; convert or drop it")
+            raise InputError(
+                f"column {column!r} is of type {kind.simpleString()}, which cannot be released; convert it to plain values, or drop it"
+            )
     for column, quasi in attributes.quasi_identifiers.items():
         kind = table.schema[column].dataType
         if quasi.is_numeric and not isinstance(kind, (*INTEGRAL, *FRACTIONAL, T.StringType)):
             raise InputError(f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected numbers, or type: categorical")
     for column in (*attributes.quasi_identifiers, *attributes.sensitive_attributes):
         kind = table.schema[column].dataType
-        if isinstance(kind, T.ArrayType | T.StructType | T.BinaryType):
+        if isinstance(kind, T.BinaryType):
             raise InputError(f"column {column!r} is of type {kind.simpleString()}; expected single values")
 
 
@@ -206,6 +214,6 @@ def write_release(table: DataFrame, path: str) -> None:
         writer = bare.write.format("delta").mode("errorifexists")
         writer.option("delta.dataSkippingNumIndexedCols", "0").option("delta.enableChangeDataFeed", "false").save(path)
     except PySparkException as error:
-        if "ALREADY_EXISTS" in (error.getCondition() or ""):
+        if "EXISTS" in (error.getCondition() or ""):
             raise ConfigurationError(f"{path} holds a table already") from None
         raise

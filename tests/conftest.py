@@ -121,7 +121,6 @@ def draw_people(seed: int, rows: int = 90) -> pa.Table:
         "note": pick(["a", "b, c", "", None]),
         "score": pick([1.5, float("nan"), None, -0.0]),
         "at": pick([0, 86_400_000_001, None], pa.timestamp("us", "UTC")),
-        "tags": pick([["x"], ["x", "y"], [], None], pa.list_(pa.string())),
     }
     first = pa.array(np.where(draw.random(rows) < 1 / 3, 0, np.arange(rows)))
     return pa.table(columns).take(first).append_column("id", pa.array(range(rows)))

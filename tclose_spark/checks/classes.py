@@ -31,6 +31,11 @@ Tally = tuple[list[pa.Array], IntArray, list[Histograms]]
 """(labels, sizes, a histogram for each sensitive attribute) of some classes."""
 
 
+def measure_column(measure: str, attribute: str) -> str:
+    """The class table's column of a measure; dots and backticks of names, which Spark would read, are written %2E and %60."""
+    return f"{measure}_{attribute.replace('%', '%25').replace('.', '%2E').replace('`', '%60')}"
+
+
 @dataclass(frozen=True)
 class JudgedAttribute:
     """A sensitive attribute of the release: its domain in order, its distance over the whole release, what is asked."""
@@ -41,8 +46,8 @@ class JudgedAttribute:
     asked: SensitiveAttribute
 
     def column(self, measure: str) -> str:
-        """The class table's column of a measure of this attribute."""
-        return f"{measure}_{self.name.replace('.', '_')}"
+        """The class table's column of a measure of this attribute (see `measure_column`)."""
+        return measure_column(measure, self.name)
 
     def measures(self) -> list[tuple[str, pa.DataType]]:
         """Columns of the class table for this attribute and their types; see `_measure`."""

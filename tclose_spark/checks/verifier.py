@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -65,10 +66,17 @@ def verify_release(
         GuaranteeError: if the release cannot be judged: a column too few or too many, or a label that is none.
     """
     _require_columns(release, spec)
+    if release.isEmpty():
+        raise GuaranteeError("the release has no rows; nothing is published")
     quasi, attributes = _judged_quasi(spec, profile, hierarchies), _judged_attributes(release, spec, hierarchies)
     observation = Observation()
     observed = release.observe(observation, *Multiset.columns([quoted(name) for name in release.columns], "release"))
-    write_release(class_table(observed, quasi, attributes), classes_path)
+    try:
+        write_release(class_table(observed, quasi, attributes), classes_path)
+    except PySparkException as error:
+        if "NoLabelError" in str(error):
+            raise GuaranteeError("a published value is no label of its quasi-identifier; nothing is published") from None
+        raise
     classes = release.sparkSession.read.format("delta").load(classes_path)
     found = Multiset.of(observation.get, "release")
     figures = _figures(classes, spec, attributes, quasi)

@@ -17,6 +17,11 @@ from fractions import Fraction
 from tclose_spark.exact import parse_number
 from tclose_spark.hierarchy import ROOT, Hierarchy
 
+
+class NoLabelError(ValueError):
+    """A text that is published is no label of its quasi-identifier."""
+
+
 INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
 
 
@@ -62,12 +67,15 @@ class LabelLoss:
         """Loss of publishing a label, 0 to 1; 0 for a missing value published as NULL.
 
         Raises:
-            ValueError: if it is no label of this quasi-identifier.
+            NoLabelError: if it is no label of this quasi-identifier.
         """
         if label is None or label == ROOT:
             return Fraction(label == ROOT)
         if self.numeric:
-            return self.of_interval(*interval_ends(label))
+            try:
+                return self.of_interval(*interval_ends(label))
+            except ValueError:
+                raise NoLabelError("neither a number nor an interval") from None
         if self.hierarchy is not None:
             return self._of_node(label, self.hierarchy)
         members = set_members(label) if self.sets else [label]
@@ -78,7 +86,7 @@ class LabelLoss:
         if label in hierarchy.leaf_set:
             return Fraction(0)
         if label not in hierarchy.leaves_under:
-            raise ValueError(f"{label!r} is no node of the hierarchy")
+            raise NoLabelError("no node of the hierarchy")
         return Fraction(hierarchy.leaves_under[label], len(hierarchy.paths))
 
 

@@ -32,6 +32,8 @@ def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str,
         InputError: naming the column and what is wrong with it: see `tables.check_columns` and below.
     """
     check_columns(table, spec)
+    if table.isEmpty():
+        raise InputError(f"input.path: {spec.input.path} has no rows")
     observation = Observation()
     histograms = _histograms(table, spec, observation)
     figures = observation.get
@@ -148,8 +150,6 @@ def _tally(sizes: Sequence[int]) -> Mapper:
 def _check_figures(figures: Mapping[str, Any], spec: ReleaseSpec) -> None:
     """Raises InputError for what a column may not hold."""
     rows = int(figures["rows"])
-    if rows == 0:
-        raise InputError(f"input.path: {spec.input.path} has no rows")
     if figures["malformed"]:
         raise InputError(
             f"input.path: {figures['malformed']} of {rows} rows are malformed (too few or too many fields, or unreadable); "
