@@ -188,7 +188,7 @@ def _known(error: Exception) -> TcloseError | None:
 
 def run_job(name: str) -> None:
     """What `jobs/<name>.py` does: `--config CONF`, `--set`, `--overwrite`; ends the process with the exit code."""
-    arguments = [a for a in sys.argv[1:] if a != "--config"]
+    arguments = [a.removeprefix("--config=") for a in sys.argv[1:] if a != "--config"]
     code = main([name, *arguments])
     if code:
         sys.exit(code)

@@ -67,7 +67,8 @@ class Profile:
     """One pass over the input, in a size that does not grow with its rows.
 
     cells: the distinct tuples of sensitive codes, lexicographically sorted; cell_counts: their rows.
-    fingerprint: of the prepared rows as a multiset (it stays internal). version: of a Delta input.
+    distinct_rows: about how many different rows there are. fingerprint: of the prepared rows as a multiset (it stays
+    internal). version: of a Delta input.
     """
 
     rows: int
@@ -75,6 +76,7 @@ class Profile:
     sensitive: tuple[SensitiveDomain, ...]
     cells: tuple[tuple[int, ...], ...]
     cell_counts: tuple[int, ...]
+    distinct_rows: int
     fingerprint: str
     version: int | None = None
 
@@ -102,6 +104,7 @@ class Profile:
             sensitive=tuple(SensitiveDomain(s["name"], tuple(s["values"]), tuple(s["counts"])) for s in tree["sensitive"]),
             cells=tuple(tuple(cell) for cell in tree["cells"]),
             cell_counts=tuple(tree["cell_counts"]),
+            distinct_rows=tree["distinct_rows"],
             fingerprint=tree["fingerprint"],
             version=tree["version"],
         )

@@ -28,9 +28,9 @@ from tclose_spark.run import CERTIFICATE, STATE, Run
 from tclose_spark.stages.anonymize import Anonymizer
 from tclose_spark.stages.encode import count_groups, sample_rows
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.stages.publish import scrub_log
-from tclose_spark.storage import move
-from tclose_spark.tables import delta_version, quoted, read_table, write_release
+from tclose_spark.stages.publish import scrub_table, stray_files
+from tclose_spark.storage import Folder, move
+from tclose_spark.tables import delta_version, quoted, read_delta, read_table, write_delta
 
 MADE_PUBLIC = ("release", "report.html")
 KEPT_INTERNAL = ("linked", "classes", "validation", "profile.json", "plan.json", "verification.json")
@@ -54,7 +54,7 @@ def plan(run: Run) -> Mapping[str, Any]:
     with run.stage("plan") as record:
         found = _profile(run)
         table, codec = _input(run, found), Codec.of(found)
-        sample = sample_rows(table, run.spec, run.secret, codec, found.rows)
+        sample = sample_rows(table, run.spec, run.secret, found)
         problem = Problem(run.spec, found, run.hierarchies, sample)
         tree = make_plan(problem, partial(_count, run, table, codec)).to_json()
         run.staging.write("plan.json", json.dumps(tree))
@@ -76,10 +76,10 @@ def anonymize(run: Run) -> None:
         for name in ("release", "linked"):
             run.staging.remove(name)
         if run.spec.output.keep_linked:
-            write_release(rows.select(*anonymizer.linked_columns()), run.staging.path("linked"))
-            rows = run.spark.read.format("delta").load(run.staging.path("linked"))
-        write_release(rows.select(*[quoted(name) for name in anonymizer.published_columns()]), run.staging.path("release"))
-        scrub_log(run.staging, "release")
+            write_delta(rows.select(*anonymizer.linked_columns()), run.staging.path("linked"))
+            rows = read_delta(run.spark, run.staging.path("linked")).sortWithinPartitions(*anonymizer.published())
+        write_delta(rows.select(*anonymizer.published()), run.staging.path("release"))
+        scrub_table(run.staging, "release")
         written = anonymizer.written()
         record["written"] = {"raw": str(written.raw), "published": str(written.published)}
 
@@ -90,64 +90,75 @@ def verify(run: Run) -> Verdict:
     Raises:
         GuaranteeError: if anything that was asked does not hold.
     """
-    if run.finished and not run.staging.exists(STATE):
+    if run.finished and not run.is_staged("anonymize"):
         return _verify_again(run)
     state = run.require("verify")
     with run.stage("verify") as record:
         run.staging.remove("classes")
-        verdict = _judge(run, _profile(run), state, run.staging.path("release"), run.staging.path("classes"))
+        verdict = _judge(run, _profile(run), state, run.staging, run.staging.path("classes"))
         run.staging.write("validation/results.json", verdict.validation)
         run.staging.write("verification.json", json.dumps({"problems": verdict.problems, **verdict.figures}, indent=1))
-        record["verdict"] = "holds" if verdict.holds else "does not hold"
-    _require_holds(verdict)
+        record |= {"verdict": "holds" if verdict.holds else "does not hold", "figures": verdict.figures}
+    _require_holds(verdict, "the release does not hold what was asked, nothing is published")
     return verdict
 
 
 def _verify_again(run: Run) -> Verdict:
-    """Judges a finished release; nothing of it is changed."""
+    """Judges a finished release and its certificate; nothing of it is changed."""
     state = json.loads(run.internal.read(STATE))
     if state["configuration"] != run.fingerprint:
         raise ConfigurationError(f"verify: the release in {run.public.path()} was made with another configuration")
     found = Profile.from_json(run.internal.read("profile.json"))
-    run.staging.remove()
     try:
-        verdict = _judge(run, found, state, run.public.path("release"), run.staging.path("classes"))
+        run.internal.remove("recheck")
+        verdict = _judge(run, found, state, run.public, run.internal.path("recheck"))
     finally:
-        run.staging.remove()
-    certificate = json.loads(run.public.read(CERTIFICATE))
-    if verdict.holds and certificate["release"]["fingerprint"] != verdict.figures["fingerprint"]:
-        raise GuaranteeError("the release is not the one that its certificate describes")
-    _require_holds(verdict)
+        run.internal.remove("recheck")
+    _require_holds(verdict, f"the finished release in {run.public.path()} does not hold what was asked")
+    certificate, again = _certificate(run), _certify(run, state, verdict.figures, run.public)
+    if {**certificate, "issued": None, "tool": None} != {**again, "issued": None, "tool": None}:
+        raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
     run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
     return verdict
 
 
-def _judge(run: Run, found: Profile, state: Mapping[str, Any], release: str, classes: str) -> Verdict:
-    evidence = Evidence(state["input"]["fingerprint"], state["written"]["raw"], state["written"]["published"])
-    return verify_release(run.spark.read.format("delta").load(release), run.spec, found, run.hierarchies, evidence, classes)
+def _judge(run: Run, found: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
+    """The verdict on the release in a folder."""
+    strays = stray_files(folder, "release")
+    if strays:
+        raise GuaranteeError(f"{folder.path('release')} holds {len(strays)} files that its log does not list")
+    stages = state["stages"]
+    evidence = Evidence(stages["profile"]["input"]["fingerprint"], **stages["anonymize"]["written"])
+    return verify_release(read_delta(run.spark, folder.path("release")), run.spec, found, run.hierarchies, evidence, classes)
 
 
-def _require_holds(verdict: Verdict) -> None:
+def _require_holds(verdict: Verdict, what: str) -> None:
     if not verdict.holds:
-        raise GuaranteeError("the release does not hold what was asked, nothing is published:\n  " + "\n  ".join(verdict.problems))
+        raise GuaranteeError(f"{what}:\n  " + "\n  ".join(verdict.problems))
+
+
+def _certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
+    """The certificate of the release in a folder."""
+    source = state["stages"]["profile"]["input"]
+    columns = read_delta(run.spark, folder.path("release")).columns
+    return build_certificate(run.spec, figures, source["rows"], source["version"], columns)
 
 
 def report(run: Run) -> None:
     """Writes the certificate and the report of a release that holds."""
     state = run.require("report")
-    if state["verdict"] != "holds":
+    if state["stages"]["verify"]["verdict"] != "holds":
         raise GuaranteeError("report: the staged release does not hold what was asked; there is nothing to certify")
     with run.stage("report"):
         figures = json.loads(run.staging.read("verification.json"))
-        columns = run.spark.read.format("delta").load(run.staging.path("release")).columns
-        certificate = build_certificate(run.spec, figures, state["input"]["rows"], state["input"]["version"], columns)
+        certificate = _certify(run, state, figures, run.staging)
         run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
         run.staging.write("report.html", render_report(certificate, _extremes(run)))
 
 
 def _extremes(run: Run) -> dict[str, list[dict[str, Any]]]:
     """The largest and the smallest classes."""
-    classes = run.spark.read.format("delta").load(run.staging.path("classes"))
+    classes = read_delta(run.spark, run.staging.path("classes"))
     emd = {name: measure_column("emd", name) for name in run.spec.attributes.sensitive_attributes}
     shown = classes.select("size", "quasi_identifiers", *[quoted(column) for column in emd.values()])
 
@@ -166,7 +177,7 @@ def _extremes(run: Run) -> dict[str, list[dict[str, Any]]]:
 
 def publish(run: Run) -> Mapping[str, Any]:
     """Moves what was verified to its public place, the certificate last; returns the certificate. May be repeated."""
-    if run.finished and not run.staging.exists(CERTIFICATE):
+    if _is_published(run):
         run.staging.remove()
         return _certificate(run)
     state = run.require("publish")
@@ -179,10 +190,22 @@ def publish(run: Run) -> Mapping[str, Any]:
             _move(run, name, public=True)
         for name in KEPT_INTERNAL:
             _move(run, name, public=False)
+        moved = read_delta(run.spark, run.public.path("release")).count()
+        if moved != state["stages"]["verify"]["figures"]["rows"]:
+            raise GuaranteeError(f"{moved} rows arrived in {run.public.path()}: not all that was verified; it has no certificate")
     run.internal.write(STATE, json.dumps(run.state, indent=1))
     move(CERTIFICATE, run.staging, run.public)
     run.staging.remove()
     return _certificate(run)
+
+
+def _is_published(run: Run) -> bool:
+    """Whether this configuration's release is finished already, by a publish that was done or broke off at its very end."""
+    if not run.finished or not run.internal.exists(STATE):
+        return False
+    if run.staging.exists(STATE) and not (run.is_staged("publish") and not run.staging.exists(CERTIFICATE)):
+        return False
+    return bool(json.loads(run.internal.read(STATE))["configuration"] == run.fingerprint)
 
 
 def _move(run: Run, name: str, public: bool) -> None:

@@ -37,6 +37,12 @@ class Rows:
         """The records at these places."""
         return Rows(tuple(q[index] for q in self.quasi), self.cell[index], self.hash[index])
 
+    @staticmethod
+    def concatenate(parts: Sequence[Rows]) -> Rows:
+        """The records of several, one after another."""
+        quasi = tuple(np.concatenate(columns) for columns in zip(*(part.quasi for part in parts), strict=True))
+        return Rows(quasi, np.concatenate([part.cell for part in parts]), np.concatenate([part.hash for part in parts]))
+
     def sorted_by_hash(self) -> IntArray:
         """The order of the records by hash, then codes, shape (n,): the same however they came."""
         return np.lexsort((*self.quasi, self.cell, self.hash))

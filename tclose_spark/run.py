@@ -33,7 +33,7 @@ class Run:
     """A run on a session.
 
     Everything is staged in `internal/staging`; its `run.json` says of which configuration it is and which stages are
-    done, so that each stage can run in a process of its own.
+    done (and what they found), so that each stage can run in a process of its own.
     """
 
     def __init__(self, spec: ReleaseSpec, spark: SparkSession, announce: Announce, overwrite: bool = False) -> None:
@@ -103,7 +103,7 @@ class Run:
             self.internal.create(private=True)
             self.staging.remove()
             self.staging.create(private=True)
-            self._save({"name": self.spec.name, "configuration": self.fingerprint, "overwrite": self.overwrite, "stages": []})
+            self._save({"name": self.spec.name, "configuration": self.fingerprint, "overwrite": self.overwrite, "stages": {}})
         except OSError as error:
             raise ConfigurationError(f"output: {self.internal.path()} cannot be written ({error.strerror})") from None
 
@@ -115,6 +115,10 @@ class Run:
         """What the stages before wrote down."""
         found: dict[str, Any] = json.loads(self.staging.read(STATE))
         return found
+
+    def is_staged(self, stage: str) -> bool:
+        """Whether this stage is done in the staging area."""
+        return self.staging.exists(STATE) and stage in self.state["stages"]
 
     def require(self, stage: str) -> dict[str, Any]:
         """The state, if the stage before this one was done for this very configuration.
@@ -130,19 +134,25 @@ class Run:
         state = self.state
         if state["configuration"] != self.fingerprint:
             raise ConfigurationError(f"{stage}: what is staged was made with another configuration; begin again with `tclose profile`")
-        if before not in [done["stage"] for done in state["stages"]]:
+        if before not in state["stages"]:
             raise ConfigurationError(f"{stage}: the stage before it is not done; run `tclose {before}` first")
         return state
 
     @contextmanager
     def stage(self, name: str) -> Iterator[dict[str, Any]]:
-        """Times a stage; what its body puts into the yielded record is written down with it, and announced."""
+        """Times a stage; what its body puts into the yielded record is written down with it, and announced.
+
+        What this stage and those after it had written down is forgotten before the body runs, so that a stage that fails
+        when it is done again leaves nothing behind that a later one could take for its result.
+        """
+        state = self.state
+        state["stages"] = {done: record for done, record in state["stages"].items() if ORDER.index(done) < ORDER.index(name)}
+        self._save(state)
         begun = time.monotonic()
         record: dict[str, Any] = {}
         yield record
-        seconds = round(time.monotonic() - begun, 1)
-        state = self.state
-        done = [entry for entry in state["stages"] if ORDER.index(entry["stage"]) < ORDER.index(name)]
-        self._save({**state, **record, "stages": [*done, {"stage": name, "seconds": seconds}]})
-        rows = (record.get("input") or state.get("input") or {}).get("rows", 0)
-        self.announce(f"{name:<10} {rows:>14,} rows {seconds:>8.1f} s")
+        record["seconds"] = round(time.monotonic() - begun, 1)
+        state["stages"][name] = record
+        self._save(state)
+        rows = state["stages"]["profile"]["input"]["rows"]
+        self.announce(f"{name:<10} {rows:>14,} rows {record['seconds']:>8.1f} s")

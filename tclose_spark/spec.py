@@ -78,6 +78,9 @@ class Output(Section):
     def _one_way(self) -> Self:
         if (self.path is None) == (self.public is None or self.internal is None) or (self.path and (self.public or self.internal)):
             raise ValueError("expected either path, or both public and internal")
+        public, internal = f"{self.public_path}/", f"{self.internal_path}/"
+        if internal.startswith(public):
+            raise ValueError("internal is public or lies in it; expected a folder that is not handed out")
         return self
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -39,6 +40,14 @@ class Folder(Protocol):
 
     def create(self, private: bool = False) -> None:
         """Makes the folder if need be; a private one is closed to others (mode 0700)."""
+        ...
+
+    def names(self, name: str = "") -> list[str]:
+        """Names of the files and folders in a folder."""
+        ...
+
+    def move_in(self, source: Any, name: str) -> None:
+        """Moves `name` of another folder of the same kind to the same name here, where nothing has it."""
         ...
 
 
@@ -82,6 +91,26 @@ class LocalFolder:
         self._root.mkdir(parents=True, exist_ok=True)
         if private:
             self._root.chmod(0o700)
+
+    def names(self, name: str = "") -> list[str]:
+        """See Folder."""
+        return sorted(os.listdir(self._root / name))
+
+    def move_in(self, source: Any, name: str) -> None:
+        """Moves `name` of another folder to the same name here: at once, or by a copy that appears whole."""
+        old, new, partial = source._root / name, self._root / name, self._root / f"{name}.partial"
+        self.create()
+        try:
+            old.rename(new)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            self.remove(partial.name)
+            (shutil.copytree if old.is_dir() else shutil.copy2)(old, partial)
+            partial.rename(new)
+            # From here on nothing stands under the old name, so a retry cannot take half of it for the whole.
+            old.rename(source._root / f"{name}.moved")
+            source.remove(f"{name}.moved")
 
 
 class HadoopFolder:
@@ -134,15 +163,27 @@ class HadoopFolder:
         if private:
             self._mode("", "700")
 
-    def move_in(self, source: HadoopFolder, name: str) -> None:
+    def move_in(self, source: Any, name: str) -> None:
         """Moves `name` of another folder to the same name here; by copying where the file systems differ."""
         self._files.mkdirs(self._path(""))
         same = self._files.getUri().equals(source._files.getUri())
         if not (same and self._files.rename(source._path(name), self._path(name))):
-            configuration = self._files.getConf()
-            self._jvm.org.apache.hadoop.fs.FileUtil.copy(
-                source._files, source._path(name), self._files, self._path(name), True, configuration
-            )
+            partial = f"{name}.partial"
+            self.remove(partial)
+            copy = self._jvm.org.apache.hadoop.fs.FileUtil.copy
+            copy(source._files, source._path(name), self._files, self._path(partial), False, self._files.getConf())
+            self._files.rename(self._path(partial), self._path(name))
+            source._files.rename(source._path(name), source._path(f"{name}.moved"))
+            source.remove(f"{name}.moved")
+
+    def names(self, name: str = "") -> list[str]:
+        """See Folder."""
+        return sorted(status.getPath().getName() for status in self._files.listStatus(self._path(name)))
+
+
+def for_spark(path: str) -> str:
+    """A path as Spark takes it for the same file, whatever file system is its default. Databricks' volumes are known by path only."""
+    return path if URI.match(path) or path.startswith("/Volumes/") else f"file://{path}"
 
 
 def open_folder(path: str, spark: SparkSession) -> Folder:
@@ -156,11 +197,7 @@ def move(name: str, source: Folder, target: Folder) -> None:
     Raises:
         ConfigurationError: if one folder is local and the other a URI.
     """
-    target.remove(name)
-    if isinstance(source, HadoopFolder) and isinstance(target, HadoopFolder):
-        target.move_in(source, name)
-    elif isinstance(source, LocalFolder) and isinstance(target, LocalFolder):
-        target.create()
-        shutil.move(source.path(name), target.path(name))
-    else:
+    if type(source) is not type(target):
         raise ConfigurationError("output: public and internal must both be local paths or both be URIs")
+    target.remove(name)
+    target.move_in(source, name)

@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.spec import Input, ReleaseSpec
+from tclose_spark.storage import for_spark
 
 MALFORMED = "_tclose_malformed"
 INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -41,12 +42,12 @@ def read_table(spark: SparkSession, source: Input, version: int | None = None) -
     try:
         if source.format == "csv":
             return _read_csv(spark, source)
-        if source.format == "table":
-            return reader.table(source.path)
         if version is not None:
             options = {key: value for key, value in source.options.items() if key != "timestampAsOf"}
             reader = spark.read.options(**{**options, "versionAsOf": str(version)})
-        return reader.format(source.format).load(source.path)
+        if source.format == "table":
+            return reader.table(source.path)
+        return reader.format(source.format).load(for_spark(source.path))
     except (PySparkException, Py4JJavaError) as error:
         condition = (error.getCondition() or "") if isinstance(error, PySparkException) else ""
         if condition.startswith(NOT_FOUND):
@@ -56,10 +57,10 @@ def read_table(spark: SparkSession, source: Input, version: int | None = None) -
 
 def _read_csv(spark: SparkSession, source: Input) -> DataFrame:
     options: dict[str, str] = {"escape": '"', **source.options}
-    schema = spark.read.options(**options).csv(source.path).schema
+    schema = spark.read.options(**options).csv(for_spark(source.path)).schema
     marked = T.StructType([*schema.fields, T.StructField(MALFORMED, T.StringType())])
     options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": MALFORMED, "columnPruning": "false", "enforceSchema": "false"}
-    table = spark.read.options(**options).schema(marked).csv(source.path)
+    table = spark.read.options(**options).schema(marked).csv(for_spark(source.path))
     return table.select(
         *[_empty_as_null(field).alias(field.name) for field in schema.fields], quoted(MALFORMED).isNotNull().alias(MALFORMED)
     )
@@ -72,16 +73,17 @@ def _empty_as_null(field: T.StructField) -> Column:
 
 def delta_version(spark: SparkSession, source: Input) -> int | None:
     """The version of a Delta input, else None."""
-    if source.format != "delta":
+    if source.format not in ("delta", "table"):
         return None
     if "versionAsOf" in source.options:
         return int(source.options["versionAsOf"])
-    history = spark.sql(f"DESCRIBE HISTORY delta.`{source.path}`")
-    if "timestampAsOf" in source.options:
-        history = history.where(F.col("timestamp") <= F.lit(source.options["timestampAsOf"]).cast("timestamp"))
+    table = source.path if source.format == "table" else f"delta.`{for_spark(source.path)}`"
     try:
+        history = spark.sql(f"DESCRIBE HISTORY {table}")
+        if "timestampAsOf" in source.options:
+            history = history.where(F.col("timestamp") <= F.lit(source.options["timestampAsOf"]).cast("timestamp"))
         latest = history.agg(F.max("version")).head()
-    except PySparkException:
+    except (PySparkException, Py4JJavaError):
         return None
     return int(latest[0]) if latest and latest[0] is not None else None
 
@@ -165,12 +167,13 @@ def not_numbers(table: DataFrame, name: str) -> Column:
     kind, column = table.schema[name].dataType, quoted(name)
     if isinstance(kind, T.StringType):
         digits = F.regexp_replace(F.regexp_replace(column, "[eE].*$", ""), "[^0-9]|^[+-]?0+", "")
-        return column.isNotNull() & ~(column.rlike(NUMBER) & (F.length(digits) <= 15))
+        infinite = column.try_cast("double").isin(math.inf, -math.inf)
+        return column.isNotNull() & ~(column.rlike(NUMBER) & (F.length(digits) <= 15) & ~infinite)
     if isinstance(kind, T.DecimalType):
         return column.isNotNull() & (column.cast("double").cast(kind) != column)
     if isinstance(kind, T.FloatType | T.DoubleType):
         return column.isin(math.inf, -math.inf)
-    return F.lit(False)
+    return column.cast("bigint") == F.lit(-(2**63))  # stands for a missing value in codes
 
 
 def content_hash(columns: Sequence[Column], salt: str) -> Column:
@@ -203,7 +206,12 @@ class Multiset:
         return f"{self.rows:x}-{self.digest % 2**64:016x}"
 
 
-def write_release(table: DataFrame, path: str) -> None:
+def read_delta(spark: SparkSession, path: str) -> DataFrame:
+    """The Delta table at a path."""
+    return spark.read.format("delta").load(for_spark(path))
+
+
+def write_delta(table: DataFrame, path: str) -> None:
     """Writes a Delta table that carries its rows and nothing else: no statistics, no change feed, no column comments.
 
     Raises:
@@ -212,7 +220,7 @@ def write_release(table: DataFrame, path: str) -> None:
     bare = table.select(*[quoted(name).alias(name, metadata={}) for name in table.columns])
     try:
         writer = bare.write.format("delta").mode("errorifexists")
-        writer.option("delta.dataSkippingNumIndexedCols", "0").option("delta.enableChangeDataFeed", "false").save(path)
+        writer.option("delta.dataSkippingNumIndexedCols", "0").option("delta.enableChangeDataFeed", "false").save(for_spark(path))
     except PySparkException as error:
         if "EXISTS" in (error.getCondition() or ""):
             raise ConfigurationError(f"{path} holds a table already") from None

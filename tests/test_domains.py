@@ -188,4 +188,4 @@ def test_a_profile_survives_json(records):
     again = Profile.from_json(profile.to_json())
     assert again == profile
     assert (again.cell_codes.tolist(), again.cell_table.tolist()) == (profile.cell_codes.tolist(), profile.cell_table.tolist())
-    assert Profile.from_json(Profile(3, (), (), (), (), "f", version=7).to_json()).version == 7
+    assert Profile.from_json(Profile(3, (), (), (), (), 3, "f", version=7).to_json()).version == 7

@@ -22,7 +22,7 @@ from strategies import CITIES
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.run import Run
-from tclose_spark.tables import write_release
+from tclose_spark.tables import write_delta
 
 OpenRun = Callable[..., Run]
 WriteRun = Callable[..., Path]
@@ -152,7 +152,7 @@ def test_nothing_public_tells_of_the_raw_table(finished: Path, conf: Path) -> No
 
 def test_the_evidence_inside(finished: Path) -> None:
     state = json.loads((finished / "internal/run.json").read_text())
-    assert [each["stage"] for each in state["stages"]] == list(STAGES)
+    assert list(state["stages"]) == list(STAGES)
     assert (state["input"]["rows"], state["verdict"]) == (ROWS, "holds")
     results = json.loads((finished / "internal/validation/results.json").read_text())
     assert results["success"] is True
@@ -239,7 +239,7 @@ def test_a_finished_release_that_was_tampered_with_is_found_out(
     release = output / "public/release"
     changed = TAMPERED[name](read(release))
     shutil.rmtree(release)
-    write_release(spark.createDataFrame(pa.Table.from_pandas(changed, preserve_index=False)), str(release))
+    write_delta(spark.createDataFrame(pa.Table.from_pandas(changed, preserve_index=False)), str(release))
     with pytest.raises(GuaranteeError):
         pipeline.verify(open_run(conf, f"output.path={output}"))
 
@@ -289,7 +289,7 @@ def test_a_run_that_does_not_hold_publishes_nothing_and_leaves_the_older_one(
     staged = output / "internal/staging/release"
     table = spark.createDataFrame(pa.Table.from_pandas(read(staged).iloc[1:], preserve_index=False))
     shutil.rmtree(staged)
-    write_release(table, str(staged))
+    write_delta(table, str(staged))
     with pytest.raises(GuaranteeError, match="nothing is published"):
         pipeline.verify(open_run(conf, *settings))
     with pytest.raises(GuaranteeError, match="nothing to certify"):

@@ -21,7 +21,7 @@ def codec_of(quasi: list[QuasiDomain], *sensitive: tuple[str | None, ...], cells
     """The codec of these domains; without cells, one for each value of the only sensitive attribute."""
     cells = [(code,) for code in range(len(sensitive[0]))] if cells is None else cells
     attributes = tuple(SensitiveDomain(f"s{i}", values, (1,) * len(values)) for i, values in enumerate(sensitive))
-    return Codec.of(Profile(len(cells), tuple(quasi), attributes, tuple(cells), (1,) * len(cells), ""))
+    return Codec.of(Profile(len(cells), tuple(quasi), attributes, tuple(cells), (1,) * len(cells), len(cells), ""))
 
 
 def hashes(n: int) -> pa.Array:

@@ -15,9 +15,9 @@ from pyspark.sql import types as T
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.run import Run
 from tclose_spark.spec import Input
-from tclose_spark.stages.publish import scrub_log
+from tclose_spark.stages.publish import scrub_table
 from tclose_spark.storage import open_folder
-from tclose_spark.tables import MALFORMED, Multiset, content_hash, delta_version, prepare, quoted, read_table, write_release
+from tclose_spark.tables import MALFORMED, Multiset, content_hash, delta_version, prepare, quoted, read_table, write_delta
 
 RunFile = Callable[..., Path]
 OpenRun = Callable[..., Run]
@@ -215,8 +215,8 @@ def written(spark: SparkSession, tmp_path: Path) -> Path:
             T.StructField("note", T.StringType(), metadata={"owner": "outer secret"}),
         ]
     )
-    write_release(spark.createDataFrame([(31, "x"), (40, "y")], schema).coalesce(1), str(tmp_path / "release"))
-    scrub_log(open_folder(str(tmp_path), spark), "release")
+    write_delta(spark.createDataFrame([(31, "x"), (40, "y")], schema).coalesce(1), str(tmp_path / "release"))
+    scrub_table(open_folder(str(tmp_path), spark), "release")
     return tmp_path / "release"
 
 
@@ -251,7 +251,7 @@ def test_a_release_has_no_change_feed(written: Path) -> None:
 
 def test_a_release_is_not_written_over_a_table(spark: SparkSession, written: Path) -> None:
     with pytest.raises(ConfigurationError, match="holds a table already"):
-        write_release(spark.range(1), str(written))
+        write_delta(spark.range(1), str(written))
 
 
 def test_names_with_dots_and_backticks_are_columns(spark: SparkSession) -> None:

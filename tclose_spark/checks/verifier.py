@@ -20,7 +20,7 @@ from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.diversity import ENTROPY_TOLERANCE
 from tclose_spark.measures.utility import LabelLoss
 from tclose_spark.spec import ReleaseSpec
-from tclose_spark.tables import Multiset, quoted, write_release
+from tclose_spark.tables import Multiset, quoted, read_delta, write_delta
 
 LOSS = T.DecimalType(38, 9)  # a sum of doubles depends on the partitioning, a sum of decimals does not
 
@@ -72,12 +72,12 @@ def verify_release(
     observation = Observation()
     observed = release.observe(observation, *Multiset.columns([quoted(name) for name in release.columns], "release"))
     try:
-        write_release(class_table(observed, quasi, attributes), classes_path)
+        write_delta(class_table(observed, quasi, attributes), classes_path)
     except PySparkException as error:
         if "NoLabelError" in str(error):
             raise GuaranteeError("a published value is no label of its quasi-identifier; nothing is published") from None
         raise
-    classes = release.sparkSession.read.format("delta").load(classes_path)
+    classes = read_delta(release.sparkSession, classes_path)
     found = Multiset.of(observation.get, "release")
     figures = _figures(classes, spec, attributes, quasi)
     problems = [*_disagreements(evidence, found, profile, figures, attributes), *_violations(figures, spec)]

@@ -17,7 +17,7 @@ from tclose_spark.domains import Profile
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.methods.method import Plan
-from tclose_spark.rows import Codec
+from tclose_spark.rows import Codec, Rows
 from tclose_spark.spec import ReleaseSpec
 from tclose_spark.stages.encode import PASSING, TIE, CodedColumns, code_table, coded_columns
 from tclose_spark.stages.generalize import Generalizer
@@ -51,15 +51,16 @@ class Anonymizer:
         )
         self.observation = Observation()
 
-    def published_columns(self) -> list[str]:
-        """Names of the released columns, in order."""
+    def published(self) -> list[Column]:
+        """The released columns, in order."""
         attributes = self.spec.attributes
-        return [name for name, _ in self.generalizer.schema()] + [*attributes.sensitive_attributes, *attributes.insensitive_attributes]
+        labels = [name for name, _ in self.generalizer.schema()]
+        return [quoted(name) for name in (*labels, *attributes.sensitive_attributes, *attributes.insensitive_attributes)]
 
     def linked_columns(self) -> list[Column]:
         """What `output.keep_linked` keeps: the published columns, and beside them each raw quasi-identifier as `<name>_raw`."""
         raw = [quoted(RAW.format(name)).alias(f"{name}_raw") for name in self.spec.attributes.quasi_identifiers]
-        return [*[quoted(name) for name in self.published_columns()], *raw]
+        return [*self.published(), *raw]
 
     def linked(self, table: DataFrame) -> DataFrame:
         """Every row with its published columns, its raw quasi-identifiers beside them (RAW), and UNCOVERED: 1 where a label lies.
@@ -85,7 +86,7 @@ class Anonymizer:
         attributes = self.spec.attributes
         kept = [quoted(name) for name in (*attributes.sensitive_attributes, *attributes.insensitive_attributes)]
         raw = [quoted(RAW.format(name)) for name in attributes.quasi_identifiers]
-        return raw + kept, [quoted(name) for name in self.published_columns()]
+        return raw + kept, self.published()
 
     def _finished_schema(self, passing: Sequence[T.StructField]) -> T.StructType:
         labels = from_arrow_schema(pa.schema(self.generalizer.schema()))
@@ -109,9 +110,9 @@ class Anonymizer:
             received = list(batches)
             if not received:
                 return
-            sent = pa.Table.from_batches(received).combine_chunks()
-            columns = {name: sent[name].chunk(0) for name in sent.column_names}
-            rows = codec.unpack(columns["row"])
+            sent = pa.Table.from_batches(received)
+            rows = Rows.concatenate([codec.unpack(chunk) for chunk in sent["row"].chunks])
+            columns = {name: sent[name].combine_chunks() for name in sent.column_names if name != "row"}
             here, classes = plan.settle(rows, columns["task"][0].as_py())
             rows = rows.take(here)
             order, labels = generalizer.publish(rows, classes, [columns[TIE].to_numpy()[here]] if TIE in columns else [])

@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from tclose_spark.domains import Profile
+from tclose_spark.errors import InputError
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.rows import Codec, Rows
 from tclose_spark.spec import ReleaseSpec
@@ -66,16 +68,22 @@ def code_table(table: DataFrame, spec: ReleaseSpec, secret: str, passing: bool =
     return people.select(*columns)
 
 
-def sample_rows(table: DataFrame, spec: ReleaseSpec, secret: str, codec: Codec, rows: int) -> Rows:
-    """About SAMPLE_ROWS rows, those with the smallest hashes: the same ones however the table is partitioned or ordered."""
-    layout = coded_columns(spec)
-    share = min(1.0, SAMPLE_ROWS / rows)
+def sample_rows(table: DataFrame, spec: ReleaseSpec, secret: str, profile: Profile) -> Rows:
+    """About SAMPLE_ROWS rows that stand for the table: the same ones however it is partitioned or ordered.
+
+    Distinct rows are drawn, by the low bits of their hashes (order keys end in the high ones), each with the number of
+    rows that are like it; so many repeated rows neither crowd the sample nor leave it empty.
+    """
+    layout, codec = coded_columns(spec), Codec.of(profile)
+    share = min(1.0, SAMPLE_ROWS / profile.distinct_rows)
     coded = code_table(table, spec, secret)
-    if share < 1:
-        coded = coded.where(F.shiftrightunsigned("hash", 33) < int(share * 2**31))
-    found = coded.toArrow().combine_chunks()
-    batches = found.to_batches()
-    sample = layout.rows(codec, batches[0] if batches else pa.RecordBatch.from_pylist([], schema=found.schema))
+    drawn = coded.where(F.col("hash").bitwiseAND(F.lit(2**31 - 1)) < int(share * 2**31)).groupBy(*coded.columns).count().toArrow()
+    if not drawn.num_rows:
+        raise InputError("the input has other rows than when it was profiled: it changed meanwhile; run again")
+    (batch,) = drawn.combine_chunks().to_batches()
+    counts = batch.column("count").to_numpy()
+    sample = layout.rows(codec, batch)
+    sample = sample.take(np.repeat(np.arange(len(sample)), -(-counts * min(SAMPLE_ROWS, counts.sum()) // counts.sum())))
     return sample.take(sample.sorted_by_hash())
 
 

@@ -14,7 +14,7 @@ from tclose_spark.domains import Counts, Profile, QuasiDomain, categorical_domai
 from tclose_spark.errors import InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.spec import ReleaseSpec
-from tclose_spark.tables import MALFORMED, Multiset, check_columns, integral_columns, not_numbers, prepared, quoted
+from tclose_spark.tables import MALFORMED, Multiset, check_columns, content_hash, integral_columns, not_numbers, prepared, quoted
 from tclose_spark.workers import Mapper, map_batches
 
 MOST_VALUES = 2_000_000  # distinct values, of all domains together, that a driver is asked to hold
@@ -67,6 +67,7 @@ def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str,
         sensitive=tuple(attributes),
         cells=tuple(cell for cell, _ in cells),
         cell_counts=tuple(n for _, n in cells),
+        distinct_rows=int(figures["distinct rows"]),
         fingerprint=str(Multiset.of(figures, "input")),
         version=version,
     )
@@ -116,7 +117,9 @@ def _figures(spec: ReleaseSpec, numeric: Sequence[str]) -> list[Column]:
         ]
     for name in spec.attributes.insensitive_attributes:
         figures.append(F.approx_count_distinct(F.xxhash64(quoted(name)), 0.02).alias(f"distinct {name}"))
-    return figures + Multiset.columns([quoted(name) for name in spec.attributes.published], "input")
+    published = [quoted(name) for name in spec.attributes.published]
+    figures.append(F.approx_count_distinct(content_hash(published, "multiset")).alias("distinct rows"))
+    return figures + Multiset.columns(published, "input")
 
 
 def _tally(sizes: Sequence[int]) -> Mapper:

@@ -21,7 +21,7 @@ from tclose_spark.stages.anonymize import Anonymizer
 from tclose_spark.stages.encode import code_table, coded_columns, count_groups, sample_rows
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.tables import prepare, quoted, read_table, write_release
+from tclose_spark.tables import prepare, quoted, read_table, write_delta
 
 MakeRun = Callable[..., Run]
 Draw = Callable[..., pa.Table]
@@ -79,7 +79,7 @@ def prepare_run(run: Run, table: DataFrame, rows_per_task: int = 1000) -> tuple[
     """Profile and plan, by Spark."""
     profile = profile_table(table, run.spec, run.hierarchies)
     codec = Codec.of(profile)
-    sample = sample_rows(table, run.spec, run.secret, codec, profile.rows)
+    sample = sample_rows(table, run.spec, run.secret, profile)
 
     def counts(group_of: Callable[[Rows], Any], groups: int) -> Any:
         return count_groups(table, run.spec, run.secret, codec, group_of, groups)
@@ -92,7 +92,7 @@ def distributed(run: Run, table: DataFrame, rows_per_task: int) -> Counter[tuple
     profile, plan = prepare_run(run, table, rows_per_task)
     assert plan.tasks > 1 or rows_per_task >= profile.rows
     anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
-    rows = anonymizer.linked(table).select(*[quoted(name) for name in anonymizer.published_columns()]).collect()
+    rows = anonymizer.linked(table).select(*anonymizer.published()).collect()
     anonymizer.written()
     return comparable(rows)
 
@@ -199,7 +199,7 @@ def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_peop
 
 def written(run: Run, table: DataFrame, profile: Profile, plan: Plan) -> None:
     anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
-    write_release(anonymizer.linked(table).select(*anonymizer.published_columns()), run.staging.path("release"))
+    write_delta(anonymizer.linked(table).select(*anonymizer.published()), run.staging.path("release"))
     anonymizer.written()
 
 
@@ -243,6 +243,6 @@ def test_a_label_that_does_not_cover_its_value_is_not_released(make_run: MakeRun
     anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
     honest = anonymizer.generalizer
     anonymizer.generalizer = replace(honest, labellers=(Liar(), *honest.labellers[1:]))
-    write_release(anonymizer.linked(table).select(*anonymizer.published_columns()), run.staging.path("release"))
+    write_delta(anonymizer.linked(table).select(*anonymizer.published()), run.staging.path("release"))
     with pytest.raises(GuaranteeError, match="rows have a label that does not cover their value"):
         anonymizer.written()

@@ -170,8 +170,9 @@ def make_plan(problem: Problem, counts: GroupCounts, rows_per_task: int = ROWS_P
             for domain in problem.profile.quasi
         ]
         locality = choose_locality(locality, problem.sample, stack, report.size, widths)
-    tasks = min(report.classes, -(-stack.rows // rows_per_task))
-    cuts = _cut_evenly(np.sort(locality.key(problem.sample)), min(tasks * BUCKETS_PER_TASK, max(MOST_BUCKETS // len(stack.counts), tasks)))
+    most = max(MOST_BUCKETS // len(stack.counts), 1)
+    tasks = min(report.classes, -(-stack.rows // rows_per_task), most)
+    cuts = _cut_evenly(np.sort(locality.key(problem.sample)), min(tasks * BUCKETS_PER_TASK, most))
     groups = len(stack.counts) * (len(cuts) + 1)
     found = counts(lambda rows: bucket_of(rows, locality.key(rows), cuts), groups).reshape(len(stack.counts), -1)
     return StackAndDealPlan(stack, report.classes, tasks, locality, cuts, found, tuple(sizes))

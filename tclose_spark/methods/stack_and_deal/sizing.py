@@ -14,6 +14,7 @@ from tclose_spark.methods.method import Problem
 from tclose_spark.methods.stack_and_deal.dealing import Stack, compositions, maximum_emd
 from tclose_spark.spec import SensitiveAttribute
 
+LOOK_BEYOND_CELLS = 2_000  # and not at all where a look takes long
 LOOK_BEYOND = 10  # sizes looked at after the first that fits, so that a user sees how it goes on
 
 
@@ -93,7 +94,7 @@ def choose_size(problem: Problem, stack: Stack) -> tuple[SizeReport, list[SizeRe
     for report in reports(problem, stack, k):
         seen.append(report)
         fitting = fitting or (report if report.holds else None)
-        if fitting and report.size >= fitting.size + LOOK_BEYOND:
+        if fitting and (report.size >= fitting.size + LOOK_BEYOND or len(stack.counts) > LOOK_BEYOND_CELLS):
             break
     if fitting is None:
         raise UnreachableError(f"no class size from {k} to the whole table reaches what is asked; {_describe(problem, seen[-1])}")
