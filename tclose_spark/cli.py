@@ -93,26 +93,40 @@ def _show_plan(run: Run, plan: Mapping[str, Any]) -> None:
 def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
     """A short summary, and where the files are."""
     release, guarantees = certificate["release"], certificate["guarantees"]
-    table = Table(show_header=False, box=None, title=f"{release['name']}: the release {certificate['verdict']}", title_justify="left")
-    table.add_row("rows", f"{release['rows']:,}")
-    table.add_row("classes", f"{release['classes']:,}")
-    table.add_row("k", f"asked {guarantees['k']['required']}, reached {guarantees['k']['achieved']}")
+    lines = [
+        ("rows", f"{release['rows']:,}"),
+        ("classes", f"{release['classes']:,}"),
+        ("k", f"asked {guarantees['k']['required']}, reached {guarantees['k']['achieved']}"),
+    ]
     for name, t in guarantees["t"].items():
         asked = "not asked" if t["required"] is None else f"asked {t['required']:g}"
-        table.add_row(f"t of {name} ({t['distance']})", f"{asked}, reached {t['achieved']:.6f}")
+        lines.append((f"t of {name} ({t['distance']})", f"{asked}, reached {t['achieved']:.6f}"))
     for name, kinds in guarantees["l"].items():
-        for kind, l_ in kinds.items():
-            table.add_row(f"l of {name} ({kind})", f"asked {l_['required']}, reached {l_.get('achieved', 'yes')}")
-    table.add_row("information loss (NCP)", f"{certificate['utility']['ncp']:.4f}")
-    table.add_row("fingerprint", release["fingerprint"])
-    for title, path in (
+        lines += [(f"l of {name} ({kind})", f"asked {l_['required']}, reached {l_.get('achieved', 'yes')}") for kind, l_ in kinds.items()]
+    lines += [
+        ("information loss (NCP)", f"{certificate['utility']['ncp']:.4f}"),
+        ("fingerprint", release["fingerprint"]),
         ("release", run.public.path("release")),
         ("certificate", run.public.path("certificate.json")),
         ("report", run.public.path("report.html")),
         ("evidence", run.internal.path()),
-    ):
-        table.add_row(title, path)
-    out.print(table, highlight=False)
+    ]
+    out.print(f"{release['name']}: the release {certificate['verdict']}", highlight=False, markup=False)
+    width = max(len(what) for what, _ in lines)
+    for what, value in lines:
+        out.print(f"  {what:<{width}}  {value}", highlight=False, markup=False)
+    for warning in _warnings(certificate):
+        err.print(f"note: {warning}", highlight=False, markup=False)
+
+
+def _warnings(certificate: Mapping[str, Any]) -> list[str]:
+    """What holds and is still worth a second look before it goes out."""
+    notes = []
+    if certificate["release"]["classes"] == 1:
+        notes.append("all rows are in one class: nothing of the quasi-identifiers tells anyone apart, and the table is nearly useless")
+    elif certificate["utility"]["ncp"] > 0.9:
+        notes.append("most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or hierarchies keep more")
+    return notes
 
 
 @app.command()
@@ -151,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         err.print(f"error: {error}", style="red", highlight=False, markup=False)
         return error.exit_code
     except KeyboardInterrupt:
-        err.print("interrupted; nothing was published")
+        err.print("interrupted; what was not finished is not public")
         return 130
     except Exception as error:
         return _unexpected(error)
@@ -164,6 +178,9 @@ def _unexpected(error: Exception) -> int:
         return int(error.exit_code)
     if os.environ.get("TCLOSE_DEBUG"):
         traceback.print_exception(error)
+    if "cancelled" in str(error) and "all jobs" in str(error):  # what Ctrl-C becomes while a job runs
+        err.print("interrupted; what was not finished is not public")
+        return 130
     known = _known(error)
     if known is not None:
         err.print(f"error: {known}", style="red", highlight=False, markup=False)
@@ -171,7 +188,8 @@ def _unexpected(error: Exception) -> int:
     condition = getattr(error, "getCondition", lambda: None)()
     name = f"{type(error).__name__}{f' ({condition})' if condition else ''}"
     err.print(
-        f"error: unexpected {name}; nothing was published. TCLOSE_DEBUG=1 shows it whole (it may show values of people)", markup=False
+        f"error: unexpected {name} (what was not finished is not public). TCLOSE_DEBUG=1 shows it whole (it may show values of people)",
+        markup=False,
     )
     return TcloseError.exit_code
 

@@ -6,6 +6,7 @@ the data is visible here or one call below.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -28,7 +29,7 @@ from tclose_spark.run import CERTIFICATE, STATE, Run
 from tclose_spark.stages.anonymize import Anonymizer
 from tclose_spark.stages.encode import count_groups, sample_rows
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.stages.publish import scrub_table, stray_files
+from tclose_spark.stages.publish import LOG, scrub_table, stray_files
 from tclose_spark.storage import Folder, move
 from tclose_spark.tables import delta_version, quoted, read_delta, read_table, write_delta
 
@@ -118,12 +119,16 @@ def _verify_again(run: Run) -> Verdict:
     certificate, again = _certificate(run), _certify(run, state, verdict.figures, run.public)
     if {**certificate, "issued": None, "tool": None} != {**again, "issued": None, "tool": None}:
         raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
+    if hashlib.sha256(run.public.read("report.html").encode()).hexdigest() != state["stages"]["report"]["report"]:
+        raise GuaranteeError(f"the report in {run.public.path()} is not the one that was published")
     run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
     return verdict
 
 
 def _judge(run: Run, found: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
     """The verdict on the release in a folder."""
+    if not folder.exists(f"release/{LOG}"):
+        raise GuaranteeError(f"there is no release in {folder.path('release')}")
     strays = stray_files(folder, "release")
     if strays:
         raise GuaranteeError(f"{folder.path('release')} holds {len(strays)} files that its log does not list")
@@ -149,11 +154,13 @@ def report(run: Run) -> None:
     state = run.require("report")
     if state["stages"]["verify"]["verdict"] != "holds":
         raise GuaranteeError("report: the staged release does not hold what was asked; there is nothing to certify")
-    with run.stage("report"):
+    with run.stage("report") as record:
         figures = json.loads(run.staging.read("verification.json"))
         certificate = _certify(run, state, figures, run.staging)
         run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
-        run.staging.write("report.html", render_report(certificate, _extremes(run)))
+        page = render_report(certificate, _extremes(run))
+        run.staging.write("report.html", page)
+        record["report"] = hashlib.sha256(page.encode()).hexdigest()
 
 
 def _extremes(run: Run) -> dict[str, list[dict[str, Any]]]:
@@ -213,8 +220,8 @@ def _move(run: Run, name: str, public: bool) -> None:
     target = run.public if public else run.internal
     if run.staging.exists(name):
         move(name, run.staging, target)
-    elif name == "linked":
-        target.remove(name)
+    elif name == "linked" and not run.spec.output.keep_linked:
+        target.remove(name)  # an older run's
 
 
 def _certificate(run: Run) -> Mapping[str, Any]:

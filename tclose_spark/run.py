@@ -99,6 +99,9 @@ class Run:
             raise ConfigurationError(
                 f"output: {self.public.path()} holds a finished release; give --overwrite to replace it once the new one is verified"
             )
+        foreign = sorted(set(self.public.names()) - {"release", "report.html", CERTIFICATE}) if self.public.exists() else []
+        if foreign:
+            raise ConfigurationError(f"output: {self.public.path()} holds other files, such as {foreign[0]!r}; give a folder of its own")
         try:
             self.internal.create(private=True)
             self.staging.remove()

@@ -226,6 +226,13 @@ class ReleaseSpec(Section):
     privacy: Privacy
     method: StackAndDeal = StackAndDeal()
 
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        for folder in (self.output.public_path, self.output.internal_path):
+            if f"{folder}/".startswith(f"{self.input.path}/"):
+                raise ValueError(f"output: {folder} lies in the input {self.input.path}; expected a folder elsewhere")
+        return self
+
     @property
     def fingerprint(self) -> str:
         """SHA-256 of what decides the release: everything but its name and where it is written."""

@@ -130,7 +130,14 @@ def make_profile(records: Sequence[Record], spec: ReleaseSpec, hierarchies: Mapp
         counts = Counter(as_text(record[name]) for record in records)
         sensitive.append(sensitive_domain(name, counts, attribute, hierarchies.get(name), is_text))
     cells = Counter(tuple(d.values.index(as_text(record[d.name])) for d in sensitive) for record in records)
-    return Profile(len(records), tuple(domains), tuple(sensitive), *zip(*sorted(cells.items()), strict=True), distinct_rows=len(records), fingerprint="")
+    return Profile(
+        len(records),
+        tuple(domains),
+        tuple(sensitive),
+        *zip(*sorted(cells.items()), strict=True),
+        distinct_rows=len(records),
+        fingerprint="",
+    )
 
 
 def as_text(value: Any) -> str | None:

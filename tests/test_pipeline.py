@@ -146,14 +146,14 @@ def test_the_linked_table_has_every_input_row_beside_what_is_published(finished:
 def test_nothing_public_tells_of_the_raw_table(finished: Path, conf: Path) -> None:
     state = json.loads((finished / "internal/run.json").read_text())
     public = {name: content for name, content in tree(finished / "public").items() if not name.endswith(".parquet")}
-    for secret in ("person 1", state["input"]["fingerprint"], str(conf.parent), "commitInfo", '"stats"'):
+    for secret in ("person 1", state["stages"]["profile"]["input"]["fingerprint"], str(conf.parent), "commitInfo", '"stats"'):
         assert not [name for name, content in public.items() if secret.encode() in content], secret
 
 
 def test_the_evidence_inside(finished: Path) -> None:
     state = json.loads((finished / "internal/run.json").read_text())
     assert list(state["stages"]) == list(STAGES)
-    assert (state["input"]["rows"], state["verdict"]) == (ROWS, "holds")
+    assert (state["stages"]["profile"]["input"]["rows"], state["stages"]["verify"]["verdict"]) == (ROWS, "holds")
     results = json.loads((finished / "internal/validation/results.json").read_text())
     assert results["success"] is True
     assert read(finished / "internal/classes")["size"].sum() == ROWS
@@ -253,7 +253,7 @@ def test_a_finished_release_that_is_gone_is_found_out(output: Path, conf: Path, 
 def test_a_certificate_of_another_release_is_found_out(output: Path, conf: Path, open_run: OpenRun) -> None:
     path = output / "public/certificate.json"
     path.write_text(path.read_text().replace('"fingerprint": "', '"fingerprint": "0'))
-    with pytest.raises(GuaranteeError, match="not the one that its certificate describes"):
+    with pytest.raises(GuaranteeError, match="does not describe the release"):
         pipeline.verify(open_run(conf, f"output.path={output}"))
 
 
@@ -277,7 +277,7 @@ def test_a_finished_output_is_replaced_on_request(output: Path, conf: Path, open
     assert pipeline.release(open_run(conf, *other, overwrite=True))["guarantees"]["k"]["required"] == 9
     assert read(output / "public/release").groupby(["age", "city"]).size().min() >= 9
     assert not (output / "internal/linked").exists()
-    assert json.loads((output / "internal/run.json").read_text())["plan"]["class_size"] >= 9
+    assert json.loads((output / "internal/run.json").read_text())["stages"]["plan"]["plan"]["class_size"] >= 9
 
 
 def test_a_run_that_does_not_hold_publishes_nothing_and_leaves_the_older_one(
@@ -297,7 +297,7 @@ def test_a_run_that_does_not_hold_publishes_nothing_and_leaves_the_older_one(
     with pytest.raises(ConfigurationError):
         pipeline.publish(open_run(conf, *settings))
     assert tree(output / "public") == before
-    assert json.loads((output / "internal/run.json").read_text())["verdict"] == "holds"
+    assert json.loads((output / "internal/run.json").read_text())["stages"]["verify"]["verdict"] == "holds"
 
 
 @pytest.fixture(scope="module")
@@ -395,3 +395,75 @@ def test_an_interrupted_publish_is_finished_by_another(
     }
     assert {path.name for path in (copy / "internal").iterdir()} == {path.name for path in (finished / "internal").iterdir()}
     assert pipeline.publish(open_run(conf, *settings))["verdict"] == "holds"  # a retry of a publish that was done
+
+
+def test_a_stage_that_fails_when_done_again_leaves_nothing_to_publish(
+    reported: Path, conf: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = open_run(conf, f"output.path={reported}")
+
+    def fail(anonymizer: Any) -> None:
+        raise GuaranteeError("a label does not cover its value")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("tclose_spark.stages.anonymize.Anonymizer.written", fail)
+        with pytest.raises(GuaranteeError, match="does not cover"):
+            pipeline.anonymize(run)
+    with pytest.raises(ConfigurationError, match="run `tclose report` first"):
+        pipeline.publish(run)
+    assert not (reported / "public" / "certificate.json").exists()
+
+
+def test_a_certificate_that_was_edited_is_found_out(output: Path, conf: Path, open_run: OpenRun) -> None:
+    path = output / "public" / "certificate.json"
+    certificate = json.loads(path.read_text())
+    certificate["guarantees"]["k"]["achieved"] = 500
+    path.write_text(json.dumps(certificate))
+    with pytest.raises(GuaranteeError, match=r"certificate .* does not describe the release"):
+        pipeline.verify(open_run(conf, f"output.path={output}"))
+
+
+def test_a_file_that_the_log_does_not_list_is_found_out(output: Path, conf: Path, open_run: OpenRun) -> None:
+    release = output / "public" / "release"
+    (part,) = release.glob("part-*.parquet")
+    shutil.copy(part, release / "part-of-a-task-that-failed.parquet")
+    with pytest.raises(GuaranteeError, match="1 files that its log does not list"):
+        pipeline.verify(open_run(conf, f"output.path={output}"))
+
+
+def test_remains_of_a_failed_run_do_not_hide_the_finished_release(output: Path, conf: Path, open_run: OpenRun) -> None:
+    run = open_run(conf, f"output.path={output}", overwrite=True)
+    pipeline.profile(run)
+    assert pipeline.verify(run).holds
+
+
+def test_a_copy_that_breaks_off_leaves_the_whole_under_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import errno
+    from pathlib import PosixPath
+
+    from tclose_spark.storage import LocalFolder, move
+
+    (tmp_path / "staging" / "release").mkdir(parents=True)
+    for name in ("part0", "part1"):
+        (tmp_path / "staging" / "release" / name).write_text(name)
+    rename = PosixPath.rename
+
+    def across(self: Path, target: Path) -> Path:
+        if self.parent.name != Path(target).parent.name:
+            raise OSError(errno.EXDEV, "another file system")
+        return rename(self, target)
+
+    monkeypatch.setattr(PosixPath, "rename", across)
+    remove = shutil.rmtree
+
+    def breaks_off(path: Any, *rest: Any) -> None:
+        if Path(path).name == "release.moved":
+            raise OSError("killed")
+        remove(path, *rest)
+
+    source, target = LocalFolder(str(tmp_path / "staging")), LocalFolder(str(tmp_path / "public"))
+    monkeypatch.setattr(shutil, "rmtree", breaks_off)
+    with pytest.raises(OSError, match="killed"):
+        move("release", source, target)
+    assert not source.exists("release")
+    assert target.names("release") == ["part0", "part1"]

@@ -92,12 +92,8 @@ def test_no_rows(spark: SparkSession) -> None:
     assert generate_people(spark, 0).collect() == []
 
 
-@pytest.mark.parametrize(
-    ("rows", "seed", "partitions"), [(-1, 0, None), (1, 2**63, None), (1, -(2**63) - 1, None), (1, 0, 0)]
-)
-def test_refuses_senseless_arguments(
-    spark: SparkSession, rows: int, seed: int, partitions: int | None
-) -> None:
+@pytest.mark.parametrize(("rows", "seed", "partitions"), [(-1, 0, None), (1, 2**63, None), (1, -(2**63) - 1, None), (1, 0, 0)])
+def test_refuses_senseless_arguments(spark: SparkSession, rows: int, seed: int, partitions: int | None) -> None:
     with pytest.raises(ValueError, match="must be"):
         generate_people(spark, rows, seed, partitions)
 
@@ -106,9 +102,7 @@ def test_children_neither_marry_nor_work_nor_earn(people: DataFrame) -> None:
     children = people.filter("age < 15").select(
         "marital_status", "occupation", "hours", "income", F.col("education").isin("No schooling", "Primary")
     )
-    assert [tuple(row) for row in children.distinct().collect()] == [
-        ("Never married", "Not working", 0, 0, True)
-    ]
+    assert [tuple(row) for row in children.distinct().collect()] == [("Never married", "Not working", 0, 0, True)]
 
 
 def test_hours_are_those_of_the_employed(people: DataFrame) -> None:
@@ -153,9 +147,7 @@ def test_the_sexes_differ_in_hours_income_and_lifetime(people: DataFrame) -> Non
 
 def test_younger_adults_are_better_educated(people: DataFrame) -> None:
     degree = F.col("education").isin("Bachelor", "Master", "Doctorate").cast("int")
-    adults = people.filter("age >= 25").select(
-        F.when(F.col("age") < 45, "young").otherwise("old").alias("is"), "*"
-    )
+    adults = people.filter("age >= 25").select(F.when(F.col("age") < 45, "young").otherwise("old").alias("is"), "*")
     share = means(adults.withColumn("degree", degree), "is", "degree")
     assert share["young"] > 1.5 * share["old"]
 
@@ -198,9 +190,7 @@ def test_there_is_a_hierarchy_for_each_column_that_has_one(hierarchies: dict[str
 
 
 @pytest.mark.parametrize("column", sorted(t.HIERARCHIES))
-def test_hierarchies_cover_what_occurs(
-    people: DataFrame, hierarchies: dict[str, list[list[str]]], column: str
-) -> None:
+def test_hierarchies_cover_what_occurs(people: DataFrame, hierarchies: dict[str, list[list[str]]], column: str) -> None:
     occurring = {row[0] for row in people.select(column).distinct().collect()}
     assert occurring == {line[0] for line in hierarchies[column]}
 

@@ -21,7 +21,7 @@ from tclose_spark.stages.anonymize import Anonymizer
 from tclose_spark.stages.encode import code_table, coded_columns, count_groups, sample_rows
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.tables import prepare, quoted, read_table, write_delta
+from tclose_spark.tables import prepare, read_table, write_delta
 
 MakeRun = Callable[..., Run]
 Draw = Callable[..., pa.Table]

@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
+from tclose_spark.domains import Profile
 from tclose_spark.rows import Codec, Rows, UnknownValueError
 from tclose_spark.run import Run
 from tclose_spark.stages import encode
@@ -91,10 +93,13 @@ def contents(rows: Rows) -> list[tuple[int, ...]]:
     return list(zip(*[codes.tolist() for codes in (*rows.quasi, rows.cell)], strict=True))
 
 
+def profile_of(run: Run, table: DataFrame) -> Profile:
+    return profile_table(table, run.spec, run.hierarchies)
+
+
 def test_the_sample_of_a_small_table_is_all_of_it(run: Run, table: DataFrame) -> None:
-    codec = codec_of(run, table)
-    sample = sample_rows(table, run.spec, run.secret, codec, table.count())
-    assert Counter(contents(sample)) == Counter(contents(rows_of(run, table.coalesce(1), codec)))
+    sample = sample_rows(table, run.spec, run.secret, profile_of(run, table))
+    assert Counter(contents(sample)) == Counter(contents(rows_of(run, table.coalesce(1), codec_of(run, table))))
 
 
 @pytest.mark.parametrize("wanted", [20, 1000])
@@ -102,11 +107,20 @@ def test_the_sample_is_the_same_for_any_order_and_partitions(
     run: Run, table: DataFrame, monkeypatch: pytest.MonkeyPatch, wanted: int
 ) -> None:
     monkeypatch.setattr(encode, "SAMPLE_ROWS", wanted)
-    codec = codec_of(run, table)
-    changed = [table, table.orderBy("id"), table.repartition(7)]
-    samples = [contents(sample_rows(each, run.spec, run.secret, codec, 90)) for each in changed]
+    profile = profile_of(run, table)
+    samples = [contents(sample_rows(each, run.spec, run.secret, profile)) for each in (table, table.orderBy("id"), table.repartition(7))]
     assert samples[0] == samples[1] == samples[2]
     assert 5 < len(samples[0]) < 60 if wanted == 20 else len(samples[0]) == 90
+
+
+def test_many_rows_alike_leave_a_sample(run: Run, table: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three contents, thousands of rows each: all three are drawn, not all their rows."""
+    monkeypatch.setattr(encode, "SAMPLE_ROWS", 300)
+    few = table.orderBy("id").limit(3)
+    crowd = few.crossJoin(table.sparkSession.range(5000).select(F.col("id").alias("_copy"))).drop("_copy")
+    sample = sample_rows(crowd, run.spec, run.secret, profile_of(run, crowd))
+    assert set(contents(sample)) == set(contents(rows_of(run, few.coalesce(1), codec_of(run, crowd))))
+    assert len(sample) <= 303
 
 
 def test_groups_are_counted_as_in_memory(run: Run, table: DataFrame, settings: Callable[..., Any]) -> None:
