@@ -119,12 +119,9 @@ def number(text: str) -> Fraction | None:
 
 
 def by_value(values: Sequence[str]) -> list[str]:
-    """Values in their natural order: numbers (and infinities) by size where all are, else by text."""
-    infinite = {"-Infinity": -1, "Infinity": 1}
-    numbers = {value: number(value) for value in values if value not in infinite}
-    if None in numbers.values():
-        return sorted(values)
-    return sorted(values, key=lambda value: (infinite.get(value, 0), numbers.get(value) or 0, value))
+    """Values in their natural order: numbers by size where all are, else by text."""
+    numbers = {value: number(value) for value in values}
+    return sorted(values) if None in numbers.values() else sorted(values, key=lambda value: (numbers[value] or 0, value))
 
 
 def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, sets: bool = False) -> QuasiDomain:
@@ -174,6 +171,10 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
         values = list(_listed_values(name, present, attribute.order, counts, is_text))
     else:
         numbers = [number(value) for value in present]
+        if not is_text and {"Infinity", "-Infinity"} & set(present):
+            raise InputError(
+                f"sensitive attribute {name!r} holds infinite numbers, which have no place in an order; mend them, or give a list"
+            )
         if attribute.order == "value" and is_text and None in numbers:
             raise InputError(f"sensitive attribute {name!r} is text, which has no order of its own; give order: frequency or a list")
         if attribute.order == "value" and len(set(numbers) - {None}) < len([x for x in numbers if x is not None]):

@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError
+
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.spec import URI, ReleaseSpec
@@ -65,8 +67,10 @@ class Run:
         folder, _, name = path.rpartition("/")
         try:
             return open_folder(folder, self.spark).read(name) if URI.match(path) else Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigurationError(f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'})") from None
+        except (OSError, UnicodeDecodeError, Py4JJavaError) as error:
+            raise ConfigurationError(
+                f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})"
+            ) from None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -107,8 +111,9 @@ class Run:
             self.staging.remove()
             self.staging.create(private=True)
             self._save({"name": self.spec.name, "configuration": self.fingerprint, "overwrite": self.overwrite, "stages": {}})
-        except OSError as error:
-            raise ConfigurationError(f"output: {self.internal.path()} cannot be written ({error.strerror})") from None
+        except (OSError, Py4JJavaError) as error:
+            why = getattr(error, "strerror", None) or "its file system refuses"
+            raise ConfigurationError(f"output: {self.internal.path()} cannot be written ({why})") from None
 
     def _save(self, state: dict[str, Any]) -> None:
         self.staging.write(STATE, json.dumps(state, indent=1))

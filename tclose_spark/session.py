@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import sys
@@ -146,6 +147,8 @@ def _require_delta(spark: SparkSession) -> None:
 
 def _quiet(spark: SparkSession) -> None:
     """Silences Spark's logs: an exception's text may hold values of people. TCLOSE_LOG_LEVEL turns them on again."""
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(name).disabled = "TCLOSE_LOG_LEVEL" not in os.environ
     with contextlib.suppress(Exception):  # no JVM context behind Spark Connect
         spark.sparkContext.setLogLevel(os.environ.get("TCLOSE_LOG_LEVEL", "OFF"))
 

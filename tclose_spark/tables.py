@@ -114,6 +114,7 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
             raise InputError(
                 f"column {column!r} is of type {kind.simpleString()}, which cannot be released; convert it to plain values, or drop it"
             )
+    _check_made_names(spec)
     for column, quasi in attributes.quasi_identifiers.items():
         kind = table.schema[column].dataType
         if quasi.is_numeric and not isinstance(kind, (*INTEGRAL, *FRACTIONAL, T.StringType)):
@@ -122,6 +123,17 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
         kind = table.schema[column].dataType
         if isinstance(kind, T.BinaryType):
             raise InputError(f"column {column!r} is of type {kind.simpleString()}; expected single values")
+
+
+def _check_made_names(spec: ReleaseSpec) -> None:
+    """Raises InputError if a column has the name of one that is made: of a bound, or of a raw value in `linked`."""
+    attributes, made = spec.attributes, set()
+    for name, quasi in attributes.quasi_identifiers.items():
+        made |= {f"{name}_min", f"{name}_max"} if quasi.numeric_output == "bounds" else set()
+        made |= {f"{name}_raw"} if spec.output.keep_linked else set()
+    for column in attributes.published:
+        if column in made:
+            raise InputError(f"column {column!r} has the name of a column that the release makes; rename it")
 
 
 def integral_columns(table: DataFrame, columns: Sequence[str]) -> frozenset[str]:
@@ -170,7 +182,7 @@ def not_numbers(table: DataFrame, name: str) -> Column:
         infinite = column.try_cast("double").isin(math.inf, -math.inf)
         return column.isNotNull() & ~(column.rlike(NUMBER) & (F.length(digits) <= 15) & ~infinite)
     if isinstance(kind, T.DecimalType):
-        return column.isNotNull() & (column.cast("double").cast(kind) != column)
+        return column.isNotNull() & ~column.eqNullSafe(column.cast("double").cast(kind))
     if isinstance(kind, T.FloatType | T.DoubleType):
         return column.isin(math.inf, -math.inf)
     return column.cast("bigint") == F.lit(-(2**63))  # stands for a missing value in codes

@@ -97,8 +97,9 @@ def test_dates_go_by_their_text():
     assert ordered({"2020-10-01": 1, "2020-09-30": 1}, is_text=False) == ("2020-09-30", "2020-10-01")
 
 
-def test_infinity_is_the_largest_number():
-    assert ordered({"9.0": 1, "10.0": 1, "Infinity": 1, "-Infinity": 1}, is_text=False) == ("-Infinity", "9.0", "10.0", "Infinity")
+def test_infinity_has_no_place_in_an_order():
+    with pytest.raises(InputError, match="'salary' holds infinite numbers"):
+        ordered({"9.0": 1, "10.0": 1, "Infinity": 1, "-Infinity": 1}, is_text=False)
 
 
 def test_texts_that_are_the_same_number_are_refused():

@@ -398,9 +398,10 @@ def test_an_interrupted_publish_is_finished_by_another(
 
 
 def test_a_stage_that_fails_when_done_again_leaves_nothing_to_publish(
-    reported: Path, conf: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
+    reported: Path, conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = open_run(conf, f"output.path={reported}")
+    copy = Path(shutil.copytree(reported, tmp_path / "copy"))
+    run = open_run(conf, f"output.path={copy}")
 
     def fail(anonymizer: Any) -> None:
         raise GuaranteeError("a label does not cover its value")
@@ -411,7 +412,7 @@ def test_a_stage_that_fails_when_done_again_leaves_nothing_to_publish(
             pipeline.anonymize(run)
     with pytest.raises(ConfigurationError, match="run `tclose report` first"):
         pipeline.publish(run)
-    assert not (reported / "public" / "certificate.json").exists()
+    assert not (copy / "public" / "certificate.json").exists()
 
 
 def test_a_certificate_that_was_edited_is_found_out(output: Path, conf: Path, open_run: OpenRun) -> None:

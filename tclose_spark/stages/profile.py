@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -32,10 +34,17 @@ def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str,
         InputError: naming the column and what is wrong with it: see `tables.check_columns` and below.
     """
     check_columns(table, spec)
-    if table.isEmpty():
-        raise InputError(f"input.path: {spec.input.path} has no rows")
     observation = Observation()
-    histograms = _histograms(table, spec, observation)
+    try:
+        if table.isEmpty():
+            raise InputError(f"input.path: {spec.input.path} has no rows")
+        histograms = _histograms(table, spec, observation)
+    except (PySparkException, Py4JJavaError) as error:
+        if "CSV header" not in str(error):
+            raise
+        raise InputError(
+            f"input.path: the files in {spec.input.path} have different headers; expected the same columns in one order"
+        ) from None
     figures = observation.get
     rows = int(figures["rows"])
     _check_figures(figures, spec)
