@@ -28,7 +28,7 @@ Histogram = dict[tuple[str | None, ...], int]
 
 
 def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy], version: int | None = None) -> Profile:
-    """The profile of a raw table. One scan.
+    """The profile of a raw table. One aggregation pass.
 
     Raises:
         InputError: naming the column and what is wrong with it: see `tables.check_columns` and below.
