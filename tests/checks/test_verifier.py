@@ -73,7 +73,7 @@ def judge(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeyp
             "direct_identifiers": ["name"],
         }
         spec = ReleaseSpec.model_validate(
-            {"name": "people", "input": {"path": "x"}, "output": {"path": "x"}, "attributes": asked, "privacy": {"k": k}}
+            {"name": "people", "input": {"path": "people"}, "output": {"path": "out"}, "attributes": asked, "privacy": {"k": k}}
         )
         profile = make_profile([{"age": age, "disease": value} for _, age, value in PEOPLE], spec, {})
         if not great_expectations:
