@@ -70,6 +70,10 @@ def test_quoted_empty_csv_fields_are_missing_too(spark: SparkSession, tmp_path: 
     assert rows(read_csv(spark, tmp_path, 'age,sex\n"",m\n31,""\n')) == [(None, "m", False), ("31", None, False)]
 
 
+def test_empty_csv_fields_are_missing_where_another_text_means_missing_too(spark: SparkSession, tmp_path: Path) -> None:
+    assert rows(read_csv(spark, tmp_path, 'age,sex\n,m\nNA,""\n', nullValue="NA")) == [(None, "m", False), (None, None, False)]
+
+
 def test_quotes_are_doubled_inside_quotes_and_commas_stand_in_them(spark: SparkSession, tmp_path: Path) -> None:
     assert rows(read_csv(spark, tmp_path, 'age,sex\n1,"a ""b"", c"\n')) == [("1", 'a "b", c', False)]
 
