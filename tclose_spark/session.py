@@ -11,7 +11,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.errors import ConfigurationError
 
@@ -78,6 +80,24 @@ def get_session(name: str) -> SparkSession:
     for key, value in SETTINGS.items():
         active.conf.set(key, value)
     return active
+
+
+@contextlib.contextmanager
+def kept(table: DataFrame) -> Iterator[DataFrame]:
+    """A table that is read more than once, kept on the executors' disks meanwhile.
+
+    For tables that are a function of the rows' content only: what is lost with an executor is made again, the same.
+    Where a platform keeps nothing it is computed each time.
+    """
+    try:
+        held = table.persist(StorageLevel.DISK_ONLY)
+    except PySparkException:
+        yield table
+        return
+    try:
+        yield held
+    finally:
+        held.unpersist()
 
 
 def _new_session(name: str) -> SparkSession:

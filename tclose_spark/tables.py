@@ -141,8 +141,9 @@ def integral_columns(table: DataFrame, columns: Sequence[str]) -> frozenset[str]
     return frozenset(c for c in columns if isinstance(table.schema[c].dataType, INTEGRAL))
 
 
-def _normal(column: Column, kind: T.DataType) -> Column:
-    """NaN as NULL, -0.0 as 0.0; other values as they are."""
+def plain(table: DataFrame, name: str) -> Column:
+    """A column with one form for every value: NaN as NULL, -0.0 as 0.0; other values as they are."""
+    column, kind = quoted(name), table.schema[name].dataType
     if isinstance(kind, T.FloatType | T.DoubleType):
         zero = F.lit(0.0).cast(kind)
         return F.when(F.isnan(column), F.lit(None)).when(column == zero, zero).otherwise(column)
@@ -163,9 +164,7 @@ def prepared(table: DataFrame, spec: ReleaseSpec) -> list[Column]:
     quasi, columns = spec.attributes.quasi_identifiers, []
     for name in spec.attributes.published:
         kind = table.schema[name].dataType
-        column = quoted(name)
-        if name in spec.attributes.sensitive_attributes or name in quasi:
-            column = _normal(column, kind)
+        column = plain(table, name) if name in spec.attributes.sensitive_attributes or name in quasi else quoted(name)
         if name in quasi and not quasi[name].is_numeric:
             column = column.cast("string")
         elif name in quasi:

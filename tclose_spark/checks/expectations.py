@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tclose_spark.checks.classes import JudgedAttribute
 from tclose_spark.errors import GuaranteeError
+from tclose_spark.measures.diversity import ENTROPY_TOLERANCE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -47,6 +49,27 @@ def expect_at_least(column: str, bound: float, meaning: str, strict: bool = Fals
     """The smallest figure of all classes is at least (or, strictly, above) a bound."""
     arguments: tuple[tuple[str, Any], ...] = (("column", column), ("min_value", bound))
     return Expectation("expect_column_min_to_be_between", (*arguments, ("strict_min", True)) if strict else arguments, meaning)
+
+
+def expectations_of(k: int | None, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
+    """The suite over the class table: all that is asked, and fail-closed where a figure is missing."""
+    expectations = [expect_present("size")]
+    expectations.append(expect_at_least("size", k or 1, f"k-anonymity: every class has at least {k or 1} records"))
+    for a in attributes:
+        emd, margin, distinct, entropy = (a.column(measure) for measure in ("emd", "margin", "distinct", "entropy"))
+        expectations += [expect_present(emd), expect_present(margin), expect_present(distinct)]
+        expectations.append(
+            expect_at_least(margin, 0, f"t-closeness of {a.name}: EMD <= {a.asked.t or 'any'} in every class, in exact integers")
+        )
+        expectations.append(expect_at_least(distinct, a.asked.l.distinct or 1, f"distinct l-diversity of {a.name}"))
+        if a.asked.l.entropy is not None:
+            bound = float(a.asked.l.entropy) - ENTROPY_TOLERANCE
+            expectations += [expect_present(entropy), expect_at_least(entropy, bound, f"entropy l-diversity of {a.name}")]
+        if a.asked.l.recursive is not None:
+            recursive = a.column("recursive_margin")
+            expectations.append(expect_present(recursive))
+            expectations.append(expect_at_least(recursive, 0, f"recursive (c, l)-diversity of {a.name}", strict=True))
+    return expectations
 
 
 def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation]) -> tuple[bool, str]:

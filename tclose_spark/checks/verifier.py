@@ -9,20 +9,18 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
-from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table
-from tclose_spark.checks.expectations import Expectation, expect_at_least, expect_present, expect_rows, validate
-from tclose_spark.domains import Profile, sensitive_domain
+from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table, judged_attribute
+from tclose_spark.checks.expectations import expect_rows, expectations_of, validate
+from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
+from tclose_spark.checks.tallies import tally_classes, values_of
+from tclose_spark.domains import Profile
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.measures.diversity import ENTROPY_TOLERANCE
 from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.session import kept
 from tclose_spark.spec import ReleaseSpec
 from tclose_spark.tables import Multiset, quoted, read_delta, write_delta
-
-LOSS = T.DecimalType(38, 9)  # a sum of doubles depends on the partitioning, a sum of decimals does not
 
 
 @dataclass(frozen=True)
@@ -68,26 +66,29 @@ def verify_release(
     _require_columns(release, spec)
     if release.isEmpty():
         raise GuaranteeError("the release has no rows; nothing is published")
-    quasi, attributes = _judged_quasi(spec, profile, hierarchies), _judged_attributes(release, spec, hierarchies)
+    quasi = _judged_quasi(spec, profile, hierarchies)
     observation = Observation()
     observed = release.observe(observation, *Multiset.columns([quoted(name) for name in release.columns], "release"))
-    try:
-        write_delta(class_table(observed, quasi, attributes), classes_path)
-    except PySparkException as error:
-        if "NoLabelError" in str(error):
-            raise GuaranteeError("a published value is no label of its quasi-identifier; nothing is published") from None
-        raise
+    labels = [column for q in quasi for column in q.columns]
+    with kept(tally_classes(observed, labels, list(spec.attributes.sensitive_attributes))) as tallies:
+        attributes = _judged_attributes(release, tallies, spec, hierarchies)
+        try:
+            write_delta(class_table(tallies, quasi, attributes), classes_path)
+        except PySparkException as error:
+            if "NoLabelError" in str(error):
+                raise GuaranteeError("a published value is no label of its quasi-identifier; nothing is published") from None
+            raise
     classes = read_delta(release.sparkSession, classes_path)
     found = Multiset.of(observation.get, "release")
-    figures = _figures(classes, spec, attributes, quasi)
-    problems = [*_disagreements(evidence, found, profile, figures, attributes), *_violations(figures, spec)]
-    expectations = expectations_of(spec, attributes, figures["classes"])
+    figures = class_figures(classes, spec.privacy.k, quasi, attributes)
+    problems = _disagreements(evidence, found, profile, figures, attributes)
+    problems += [_violation(broken) for broken in figures.broken]
+    expectations = [expect_rows(figures.classes), *expectations_of(spec.privacy.k, attributes)]
     passed, validation = validate(classes, f"{spec.name}: every class", expectations)
     if not passed:
         problems.append("Great Expectations: an expectation over the class table does not hold")
-    return Verdict(
-        tuple(problems), {**figures, "fingerprint": str(found), "rows": found.rows, "expectations_evaluated": len(expectations)}, validation
-    )
+    told = {**_as_json(figures, attributes), "fingerprint": str(found), "rows": found.rows, "expectations_evaluated": len(expectations)}
+    return Verdict(tuple(problems), told, validation)
 
 
 def published_columns(spec: ReleaseSpec) -> dict[str, tuple[str, ...]]:
@@ -128,65 +129,21 @@ def _judged_quasi(spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str,
     ]
 
 
-def _judged_attributes(release: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> list[JudgedAttribute]:
+def _judged_attributes(
+    release: DataFrame, tallies: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]
+) -> list[JudgedAttribute]:
     """The sensitive attributes with their distributions over the whole release, counted anew."""
-    judged = []
-    for name, asked in spec.attributes.sensitive_attributes.items():
-        found = release.groupBy(quoted(name).cast("string").alias("value")).count().toArrow()
-        counts = dict(zip(found["value"].to_pylist(), found["count"].to_pylist(), strict=True))
-        is_text = isinstance(release.schema[name].dataType, T.StringType)
-        try:
-            domain = sensitive_domain(name, counts, asked, hierarchies.get(name), is_text)
-        except InputError as error:
-            raise GuaranteeError(f"the release cannot be judged: {error}") from None
-        judged.append(JudgedAttribute(name, domain.values, domain.distance(asked, hierarchies.get(name)), asked))
-    return judged
-
-
-def _figures(classes: DataFrame, spec: ReleaseSpec, attributes: Sequence[JudgedAttribute], quasi: Sequence[JudgedQuasi]) -> dict[str, Any]:
-    """Everything about the classes in one aggregation, by class size: sizes are few, and exact maxima compare within one."""
-    k = spec.privacy.k
-    losses = {q.name: F.sum((F.col("losses")[q.name] * F.col("size")).cast(LOSS)) for q in quasi}
-    aggregates = [F.count(F.lit(1)).alias("classes"), *[loss.alias(f"loss {name}") for name, loss in losses.items()]]
-    for a in attributes:
-        aggregates.append(F.max(quoted(a.column("numerator"))).alias(f"numerator {a.name}"))
-        aggregates.append(F.sum((quoted(a.column("margin")) < 0).cast("bigint")).alias(f"over {a.name}"))
-        aggregates.append(F.min(quoted(a.column("distinct"))).alias(f"distinct {a.name}"))
-        if a.asked.l.entropy is not None:
-            aggregates.append(F.min(quoted(a.column("entropy"))).alias(f"entropy {a.name}"))
-        if a.asked.l.recursive is not None:
-            aggregates.append(F.min(quoted(a.column("recursive_margin"))).alias(f"recursive {a.name}"))
-    by_size = classes.groupBy("size").agg(*aggregates).toArrow().to_pylist()
-    rows = sum(part["size"] * part["classes"] for part in by_size)
-    figures: dict[str, Any] = {
-        "classes": sum(part["classes"] for part in by_size),
-        "class_rows": rows,
-        "smallest_class": min(part["size"] for part in by_size),
-        "largest_class": max(part["size"] for part in by_size),
-        "too_small": sum(part["classes"] for part in by_size if part["size"] < k),
-        "discernibility": sum(part["size"] ** 2 * part["classes"] for part in by_size),
-        "ncp_by_quasi_identifier": {q.name: float(sum(part[f"loss {q.name}"] for part in by_size)) / rows for q in quasi},
-        "attributes": {},
-    }
-    figures["ncp"] = float(sum(part[f"loss {q.name}"] for q in quasi for part in by_size)) / (rows * len(quasi))
-    for a in attributes:
-        unit = a.distance.scale * int(a.distance.table.sum())
-        worst = max(Fraction(int(part[f"numerator {a.name}"]), unit * part["size"]) for part in by_size)
-        entry: dict[str, Any] = {
-            "emd": str(worst),
-            "over": sum(part[f"over {a.name}"] for part in by_size),
-            "distinct": min(part[f"distinct {a.name}"] for part in by_size),
-        }
-        if a.asked.l.entropy is not None:
-            entry["entropy"] = min(part[f"entropy {a.name}"] for part in by_size)
-        if a.asked.l.recursive is not None:
-            entry["recursive_holds"] = min(part[f"recursive {a.name}"] for part in by_size) > 0
-        figures["attributes"][a.name] = entry
-    return figures
+    try:
+        return [
+            judged_attribute(name, asked, values_of(tallies, i), hierarchies.get(name), release.schema[name].dataType)
+            for i, (name, asked) in enumerate(spec.attributes.sensitive_attributes.items())
+        ]
+    except InputError as error:
+        raise GuaranteeError(f"the release cannot be judged: {error}") from None
 
 
 def _disagreements(
-    evidence: Evidence, found: Multiset, profile: Profile, figures: Mapping[str, Any], attributes: Sequence[JudgedAttribute]
+    evidence: Evidence, found: Multiset, profile: Profile, figures: ClassFigures, attributes: Sequence[JudgedAttribute]
 ) -> list[str]:
     """What speaks against the release being the input, generalized."""
     problems = []
@@ -194,8 +151,8 @@ def _disagreements(
         problems.append("the rows whose labels were checked while writing are not the input's")
     if str(found) != evidence.published:
         problems.append("the release that is read back is not the one that was written")
-    if not found.rows == profile.rows == figures["class_rows"]:
-        problems.append(f"{found.rows} rows are released in {figures['class_rows']} rows of classes, of {profile.rows} rows of the input")
+    if not found.rows == profile.rows == figures.rows:
+        problems.append(f"{found.rows} rows are released in {figures.rows} rows of classes, of {profile.rows} rows of the input")
     for domain, attribute in zip(profile.sensitive, attributes, strict=True):
         if dict(zip(domain.values, domain.counts, strict=True)) != dict(
             zip(attribute.values, attribute.distance.table.tolist(), strict=True)
@@ -204,47 +161,36 @@ def _disagreements(
     return problems
 
 
-def _violations(figures: Mapping[str, Any], spec: ReleaseSpec) -> list[str]:
-    """What is asked and does not hold."""
-    problems = []
-    if figures["too_small"]:
-        problems.append(
-            f"{figures['too_small']} classes are smaller than k = {spec.privacy.k}; the smallest has {figures['smallest_class']}"
-        )
-    for name, asked in spec.attributes.sensitive_attributes.items():
-        found = figures["attributes"][name]
-        if asked.t is not None and (found["over"] or Fraction(found["emd"]) > asked.t):
-            problems.append(
-                f"{name}: {found['over']} classes are farther than t = {asked.t}; the worst is {float(Fraction(found['emd'])):.6f}"
-            )
-        if asked.l.distinct is not None and found["distinct"] < asked.l.distinct:
-            problems.append(f"{name}: a class has {found['distinct']} distinct values; l (distinct) = {asked.l.distinct}")
-        if asked.l.entropy is not None and found["entropy"] < float(asked.l.entropy) - ENTROPY_TOLERANCE:
-            problems.append(f"{name}: a class has entropy l = {found['entropy']:.4f}; asked {asked.l.entropy}")
-        if asked.l.recursive is not None and not found["recursive_holds"]:
-            problems.append(f"{name}: a class is not recursive ({asked.l.recursive.c}, {asked.l.recursive.l})-diverse")
-    return problems
+def _violation(broken: Guarantee) -> str:
+    """What is asked and does not hold, in a line."""
+    classes = f"{broken.classes} classes ({broken.rows} rows)"
+    if broken.measure == "k-anonymity":
+        return f"{classes} are smaller than k = {broken.asked}; the smallest has {broken.achieved}"
+    if broken.measure == "t-closeness":
+        return f"{broken.attribute}: {classes} are farther than t = {broken.asked}; the worst is {float(broken.achieved):.6f}"
+    if broken.measure.startswith("recursive"):
+        return f"{broken.attribute}: {classes} are not recursive ({broken.asked.c}, {broken.asked.l})-diverse"
+    return f"{broken.attribute}: {classes} have less {broken.measure} than {broken.asked}; the worst has {broken.achieved:.6g}"
 
 
-def expectations_of(spec: ReleaseSpec, attributes: Sequence[JudgedAttribute], classes: int) -> list[Expectation]:
-    """The suite over the class table: all that is asked, fail-closed (see `checks.expectations`)."""
-    k = spec.privacy.k
-    expectations = [
-        expect_rows(classes),
-        expect_present("size"),
-        expect_at_least("size", k, f"k-anonymity: every class has at least {k} records"),
-    ]
+def _as_json(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> dict[str, Any]:
+    """The figures as the certificate takes them."""
+    achieved = {(g.measure, g.attribute): g.achieved for g in figures.guarantees}
+    entries: dict[str, dict[str, Any]] = {}
     for a in attributes:
-        emd, margin, distinct = a.column("emd"), a.column("margin"), a.column("distinct")
-        expectations += [expect_present(emd), expect_present(margin), expect_present(distinct)]
-        expectations.append(
-            expect_at_least(margin, 0, f"t-closeness of {a.name}: EMD <= {a.asked.t or 'any'} in every class, in exact integers")
-        )
-        expectations.append(expect_at_least(distinct, a.asked.l.distinct or 1, f"distinct l-diversity of {a.name}"))
-        if a.asked.l.entropy is not None:
-            expectations.append(
-                expect_at_least(a.column("entropy"), float(a.asked.l.entropy) - ENTROPY_TOLERANCE, f"entropy l-diversity of {a.name}")
-            )
+        entries[a.name] = {
+            "emd": str(achieved["t-closeness", a.name]),
+            "distinct": achieved["distinct l-diversity", a.name],
+            "entropy": achieved["entropy l-diversity", a.name],
+        }
         if a.asked.l.recursive is not None:
-            expectations.append(expect_at_least(a.column("recursive_margin"), 0, f"recursive l-diversity of {a.name}", strict=True))
-    return expectations
+            entries[a.name]["recursive_holds"] = achieved["recursive (c, l)-diversity", a.name]
+    return {
+        "classes": figures.classes,
+        "smallest_class": figures.smallest,
+        "largest_class": figures.largest,
+        "discernibility": figures.discernibility,
+        "ncp": figures.ncp,
+        "ncp_by_quasi_identifier": dict(figures.losses),
+        "attributes": entries,
+    }

@@ -11,7 +11,9 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from strategies import CITIES
 
-from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table
+from tclose_spark.checks import classes
+from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi
+from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.utility import LabelLoss
 from tclose_spark.spec import SensitiveAttribute
@@ -31,6 +33,12 @@ def judged(name: str, values: Sequence[str | None], counts: Sequence[int], **ask
     distance = asked.get("distance", "equal")
     asked |= {"hierarchy": "cities.csv"} if distance == "hierarchical" else {}
     return JudgedAttribute(name, tuple(values), distances[distance], SensitiveAttribute.model_validate(asked))
+
+
+def class_table(release: DataFrame, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], at_once: int = 5) -> DataFrame:
+    """The class table of released rows."""
+    tallied = tally_classes(release, [column for q in quasi for column in q.columns], [a.name for a in attributes], at_once)
+    return classes.class_table(tallied, quasi, attributes)
 
 
 def rows(table: DataFrame) -> list[Row]:
@@ -154,8 +162,9 @@ LAYOUTS: dict[str, tuple[Mapping[str, str], Callable[[DataFrame], DataFrame]]] =
 }
 
 
+@pytest.mark.parametrize("at_once", [1, 1 << 20])
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_the_class_table_is_what_grouping_gives(spark: SparkSession, settings: Any, drawn: pd.DataFrame, name: str) -> None:
+def test_the_class_table_is_what_grouping_gives(spark: SparkSession, settings: Any, drawn: pd.DataFrame, name: str, at_once: int) -> None:
     values, lay = LAYOUTS[name]
     release = lay(spark.createDataFrame([tuple(row) for row in drawn.to_numpy()], ", ".join(f"{c} string" for c in drawn.columns)))
     attributes = [
@@ -163,7 +172,7 @@ def test_the_class_table_is_what_grouping_gives(spark: SparkSession, settings: A
         for column, (domain, distance, _) in ATTRIBUTES.items()
     ]
     with settings(values):
-        found = class_table(release, [AGE, SEX, CITY], attributes).collect()
+        found = class_table(release, [AGE, SEX, CITY], attributes, at_once).collect()
     expected = expected_classes(drawn, ["age", "sex", "city"])
     assert len(expected) > 30
     assert len(found) == len(expected)  # equal labels in different files are one class

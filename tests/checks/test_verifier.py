@@ -104,7 +104,7 @@ def test_a_release_that_holds(judge: Judge, spark: SparkSession) -> None:
     figures = verdict.figures
     assert (figures["rows"], figures["classes"], figures["smallest_class"], figures["largest_class"]) == (8, 2, 4, 4)
     assert figures["discernibility"] == 32
-    assert figures["attributes"] == {"disease": {"emd": "0", "over": 0, "distinct": 2}}
+    assert figures["attributes"] == {"disease": {"emd": "0", "distinct": 2, "entropy": 2.0}}
     assert figures["ncp"] == pytest.approx((8 / 17 + 6 / 17) / 2)
     assert figures["fingerprint"] == fingerprint(table_of(spark, RELEASE, ("age", "disease")))
 
@@ -120,7 +120,7 @@ def test_equal_labels_are_one_class(judge: Judge) -> None:
 
 def test_a_class_of_k_minus_one(judge: Judge) -> None:
     verdict = judge(changed({3: ("[32, 38]", "gout")}), k=4, great_expectations=True)
-    one_problem(verdict, "1 classes are smaller than k = 4; the smallest has 3")
+    one_problem(verdict, "1 classes (3 rows) are smaller than k = 4; the smallest has 3")
     assert "Great Expectations" in verdict.problems[-1]
 
 
@@ -135,34 +135,34 @@ def test_an_emd_that_equals_t_holds(judge: Judge) -> None:
 
 def test_an_emd_over_t(judge: Judge) -> None:
     verdict = judge(FAR, t="0.2499999999999999999999", great_expectations=True)
-    one_problem(verdict, "disease: 2 classes are farther than t", "the worst is 0.25")
+    one_problem(verdict, "disease: 2 classes (8 rows) are farther than t", "the worst is 0.25")
     assert "Great Expectations" in verdict.problems[-1]
 
 
 def test_an_emd_over_t_by_one_record(judge: Judge) -> None:
     further = changed({1: ("[21, 29]", "gout"), 7: ("[32, 38]", "flu")}, FAR)
-    one_problem(judge(further, t="0.25"), "disease: 2 classes are farther than t = 1/4; the worst is 0.5")
+    one_problem(judge(further, t="0.25"), "disease: 2 classes (8 rows) are farther than t = 1/4; the worst is 0.5")
 
 
 def test_an_ordered_emd_over_t(judge: Judge) -> None:
     asked = {"distance": "ordered", "order": ["flu", "cold", "gout"]}  # nobody has a cold, it counts all the same
     assert judge(FAR, t="0.25", **asked).holds
-    one_problem(judge(FAR, t="0.24", **asked), "disease: 2 classes are farther than t")
+    one_problem(judge(FAR, t="0.24", **asked), "disease: 2 classes (8 rows) are farther than t")
 
 
 def test_distinct_l_one_short(judge: Judge) -> None:
     pure = [("[21, 29]", "flu")] * 4 + [("[32, 38]", "gout")] * 4
-    one_problem(judge(pure, l={"distinct": 2}), "disease: a class has 1 distinct values; l (distinct) = 2")
+    one_problem(judge(pure, l={"distinct": 2}), "disease: 1 classes (4 rows) have less distinct l-diversity than 2; the worst has 1")
 
 
 def test_entropy_l_short(judge: Judge) -> None:
     assert judge(FAR, l={"entropy": "1.75"}).holds  # exp of the entropy of 1/4, 3/4 is 1.7548
-    one_problem(judge(FAR, l={"entropy": "1.76"}), "disease: a class has entropy l = 1.7548; asked")
+    one_problem(judge(FAR, l={"entropy": "1.76"}), "disease: 2 classes (8 rows) have less entropy l-diversity than 44/25; the worst has 1.75477")
 
 
 def test_recursive_l_short(judge: Judge) -> None:
     assert judge(FAR, l={"recursive": {"c": "3.001", "l": 2}}).holds  # 3 < c * 1
-    one_problem(judge(FAR, l={"recursive": {"c": 3, "l": 2}}), "disease: a class is not recursive (3, 2)-diverse")
+    one_problem(judge(FAR, l={"recursive": {"c": 3, "l": 2}}), "disease: 2 classes (8 rows) are not recursive (3, 2)-diverse")
 
 
 # --- rows that are not the input's

@@ -1,0 +1,156 @@
+"""What the class table says of the whole table: each guarantee with the class that is nearest to breaking it, and utility."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi
+from tclose_spark.measures.diversity import ENTROPY_TOLERANCE
+from tclose_spark.tables import quoted
+
+LOSS = T.DecimalType(38, 9)  # a sum of doubles depends on the partitioning, a sum of decimals does not
+Labels = Mapping[str, Any]
+"""A class, by the labels of its published columns."""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """One thing that every class must have.
+
+    measure: "k-anonymity", "t-closeness", "distinct l-diversity", "entropy l-diversity", "recursive (c, l)-diversity".
+    attribute: the sensitive attribute; None for k. asked: the bound, None where the measure is only told. achieved: of the
+    worst class (a Fraction for t; for recursive diversity whether it holds). classes, rows: how many break it, and their
+    records. worst: the labels of the class that is farthest off.
+    """
+
+    measure: str
+    attribute: str | None
+    asked: Any
+    achieved: Any
+    classes: int
+    rows: int
+    worst: Labels
+
+    @property
+    def holds(self) -> bool:
+        """No class breaks it."""
+        return not self.classes
+
+
+@dataclass(frozen=True)
+class ClassFigures:
+    """All classes together. losses: mean information loss by quasi-identifier, over rows."""
+
+    rows: int
+    classes: int
+    smallest: int
+    largest: int
+    discernibility: int
+    losses: Mapping[str, float]
+    guarantees: tuple[Guarantee, ...]
+
+    @property
+    def ncp(self) -> float:
+        """Mean information loss over rows and quasi-identifiers."""
+        return sum(self.losses.values()) / len(self.losses)
+
+    @property
+    def broken(self) -> list[Guarantee]:
+        """The guarantees that do not hold."""
+        return [g for g in self.guarantees if not g.holds]
+
+    def of(self, measure: str, attribute: str | None = None) -> Guarantee | None:
+        """The guarantee of this measure, if it is among them."""
+        return next((g for g in self.guarantees if (g.measure, g.attribute) == (measure, attribute)), None)
+
+
+def class_figures(classes: DataFrame, k: int | None, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute]) -> ClassFigures:
+    """The figures of a class table. One aggregation, by class size: sizes are few, and inside one numerators compare exactly."""
+    asked = [part for a in attributes for part in _guarantees_of(a)]
+    aggregates = [F.count(F.lit(1)).alias("classes"), F.min("quasi_identifiers").alias("labels")]
+    aggregates += [F.sum((F.col("losses")[q.name] * F.col("size")).cast(LOSS)).alias(f"loss {i}") for i, q in enumerate(quasi)]
+    for i, part in enumerate(asked):
+        aggregates.append(F.min(F.struct(part.rank.alias("rank"), F.col("quasi_identifiers"))).alias(f"worst {i}"))
+        aggregates.append(F.sum(part.broken.cast("bigint")).alias(f"broken {i}"))
+    by_size = classes.groupBy("size").agg(*aggregates).orderBy("size").toArrow().to_pylist()
+    rows = sum(part["size"] * part["classes"] for part in by_size)
+    small = [part for part in by_size if k is not None and part["size"] < k]
+    guarantees = [
+        Guarantee(
+            "k-anonymity",
+            None,
+            k,
+            by_size[0]["size"],
+            sum(part["classes"] for part in small),
+            sum(part["classes"] * part["size"] for part in small),
+            by_size[0]["labels"],
+        )
+    ]
+    guarantees += [part.found(by_size, i) for i, part in enumerate(asked)]
+    return ClassFigures(
+        rows=rows,
+        classes=sum(part["classes"] for part in by_size),
+        smallest=by_size[0]["size"],
+        largest=by_size[-1]["size"],
+        discernibility=sum(part["size"] ** 2 * part["classes"] for part in by_size),
+        losses={q.name: float(sum(part[f"loss {i}"] for part in by_size)) / rows for i, q in enumerate(quasi)},
+        guarantees=tuple(guarantees),
+    )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A guarantee as columns of the class table. rank: the smaller the worse, among classes of one size; broken: by this class."""
+
+    measure: str
+    attribute: JudgedAttribute
+    bound: Any
+    rank: Column
+    broken: Column
+
+    def found(self, by_size: Sequence[Mapping[str, Any]], i: int) -> Guarantee:
+        """The guarantee with the figures of every class size."""
+        achieved = {part["size"]: self.achieved(part[f"worst {i}"]["rank"], part["size"]) for part in by_size}
+        worst = (max if self.measure == "t-closeness" else min)(by_size, key=lambda part: achieved[part["size"]])
+        return Guarantee(
+            self.measure,
+            self.attribute.name,
+            self.bound,
+            achieved[worst["size"]] > 0 if self.measure.startswith("recursive") else achieved[worst["size"]],
+            sum(part[f"broken {i}"] for part in by_size),
+            sum(part[f"broken {i}"] * part["size"] for part in by_size),
+            worst[f"worst {i}"]["quasi_identifiers"],
+        )
+
+    def achieved(self, rank: Any, size: int) -> Any:
+        """The measure's figure from the rank of the worst class of this size."""
+        if self.measure != "t-closeness":
+            return rank
+        distance = self.attribute.distance
+        return Fraction(-int(rank), distance.scale * int(distance.table.sum()) * size)
+
+
+def _guarantees_of(a: JudgedAttribute) -> list[_Asked]:
+    """What is asked of an attribute; t, distinct and entropy are told where they are not."""
+    diversity, never = a.asked.l, F.lit(False)
+
+    def at_least(measure: str, column: str, bound: Any, least: Any) -> _Asked:
+        figure = quoted(a.column(column))
+        return _Asked(measure, a, bound, figure, never if bound is None else figure < F.lit(least))
+
+    parts = [
+        _Asked("t-closeness", a, a.asked.t, -quoted(a.column("numerator")), quoted(a.column("margin")) < 0),
+        at_least("distinct l-diversity", "distinct", diversity.distinct, diversity.distinct),
+        at_least("entropy l-diversity", "entropy", diversity.entropy, float(diversity.entropy or 0) - ENTROPY_TOLERANCE),
+    ]
+    if diversity.recursive is not None:
+        margin = quoted(a.column("recursive_margin"))
+        parts.append(_Asked("recursive (c, l)-diversity", a, diversity.recursive, margin, margin <= 0))
+    return parts

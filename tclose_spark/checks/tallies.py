@@ -1,0 +1,184 @@
+"""The one aggregation of a table's rows: for each equivalence class, how many of its records have each tuple of sensitive values.
+
+Rows are tallied where they are read, a million at a time, and again after one shuffle of the tallies, so a class of any
+size is never in one task as rows, and a table whose files hold whole classes moves little more than a row a class.
+Everything that is asked of the classes is then a map over the tallies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
+
+from tclose_spark.errors import InputError
+from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.tables import plain
+from tclose_spark.workers import Mapper, map_batches
+
+ROWS_AT_ONCE = 1 << 20  # held as text in a task: some 100 MB of a dozen columns
+MOST_VALUES = 2_000_000  # distinct values, or tuples of them, that a driver is asked to hold
+Histogram = dict[tuple[str | None, ...], int]
+"""How many records have each tuple of values, as text."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Some classes. labels: one array a published column, a row a class. tuples: the histogram of each class over the
+    codes 0.. of the tuples in `values`, which has one array of text a sensitive attribute, a row a tuple.
+    """
+
+    labels: list[pa.Array]
+    tuples: Histograms
+    values: list[pa.Array]
+
+    @staticmethod
+    def of(labels: Sequence[pa.Array], owner: IntArray | None, values: Sequence[pa.Array], counts: IntArray) -> Tally:
+        """The tally of observations: `counts[i]` records with the values[.][i] in the class labelled by the row `owner[i]`
+        of `labels` (i itself where owner is None). Rows with equal labels are one class; every row owns an observation.
+        """
+        group, first = group_equal(labels)
+        code, place = group_equal(values)
+        tuples = Histograms.tally(group if owner is None else group[owner], code, counts, len(first), len(place))
+        return Tally([column.take(pa.array(first)) for column in labels], tuples, [column.take(pa.array(place)) for column in values])
+
+    @staticmethod
+    def read(batch: pa.RecordBatch | pa.Table, labels: int) -> Tally:
+        """The tally in rows of `tally_classes`, whole or in part, with equal labels added up."""
+        columns = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in batch.columns]
+        counts = columns[-1]
+        owner = np.repeat(np.arange(batch.num_rows), pc.list_value_length(counts).to_numpy())
+        return Tally.of(columns[:labels], owner, [c.flatten() for c in columns[labels:-1]], counts.flatten().to_numpy())
+
+    def write(self, schema: pa.Schema) -> pa.RecordBatch:
+        """As rows of `tally_classes`."""
+        offsets, entries = pa.array(self.tuples.offsets, pa.int32()), pa.array(self.tuples.values)
+        lists = [pa.ListArray.from_arrays(offsets, column.take(entries)) for column in self.values]
+        counts = pa.ListArray.from_arrays(offsets, pa.array(self.tuples.counts))
+        return pa.RecordBatch.from_arrays([*self.labels, *lists, counts], schema=schema)
+
+
+def tally_classes(table: DataFrame, labels: Sequence[str], sensitive: Sequence[str], at_once: int = ROWS_AT_ONCE) -> DataFrame:
+    """One row for each class, the records that share all labels (NULL equals NULL).
+
+    Columns: `l0`.. the labels; `v0`.. for each sensitive attribute a list of its values as text, one for each distinct
+    tuple that the class has; `n`, a list of the records of each tuple.
+    """
+    rows = table.select(
+        *[plain(table, name).alias(f"l{i}") for i, name in enumerate(labels)],
+        *[plain(table, name).cast("string").alias(f"v{i}") for i, name in enumerate(sensitive)],
+    )
+    keys = [f"l{i}" for i in range(len(labels))]
+    schema = pa.schema(
+        [
+            *[pa.field(key, to_arrow_type(rows.schema[key].dataType)) for key in keys],
+            *[pa.field(f"v{i}", pa.list_(pa.string())) for i in range(len(sensitive))],
+            pa.field("n", pa.list_(pa.int64())),
+        ]
+    )
+    spark_schema = from_arrow_schema(schema)
+    tallied = map_batches(rows, _tally_rows(len(labels), at_once, schema), spark_schema)
+    together = tallied.repartition(*keys).sortWithinPartitions(*keys)
+    return map_batches(together, _add_up(len(labels), schema), spark_schema)
+
+
+def group_equal(columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
+    """(group of each row, a row of each group) of rows that are equal in all columns; NULL equals NULL."""
+    group, groups = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        codes = column.dictionary_encode(null_encoding="encode").indices.to_numpy()
+        size = int(codes.max(initial=0)) + 1
+        if groups > (1 << 62) // size:
+            _, group = np.unique(group, return_inverse=True)
+            groups = int(group.max(initial=0)) + 1
+        group, groups = group * size + codes, groups * size
+    if groups <= 1 << 24:  # few enough to number without sorting
+        first = np.full(groups, -1, dtype=np.int64)
+        first[group[::-1]] = np.arange(len(group) - 1, -1, -1)
+        used = first >= 0
+        return (np.cumsum(used) - 1)[group], first[used]
+    _, first, group = np.unique(group, return_index=True, return_inverse=True)
+    return group, first
+
+
+def _tally_rows(labels: int, at_once: int, schema: pa.Schema) -> Mapper:
+    def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: list[pa.RecordBatch] = []
+        for batch in batches:
+            held.append(batch)
+            if sum(b.num_rows for b in held) >= at_once:
+                yield counted(held)
+                held = []
+        if any(batch.num_rows for batch in held):
+            yield counted(held)
+
+    def counted(held: list[pa.RecordBatch]) -> pa.RecordBatch:
+        columns = [column.combine_chunks() for column in pa.Table.from_batches(held).columns]
+        ones = np.ones(len(columns[0]), dtype=np.int64)
+        return Tally.of(columns[:labels], None, columns[labels:], ones).write(schema)
+
+    return tally
+
+
+def _add_up(labels: int, schema: pa.Schema) -> Mapper:
+    """Adds up the tallies of each class, which follow one another. Batches may cut a class in two."""
+
+    def add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: pa.RecordBatch | None = None  # the tally of the class that the last batch ended in
+        for batch in batches:
+            if batch.num_rows:
+                table = pa.Table.from_batches([batch] if held is None else [held, batch])
+                last = _start_of_last_class(table, labels)
+                if last:
+                    yield Tally.read(table.slice(0, last), labels).write(schema)
+                held = Tally.read(table.slice(last), labels).write(schema)
+        if held is not None:
+            yield held
+
+    return add_up
+
+
+def _start_of_last_class(table: pa.Table, labels: int) -> int:
+    """Where the run of rows begins that have the labels of the last row."""
+    group, _ = group_equal([table.column(i).combine_chunks() for i in range(labels)])
+    different = np.flatnonzero(group != group[-1])
+    return int(different[-1]) + 1 if len(different) else 0
+
+
+def values_of(tallies: DataFrame, attribute: int) -> dict[str | None, int]:
+    """How many records have each value of one sensitive attribute.
+
+    Raises:
+        InputError: if it has more values than a driver can hold.
+    """
+    counts = count_tuples(tallies, [attribute])
+    if counts is None:
+        raise InputError(f"sensitive attribute {attribute + 1} has more than {MOST_VALUES:,} distinct values; coarser ones say as much")
+    return {value: n for (value,), n in counts.items()}
+
+
+def count_tuples(tallies: DataFrame, attributes: Sequence[int]) -> Histogram | None:
+    """How many records have each tuple of values of some sensitive attributes; None if there are more than MOST_VALUES."""
+    picked = tallies.select(*[f"v{i}" for i in attributes], "n")
+    tuples = map_batches(picked, _count_tuples, "key array<string>, n bigint").groupBy("key").agg(F.sum("n").alias("n"))
+    found = tuples.limit(MOST_VALUES + 1).toArrow()
+    if found.num_rows > MOST_VALUES:
+        return None
+    return {tuple(key): n for key, n in zip(found["key"].to_pylist(), found["n"].to_pylist(), strict=True)}
+
+
+def _count_tuples(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        *columns, counts = [column.flatten() for column in batch.columns]
+        if len(counts):
+            code, place = group_equal(columns)
+            sums = np.zeros(len(place), dtype=np.int64)
+            np.add.at(sums, code, counts.to_numpy())
+            keys = [list(key) for key in zip(*(column.take(pa.array(place)).to_pylist() for column in columns), strict=True)]
+            yield pa.RecordBatch.from_arrays([pa.array(keys, pa.list_(pa.string())), pa.array(sums)], names=["key", "n"])
