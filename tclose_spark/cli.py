@@ -148,6 +148,83 @@ def generate(
     out.print(f"{rows:,} people in {output / 'people.parquet'}, hierarchies in {output / 'hierarchies'}", highlight=False)
 
 
+Quasi = Annotated[
+    list[str] | None, typer.Option("--quasi-identifiers", "-q", metavar="A,B,..", help="Columns that may tell who a record is about.")
+]
+Sensitive = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sensitive", "-s", metavar="COLUMN:DISTANCE:SETTINGS", help="Such as disease:equal or salary:ordered:t=0.1,l=3. Repeat it."
+    ),
+]
+Trees = Annotated[list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="Of a quasi-identifier. Repeat it.")]
+RunFile = Annotated[Path | None, typer.Option("--config", help="A run file that says which columns are what, instead.")]
+SmallestClass = Annotated[int | None, typer.Option("--k", help="Records that every class must have.")]
+Closeness = Annotated[str | None, typer.Option("--t", help="Of the sensitive attributes that have no t of their own.")]
+SmallestSuperset = Annotated[int | None, typer.Option("--n", help="Ask (n, t)-closeness: t to a natural superset of n records.")]
+Gain = Annotated[str, typer.Option("--gain", help="A class is exposed to an attack if it raises a belief by more.")]
+Format = Annotated[str | None, typer.Option("--format", help="csv, parquet, delta or table, where the path does not say it.")]
+Options = Annotated[list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="For Spark's reader, such as sep=;. Repeat it.")]
+Reference = Annotated[str | None, typer.Option("--reference", metavar="TABLE", help="Compare with its distribution (a census, say).")]
+AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
+TableName = Annotated[str, typer.Argument(metavar="TABLE", help="CSV, Parquet, Delta, or a catalog table.", show_default=False)]
+
+
+@app.command()
+def audit(
+    table: TableName,
+    quasi_identifiers: Quasi = None,
+    sensitive: Sensitive = None,
+    hierarchy: Trees = None,
+    config: RunFile = None,
+    k: SmallestClass = None,
+    t: Closeness = None,
+    n: SmallestSuperset = None,
+    gain: Gain = "0.2",
+    format_: Format = None,
+    option: Options = None,
+    reference: Reference = None,
+    background: Annotated[str | None, typer.Option("--background", metavar="TABLE", help="People that an attacker knows, to join.")] = None,
+    classes_output: Annotated[str | None, typer.Option("--classes-output", metavar="PATH", help="Write the class table (Delta).")] = None,
+    expectations_output: Annotated[
+        str | None, typer.Option("--expectations-output", metavar="PATH", help="Write the Great Expectations suite that checks it (JSON).")
+    ] = None,
+    supersets: Annotated[int, typer.Option("--supersets", min=1, help="Ways to generalize labels that are tried for (n, t).")] = 64,
+    as_json: AsJson = False,
+) -> None:
+    """Is this table already safe? Every measure, exact, on any table: exit 0 if all that is asked holds, 1 if not."""
+    from tclose_spark.audit.commands import Asked, run_audit
+
+    asked = Asked(table, quasi_identifiers or [], sensitive or [], hierarchy or [], config, k, t, n, gain, format_, option or [], reference)
+    run_audit(asked, background, classes_output, expectations_output, supersets, as_json)
+
+
+@app.command()
+def explain(
+    table: TableName,
+    quasi_identifiers: Quasi = None,
+    sensitive: Sensitive = None,
+    hierarchy: Trees = None,
+    config: RunFile = None,
+    t: Closeness = None,
+    format_: Format = None,
+    option: Options = None,
+    reference: Reference = None,
+    attribute: Annotated[str | None, typer.Option("--attribute", help="Which sensitive attribute; by default the farthest.")] = None,
+    labels: Annotated[
+        list[str] | None, typer.Option("--class", metavar="COLUMN=LABEL", help="Which class; by default the farthest. Repeat it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """One class: both distributions side by side, the distance, and which mass moves where at what cost."""
+    from tclose_spark.audit.commands import Asked, run_explain
+
+    asked = Asked(
+        table, quasi_identifiers or [], sensitive or [], hierarchy or [], config, None, t, None, "0.2", format_, option or [], reference
+    )
+    run_explain(asked, attribute, labels or [], as_json)
+
+
 @app.command()
 def version() -> None:
     """Show the version."""

@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.spec import URI, ReleaseSpec
+from tclose_spark.spec import ReleaseSpec
 from tclose_spark.storage import Folder, open_folder
+from tclose_spark.tables import read_hierarchies
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,25 +52,7 @@ class Run:
             ConfigurationError: if one cannot be read or is not a tree.
         """
         attributes = self.spec.attributes
-        found = {}
-        for role, columns in (
-            ("quasi_identifiers", attributes.quasi_identifiers),
-            ("sensitive_attributes", attributes.sensitive_attributes),
-        ):
-            for name, asked in columns.items():
-                if asked.hierarchy is not None:
-                    key = f"attributes.{role}.{name}.hierarchy"
-                    found[name] = Hierarchy.parse(self._read_text(asked.hierarchy, key), key)
-        return found
-
-    def _read_text(self, path: str, key: str) -> str:
-        folder, _, name = path.rpartition("/")
-        try:
-            return open_folder(folder, self.spark).read(name) if URI.match(path) else Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError, Py4JJavaError) as error:
-            raise ConfigurationError(
-                f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})"
-            ) from None
+        return read_hierarchies(attributes.quasi_identifiers, attributes.sensitive_attributes, self.spark, "attributes.")
 
     @cached_property
     def fingerprint(self) -> str:

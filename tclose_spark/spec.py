@@ -23,7 +23,7 @@ URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
-def _fraction(value: Any) -> Fraction:
+def exact_number(value: Any) -> Fraction:
     """A number exactly as it is written: 0.1 is one tenth."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str | Fraction):
         raise ValueError("expected a number")
@@ -35,7 +35,7 @@ def _fraction(value: Any) -> Fraction:
 
 def _closeness(value: Any) -> Fraction:
     """A t: above 0, at most 1."""
-    number = _fraction(value)
+    number = exact_number(value)
     if not 0 < number <= 1:
         raise ValueError("expected a number above 0 and at most 1")
     return number
@@ -48,7 +48,7 @@ def _option(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-Exact = Annotated[Fraction, BeforeValidator(_fraction), PlainSerializer(str)]
+Exact = Annotated[Fraction, BeforeValidator(exact_number), PlainSerializer(str)]
 """A rational number, exactly as the run file writes it."""
 
 
@@ -290,7 +290,7 @@ def expand(text: str, key: str) -> str:
     return VARIABLE.sub(value, text)
 
 
-def _resolve(text: str, key: str, folder: Path) -> str:
+def resolve(text: str, key: str, folder: Path) -> str:
     """A path of the run file: variables expanded, relative to the file's folder; a URI stays as it is."""
     text = expand(text, key)
     return text if URI.match(text) else str((folder / text).resolve())
@@ -302,7 +302,7 @@ def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
     def at(section: Any, names: Sequence[str], key: str) -> None:
         for name in names:
             if isinstance(section, dict) and isinstance(section.get(name), str):
-                section[name] = _resolve(section[name], f"{key}.{name}", folder)
+                section[name] = resolve(section[name], f"{key}.{name}", folder)
 
     source = tree.get("input")
     if isinstance(source, dict) and source.get("format") == "table" and isinstance(source.get("path"), str):
@@ -338,7 +338,7 @@ def _override(tree: dict[str, Any], assignment: str) -> None:
         section = section[head]
 
 
-def _explain(error: ValidationError) -> str:
+def explain(error: ValidationError) -> str:
     """One line a problem: the key, what was found, what was expected."""
     lines = []
     for problem in error.errors():
@@ -390,4 +390,4 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
     try:
         return ReleaseSpec.model_validate(tree)
     except ValidationError as error:
-        raise ConfigurationError(_explain(error)) from None
+        raise ConfigurationError(explain(error)) from None

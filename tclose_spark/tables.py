@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -14,8 +15,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.spec import Input, ReleaseSpec
-from tclose_spark.storage import for_spark
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.spec import URI, Input, QuasiIdentifier, ReleaseSpec, SensitiveAttribute
+from tclose_spark.storage import for_spark, open_folder
 
 MALFORMED = "_tclose_malformed"
 INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -69,6 +71,53 @@ def _read_csv(spark: SparkSession, source: Input) -> DataFrame:
 def _empty_as_null(field: T.StructField) -> Column:
     column = quoted(field.name)
     return F.when(column != "", column) if isinstance(field.dataType, T.StringType) else column
+
+
+def guess_format(path: str) -> str:
+    """What a table is by its path: csv or parquet by its ending, delta by its log; else parquet where it exists, and else
+    the name of a table in the catalog.
+    """
+    bare = path.rstrip("/").lower()
+    for ending, kind in (
+        (".csv", "csv"),
+        (".csv.gz", "csv"),
+        (".txt", "csv"),
+        (".tsv", "csv"),
+        (".parquet", "parquet"),
+        (".delta", "delta"),
+    ):
+        if bare.endswith(ending):
+            return kind
+    if (Path(path) / "_delta_log").is_dir():
+        return "delta"
+    if Path(path).is_dir():
+        return "csv" if any(Path(path).glob("*.csv")) else "parquet"
+    return "delta" if "/" in path else "table"
+
+
+def read_hierarchies(
+    quasi: Mapping[str, QuasiIdentifier], sensitive: Mapping[str, SensitiveAttribute], spark: SparkSession, where: str = ""
+) -> dict[str, Hierarchy]:
+    """The hierarchies of the columns that have one, by column; `where` begins the keys that errors name.
+
+    Raises:
+        ConfigurationError: if one cannot be read or is not a tree.
+    """
+    found = {}
+    for role, columns in (("quasi_identifiers", quasi), ("sensitive_attributes", sensitive)):
+        for name, asked in columns.items():
+            if asked.hierarchy is not None:
+                key = f"{where}{role}.{name}.hierarchy"
+                found[name] = Hierarchy.parse(_read_text(asked.hierarchy, key, spark), key)
+    return found
+
+
+def _read_text(path: str, key: str, spark: SparkSession) -> str:
+    folder, _, name = path.rpartition("/")
+    try:
+        return open_folder(folder, spark).read(name) if URI.match(path) else Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, Py4JJavaError) as error:
+        raise ConfigurationError(f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})") from None
 
 
 def delta_version(spark: SparkSession, source: Input) -> int | None:

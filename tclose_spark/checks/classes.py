@@ -59,7 +59,8 @@ class Classes:
             a.name: Histograms.tally(tuples.owner, code[tuples.values], tuples.counts, groups, len(a.values))
             for a, code in zip(attributes, coded, strict=True)
         }
-        return Classes(tuples.sizes, tuples, np.stack(coded, axis=1), marginals)
+        codes = np.stack(coded, axis=1) if coded else np.zeros((1, 0), dtype=np.int64)
+        return Classes(tuples.sizes, tuples, codes, marginals)
 
 
 class ClassMeasure(Protocol):

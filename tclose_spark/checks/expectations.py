@@ -40,6 +40,11 @@ def expect_rows(classes: int) -> Expectation:
     return Expectation("expect_table_row_count_to_equal", (("value", classes),), f"{classes} classes were found in the release")
 
 
+def expect_some_rows() -> Expectation:
+    """The table is not empty."""
+    return Expectation("expect_table_row_count_to_be_between", (("min_value", 1),), "there are classes")
+
+
 def expect_present(column: str) -> Expectation:
     """No class lacks the figure."""
     return Expectation("expect_column_values_to_not_be_null", (("column", column),), f"every class has {column}")
@@ -72,6 +77,21 @@ def expectations_of(k: int | None, attributes: Sequence[JudgedAttribute]) -> lis
     return expectations
 
 
+def suite_json(name: str, expectations: Sequence[Expectation]) -> str:
+    """The suite as Great Expectations reads it, for pipelines of one's own over a class table."""
+    return json.dumps(_suite(name, expectations).to_json_dict(), indent=1, default=str)
+
+
+def _suite(name: str, expectations: Sequence[Expectation]) -> Any:
+    import great_expectations as gx
+
+    suite = gx.ExpectationSuite(name=name)
+    for expectation in expectations:
+        kind = "".join(word.capitalize() for word in expectation.type.split("_"))
+        suite.add_expectation(getattr(gx.expectations, kind)(**dict(expectation.arguments), notes=expectation.meaning, severity="critical"))
+    return suite
+
+
 def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation]) -> tuple[bool, str]:
     """(all hold, results as JSON) of a suite over a class table. The results hold no values of the table.
 
@@ -85,10 +105,7 @@ def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation])
     context.variables.progress_bars = {"globally": False}
     source = context.data_sources.add_spark(name="spark", persist=False)
     batch = source.add_dataframe_asset(name="classes").add_batch_definition_whole_dataframe("all")
-    suite = gx.ExpectationSuite(name=name)
-    for expectation in expectations:
-        kind = "".join(word.capitalize() for word in expectation.type.split("_"))
-        suite.add_expectation(getattr(gx.expectations, kind)(**dict(expectation.arguments), notes=expectation.meaning, severity="critical"))
+    suite = _suite(name, expectations)
     definition = context.validation_definitions.add(gx.ValidationDefinition(name=name, data=batch, suite=context.suites.add(suite)))
     results = definition.run(batch_parameters={"dataframe": classes}, result_format="BOOLEAN_ONLY")
     _require_all_evaluated(results, expectations)

@@ -44,7 +44,7 @@ class Tally:
         of `labels` (i itself where owner is None). Rows with equal labels are one class; every row owns an observation.
         """
         group, first = group_equal(labels)
-        code, place = group_equal(values)
+        code, place = group_equal(values) if values else (np.zeros(len(counts), dtype=np.int64), np.zeros(1, dtype=np.int64))
         tuples = Histograms.tally(group if owner is None else group[owner], code, counts, len(first), len(place))
         return Tally([column.take(pa.array(first)) for column in labels], tuples, [column.take(pa.array(place)) for column in values])
 
@@ -82,10 +82,13 @@ def tally_classes(table: DataFrame, labels: Sequence[str], sensitive: Sequence[s
             pa.field("n", pa.list_(pa.int64())),
         ]
     )
-    spark_schema = from_arrow_schema(schema)
-    tallied = map_batches(rows, _tally_rows(len(labels), at_once, schema), spark_schema)
-    together = tallied.repartition(*keys).sortWithinPartitions(*keys)
-    return map_batches(together, _add_up(len(labels), schema), spark_schema)
+    return add_up(map_batches(rows, _tally_rows(len(labels), at_once, schema), from_arrow_schema(schema)), keys, schema)
+
+
+def add_up(parts: DataFrame, keys: Sequence[str], schema: pa.Schema) -> DataFrame:
+    """Tallies with those of equal keys added up; the keys are the first columns. One shuffle."""
+    together = parts.repartition(*keys).sortWithinPartitions(*keys)
+    return map_batches(together, _add_up(len(keys), schema), from_arrow_schema(schema))
 
 
 def group_equal(columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:

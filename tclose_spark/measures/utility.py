@@ -25,6 +25,19 @@ class NoLabelError(ValueError):
 INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
 
 
+ANY_INTERVAL = re.compile(r"^([\[\](])\s*([^\s,;]+)\s*[,;]\s*([^\s,;]+)\s*([\[\])])$")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers from low to high; an end that is open does not belong to it."""
+
+    low: Fraction
+    high: Fraction
+    open_low: bool = False
+    open_high: bool = False
+
+
 def interval_ends(label: str) -> tuple[Fraction, Fraction]:
     """The numbers between which a numeric label lies: `[lo, hi]`, or one number twice.
 
@@ -39,6 +52,24 @@ def interval_ends(label: str) -> tuple[Fraction, Fraction]:
     return low, high
 
 
+def read_interval(label: str) -> Interval:
+    """The interval that a label of any tool says: a number, `[lo, hi]`, or half-open as ARX writes it, `[lo, hi[`.
+
+    Raises:
+        ValueError: if it is none of these.
+    """
+    match = ANY_INTERVAL.match(label)
+    if match is None:
+        number = parse_number(label)
+        return Interval(number, number)
+    first, low_text, high_text, last = match.groups()
+    low, high = parse_number(low_text), parse_number(high_text)
+    open_low, open_high = first in "](", last in "[)"
+    if low > high or (low == high and (open_low or open_high)):
+        raise ValueError(f"{label!r} is an interval without numbers")
+    return Interval(low, high, open_low, open_high)
+
+
 def set_members(label: str) -> list[str]:
     """The members of a set label `{a, b}`; of any other label itself alone."""
     if not (len(label) > 2 and label.startswith("{") and label.endswith("}")):
@@ -50,7 +81,8 @@ def set_members(label: str) -> list[str]:
 class LabelLoss:
     """The information loss of the labels of one quasi-identifier.
 
-    span: the input's range, of a numeric one. sets: labels may be sets of the input's `distinct` values.
+    span: the input's range, of a numeric one. sets: labels may be sets of the input's `distinct` values. foreign: labels
+    are another tool's (see `read_interval`).
     """
 
     numeric: bool
@@ -58,6 +90,7 @@ class LabelLoss:
     distinct: int = 0
     hierarchy: Hierarchy | None = None
     sets: bool = False
+    foreign: bool = False
 
     def of_interval(self, low: Fraction, high: Fraction) -> Fraction:
         """Loss of publishing the closed interval low..high."""
@@ -73,6 +106,9 @@ class LabelLoss:
             return Fraction(label == ROOT)
         if self.numeric:
             try:
+                if self.foreign:
+                    interval = read_interval(label)
+                    return self.of_interval(interval.low, interval.high)
                 return self.of_interval(*interval_ends(label))
             except ValueError:
                 raise NoLabelError("neither a number nor an interval") from None

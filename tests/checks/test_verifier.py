@@ -152,12 +152,14 @@ def test_an_ordered_emd_over_t(judge: Judge) -> None:
 
 def test_distinct_l_one_short(judge: Judge) -> None:
     pure = [("[21, 29]", "flu")] * 4 + [("[32, 38]", "gout")] * 4
-    one_problem(judge(pure, l={"distinct": 2}), "disease: 1 classes (4 rows) have less distinct l-diversity than 2; the worst has 1")
+    one_problem(judge(pure, l={"distinct": 2}), "disease: 2 classes (8 rows) have less distinct l-diversity than 2; the worst has 1")
 
 
 def test_entropy_l_short(judge: Judge) -> None:
     assert judge(FAR, l={"entropy": "1.75"}).holds  # exp of the entropy of 1/4, 3/4 is 1.7548
-    one_problem(judge(FAR, l={"entropy": "1.76"}), "disease: 2 classes (8 rows) have less entropy l-diversity than 44/25; the worst has 1.75477")
+    one_problem(
+        judge(FAR, l={"entropy": "1.76"}), "disease: 2 classes (8 rows) have less entropy l-diversity than 44/25; the worst has 1.75477"
+    )
 
 
 def test_recursive_l_short(judge: Judge) -> None:

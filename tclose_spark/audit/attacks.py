@@ -1,0 +1,280 @@
+"""What attackers can do with the classes: homogeneity, background knowledge, skewness, similarity, and one sensitive
+attribute that tells another. Each as figures: how many classes and people are exposed, and the worst belief.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tclose_spark.checks.classes import Classes, JudgedAttribute, measure_column
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.measures import attacks
+from tclose_spark.measures.attacks import Gain
+from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.tables import quoted
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What one attack reaches.
+
+    attack: "homogeneity", "background knowledge", "skewness", "similarity" or "knowing another". attribute: that is learned.
+    criterion: what makes a class count. classes, people: how many count. worst: the class with the highest gain in belief,
+    by its labels; about: the value, range or node that is learned there. before, after: the belief in it without and with
+    the attack. Where the attack has no worst class (knowing another) before and after are means over all people.
+    """
+
+    attack: str
+    attribute: str
+    criterion: str
+    classes: int
+    people: int
+    before: float
+    after: float
+    about: str | None = None
+    worst: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class AttackColumns:
+    """The attacks on one attribute as columns of the class table (a `ClassMeasure`).
+
+    `likeliest_` (the most frequent value), `likeliest_rows_`, `likeliest_before_` (its share of the table), `second_rows_`;
+    `gain_` (the largest rise in belief in a value), `gain_before_`, `gain_value_`, `gain_over_` (above `threshold`); and where
+    values can be similar the same for a range or a node: `group_gain_`, `group_gain_before_`, `group_gain_value_`, `group_gain_over_`.
+    """
+
+    attribute: JudgedAttribute
+    threshold: Fraction
+    hierarchy: Hierarchy | None = None
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether some values are more similar than others: not at an equal distance."""
+        return not isinstance(self.attribute.distance, EqualDistance)
+
+    def fields(self) -> list[tuple[str, pa.DataType]]:
+        """See ClassMeasure."""
+        names = {"likeliest": pa.string(), "likeliest_rows": pa.int64(), "likeliest_before": pa.float64(), "second_rows": pa.int64()}
+        for gain in ("gain", "group_gain") if self.has_groups else ("gain",):
+            names |= {gain: pa.float64(), f"{gain}_before": pa.float64(), f"{gain}_value": pa.string(), f"{gain}_over": pa.bool_()}
+        return [(self.attribute.column(name), kind) for name, kind in names.items()]
+
+    def of(self, classes: Classes) -> list[pa.Array]:
+        """See ClassMeasure."""
+        histograms, distance = classes.marginals[self.attribute.name], self.attribute.distance
+        texts = pa.array(self.attribute.values, pa.string())
+        ranked = attacks.likeliest(histograms)
+        share = distance.table[ranked.value] / distance.table.sum()
+        arrays = [texts.take(pa.array(ranked.value)), pa.array(ranked.first), pa.array(share), pa.array(ranked.second)]
+        single = attacks.skewness(distance.table, histograms)
+        arrays += self._gains(single, texts.take(pa.array(single.first)), classes.sizes)
+        if isinstance(distance, HierarchicalDistance):
+            node = attacks.similar_node(distance, histograms)
+            paths = self.hierarchy.paths if self.hierarchy is not None else ()
+            names = [paths[leaf][height] for leaf, height in zip(node.first.tolist(), node.height.tolist(), strict=True)]
+            arrays += self._gains(node, pa.array(names, pa.string()), classes.sizes)
+        elif isinstance(distance, OrderedDistance):
+            span = attacks.similar_range(distance.table, histograms)
+            values = ["missing" if value is None else value for value in self.attribute.values]
+            ends = zip(span.first.tolist(), span.last.tolist(), strict=True)
+            names = [values[low] if low == high else f"{values[low]} .. {values[high]}" for low, high in ends]
+            arrays += self._gains(span, pa.array(names, pa.string()), classes.sizes)
+        return arrays
+
+    def _gains(self, gain: Gain, about: pa.Array, sizes: IntArray) -> list[pa.Array]:
+        unit = sizes.astype(object) * int(self.attribute.distance.table.sum())
+        numerators = gain.numerators.astype(object)
+        over = numerators * self.threshold.denominator > unit * self.threshold.numerator
+        through = np.concatenate([[0], np.cumsum(self.attribute.distance.table)])
+        before = (through[gain.last + 1] - through[gain.first]) / through[-1]
+        return [pa.array((numerators / unit).astype(np.float64)), pa.array(before), about, pa.array(over.astype(bool))]
+
+
+@dataclass(frozen=True)
+class KnowingColumns:
+    """What is left of one sensitive attribute in a class for who knows another (a `ClassMeasure`).
+
+    `told_<known>/<target>`: records whose target the best guess gets right; `certain_<known>/<target>`: records for which
+    it cannot be wrong.
+    """
+
+    names: tuple[str, ...]
+
+    def fields(self) -> list[tuple[str, pa.DataType]]:
+        """See ClassMeasure."""
+        return [(knowing_column(m, *pair), pa.int64()) for pair in permutations(self.names, 2) for m in ("told", "certain")]
+
+    def of(self, classes: Classes) -> list[pa.Array]:
+        """See ClassMeasure."""
+        arrays = []
+        for known, target in permutations(range(len(self.names)), 2):
+            found = attacks.knowing_another(classes.tuples, classes.codes[:, known], classes.codes[:, target])
+            arrays += [pa.array(found.told), pa.array(found.certain)]
+        return arrays
+
+
+def knowing_column(measure: str, known: str, target: str) -> str:
+    """The class table's column of what a known attribute tells of another."""
+    return measure_column(measure, f"{known}/{target}")
+
+
+@dataclass(frozen=True)
+class TupleCloseness:
+    """Equal distance over the tuples of all sensitive attributes (a `ClassMeasure`): `emd_tuples`, and `numerator_tuples`.
+
+    keys: of the tuples that the whole table has, ascending (see `tuple_keys`); counts: their records.
+    """
+
+    domains: tuple[int, ...]
+    keys: IntArray
+    counts: IntArray
+
+    @property
+    def distance(self) -> EqualDistance:
+        """Over the codes of the tuples."""
+        return EqualDistance(self.counts)
+
+    def fields(self) -> list[tuple[str, pa.DataType]]:
+        """See ClassMeasure."""
+        return [("emd_tuples", pa.float64()), ("numerator_tuples", pa.decimal128(38, 0))]
+
+    def of(self, classes: Classes) -> list[pa.Array]:
+        """See ClassMeasure."""
+        code = np.searchsorted(self.keys, tuple_keys(classes.codes, self.domains))
+        tuples = classes.tuples
+        histograms = Histograms.tally(tuples.owner, code[tuples.values], tuples.counts, tuples.groups, len(self.keys))
+        numerators = self.distance.numerators(histograms).astype(object)
+        unit = classes.sizes.astype(object) * (2 * int(self.counts.sum()))
+        return [pa.array((numerators / unit).astype(np.float64)), pa.array(numerators.tolist(), pa.decimal128(38, 0))]
+
+
+def tuple_keys(codes: IntArray, domains: Sequence[int]) -> IntArray:
+    """One number for each tuple of codes, shape (tuples,). The product of the domains must be below 2^62."""
+    keys = np.zeros(len(codes), dtype=np.int64)
+    for column, domain in zip(codes.T, domains, strict=True):
+        keys = keys * domain + column
+    return keys
+
+
+def exposures(classes: DataFrame, columns: Sequence[AttackColumns], knowing: KnowingColumns | None, rows: int) -> list[Exposure]:
+    """All attacks over a class table with these columns. One aggregation."""
+    aggregates: list[Column] = []
+    for i, part in enumerate(columns):
+        for name, attack in _attacks(part).items():
+            aggregates.append(F.sum(attack.exposed.cast("bigint")).alias(f"classes {name} {i}"))
+            aggregates.append(F.sum(F.when(attack.exposed, F.col("size")).otherwise(0)).alias(f"people {name} {i}"))
+            aggregates.append(attack.worst.alias(f"worst {name} {i}"))
+        aggregates.append(F.sum(quoted(part.attribute.column("likeliest_rows"))).alias(f"guessed {i}"))
+    pairs = list(permutations(range(len(columns)), 2)) if knowing is not None else []
+    for i, j in pairs:
+        names = [columns[i].attribute.name, columns[j].attribute.name]
+        certain = quoted(knowing_column("certain", *names))
+        aggregates.append(F.sum(quoted(knowing_column("told", *names))).alias(f"told {i} {j}"))
+        aggregates.append(F.sum(certain).alias(f"people {i} {j}"))
+        aggregates.append(F.sum((certain > 0).cast("bigint")).alias(f"classes {i} {j}"))
+    if not aggregates:
+        return []
+    (found,) = classes.agg(*aggregates).toArrow().to_pylist()
+    result = []
+    for i, part in enumerate(columns):
+        for name, attack in _attacks(part).items():
+            worst = found[f"worst {name} {i}"]
+            result.append(
+                Exposure(
+                    name,
+                    part.attribute.name,
+                    attack.criterion,
+                    found[f"classes {name} {i}"],
+                    found[f"people {name} {i}"],
+                    worst["before"],
+                    worst["after"],
+                    worst["about"],
+                    worst["quasi_identifiers"],
+                )
+            )
+    for i, j in pairs:
+        known, target = columns[i].attribute.name, columns[j].attribute.name
+        result.append(
+            Exposure(
+                "knowing another",
+                target,
+                f"who knows the class and {known} is certain of {target}",
+                found[f"classes {i} {j}"],
+                found[f"people {i} {j}"],
+                found[f"guessed {j}"] / rows,
+                found[f"told {i} {j}"] / rows,
+                known,
+            )
+        )
+    return result
+
+
+@dataclass(frozen=True)
+class _Attack:
+    """An attack as columns of the class table."""
+
+    criterion: str
+    exposed: Column
+    about: Column
+    before: Column
+    after: Column
+
+    @property
+    def worst(self) -> Column:
+        """The class with the highest gain, with what is told of it."""
+        gain = (self.after - self.before).alias("gain")
+        told = [self.about.alias("about"), self.before.alias("before"), self.after.alias("after")]
+        return F.max(F.struct(gain, F.col("quasi_identifiers"), *told))
+
+
+def _attacks(part: AttackColumns) -> dict[str, _Attack]:
+    """The attacks on one attribute (Li et al. 2007, sections 2 and 3; Weber 2.2)."""
+
+    def column(measure: str) -> Column:
+        return quoted(part.attribute.column(measure))
+
+    size, name, threshold = F.col("size"), part.attribute.name, f"{float(part.threshold):g}"
+    likeliest, second = column("likeliest_rows"), column("second_rows")
+    found = {
+        "homogeneity": _Attack(
+            f"all records of the class have one {name}",
+            likeliest == size,
+            column("likeliest"),
+            column("likeliest_before"),
+            likeliest / size,
+        ),
+        "background knowledge": _Attack(
+            f"who can rule out one {name} is certain",
+            column("distinct") <= 2,
+            column("likeliest"),
+            likeliest / size,
+            likeliest / (size - second),
+        ),
+        "skewness": _Attack(
+            f"belief in a {name} rises by more than {threshold}",
+            column("gain_over"),
+            column("gain_value"),
+            column("gain_before"),
+            column("gain_before") + column("gain"),
+        ),
+    }
+    if part.has_groups:
+        found["similarity"] = _Attack(
+            f"belief in similar values of {name} rises by more than {threshold}",
+            column("group_gain_over"),
+            column("group_gain_value"),
+            column("group_gain_before"),
+            column("group_gain_before") + column("group_gain"),
+        )
+    return found

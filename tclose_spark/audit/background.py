@@ -1,0 +1,191 @@
+"""The join with a background table: what somebody who has a list of people learns of who is in the published table.
+
+A class is a box: for each quasi-identifier a range of codes, which its label covers. A person of the background table is a
+point. The people who fit each class, and the records that each person fits, follow from which points lie in which boxes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tclose_spark.checks.classes import JudgedQuasi
+from tclose_spark.errors import InputError
+from tclose_spark.exact import parse_number
+from tclose_spark.hierarchy import ROOT, Hierarchy
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.reidentification import Risks, count_inside, risks
+from tclose_spark.measures.utility import read_interval, set_members
+from tclose_spark.tables import plain
+from tclose_spark.workers import map_batches
+
+MOST_BOXES = 2_000_000  # distinct classes, that every task is sent
+MISSING, STRANGE = -2, -1  # codes of a missing value, and of one that no label but `*` covers
+EVERYTHING = (-(1 << 40), 1 << 40)
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The codes of one quasi-identifier.
+
+    ends: of a numeric one, the numbers at which some interval begins or ends, ascending: number ends[i] has code 2 i + 1, a
+    number between ends[i - 1] and ends[i] has 2 i. places: of a categorical one, the code of each value, in tree order.
+    spans: of a hierarchy, the first and last code below each node.
+    """
+
+    ends: tuple[Fraction, ...] | None = None
+    places: Mapping[str, int] | None = None
+    spans: Mapping[str, Span] | None = None
+
+    @staticmethod
+    def of(quasi: JudgedQuasi, labels: Iterable[str | None], hierarchy: Hierarchy | None) -> Axis:
+        """The axis on which all labels are ranges of codes."""
+        told = {label for label in labels if label not in (None, ROOT)}
+        if hierarchy is not None:
+            spans: dict[str, Span] = {}
+            for code, path in enumerate(hierarchy.paths):
+                for node in path:
+                    spans[node] = (spans.get(node, (code, code))[0], code)
+            return Axis(places={path[0]: code for code, path in enumerate(hierarchy.paths)}, spans=spans)
+        if quasi.loss.numeric:
+            intervals = [read_interval(label) for label in told]
+            return Axis(ends=tuple(sorted({end for interval in intervals for end in (interval.low, interval.high)})))
+        values = {value for label in told for value in (set_members(label) if quasi.loss.sets else [label])}
+        return Axis(places={value: code for code, value in enumerate(sorted(values))})
+
+    def point(self, value: str | None) -> int:
+        """The code of a person's value."""
+        if value is None:
+            return MISSING
+        if self.ends is None:
+            return (self.places or {}).get(value, STRANGE)
+        try:
+            return self._number(parse_number(value))
+        except ValueError:
+            return STRANGE
+
+    def _number(self, number: Fraction) -> int:
+        assert self.ends is not None
+        place = bisect_left(self.ends, number)
+        return 2 * place + (place < len(self.ends) and self.ends[place] == number)
+
+    def ranges(self, label: str | None) -> list[Span]:
+        """The ranges of codes that a label covers; more than one for a set."""
+        if label == ROOT:
+            return [EVERYTHING]
+        if label is None:
+            return [(MISSING, MISSING)]
+        if self.ends is not None:
+            interval = read_interval(label)
+            return [(self._number(interval.low) + interval.open_low, self._number(interval.high) - interval.open_high)]
+        if self.spans is not None:
+            return [self.spans[label]]
+        places = self.places or {}
+        if label in places:
+            return [(places[label], places[label])]
+        return [(places[value], places[value]) for value in set_members(label)]
+
+
+@dataclass(frozen=True)
+class BackgroundJoin:
+    """What a background table of people says of the published one.
+
+    joined: the quasi-identifiers by which. people: in the background table; candidates: those who fit some class (the others
+    can be seen not to be in the table). members: those who can be seen to be in it, if everyone in it is in the background
+    table. risks: of re-identification (see `measures.reidentification.Risks`).
+    """
+
+    joined: tuple[str, ...]
+    people: int
+    candidates: int
+    members: int
+    risks: Risks
+
+
+def join_background(
+    classes: DataFrame, background: DataFrame, quasi: Sequence[JudgedQuasi], hierarchies: Mapping[str, Hierarchy]
+) -> BackgroundJoin:
+    """Joins the classes with a table of people, by those quasi-identifiers that it has, under their names, as raw values.
+
+    Raises:
+        InputError: if it has none of them, no rows, or if there are too many distinct classes to send to every task.
+    """
+    joined = [q for q in quasi if len(q.columns) == 1 and q.name in background.columns]
+    if not joined:
+        raise InputError(f"--background: the table has none of the quasi-identifiers; expected columns such as {quasi[0].name!r}")
+    names = [q.name for q in joined]
+    labels, sizes = _boxes(classes, names)
+    axes = [Axis.of(q, set(column), hierarchies.get(q.name)) for q, column in zip(joined, labels, strict=True)]
+    low, high, owner = _corners(labels, axes)
+    people = background.groupBy(*[plain(background, name).cast("string").alias(name) for name in names]).count()
+    located = _located(people, axes, low, high, sizes[owner])
+    population = np.zeros(len(sizes), dtype=np.int64)
+    found = located.agg(F.sum("people"), F.sum("candidates")).head()
+    if found is None or not found[0]:
+        raise InputError("--background: the table has no rows")
+    counts = located.select(F.explode(F.arrays_zip("box", "fits")).alias("pair")).groupBy("pair.box").agg(F.sum("pair.fits").alias("fits"))
+    for box, fits in zip(*(column.to_pylist() for column in counts.toArrow().columns), strict=True):
+        population[owner[box]] += fits
+    seen = np.isin(owner, np.flatnonzero(population <= sizes))
+    members = _located(people, axes, low[seen], high[seen], sizes[owner[seen]]).agg(F.sum("candidates")).head()
+    return BackgroundJoin(tuple(names), int(found[0]), int(found[1]), int(members[0] or 0) if members else 0, risks(sizes, population))
+
+
+def _boxes(classes: DataFrame, names: Sequence[str]) -> tuple[list[list[str | None]], IntArray]:
+    """(the labels of each distinct class, a list a quasi-identifier; its records)."""
+    labelled = [F.col("quasi_identifiers")[name].cast("string").alias(f"l{i}") for i, name in enumerate(names)]
+    grouped = classes.select(*labelled, "size").groupBy(*[f"l{i}" for i in range(len(names))]).agg(F.sum("size").alias("size"))
+    found = grouped.limit(MOST_BOXES + 1).toArrow()
+    if found.num_rows > MOST_BOXES:
+        raise InputError(f"--background: more than {MOST_BOXES:,} distinct classes; join by fewer quasi-identifiers")
+    return [column.to_pylist() for column in found.columns[:-1]], found["size"].to_numpy().astype(np.int64)
+
+
+def _corners(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tuple[IntArray, IntArray, IntArray]:
+    """(lowest codes, highest codes, class) of boxes, shape (boxes, quasi-identifiers) and (boxes,). A class with sets has several."""
+    ranges = [{label: axis.ranges(label) for label in set(column)} for axis, column in zip(axes, labels, strict=True)]
+    low, high, owner = [], [], []
+    for number, row in enumerate(zip(*labels, strict=True)):
+        for box in product(*[found[label] for found, label in zip(ranges, row, strict=True)]):
+            low.append([span[0] for span in box])
+            high.append([span[1] for span in box])
+            owner.append(number)
+    return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64), np.array(owner, dtype=np.int64)
+
+
+def _located(people: DataFrame, axes: Sequence[Axis], low: IntArray, high: IntArray, records: IntArray) -> DataFrame:
+    """A row a batch of people: how many they are, how many fit some box, and for the boxes that some fit how many do."""
+
+    def locate(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            *columns, weights = batch.columns
+            points = np.stack([_codes(axis, column) for axis, column in zip(axes, columns, strict=True)], axis=1)
+            counts = weights.to_numpy()
+            fits = count_inside(points, counts, low, high, records)
+            boxes = np.flatnonzero(fits.people)
+            row: dict[str, Any] = {
+                "people": pa.array([int(counts.sum())]),
+                "candidates": pa.array([int(counts[fits.records > 0].sum())]),
+                "box": pa.array([boxes.tolist()], pa.list_(pa.int64())),
+                "fits": pa.array([fits.people[boxes].tolist()], pa.list_(pa.int64())),
+            }
+            yield pa.RecordBatch.from_pydict(row)
+
+    return map_batches(people, locate, "people bigint, candidates bigint, box array<bigint>, fits array<bigint>")
+
+
+def _codes(axis: Axis, column: pa.Array) -> IntArray:
+    encoded = column.dictionary_encode(null_encoding="encode")
+    codes = np.array([axis.point(value) for value in encoded.dictionary.to_pylist()], dtype=np.int64)
+    result: IntArray = codes[encoded.indices.to_numpy()]
+    return result

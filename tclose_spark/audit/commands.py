@@ -1,0 +1,136 @@
+"""`tclose audit` and `tclose explain`: from what is typed to what is printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from tclose_spark.audit.question import Question, ask, ask_as_in, read_quasi, read_sensitive
+from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.spec import Input, load_spec, resolve
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+WIDTH = 200
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What both commands are given: a table and what is asked of it."""
+
+    table: str
+    quasi_identifiers: Sequence[str]
+    sensitive: Sequence[str]
+    hierarchies: Sequence[str]
+    config: Path | None
+    k: int | None
+    t: str | None
+    n: int | None
+    gain: str
+    format: str | None
+    options: Sequence[str]
+    reference: str | None
+
+    @property
+    def question(self) -> Question:
+        """The question, from a run file or from the options."""
+        if self.config is not None:
+            if self.quasi_identifiers or self.sensitive or self.hierarchies:
+                raise ConfigurationError("--config says which columns are what; leave out --quasi-identifiers, --sensitive and --hierarchy")
+            return ask_as_in(load_spec(self.config), self.k, self.t, self.n, self.gain)
+        if not self.quasi_identifiers:
+            raise ConfigurationError(
+                "which columns are quasi-identifiers? Give --quasi-identifiers age,zip,sex, or --config with a run file"
+            )
+        folder = Path.cwd()
+        quasi = read_quasi(self.quasi_identifiers, self.hierarchies, folder)
+        return ask(quasi, read_sensitive(self.sensitive, folder), self.k, self.t, self.n, self.gain)
+
+    def read(self, spark: SparkSession, path: str | None = None) -> DataFrame:
+        """The table at a path, by default the one that is asked about; each is read by what its path says it is."""
+        from tclose_spark.tables import guess_format, read_table
+
+        where = path or self.table
+        kind: Any = self.format if path is None and self.format else guess_format(where)
+        options = dict(_option(text) for text in self.options)
+        if kind == "csv":
+            options = {"header": "true", **options}
+        return read_table(
+            spark, Input(path=where if kind == "table" else resolve(where, "TABLE", Path.cwd()), format=kind, options=options)
+        )
+
+
+def _option(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigurationError(f"--option {text}: expected KEY=VALUE for Spark's reader, such as sep=;")
+    return key, value
+
+
+def run_audit(asked: Asked, background: str | None, classes: str | None, expectations: str | None, supersets: int, as_json: bool) -> None:
+    """Audits and prints.
+
+    Raises:
+        GuaranteeError: if something that was asked does not hold.
+    """
+    question = asked.question
+    _check_output(expectations)
+    from tclose_spark.audit.audit import audit_table
+    from tclose_spark.audit.show import audit_lines
+    from tclose_spark.session import get_session
+
+    spark = get_session("tclose audit")
+    reference, people = (None if path is None else asked.read(spark, path) for path in (asked.reference, background))
+    target = None if classes is None else resolve(classes, "--classes-output", Path.cwd())
+    audit, suite = audit_table(asked.read(spark), question, None, reference, people, target, supersets)
+    if expectations is not None:
+        Path(expectations).write_text(suite + "\n", encoding="utf-8")
+    if as_json:
+        sys.stdout.write(json.dumps(audit.to_json(), indent=1, default=str, ensure_ascii=False) + "\n")
+    else:
+        _print(audit_lines(audit, asked.table))
+    if not audit.holds:
+        broken = [f"{g.measure}{f' of {g.attribute}' if g.attribute else ''}" for g in audit.guarantees if not g.holds]
+        raise GuaranteeError(f"{asked.table} does not hold what is asked: {', '.join(broken)}")
+
+
+def _check_output(path: str | None) -> None:
+    if path is not None and not Path(path).resolve().parent.is_dir():
+        raise ConfigurationError(f"--expectations-output: the folder of {path} does not exist")
+
+
+def run_explain(asked: Asked, attribute: str | None, labels: Sequence[str], as_json: bool) -> None:
+    """Explains a class and prints."""
+    question = asked.question
+    from tclose_spark.audit.explain import explain_class
+    from tclose_spark.audit.show import explanation_lines
+    from tclose_spark.session import get_session
+
+    chosen: dict[str, str | None] = {}
+    for text in labels:
+        name, equals, label = text.partition("=")
+        if not equals:
+            raise ConfigurationError(f"--class {text}: expected QUASI_IDENTIFIER=LABEL, such as --class 'age=[20, 29]'")
+        chosen[name] = label or None
+    spark = get_session("tclose explain")
+    reference = None if asked.reference is None else asked.read(spark, asked.reference)
+    explanation = explain_class(asked.read(spark), question, attribute, chosen, None, reference)
+    if as_json:
+        sys.stdout.write(json.dumps(explanation.to_json(), indent=1, default=str, ensure_ascii=False) + "\n")
+    else:
+        _print(explanation_lines(explanation))
+
+
+def _print(lines: Any) -> None:
+    console = Console(soft_wrap=False, highlight=False)
+    if not console.is_terminal:
+        console = Console(width=WIDTH, highlight=False)
+    for line in lines:
+        console.print(line, markup=not isinstance(line, str))

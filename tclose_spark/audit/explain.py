@@ -1,0 +1,148 @@
+"""One class explained: both distributions side by side, the distance, and which mass moves where at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from tclose_spark.audit.audit import check_columns, check_rows, judged_attributes, tallied
+from tclose_spark.audit.question import Question
+from tclose_spark.checks.classes import Classes, JudgedAttribute, JudgedQuasi, class_table
+from tclose_spark.checks.tallies import Tally
+from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.transport import TransportPlan, transport_plan
+from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.session import kept
+from tclose_spark.tables import quoted, read_hierarchies
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A class and one sensitive attribute.
+
+    labels: of the class, by column. values: the domain in order; part, whole: records of the class and of the table with each
+    value, shape (m,). plan: the cheapest way to turn the class's distribution into the table's.
+    """
+
+    labels: Mapping[str, Any]
+    attribute: JudgedAttribute
+    part: IntArray
+    whole: IntArray
+    plan: TransportPlan
+
+    @property
+    def emd(self) -> Fraction:
+        """The distance between the two."""
+        return self.plan.cost
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values; fractions as text p/q beside decimals."""
+        values, asked = self.attribute.values, self.attribute.asked
+        return {
+            "class": dict(self.labels),
+            "attribute": self.attribute.name,
+            "distance": asked.distance,
+            "emd": float(self.emd),
+            "emd_exact": str(self.emd),
+            "asked": None if asked.t is None else float(asked.t),
+            "records": int(self.part.sum()),
+            "values": [
+                {"value": value, "class": int(p), "table": int(q)} for value, p, q in zip(values, self.part, self.whole, strict=True)
+            ],
+            "moves": [
+                {
+                    "from": values[move.source],
+                    "to": values[move.target],
+                    "mass": str(move.mass),
+                    "distance": str(move.distance),
+                    "cost": str(move.cost),
+                }
+                for move in self.plan.moves
+            ],
+        }
+
+
+def explain_class(
+    table: DataFrame,
+    question: Question,
+    attribute: str | None = None,
+    labels: Mapping[str, str | None] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    reference: DataFrame | None = None,
+) -> Explanation:
+    """Explains the class with these labels (by default the one that is farthest from the table) for a sensitive attribute (by
+    default the one whose distance is the largest part of its t, or of 1).
+
+    Raises:
+        ConfigurationError: if the question has no such attribute or column.
+        InputError: if the table has no such class, or several because not all its columns were given.
+    """
+    check_columns(table, question.labels, question.sensitive_attributes, "the table")
+    if not question.sensitive_attributes or (attribute is not None and attribute not in question.sensitive_attributes):
+        raise ConfigurationError(
+            f"--attribute: {attribute!r} is none of the sensitive attributes ({', '.join(question.sensitive_attributes)})"
+        )
+    trees = (
+        read_hierarchies(question.quasi_identifiers, question.sensitive_attributes, table.sparkSession)
+        if hierarchies is None
+        else hierarchies
+    )
+    observation = Observation()
+    with kept(tallied(table, question, observation)) as tallies:
+        attributes = judged_attributes(table, tallies, question, trees, reference)
+        check_rows(observation)
+        wanted = [a for a in attributes if attribute in (None, a.name)]
+        rows = _class_of(tallies, question, labels if labels else _farthest(tallies, question, attributes, wanted))
+    tally = Tally.read(rows, len(question.labels))
+    classes = Classes.of(tally, attributes)
+    told = {name: column[0].as_py() for name, column in zip(question.labels, tally.labels, strict=True)}
+    explained = [_explained(told, a, classes) for a in wanted]
+    return max(explained, key=lambda e: e.emd / (e.attribute.asked.t or 1))
+
+
+def _explained(labels: Mapping[str, Any], a: JudgedAttribute, classes: Classes) -> Explanation:
+    histogram = classes.marginals[a.name]
+    part = np.zeros(len(a.values), dtype=np.int64)
+    part[histogram.values] = histogram.counts
+    return Explanation(labels, a, part, a.distance.table, transport_plan(a.distance, part))
+
+
+def _farthest(
+    tallies: DataFrame, question: Question, attributes: Sequence[JudgedAttribute], wanted: Sequence[JudgedAttribute]
+) -> Mapping[str, str | None]:
+    """The labels of the class whose distance is the largest part of its t, over the wanted attributes."""
+    plain_labels = [JudgedQuasi(name, (name,), LabelLoss(False)) for name in question.labels]
+    classes = class_table(tallies, plain_labels, attributes)
+    loads = [quoted(a.column("emd")) / float(a.asked.t or 1) for a in wanted]
+    labels = F.struct(*[F.col("quasi_identifiers")[name].cast("string").alias(name) for name in question.labels])
+    found = classes.agg(F.max(F.struct(F.greatest(*loads, F.lit(-1.0)).alias("load"), labels.alias("labels"))).alias("worst")).head()
+    if found is None or found["worst"] is None:
+        raise InputError("the table has no rows")
+    worst: dict[str, str | None] = found["worst"]["labels"].asDict()
+    return worst
+
+
+def _class_of(tallies: DataFrame, question: Question, labels: Mapping[str, str | None]) -> pa.Table:
+    """The one row of the tallies with these labels."""
+    for name in labels:
+        if name not in question.labels:
+            raise ConfigurationError(f"--class {name}: expected quasi-identifiers ({', '.join(question.labels)})")
+    same = [F.col(f"l{question.labels.index(name)}").cast("string").eqNullSafe(F.lit(label)) for name, label in labels.items()]
+    found = tallies.where(reduce(and_, same)).limit(2).toArrow()
+    told = ", ".join(f"{name}={label!r}" for name, label in labels.items())
+    if not found.num_rows:
+        raise InputError(f"--class: the table has no class with {told}; labels are compared as text, blanks included")
+    if found.num_rows > 1:
+        raise InputError(f"--class: the table has several classes with {told}; give the other quasi-identifiers too")
+    return found

@@ -1,0 +1,180 @@
+"""What the labels of a table that another tool made say: numbers, intervals, nodes, sets, and how much each one loses."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tclose_spark.audit.question import Question
+from tclose_spark.checks.classes import JudgedQuasi
+from tclose_spark.errors import InputError
+from tclose_spark.hierarchy import ROOT, Hierarchy
+from tclose_spark.measures.utility import LabelLoss, read_interval, set_members
+from tclose_spark.workers import Mapper, map_batches
+
+GENERALIZED = re.compile(r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to)\s*\d+\s*$")
+MOST_TEXTS = 1_000
+FACTS = "quasi int, low string, high string, texts array<string>, sets boolean, unclear string"
+
+
+@dataclass
+class LabelFacts:
+    """What the labels of one quasi-identifier have in common.
+
+    low, high: of those that are numbers or intervals. texts: the others, apart from `*` (at most MOST_TEXTS of them).
+    sets: some are sets of values. unclear: one that is no number, and looks like a range or a mask.
+    """
+
+    low: Fraction | None = None
+    high: Fraction | None = None
+    texts: set[str] = field(default_factory=set)
+    sets: bool = False
+    unclear: str | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """All labels are numbers, intervals of them, or `*`."""
+        return self.low is not None and not self.texts
+
+    def see(self, label: str) -> None:
+        """Takes in one label."""
+        if label == ROOT:
+            return
+        try:
+            interval = read_interval(label)
+        except ValueError:
+            if len(self.texts) < MOST_TEXTS:
+                self.texts.add(label)
+            if GENERALIZED.match(label):
+                self.unclear = min(label, self.unclear or label)
+            self.sets |= len(set_members(label)) > 1
+            return
+        self.low = interval.low if self.low is None else min(self.low, interval.low)
+        self.high = interval.high if self.high is None else max(self.high, interval.high)
+
+
+def judged_quasi(tallies: DataFrame, question: Question, hierarchies: Mapping[str, Hierarchy]) -> tuple[list[JudgedQuasi], list[str]]:
+    """The quasi-identifiers with what their labels lose, and notes on labels that are not what they seem.
+
+    A numeric one's range is that of its labels. Without a hierarchy a text is a value, `*` the whole domain, `{a, b}` a set.
+
+    Raises:
+        InputError: if a label is no node of the hierarchy, or a bound no number.
+    """
+    facts = iter(_facts(tallies, len(question.labels)))
+    quasi, notes = [], []
+    for name, columns in question.columns.items():
+        found = [next(facts) for _ in columns]
+        if len(columns) == 2:
+            loss = LabelLoss(True, span=_span(name, found))
+        elif name in hierarchies:
+            unknown = _unknown(tallies, question.labels.index(name), hierarchies[name])
+            if unknown is not None:
+                raise InputError(f"quasi-identifier {name!r}: the label {unknown!r} is no node of its hierarchy")
+            loss = LabelLoss(False, hierarchy=hierarchies[name])
+        elif found[0].numeric:
+            loss = LabelLoss(True, span=_span(name, found), foreign=True)
+        else:
+            column = question.labels.index(name)
+            distinct = _distinct_members(tallies, column) if found[0].sets else 0
+            loss = LabelLoss(False, distinct=distinct, sets=found[0].sets)
+            notes += _notes(name, found[0])
+        quasi.append(JudgedQuasi(name, columns, loss))
+    return quasi, notes
+
+
+def _span(name: str, bounds: Sequence[LabelFacts]) -> Fraction:
+    low, high = bounds[0], bounds[-1]
+    if low.texts or high.texts:
+        raise InputError(f"quasi-identifier {name!r}: {min(low.texts | high.texts)!r} is among its bounds; expected numbers")
+    return Fraction(0) if low.low is None or high.high is None else high.high - low.low
+
+
+def _notes(name: str, facts: LabelFacts) -> list[str]:
+    notes = []
+    if facts.unclear is not None:
+        notes.append(
+            f"{name}: labels such as {facts.unclear!r} look generalized, and nothing says how far: they count as values "
+            f"(no information lost); give a hierarchy to measure them"
+        )
+    alike: dict[str, list[str]] = defaultdict(list)
+    for text in facts.texts:
+        alike[" ".join(text.casefold().split())].append(text)
+    for texts in alike.values():
+        if len(texts) > 1:
+            pair = " and ".join(repr(text) for text in sorted(texts)[:2])
+            notes.append(f"{name}: {pair} differ in case or blanks only, and are different labels")
+    return notes
+
+
+def _facts(tallies: DataFrame, columns: int) -> list[LabelFacts]:
+    """The facts of each column of labels. One job; a task sends as much as a thousand labels a column."""
+    picked = tallies.select(*[F.col(f"l{i}").cast("string") for i in range(columns)])
+    found = [LabelFacts() for _ in range(columns)]
+    for row in map_batches(picked, _see_labels(columns), FACTS).toArrow().to_pylist():
+        facts = found[row["quasi"]]
+        for end in (row["low"], row["high"]):
+            if end is not None:
+                facts.see(end)
+        facts.texts |= set(row["texts"])
+        facts.sets |= row["sets"]
+        facts.unclear = facts.unclear or row["unclear"]
+    return found
+
+
+def _see_labels(columns: int) -> Mapper:
+    def see(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = [LabelFacts() for _ in range(columns)]
+        seen: list[set[str]] = [set() for _ in range(columns)]
+        for batch in batches:
+            for facts, known, column in zip(found, seen, batch.columns, strict=True):
+                for label in column.unique().to_pylist():
+                    if label is not None and label not in known:
+                        facts.see(label)
+                        if len(known) < 100 * MOST_TEXTS:
+                            known.add(label)
+        for i, facts in enumerate(found):
+            row = {
+                "quasi": i,
+                "low": None if facts.low is None else str(facts.low),
+                "high": None if facts.high is None else str(facts.high),
+                "texts": sorted(facts.texts),
+                "sets": facts.sets,
+                "unclear": facts.unclear,
+            }
+            schema = {"quasi": pa.int32(), "texts": pa.list_(pa.string()), "sets": pa.bool_()}
+            yield pa.RecordBatch.from_pydict({k: pa.array([v], schema.get(k, pa.string())) for k, v in row.items()})
+
+    return see
+
+
+def _unknown(tallies: DataFrame, column: int, hierarchy: Hierarchy) -> str | None:
+    """A label that is neither a leaf nor a node."""
+    labels = hierarchy.leaf_set | set(hierarchy.leaves_under)
+
+    def strangers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            lost = [label for label in batch.column(0).unique().to_pylist() if label is not None and label not in labels]
+            yield pa.RecordBatch.from_pydict({"label": pa.array(lost, pa.string())})
+
+    found = map_batches(tallies.select(F.col(f"l{column}").cast("string").alias("label")), strangers, "label string")
+    first = found.agg(F.min("label")).head()
+    return None if first is None else first[0]
+
+
+def _distinct_members(tallies: DataFrame, column: int) -> int:
+    """How many values the sets and the other labels name."""
+
+    def members(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            labels = [label for label in batch.column(0).unique().to_pylist() if label not in (None, ROOT)]
+            yield pa.RecordBatch.from_pydict({"value": pa.array(sorted({m for label in labels for m in set_members(label)}), pa.string())})
+
+    return map_batches(tallies.select(F.col(f"l{column}").cast("string").alias("label")), members, "value string").distinct().count()

@@ -1,0 +1,159 @@
+"""What is asked of a table that is there already: which columns are what, and how much privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.spec import Exact, QuasiIdentifier, ReleaseSpec, Section, SensitiveAttribute, exact_number, explain, resolve
+
+SETTINGS = "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, missing=lowest, hierarchy=FILE"
+
+
+class Question(Section):
+    """Columns and bounds. What has no bound is measured and told; exit codes and verdict follow from the bounds only.
+
+    n: closeness is asked to a natural superset of at least n records instead of the whole table. gain: a rise in belief
+    above which a class counts as exposed to an attack.
+    """
+
+    quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
+    sensitive_attributes: dict[str, SensitiveAttribute] = Field(default_factory=dict)
+    k: Annotated[int, Field(ge=1)] | None = None
+    n: Annotated[int, Field(ge=1)] | None = None
+    gain: Exact = Fraction(1, 5)
+
+    @property
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """The table's columns of each quasi-identifier: itself, or its two bounds."""
+        return {
+            name: (f"{name}_min", f"{name}_max") if quasi.numeric_output == "bounds" else (name,)
+            for name, quasi in self.quasi_identifiers.items()
+        }
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns that say which class a record is in."""
+        return [column for columns in self.columns.values() for column in columns]
+
+
+def ask(
+    quasi_identifiers: Sequence[str] | Mapping[str, Mapping[str, Any]],
+    sensitive: Mapping[str, Mapping[str, Any]] | None = None,
+    k: int | None = None,
+    t: Any = None,
+    n: int | None = None,
+    gain: Any = "0.2",
+) -> Question:
+    """A question in plain Python: `ask(["age", "zip"], {"salary": {"distance": "ordered", "t": 0.1}}, k=5)`.
+
+    quasi_identifiers, sensitive: settings as in a run file. t: of the sensitive attributes that have none of their own.
+
+    Raises:
+        ConfigurationError: naming the column or key, what was found, and what was expected.
+    """
+    quasi = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else {name: {} for name in quasi_identifiers}
+    if len(quasi) < len(quasi_identifiers):
+        raise ConfigurationError("quasi_identifiers: a column stands twice")
+    both = set(quasi) & set(sensitive or {})
+    if both:
+        raise ConfigurationError(f"column {min(both)!r} is a quasi-identifier and a sensitive attribute; expected one role for a column")
+    own = {name: dict(settings) if t is None or "t" in settings else {**settings, "t": t} for name, settings in (sensitive or {}).items()}
+    try:
+        return Question.model_validate(
+            {"quasi_identifiers": {q: dict(v) for q, v in quasi.items()}, "sensitive_attributes": own, "k": k, "n": n, "gain": gain}
+        )
+    except ValidationError as error:
+        raise ConfigurationError(explain(error)) from None
+
+
+def ask_as_in(spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2") -> Question:
+    """The question that a run file answers; k and t replace or complete what it asks."""
+    sensitive = {
+        name: a if t is None or a.t is not None else a.model_copy(update={"t": exact_number(t)})
+        for name, a in spec.attributes.sensitive_attributes.items()
+    }
+    return Question(
+        quasi_identifiers=dict(spec.attributes.quasi_identifiers),
+        sensitive_attributes=sensitive,
+        k=k if k is not None else spec.privacy.k,
+        n=n,
+        gain=exact_number(gain),
+    )
+
+
+def read_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
+    """Settings by column from texts such as `salary:ordered:t=0.1,l=3`; paths are relative to the folder.
+
+    Raises:
+        ConfigurationError: naming the text and what was expected.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        name, _, rest = text.partition(":")
+        distance, _, settings = rest.partition(":")
+        if not name:
+            raise ConfigurationError(f"--sensitive {text}: expected COLUMN:DISTANCE:SETTINGS, such as salary:ordered:t=0.1")
+        if name in found:
+            raise ConfigurationError(f"--sensitive {text}: column {name!r} stands twice")
+        found[name] = {"distance": distance or "equal", **_settings(text, settings, folder)}
+    return found
+
+
+def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    diversity: dict[str, Any] = {}
+    for part in settings.split(",") if settings else ():
+        key, equals, value = part.partition("=")
+        if not equals or not value:
+            raise ConfigurationError(f"--sensitive {text}: found {part!r}; expected settings such as {SETTINGS}")
+        if key in ("t", "missing"):
+            found[key] = value
+        elif key == "hierarchy":
+            found[key] = resolve(value, f"--sensitive {text}", folder)
+        elif key == "order":
+            found[key] = value if value in ("value", "frequency") else value.split("|")
+        elif key == "l":
+            diversity["distinct"] = _whole(text, key, value)
+        elif key == "entropy":
+            diversity[key] = value
+        elif key == "recursive":
+            c, colon, level = value.partition(":")
+            if not colon:
+                raise ConfigurationError(f"--sensitive {text}: found recursive={value}; expected c and l, such as recursive=3:2")
+            diversity[key] = {"c": c, "l": _whole(text, key, level)}
+        else:
+            raise ConfigurationError(f"--sensitive {text}: unknown setting {key!r}; expected {SETTINGS}")
+    return {**found, "l": diversity} if diversity else found
+
+
+def _whole(text: str, key: str, value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise ConfigurationError(f"--sensitive {text}: {key} is {value!r}; expected a whole number") from None
+
+
+def read_quasi(names: Sequence[str], hierarchies: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
+    """Settings by column from names separated by commas, and texts such as `zip=zip.csv` for those with a hierarchy.
+
+    Raises:
+        ConfigurationError: naming the text and what was expected.
+    """
+    columns = [name for text in names for name in text.split(",")]
+    found: dict[str, dict[str, Any]] = {}
+    for name in columns:
+        if not name or name in found:
+            raise ConfigurationError(f"--quasi-identifiers: {'a name is empty' if not name else f'column {name!r} stands twice'}")
+        found[name] = {}
+    for text in hierarchies:
+        name, _, path = text.partition("=")
+        if name not in found or not path:
+            raise ConfigurationError(f"--hierarchy {text}: expected COLUMN=FILE of a quasi-identifier ({', '.join(found)})")
+        found[name] = {"hierarchy": resolve(path, f"--hierarchy {name}", folder)}
+    return found

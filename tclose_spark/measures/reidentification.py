@@ -1,0 +1,155 @@
+"""Re-identification by a join with a background table: people with their quasi-identifiers (linking attack, Weber 2.1.2).
+
+The prosecutor knows that a person is in the published table, the journalist does not and re-identifies anybody, the
+marketer as many as possible (El Emam and Dankar 2008, "Protecting privacy using k-anonymity"; Dankar and El Emam 2010
+for the marketer). Membership: that a person is in the table at all (delta-presence, Nergiz, Atzori and Clifton 2007).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.measures.histograms import IntArray
+
+CodeArray = NDArray[np.integer]
+FEW_POINTS = 64
+SMALL_PRODUCT = 1 << 16
+LARGEST_DENOMINATOR = 10**18
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Which people fit which classes, in sums.
+
+    people: total weight of the points in each box, shape (boxes,).
+    records: total records of the boxes that hold each point, shape (points,).
+    """
+
+    people: IntArray
+    records: IntArray
+
+
+def count_inside(points: CodeArray, weights: IntArray, low: CodeArray, high: CodeArray, records: IntArray) -> Fits:
+    """The people who fit each class and the records that each person fits: points in closed boxes, exactly.
+
+    points: codes of the distinct people's quasi-identifiers, shape (points, d); weights: people with them, (points,).
+    low, high: lowest and highest code of each box, shape (boxes, d), inclusive, and its records, (boxes,). A box may
+    overlap others, may lie outside of all points, and is empty where a low exceeds its high.
+
+    Points are halved along the axis on which most boxes cut their cell. A box that misses a cell is dropped, one
+    that covers it counts whole; the rest meet few points, which are tried one by one. Sums must fit 64 bits.
+    """
+    fits = Fits(np.zeros(len(low), dtype=np.int64), np.zeros(len(points), dtype=np.int64))
+    if not len(points) or not len(low):
+        return fits
+    place, lows, highs = _ranked(points, low, high)
+    cells = [(np.arange(len(points)), np.arange(len(low)))]
+    while cells:
+        cell, boxes = cells.pop()
+        here = place[:, cell]
+        first, last = here.min(axis=1)[:, None], here.max(axis=1)[:, None]
+        boxes = boxes[((lows[:, boxes] <= last) & (highs[:, boxes] >= first)).all(axis=0)]
+        cuts = (lows[:, boxes] > first) | (highs[:, boxes] < last)
+        partial = cuts.any(axis=0)
+        whole, boxes = boxes[~partial], boxes[partial]
+        fits.people[whole] += weights[cell].sum()
+        fits.records[cell] += records[whole].sum()
+        if not len(boxes):
+            continue
+        cut = cuts.sum(axis=1)
+        if len(cell) <= FEW_POINTS or len(cell) * len(boxes) <= SMALL_PRODUCT:
+            axes = np.flatnonzero(cut)
+            inside = _inside(here[axes], lows[axes[:, None], boxes], highs[axes[:, None], boxes])
+            fits.people[boxes] += np.einsum("p,pb->b", weights[cell], inside)
+            fits.records[cell] += np.einsum("pb,b->p", inside, records[boxes])
+            continue
+        along = here[int(np.argmax(cut))]  # an axis that a box cuts has more than one rank here
+        middle = np.partition(along, len(along) // 2)[len(along) // 2]
+        left = along < middle if along.min() < middle else along <= middle
+        cells += [(cell[left], boxes), (cell[~left], boxes)]
+    return fits
+
+
+def _ranked(points: CodeArray, low: CodeArray, high: CodeArray) -> tuple[CodeArray, CodeArray, CodeArray]:
+    """Points and boxes in ranks among the points' codes of each axis, an axis a row: small numbers, quick to compare."""
+    columns = []
+    for axis in range(points.shape[1]):
+        codes, rank = np.unique(points[:, axis], return_inverse=True)
+        below = np.searchsorted(codes, low[:, axis]), np.searchsorted(codes, high[:, axis], side="right") - 1
+        narrow = np.int16 if len(codes) < 1 << 15 else np.int32
+        columns.append([ranks.astype(narrow) for ranks in (rank, *below)])
+    place, lows, highs = (np.stack(ranks) for ranks in zip(*columns, strict=True))
+    return place, lows, highs
+
+
+def _inside(place: CodeArray, lows: CodeArray, highs: CodeArray) -> NDArray[np.bool_]:
+    """Whether each point is in each box, shape (points, boxes)."""
+    inside = np.ones((place.shape[1], lows.shape[1]), dtype=np.bool_)
+    for at, low, high in zip(place, lows, highs, strict=True):
+        inside &= low <= at[:, None]
+        inside &= high >= at[:, None]
+    return inside
+
+
+@dataclass(frozen=True)
+class Risks:
+    """Risks of re-identification of a published table, shares of 1, and who can be seen to be in it.
+
+    prosecutor, prosecutor_mean: chance of picking somebody's record right, of the worst record and on average.
+    journalist: chance of naming a record's person right, of the worst record.
+    marketer: expected share of all records whose person is named right. Exact, or rounded up by less than 1e-18 a
+        class where the exact fraction's denominator would pass 10^18 times the records.
+    presence: the largest share of the people who fit one class that are in the table (delta-presence).
+    members: people who fit a class that has a record for each of them: they are in the table, if the background
+        holds everybody who is. People who fit several such classes count in each.
+    unmatched: classes that fewer people fit than they have records: the background lacks people of the table.
+    """
+
+    prosecutor: Fraction
+    prosecutor_mean: Fraction
+    journalist: Fraction
+    marketer: Fraction
+    presence: Fraction
+    members: int
+    unmatched: int
+
+
+def risks(sizes: IntArray, population: IntArray) -> Risks:
+    """The risks of a table with classes of `sizes` records whose labels fit `population` people, both shape (classes,).
+
+    At least as many people as a class has records must fit its labels, so a smaller population is raised to that.
+
+    Raises:
+        ValueError: if there is no class, or one without records.
+    """
+    if not len(sizes) or sizes.min() < 1:
+        raise ValueError("risks are those of classes that have records")
+    fitting = np.maximum(population, sizes)
+    distinct, group = np.unique(fitting, return_inverse=True)
+    records = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(records, group, sizes)
+    most = np.zeros(len(distinct), dtype=np.int64)
+    np.maximum.at(most, group, sizes)
+
+    denominator = 1
+    for people in distinct.tolist():
+        denominator = lcm(denominator, people)
+        if denominator > LARGEST_DENOMINATOR:
+            denominator = LARGEST_DENOMINATOR
+            break
+    named = sum(-(-held * denominator // people) for held, people in zip(records.tolist(), distinct.tolist(), strict=True))
+    total = int(sizes.sum())
+    return Risks(
+        prosecutor=Fraction(1, int(sizes.min())),
+        prosecutor_mean=Fraction(len(sizes), total),
+        journalist=Fraction(1, int(distinct[0])),
+        marketer=Fraction(named, denominator * total),
+        presence=max(Fraction(held, people) for held, people in zip(most.tolist(), distinct.tolist(), strict=True)),
+        members=int(population[population <= sizes].sum()),
+        unmatched=int(np.count_nonzero(population < sizes)),
+    )
