@@ -11,11 +11,9 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from cost import measure
 from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
@@ -26,42 +24,6 @@ from tclose_spark.synthetic import PEOPLE_COLUMNS, generate_people, write_hierar
 
 CONFIG = Path(__file__).parent.parent / "conf" / "demo.yaml"
 WARM_UP_ROWS = 100_000
-
-
-@dataclass(frozen=True)
-class Cost:
-    wall: float
-    cpu: float
-    jobs: int
-
-
-def cpu_seconds() -> float:
-    """CPU time of this process and all its descendants, those that ended included."""
-    parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
-            except OSError:
-                continue
-            parents[int(entry)] = int(fields[1])
-            ticks[int(entry)] = sum(int(field) for field in fields[11:15])
-
-    def ours(process: int) -> bool:
-        while process not in (0, 1, os.getpid()):
-            process = parents.get(process, 0)
-        return process == os.getpid()
-
-    return sum(used for process, used in ticks.items() if ours(process)) / os.sysconf("SC_CLK_TCK")
-
-
-def measure(spark: SparkSession, work: Callable[[], object]) -> Cost:
-    jobs = spark.sparkContext.statusTracker().getJobIdsForGroup
-    before = max(jobs(None), default=-1)
-    wall, cpu = time.monotonic(), cpu_seconds()
-    work()
-    return Cost(time.monotonic() - wall, cpu_seconds() - cpu, max(jobs(None), default=-1) - before)
 
 
 def floor(spark: SparkSession, people: str, output: str) -> None:
@@ -85,7 +47,7 @@ def compare(spark: SparkSession, rows: int, folder: Path) -> str:
     certificate: dict = {}
     low = measure(spark, lambda: floor(spark, people, f"{folder}/floor"))
     high = measure(spark, lambda: certificate.update(release(spark, folder, lines)))
-    costs = [f"{what:<8} {c.wall:7.1f} s  {c.cpu:7.1f} CPU s  {c.jobs:3d} jobs" for what, c in (("floor", low), ("release", high))]
+    costs = [f"{what:<8} {cost}" for what, cost in (("floor", low), ("release", high))]
     ratio = f"ratio    {high.wall / low.wall:7.2f}    {high.cpu / low.cpu:7.2f}        NCP {certificate['utility']['ncp']:.4f}"
     return "\n  ".join([f"{rows:,} rows", *lines, *costs, ratio])
 

@@ -23,7 +23,8 @@ from tclose_spark.audit.supersets import Ladder, count_heights, nearest_heights,
 from tclose_spark.checks.classes import ClassMeasure, JudgedAttribute, class_table, judged_attribute, measure_column
 from tclose_spark.checks.expectations import Expectation, expect_present, expect_some_rows, expectations_of, suite_json, validate
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
-from tclose_spark.checks.tallies import count_tuples, tally_classes, values_of
+from tclose_spark.checks.tallies import Histogram, count_values, tally_classes
+from tclose_spark.domains import Counts
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.session import kept
@@ -110,10 +111,11 @@ def audit_table(
         tallies = held.enter_context(kept(tallied(table, question, observation)))
         quasi, notes = judged_quasi(tallies, question, trees)
         check_rows(observation)
-        attributes = judged_attributes(table, tallies, question, trees, reference)
+        counts, tuple_counts = count_values(tallies)
+        attributes = judged_attributes(table, counts, question, trees, reference)
         columns = [AttackColumns(a, question.gain, trees.get(a.name)) for a in attributes]
         knowing = KnowingColumns(tuple(a.name for a in attributes)) if len(attributes) > 1 else None
-        tuples = _tuple_closeness(tallies, attributes) if len(attributes) > 1 else None
+        tuples = _tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
         more: list[ClassMeasure] = [*columns, *([knowing] if knowing else []), *([tuples] if tuples else [])]
         classes = class_table(tallies, quasi, attributes, more)
         asked_near = question.n is not None and any(a.asked.t is not None for a in attributes)
@@ -178,14 +180,19 @@ def check_rows(observation: Observation) -> None:
 
 
 def judged_attributes(
-    table: DataFrame, tallies: DataFrame, question: Question, hierarchies: Mapping[str, Hierarchy], reference: DataFrame | None
+    table: DataFrame,
+    values: Sequence[Counts],
+    question: Question,
+    hierarchies: Mapping[str, Hierarchy],
+    reference: DataFrame | None,
 ) -> list[JudgedAttribute]:
-    """The sensitive attributes with the distribution that classes are compared with: the table's, or the reference's."""
+    """The sensitive attributes with the distribution that classes are compared with: the table's (its `values` and their
+    records, for each attribute), or the reference's.
+    """
     if reference is not None:
         _check_reference(reference, table, list(question.sensitive_attributes))
     judged = []
-    for i, (name, asked) in enumerate(question.sensitive_attributes.items()):
-        counts = values_of(tallies, i)
+    for (name, asked), counts in zip(question.sensitive_attributes.items(), values, strict=True):
         if reference is not None:
             grouped = reference.groupBy(plain(reference, name).cast("string").alias("value")).count().toArrow()
             known = dict(zip(grouped["value"].to_pylist(), grouped["count"].to_pylist(), strict=True))
@@ -206,11 +213,10 @@ def _check_reference(reference: DataFrame, table: DataFrame, sensitive: Sequence
         raise InputError("the reference has no rows")
 
 
-def _tuple_closeness(tallies: DataFrame, attributes: Sequence[JudgedAttribute]) -> TupleCloseness | None:
+def _tuple_closeness(found: Histogram | None, attributes: Sequence[JudgedAttribute]) -> TupleCloseness | None:
     """Equal distance on the tuples of all sensitive attributes; None where they are too many."""
     domains = tuple(len(a.values) for a in attributes)
-    found = count_tuples(tallies, range(len(attributes))) if math.prod(domains) < MOST_KEYS else None
-    if found is None:
+    if found is None or math.prod(domains) >= MOST_KEYS:
         return None
     places = [{value: code for code, value in enumerate(a.values)} for a in attributes]
     codes = np.array([[place[value] for place, value in zip(places, key, strict=True)] for key in found], dtype=np.int64)

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from tclose_spark.audit.audit import check_columns, check_rows, judged_attributes, tallied
 from tclose_spark.audit.question import Question
 from tclose_spark.checks.classes import Classes, JudgedAttribute, JudgedQuasi, class_table
-from tclose_spark.checks.tallies import Tally
+from tclose_spark.checks.tallies import Tally, count_values
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.histograms import IntArray
@@ -100,7 +100,8 @@ def explain_class(
     )
     observation = Observation()
     with kept(tallied(table, question, observation)) as tallies:
-        attributes = judged_attributes(table, tallies, question, trees, reference)
+        counts, _ = count_values(tallies)
+        attributes = judged_attributes(table, counts, question, trees, reference)
         check_rows(observation)
         wanted = [a for a in attributes if attribute in (None, a.name)]
         rows = _class_of(tallies, question, labels if labels else _farthest(tallies, question, attributes, wanted))

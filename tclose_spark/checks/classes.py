@@ -195,7 +195,7 @@ def _measure(
     def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
-                tally = Tally.read(batch, columns)
+                tally = Tally.whole(batch, columns)
                 classes = Classes.of(tally, attributes)
                 published = iter(tally.labels)
                 losses = [q.losses([next(published) for _ in q.columns]) for q in quasi]

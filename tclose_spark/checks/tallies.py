@@ -49,6 +49,14 @@ class Tally:
         return Tally([column.take(pa.array(first)) for column in labels], tuples, [column.take(pa.array(place)) for column in values])
 
     @staticmethod
+    def whole(batch: pa.RecordBatch, labels: int) -> Tally:
+        """The tally in rows of `tally_classes` that are whole classes: as it is, each entry a tuple of its own."""
+        *values, counts = batch.columns[labels:]
+        entries = counts.flatten().to_numpy()
+        offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(counts).to_numpy())]).astype(np.int64)
+        return Tally(batch.columns[:labels], Histograms(offsets, np.arange(len(entries)), entries), [c.flatten() for c in values])
+
+    @staticmethod
     def read(batch: pa.RecordBatch | pa.Table, labels: int) -> Tally:
         """The tally in rows of `tally_classes`, whole or in part, with equal labels added up."""
         columns = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in batch.columns]
@@ -154,21 +162,36 @@ def _start_of_last_class(table: pa.Table, labels: int) -> int:
     return int(different[-1]) + 1 if len(different) else 0
 
 
-def values_of(tallies: DataFrame, attribute: int) -> dict[str | None, int]:
-    """How many records have each value of one sensitive attribute.
+def count_values(tallies: DataFrame) -> tuple[list[dict[str | None, int]], Histogram | None]:
+    """(how many records have each value of each sensitive attribute, and each tuple of them; None if there are more tuples than
+    MOST_VALUES).
 
     Raises:
-        InputError: if it has more values than a driver can hold.
+        InputError: if an attribute has more values than that.
     """
-    counts = count_tuples(tallies, [attribute])
-    if counts is None:
-        raise InputError(f"sensitive attribute {attribute + 1} has more than {MOST_VALUES:,} distinct values; coarser ones say as much")
-    return {value: n for (value,), n in counts.items()}
+    attributes = [name for name in tallies.columns if name.startswith("v")]
+    tuples = _count(tallies, attributes) if attributes else None
+    if tuples is not None:
+        return [_marginal(tuples, i) for i in range(len(attributes))], tuples
+    marginals = []
+    for i, attribute in enumerate(attributes):
+        counts = _count(tallies, [attribute])
+        if counts is None:
+            raise InputError(f"sensitive attribute {i + 1} has more than {MOST_VALUES:,} distinct values; coarser ones say as much")
+        marginals.append({value: n for (value,), n in counts.items()})
+    return marginals, None
 
 
-def count_tuples(tallies: DataFrame, attributes: Sequence[int]) -> Histogram | None:
-    """How many records have each tuple of values of some sensitive attributes; None if there are more than MOST_VALUES."""
-    picked = tallies.select(*[f"v{i}" for i in attributes], "n")
+def _marginal(tuples: Histogram, i: int) -> dict[str | None, int]:
+    counts: dict[str | None, int] = {}
+    for key, n in tuples.items():
+        counts[key[i]] = counts.get(key[i], 0) + n
+    return counts
+
+
+def _count(tallies: DataFrame, attributes: Sequence[str]) -> Histogram | None:
+    """How many records have each tuple of some attributes; None if there are more than MOST_VALUES."""
+    picked = tallies.select(*attributes, "n")
     tuples = map_batches(picked, _count_tuples, "key array<string>, n bigint").groupBy("key").agg(F.sum("n").alias("n"))
     found = tuples.limit(MOST_VALUES + 1).toArrow()
     if found.num_rows > MOST_VALUES:

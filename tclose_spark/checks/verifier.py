@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, Observation
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table, judged_attribute
 from tclose_spark.checks.expectations import expect_rows, expectations_of, validate
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
-from tclose_spark.checks.tallies import tally_classes, values_of
+from tclose_spark.checks.tallies import count_values, tally_classes
 from tclose_spark.domains import Profile
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
@@ -134,9 +134,10 @@ def _judged_attributes(
 ) -> list[JudgedAttribute]:
     """The sensitive attributes with their distributions over the whole release, counted anew."""
     try:
+        counts, _ = count_values(tallies)
         return [
-            judged_attribute(name, asked, values_of(tallies, i), hierarchies.get(name), release.schema[name].dataType)
-            for i, (name, asked) in enumerate(spec.attributes.sensitive_attributes.items())
+            judged_attribute(name, asked, found, hierarchies.get(name), release.schema[name].dataType)
+            for (name, asked), found in zip(spec.attributes.sensitive_attributes.items(), counts, strict=True)
         ]
     except InputError as error:
         raise GuaranteeError(f"the release cannot be judged: {error}") from None

@@ -1,0 +1,70 @@
+"""The audit of a table against writing that table sorted, in one warm session: python benchmarks/audit.py ROWS
+
+The table is a synthetic census that somebody generalized with SQL: bands of age and hours, four other quasi-identifiers as
+they are; its rows are in no order, and its sensitive attributes have 13 and some 1,300 values. Verification is what
+`tclose audit` does: every guarantee, attack and measure of utility, and Great Expectations. Quote the ratios.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+
+from cost import measure
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tclose_spark.audit.audit import Audit, audit_table
+from tclose_spark.audit.question import ask
+from tclose_spark.session import get_session
+from tclose_spark.synthetic import generate_people
+
+QUASI = ["age", "sex", "education", "marital_status", "region", "occupation", "hours"]
+SENSITIVE = {"disease": {"t": "0.3", "l": {"distinct": 2}}, "income": {"distance": "ordered", "t": "0.2"}}
+WARM_UP_ROWS = 100_000
+
+
+def band(column: str, width: int) -> Column:
+    """Closed intervals of whole numbers."""
+    low = F.floor(F.col(column) / width) * width
+    return F.concat(F.lit("["), low.cast("string"), F.lit(", "), (low + width - 1).cast("string"), F.lit("]")).alias(column)
+
+
+def generalized(spark: SparkSession, rows: int, path: str) -> DataFrame:
+    people = generate_people(spark, rows)
+    kept = ["sex", "education", "marital_status", "region"]
+    income = (F.floor(F.col("income") / 1000) * 1000).alias("income")
+    people.select(band("age", 10), *kept, F.lit("*").alias("occupation"), band("hours", 10), "disease", income).write.parquet(path)
+    return spark.read.parquet(path)
+
+
+def write_sorted(table: DataFrame, path: str) -> None:
+    moved = table.repartitionByRange(32, *QUASI).sortWithinPartitions(*QUASI)
+    moved.write.format("delta").mode("overwrite").save(path)
+
+
+def compare(spark: SparkSession, rows: int, folder: str) -> str:
+    table = generalized(spark, rows, f"{folder}/table.parquet")
+    found: dict[int, Audit] = {}
+    floor = measure(spark, lambda: write_sorted(table, f"{folder}/sorted"))
+    lines = [f"{rows:,} rows", f"write sorted               {floor}"]
+    for many in (1, 2):
+        question = ask(QUASI, dict(list(SENSITIVE.items())[:many]), k=5)
+        cost = measure(spark, lambda question=question, many=many: found.update({many: audit_table(table, question)[0]}))
+        lines.append(f"audit, {many} sensitive        {cost}   ratio {cost.wall / floor.wall:.2f} wall, {cost.cpu / floor.cpu:.2f} CPU")
+    figures = found[2].figures
+    return "\n  ".join([*lines, f"{figures.classes:,} classes, the smallest has {figures.smallest}; verdict: {found[2].verdict}"])
+
+
+def main(sizes: list[int]) -> None:
+    spark = get_session("benchmark")
+    for rows in [WARM_UP_ROWS, *sizes]:
+        with tempfile.TemporaryDirectory(dir=os.environ.get("TCLOSE_BENCH_FOLDER")) as folder:
+            figures = compare(spark, rows, folder)
+            if rows != WARM_UP_ROWS:
+                print(figures, flush=True)
+
+
+if __name__ == "__main__":
+    main([int(size) for size in sys.argv[1:]] or [10_000_000])
