@@ -262,7 +262,7 @@ def _attacks(part: AttackColumns) -> dict[str, _Attack]:
             likeliest / (size - second),
         ),
         "skewness": _Attack(
-            f"belief in a {name} rises by more than {threshold}",
+            f"belief in some {name} rises by more than {threshold}",
             column("gain_over"),
             column("gain_value"),
             column("gain_before"),

@@ -1,0 +1,87 @@
+"""What the kernels work on: the rows of one block as dense codes, how wide labels are, and what every class must hold.
+
+All arrays are plain and of fixed types, so that each kernel compiles once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.measures.histograms import IntArray
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Widths:
+    """How wide the label is that covers the codes lo..hi of a quasi-identifier, as its information loss (NCP, 0 to 1).
+
+    Codes are dense: 0..domains[j]-1 in the order of numbers, or of the hierarchy's leaves. Three kinds:
+    `place[j, code]` of a numeric one (kinds[j] == 0): the width is place[hi] - place[lo], and 0 where lo == hi;
+    of a hierarchy (kinds[j] == 1): `nodes[j, h, code]`, the node at height h above each code, and `shares[j, h, code]`, the loss of
+    that node (0 at height 0): the width is the share at the lowest height at which both codes have one node;
+    of values without a hierarchy (kinds[j] == 2): 1 where lo != hi.
+    missing[j]: code 0 is the missing value: a range from it to any other code is as wide as the whole domain, 1.
+
+    Shapes: kinds, domains, missing (q,); place (q, longest domain); nodes, shares (q, highest hierarchy + 1, longest domain).
+    """
+
+    kinds: NDArray[np.int8]
+    domains: IntArray
+    missing: NDArray[np.bool_]
+    place: Floats
+    nodes: Codes
+    shares: Floats
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What every class must hold, exactly: at least k rows, each sensitive attribute's distance at most its t, and distinct l.
+
+    codes: shape (cells, attributes): the value of each attribute in each cell (a tuple of sensitive values).
+    tables: shape (attributes, largest domain): records of the whole table with each value, 0 beyond a domain; domains: (attributes,).
+    ordered: (attributes,). parents: of hierarchical ones, -1 elsewhere: shape (attributes, highest, largest domain), the node of
+    height h + 1 above each node of height h (see `measures.distances.HierarchicalDistance`); heights: (attributes,), 0 if not hierarchical.
+    rows: n, of the whole table. k: rows; distinct: (attributes,), at least 1.
+    limits: shape (attributes, largest size + 1): the largest numerator that a class of s rows may have: floor(t * scale * n * s),
+    where numerator / (scale n s) is the distance (see `measures.distances`): the test is exact, in integers.
+    """
+
+    codes: Codes
+    tables: IntArray
+    domains: IntArray
+    ordered: NDArray[np.bool_]
+    parents: Codes
+    heights: IntArray
+    rows: int
+    k: int
+    distinct: IntArray
+    limits: IntArray
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows to be put into classes, in an order that follows from their content alone.
+
+    quasi: shape (n, q), dense codes of the quasi-identifiers. cell: shape (n,), the row's tuple of sensitive values.
+    """
+
+    quasi: Codes
+    cell: Codes
+    widths: Widths
+    requirement: Requirement
+
+
+def exact_limits(ts: Sequence[Fraction | None], scales: Sequence[int], rows: int, largest: int) -> IntArray:
+    """`Requirement.limits` for classes of up to `largest` rows; without a t anything is within."""
+    limits = np.full((len(ts), largest + 1), np.iinfo(np.int64).max, dtype=np.int64)
+    for limit, t, scale in zip(limits, ts, scales, strict=True):
+        if t is not None:
+            limit[:] = [min(t.numerator * scale * rows * size // t.denominator, np.iinfo(np.int64).max) for size in range(largest + 1)]
+    return limits
