@@ -75,7 +75,7 @@ def test_the_attacks_on_one_attribute(spark: SparkSession):
         # of four, three have flu: who rules out ulcer is certain; likewise of one disease
         Exposure("background knowledge", "disease", "who can rule out one disease is certain", 2, 7, 0.75, 1.0, "flu", {"sex": "m"}),
         # gout from 4/10 to 1; flu from 4/10 to 3/4
-        Exposure("skewness", "disease", "belief in a disease rises by more than 0.2", 2, 7, 0.4, 1.0, "gout", {"sex": "f"}),
+        Exposure("skewness", "disease", "belief in some disease rises by more than 0.2", 2, 7, 0.4, 1.0, "gout", {"sex": "f"}),
     ]
 
 

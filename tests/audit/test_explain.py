@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from strategies import CITIES
 
 from tclose_spark.audit.audit import judged_attributes, tallied
@@ -20,7 +20,7 @@ ROWS = [
     ("[20, 29]", "f", "flu", 1, "Pisa"),
     ("[20, 29]", "f", "flu", 2, "Siena"),
     ("[20, 29]", "f", "flu", 3, "Lyon"),
-    ("[30, 39]", "m", "gout", 3, "Bari"),
+    ("[30, 39]", "m", "gout", 2, "Bari"),
     ("[30, 39]", "m", "flu", 3, "Nice"),
     ("[30, 39]", None, "gout", 1, "Pisa"),
     ("[30, 39]", None, "gout", 1, "Siena"),
@@ -44,28 +44,28 @@ def explained(table: DataFrame, asked: Question, *args: Any, **more: Any) -> Exp
 
 
 def test_the_farthest_class_of_an_attribute(table: DataFrame):
-    """Pay is 1, 2, 3 for 3, 1, 3 of seven; both records with no sex have 1."""
+    """Pay is 1, 2, 3 for 3, 2, 2 of seven; both records with no sex have 1."""
     found = explained(table, question(), "pay")
     assert found.labels == {"age": "[30, 39]", "sex": None}
     assert (found.attribute.name, found.attribute.values) == ("pay", ("1", "2", "3"))
-    assert (found.part.tolist(), found.whole.tolist()) == ([2, 0, 0], [3, 1, 3])
-    # a seventh of the mass moves one step of two, three sevenths move both
-    assert found.emd == Fraction(1, 7) * Fraction(1, 2) + Fraction(3, 7)
+    assert (found.part.tolist(), found.whole.tolist()) == ([2, 0, 0], [3, 2, 2])
+    # two sevenths of the mass move one step of two, two sevenths move both
+    assert found.emd == Fraction(2, 7) * Fraction(1, 2) + Fraction(2, 7)
     assert [(move.source, move.target, move.mass, move.distance) for move in found.plan.moves] == [
-        (0, 1, Fraction(1, 7), Fraction(1, 2)),
-        (0, 2, Fraction(3, 7), Fraction(1)),
+        (0, 1, Fraction(2, 7), Fraction(1, 2)),
+        (0, 2, Fraction(2, 7), Fraction(1)),
     ]
 
 
 def test_the_farthest_attribute_is_the_one_that_uses_most_of_its_t(table: DataFrame):
-    """Of gout 4/7 are lacking in the class without a sex, half of the pay: without a t disease is the farthest."""
+    """Of gout 4/7 are lacking in the class without a sex, and pay is 3/7 away: without a t disease is the farthest."""
     free = explained(table, question(city=1, pay=1, disease=1))
     assert (free.attribute.name, free.labels["sex"], free.emd) == ("disease", None, Fraction(4, 7))
     asked = explained(table, question(pay="0.6", disease="0.9"))
-    assert (asked.attribute.name, asked.labels["sex"], asked.emd) == ("pay", None, Fraction(1, 2))
+    assert (asked.attribute.name, asked.labels["sex"], asked.emd) == ("pay", None, Fraction(3, 7))
 
 
-@pytest.mark.parametrize("attribute", ["disease", "pay", "city"])
+@pytest.mark.parametrize("attribute", ["pay", "city"])
 def test_the_plan_costs_the_distance_of_the_class_table(table: DataFrame, attribute: str):
     asked = question()
     found = explained(table, asked, attribute, {"age": "[20, 29]"})
@@ -98,7 +98,7 @@ def test_labels_are_compared_as_text(spark: SparkSession):
 
 
 def test_against_the_distribution_of_a_reference(spark: SparkSession, table: DataFrame):
-    """Where one of four has gout, and one mumps, which the table has not; flu is three sevenths of the table, a half of it."""
+    """Where one of four has gout, and one mumps, which nobody in the table has."""
     reference = spark.createDataFrame([("flu",), ("flu",), ("gout",), ("mumps",)], "disease string")
     found = explain_class(table, ask(["age", "sex"], {"disease": {}}), labels={"sex": "m"}, reference=reference)
     assert found.attribute.values == ("flu", "gout", "mumps")
@@ -112,18 +112,18 @@ def test_as_json(table: DataFrame):
         "class": {"age": "[30, 39]", "sex": None},
         "attribute": "pay",
         "distance": "ordered",
-        "emd": 0.5,
-        "emd_exact": "1/2",
+        "emd": 3 / 7,
+        "emd_exact": "3/7",
         "asked": 0.25,
         "records": 2,
         "values": [
             {"value": "1", "class": 2, "table": 3},
-            {"value": "2", "class": 0, "table": 1},
-            {"value": "3", "class": 0, "table": 3},
+            {"value": "2", "class": 0, "table": 2},
+            {"value": "3", "class": 0, "table": 2},
         ],
         "moves": [
-            {"from": "1", "to": "2", "mass": "1/7", "distance": "1/2", "cost": "1/14"},
-            {"from": "1", "to": "3", "mass": "3/7", "distance": "1", "cost": "3/7"},
+            {"from": "1", "to": "2", "mass": "2/7", "distance": "1/2", "cost": "1/7"},
+            {"from": "1", "to": "3", "mass": "2/7", "distance": "1", "cost": "2/7"},
         ],
     }
 
@@ -135,7 +135,6 @@ def test_as_json(table: DataFrame):
         (None, {"zip": "1"}, ConfigurationError, r"--class zip: expected quasi-identifiers \(age, sex\)"),
         (None, {"disease": "flu"}, ConfigurationError, r"--class disease: expected quasi-identifiers \(age, sex\)"),
         (None, {"age": "[20,29]"}, InputError, r"--class: the table has no class with age='\[20,29\]'; .* blanks included"),
-        (None, {"age": "[20, 29]", "sex": None}, InputError, "--class: the table has no class with age=.*, sex=None"),
         (None, {"age": "[30, 39]"}, InputError, "--class: the table has several classes with .*; give the other quasi-identifiers too"),
     ],
 )
@@ -166,8 +165,6 @@ def test_a_table_without_rows(table: DataFrame):
 
 def test_the_tallies_of_a_question(table: DataFrame):
     """What both commands start from: each row once."""
-    from pyspark.sql import Observation
-
     observation = Observation()
     tallies = tallied(table, ask(["sex"], {"pay": {}}), observation)
     assert {row["l0"]: sum(row["n"]) for row in tallies.collect()} == {"f": 3, "m": 2, None: 2}

@@ -17,6 +17,7 @@ import great_expectations as gx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from strategies import CITIES
@@ -25,7 +26,7 @@ from tclose_spark import cli
 from tclose_spark.audit.audit import Audit, audit_table
 from tclose_spark.audit.question import ask
 from tclose_spark.checks.figures import Guarantee
-from tclose_spark.errors import InputError
+from tclose_spark.errors import GuaranteeError, InputError
 
 Labels = str | None | tuple[Any, ...]
 Classes = Mapping[Labels, str]
@@ -412,7 +413,8 @@ def test_missing_values_have_no_place_in_a_hierarchy(spark: SparkSession) -> Non
 
 @pytest.mark.xfail(
     strict=True,
-    reason="counts of values that only the table has are 0 beside a reference, so missing ones are not refused: a traceback from a task",
+    raises=(PythonException, pytest.fail.Exception),
+    reason="counts of values that only the table has are 0 beside a reference, so missing ones are not refused: a traceback, or a verdict on other values",
 )
 @pytest.mark.parametrize("distance", ["ordered", "hierarchical"])
 def test_missing_values_beside_a_reference_without_any_are_told_too(spark: SparkSession, distance: str) -> None:
@@ -467,7 +469,7 @@ def test_hierarchical_over_t_by_one_record_of_many(spark: SparkSession, rows: in
 # (n, t)-closeness
 
 DROPPED = {(q, w): "1 x, 1 y" if w == "u" else "1 z, 1 w" for q, w in zip("abcdef", "uuuvvv", strict=True)}
-CLIMBED = {("Pisa",): "3 x, 3 y", ("Siena",): "1 x, 1 y", ("Lyon",): "3 z, 3 w", ("Nice",): "1 z, 1 w"}
+CLIMBED = {("Pisa",): "3 x, 3 y", ("Siena",): "1 x, 1 y", ("Bari",): "1 x, 1 y", ("Lyon",): "3 z, 3 w", ("Nice",): "1 z, 1 w"}
 NEAR_CASES = {
     "by dropping a quasi-identifier": (DROPPED, ("c", "u"), ("zip", "sex"), 6, "1/6", Fraction(1, 3)),
     "through a hierarchy": (CLIMBED, ("Siena",), ("zip",), 8, "1/8", Fraction(3, 8)),
@@ -490,13 +492,15 @@ def test_a_class_that_is_far_from_all_its_supersets(spark: SparkSession, case: t
     assert (found.classes, found.rows, found.achieved) == (1, 2, pytest.approx(float(emd)))
 
 
-@pytest.mark.xfail(strict=True, reason="Great Expectations is asked t from the whole table in place of (n, t): the verdicts differ")
+@pytest.mark.xfail(
+    strict=True, raises=GuaranteeError, reason="Great Expectations is asked t from the whole table in place of (n, t): the verdicts differ"
+)
 @pytest.mark.parametrize("case", NEAR_CASES.values(), ids=NEAR_CASES)
 def test_classes_that_are_near_a_superset_and_far_from_the_whole_table(spark: SparkSession, case: tuple[Any, ...], tmp_path: Path) -> None:
     classes, far, columns, n, t, _ = case
     audit = near(spark, classes, columns, n, t, classes_output=str(tmp_path / "classes"))
     assert audit.verdict == "holds"
-    assert guarantee(audit, T).achieved == Fraction(1, 2)
+    assert guarantee(audit, T).achieved == (Fraction(1, 2) if len(columns) == 2 else Fraction(5, 9))
     assert guarantee(audit, T).asked is None
     proofs = spark.read.format("delta").load(str(tmp_path / "classes")).select("quasi_identifiers", "superset_disease").collect()
     expected = "zip=*, sex=u" if len(columns) == 2 else "zip=Tuscany"
@@ -529,7 +533,7 @@ def test_replicating_a_table_changes_no_distance_and_no_verdict(spark: SparkSess
         ["zip"],
         {
             "disease": {"t": "0.3", "l": {"distinct": 3, "entropy": 2, "recursive": {"c": "1.5", "l": 2}}},
-            "grade": {"distance": "ordered", "t": "0.2", "l": {"entropy": 3, "recursive": {"c": "1.5", "l": 2}}},
+            "grade": {"distance": "ordered", "t": "0.2", "l": {"entropy": "2.8", "recursive": {"c": "1.5", "l": 2}}},
             "city": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.4", "l": {"recursive": {"c": 2, "l": 2}}},
         },
     )
@@ -585,11 +589,13 @@ def test_the_command_says_what_the_api_says(spark: SparkSession, tclose: Command
         assert f"{path} does not hold what is asked: t-closeness of disease" in " ".join(error.split())
 
     classes = spark.read.format("delta").load(str(tmp_path / "classes"))
-    lost = F.when(F.col("quasi_identifiers.zip") != "130**", F.col("emd_disease"))
-    results = [passes(frame, suite) for frame in (classes, classes.limit(0), classes.withColumn("emd_disease", lost))]
-    assert results == [not code, False, False]
-    for column in ("size", "emd_disease", "margin_disease", "distinct_disease"):
-        assert not passes(classes.drop(column), suite)
+    assert passes(classes, suite) == (not code)
+    if not code:
+        lost = F.when(F.col("quasi_identifiers.zip") != "130**", F.col("emd_disease"))
+        assert not passes(classes.limit(0), suite)
+        assert not passes(classes.withColumn("emd_disease", lost), suite)
+        assert not passes(classes.drop("emd_disease"), suite)
+        assert not passes(classes.drop("margin_disease"), suite)
 
 
 def expectations_in(suite: str) -> list[dict[str, Any]]:
@@ -688,7 +694,9 @@ def test_what_is_wrong_is_named(tclose: Command, tmp_path: Path, case: tuple[Cla
 # What the audit does not yet do right
 
 
-@pytest.mark.xfail(strict=True, reason="Spark's observation of a table without rows cannot be read: exit 70, a Py4JJavaError")
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="Spark's observation of a table without rows cannot be read: exit 70, a Py4JJavaError"
+)
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_a_table_without_rows_holds_nothing(tclose: Command, tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"people.{kind}"
@@ -701,27 +709,35 @@ def test_a_table_without_rows_holds_nothing(tclose: Command, tmp_path: Path, kin
     assert "the table has no rows" in error
 
 
-@pytest.mark.xfail(strict=True, reason="a bound that is of nothing is left out in silence: exit 0, nothing was asked")
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="a bound that is of nothing is left out in silence: exit 0, nothing was asked"
+)
 @pytest.mark.parametrize("asked", ["-q zip --t 0.2", "-q zip -s disease --n 3"], ids=["t of no attribute", "n without t"])
 def test_a_bound_that_is_of_nothing_is_refused(tclose: Command, tmp_path: Path, asked: str) -> None:
     assert tclose("audit", written(tmp_path, columns_of(TWO)), *asked.split())[0] == 2
 
 
-@pytest.mark.xfail(strict=True, reason="malformed rows of a reference (or a background table) are counted as they are")
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="malformed rows of a reference (or a background table) are counted as they are"
+)
 def test_a_malformed_row_of_a_reference_is_refused(tclose: Command, tmp_path: Path) -> None:
     (tmp_path / "census.csv").write_text("zip,disease\nall,Pisa\nall,Lyon\nall\n")
     asked = ["-q", "zip", "-s", "disease:equal:t=1", "--reference", tmp_path / "census.csv"]
     assert tclose("audit", written(tmp_path, columns_of(TWO)), *asked)[0] == 2
 
 
-@pytest.mark.xfail(strict=True, reason="Delta takes no blanks and no , ; { } ( ) = in names: exit 70, an AnalysisException")
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="Delta takes no blanks and no , ; { } ( ) = in names: exit 70, an AnalysisException"
+)
 def test_a_class_table_of_columns_whose_names_have_blanks(tclose: Command, tmp_path: Path) -> None:
     path = written(tmp_path, columns_of(TWO).rename_columns(["zip code", "disease"]))
     code, _, error = tclose("audit", path, "-q", "zip code", "--k", "2", "--classes-output", tmp_path / "classes")
     assert code == 0 or (code == 2 and "zip code" in error)
 
 
-@pytest.mark.xfail(strict=True, reason="files whose columns stand in another order: exit 70, a Py4JJavaError that names nothing")
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="files whose columns stand in another order: exit 70, a Py4JJavaError that names nothing"
+)
 def test_files_with_other_headings_are_refused(tclose: Command, tmp_path: Path) -> None:
     (tmp_path / "people").mkdir()
     (tmp_path / "people/part-0.csv").write_text("zip,disease\n130**,flu\n")

@@ -1,0 +1,149 @@
+"""What the exchange works on: rows that never change, and classes of rows with all that is known of them, kept up to date.
+
+Both are tuples of plain arrays, which numba passes without copying.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.methods.closeness_tree.block import Block, Codes, Floats
+
+EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
+LEAVE, JOIN = 0, 1
+
+
+class Table(NamedTuple):
+    """The rows, how wide labels are and what classes must hold (see `block`), with the values of all sensitive attributes in one row.
+
+    quasi: (n, q); cell: (n,); kinds .. shares as in Widths. first: (attributes + 1,): attribute s has the columns first[s]..first[s + 1]-1.
+    column: (cells, attributes), the column of each attribute's value in each cell. metric: (attributes,), EQUAL, ORDERED or HIERARCHICAL.
+    expected: (columns,), records of the whole table with the value; of an ordered attribute, with this value or a lower one.
+    parents, heights, distinct, limits, tables, k as in Requirement. n: rows of the whole table.
+    """
+
+    quasi: Codes
+    cell: Codes
+    kinds: NDArray[np.int8]
+    missing: NDArray[np.bool_]
+    place: Floats
+    nodes: Codes
+    shares: Floats
+    first: IntArray
+    column: Codes
+    metric: NDArray[np.int8]
+    expected: IntArray
+    parents: Codes
+    heights: IntArray
+    distinct: IntArray
+    limits: IntArray
+    tables: IntArray
+    n: int
+    k: int
+
+
+class Partition(NamedTuple):
+    """Rows in classes. Invariant between changes: every array is what a recount from `of` would give.
+
+    of: (n,), each row's class. Members of class c: member[start[c]:start[c] + size[c]], with place[row] the row's position from
+    start[c]; room[c] positions are reserved.
+    For each class and quasi-identifier, (classes, q): low and high code, how many members have it, and the next code inwards
+    (-1 and -2: not known, see `boxes`); wide: the width, and width: (classes,) its sum over quasi-identifiers.
+    extra: (classes, columns), n c_v - s N_v of each value, cumulative for an ordered attribute. count: (classes, columns), c_v.
+    total, present: (classes, attributes), the distance's numerator and the number of distinct values.
+    allowed: (2, classes, columns), whether a row with this value may leave or join; right only where fresh: (2, classes).
+    random: (1,), the generator's state.
+    """
+
+    of: Codes
+    place: Codes
+    start: IntArray
+    room: IntArray
+    size: IntArray
+    member: Codes
+    low: Codes
+    high: Codes
+    low_rows: Codes
+    high_rows: Codes
+    low_next: Codes
+    high_next: Codes
+    wide: Floats
+    width: Floats
+    extra: IntArray
+    count: Codes
+    total: IntArray
+    present: IntArray
+    allowed: NDArray[np.uint8]
+    fresh: NDArray[np.bool_]
+    random: NDArray[np.uint64]
+
+
+def make_table(block: Block) -> Table:
+    """The block as the kernels read it."""
+    need, widths = block.requirement, block.widths
+    first = np.concatenate([[0], np.cumsum(need.domains)]).astype(np.int64)
+    metric = np.where(need.heights > 0, HIERARCHICAL, np.where(need.ordered, ORDERED, EQUAL)).astype(np.int8)
+    expected = [
+        np.cumsum(counts[:m]) if kind == ORDERED else counts[:m] for counts, m, kind in zip(need.tables, need.domains, metric, strict=True)
+    ]
+    return Table(
+        np.ascontiguousarray(block.quasi, np.int32),
+        np.ascontiguousarray(block.cell, np.int32),
+        np.ascontiguousarray(widths.kinds, np.int8),
+        np.ascontiguousarray(widths.missing, np.bool_),
+        np.ascontiguousarray(widths.place, np.float64),
+        np.ascontiguousarray(widths.nodes, np.int32),
+        np.ascontiguousarray(widths.shares, np.float64),
+        first,
+        (need.codes + first[:-1]).astype(np.int32),
+        metric,
+        np.concatenate(expected).astype(np.int64),
+        np.ascontiguousarray(need.parents, np.int32),
+        need.heights.astype(np.int64),
+        need.distinct.astype(np.int64),
+        need.limits.astype(np.int64),
+        np.ascontiguousarray(need.tables, np.int64),
+        int(need.rows),
+        int(need.k),
+    )
+
+
+def make_partition(table: Table, classes: IntArray, seed: int) -> Partition:
+    """The classes with members in row order; figures are still to be counted (`changes.count_all`). classes: (n,), dense numbers."""
+    rows, quasis = table.quasi.shape
+    groups, columns, attributes = int(classes.max()) + 1, len(table.expected), len(table.distinct)
+
+    boxes = [np.zeros((groups, quasis), np.int32) for _ in range(6)]
+    return Partition(
+        classes.astype(np.int32),
+        np.zeros(rows, np.int32),
+        np.zeros(groups, np.int64),
+        np.zeros(groups, np.int64),
+        np.bincount(classes, minlength=groups).astype(np.int64),
+        np.zeros(2 * rows + 8 * groups, np.int32),
+        *boxes,
+        np.zeros((groups, quasis)),
+        np.zeros(groups),
+        np.zeros((groups, columns), np.int64),
+        np.zeros((groups, columns), np.int32),
+        np.zeros((groups, attributes), np.int64),
+        np.zeros((groups, attributes), np.int64),
+        np.zeros((2, groups, columns), np.uint8),
+        np.zeros((2, groups), np.bool_),
+        np.array([seed], np.uint64),
+    )
+
+
+@njit(cache=True)
+def draw(random: NDArray[np.uint64]) -> int:
+    """The next of a sequence of 64-bit integers (splitmix64), as a nonnegative int64."""
+    random[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = random[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(1))
