@@ -276,6 +276,8 @@ def _known(error: Exception) -> TcloseError | None:
     text = str(error)
     if "UnknownValueError" in text or "the input changed since" in text:
         return InputError("the input has values or rows that it had not when it was profiled: it changed meanwhile; run again")
+    if "CSV header" in text:
+        return InputError("the CSV files have different headers; expected the same columns in one order")
     if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
         return ConfigurationError(f"output: {error.filename} cannot be written ({error.strerror})")
     return None

@@ -155,7 +155,7 @@ def sensitive_domain(
     if attribute.distance == "ordered":
         values = _ordered_values(name, counts, attribute, is_text)
     elif hierarchy is not None:
-        if counts.get(None):
+        if None in counts:
             raise InputError(f"sensitive attribute {name!r} is missing in {counts[None]} rows; a hierarchical distance has no place for it")
         _require_leaves(f"sensitive attribute {name!r}", counts, hierarchy)
         values = hierarchy.leaves
@@ -184,13 +184,12 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
         values = list(by_value(present))
         if attribute.order == "frequency":
             values.sort(key=lambda value: -counts[value])
-    missing = counts.get(None, 0)
-    if missing and attribute.missing == "error":
+    if None in counts and attribute.missing == "error":
         raise InputError(
-            f"sensitive attribute {name!r} is missing in {missing} rows and has an ordered distance; "
+            f"sensitive attribute {name!r} is missing in {counts[None]} rows and has an ordered distance; "
             f"give attributes.sensitive_attributes.{name}.missing: lowest or highest"
         )
-    if missing:
+    if None in counts:
         values = [None, *values] if attribute.missing == "lowest" else [*values, None]
     return values
 

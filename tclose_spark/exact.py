@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{5,}\s*$")
+HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4,}\s*$")
 
 
 def parse_number(text: str) -> Fraction:
     """The number a text says: 0.1 is one tenth.
 
     Raises:
-        ValueError: if it says none, or one with an exponent of five digits or more, which would take ages to write out.
+        ValueError: if it says none, or one with an exponent of four digits or more, which would take ages to write out.
     """
     if HUGE_EXPONENT.search(text):
         raise ValueError(f"{text!r} is out of all range")

@@ -22,7 +22,15 @@ from tclose_spark.storage import for_spark, open_folder
 MALFORMED = "_tclose_malformed"
 INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 FRACTIONAL = (T.FloatType, T.DoubleType, T.DecimalType)
-UNSUPPORTED = (T.ArrayType, T.StructType, T.MapType, T.VariantType, T.NullType)  # hashes of rows do not tell all their values apart
+UNSUPPORTED = (
+    T.ArrayType,
+    T.StructType,
+    T.MapType,
+    T.VariantType,
+    T.NullType,
+    T.YearMonthIntervalType,
+    T.DayTimeIntervalType,
+)  # hashes of rows do not tell all their values apart, or text does not order them
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 NOT_FOUND = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST")
 

@@ -49,9 +49,9 @@ class Exposure:
 class AttackColumns:
     """The attacks on one attribute as columns of the class table (a `ClassMeasure`).
 
-    `likeliest_` (the most frequent value), `likeliest_rows_`, `likeliest_before_` (its share of the table), `second_rows_`;
-    `gain_` (the largest rise in belief in a value), `gain_before_`, `gain_value_`, `gain_over_` (above `threshold`); and where
-    values can be similar the same for a range or a node: `group_gain_`, `group_gain_before_`, `group_gain_value_`, `group_gain_over_`.
+    `likeliest_name_` (the most frequent value), `likeliest_rows_`, `likeliest_before_` (its share of the table), `second_rows_`;
+    `value_gain_` (the largest rise in belief in a value), `value_before_`, `value_name_`, `value_over_` (above `threshold`); and
+    where values can be similar the same for a range or a node: `group_gain_`, `group_before_`, `group_name_`, `group_over_`.
     """
 
     attribute: JudgedAttribute
@@ -65,9 +65,9 @@ class AttackColumns:
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
-        names = {"likeliest": pa.string(), "likeliest_rows": pa.int64(), "likeliest_before": pa.float64(), "second_rows": pa.int64()}
-        for gain in ("gain", "group_gain") if self.has_groups else ("gain",):
-            names |= {gain: pa.float64(), f"{gain}_before": pa.float64(), f"{gain}_value": pa.string(), f"{gain}_over": pa.bool_()}
+        names = {"likeliest_name": pa.string(), "likeliest_rows": pa.int64(), "likeliest_before": pa.float64(), "second_rows": pa.int64()}
+        for part in ("value", "group") if self.has_groups else ("value",):
+            names |= {f"{part}_gain": pa.float64(), f"{part}_before": pa.float64(), f"{part}_name": pa.string(), f"{part}_over": pa.bool_()}
         return [(self.attribute.column(name), kind) for name, kind in names.items()]
 
     def of(self, classes: Classes) -> list[pa.Array]:
@@ -126,12 +126,13 @@ class KnowingColumns:
 
 def knowing_column(measure: str, known: str, target: str) -> str:
     """The class table's column of what a known attribute tells of another."""
-    return measure_column(measure, f"{known}/{target}")
+    both = "/".join(name.replace("%", "%25").replace("/", "%2F") for name in (known, target))
+    return measure_column(measure, both)
 
 
 @dataclass(frozen=True)
 class TupleCloseness:
-    """Equal distance over the tuples of all sensitive attributes (a `ClassMeasure`): `emd_tuples`, and `numerator_tuples`.
+    """Equal distance over the tuples of all sensitive attributes (a `ClassMeasure`): `tuples_emd`, and `tuples_numerator`.
 
     keys: of the tuples that the whole table has, ascending (see `tuple_keys`); counts: their records.
     """
@@ -147,7 +148,7 @@ class TupleCloseness:
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
-        return [("emd_tuples", pa.float64()), ("numerator_tuples", pa.decimal128(38, 0))]
+        return [("tuples_emd", pa.float64()), ("tuples_numerator", pa.decimal128(38, 0))]
 
     def of(self, classes: Classes) -> list[pa.Array]:
         """See ClassMeasure."""
@@ -232,10 +233,10 @@ class _Attack:
 
     @property
     def worst(self) -> Column:
-        """The class with the highest gain, with what is told of it."""
+        """Of the exposed classes, else of all, the one with the highest gain, with what is told of it."""
         gain = (self.after - self.before).alias("gain")
         told = [self.about.alias("about"), self.before.alias("before"), self.after.alias("after")]
-        return F.max(F.struct(gain, F.col("quasi_identifiers"), *told))
+        return F.max(F.struct(self.exposed.alias("exposed"), gain, F.col("quasi_identifiers"), *told))
 
 
 def _attacks(part: AttackColumns) -> dict[str, _Attack]:
@@ -250,31 +251,31 @@ def _attacks(part: AttackColumns) -> dict[str, _Attack]:
         "homogeneity": _Attack(
             f"all records of the class have one {name}",
             likeliest == size,
-            column("likeliest"),
+            column("likeliest_name"),
             column("likeliest_before"),
             likeliest / size,
         ),
         "background knowledge": _Attack(
             f"who can rule out one {name} is certain",
             column("distinct") <= 2,
-            column("likeliest"),
+            column("likeliest_name"),
             likeliest / size,
             likeliest / (size - second),
         ),
         "skewness": _Attack(
             f"belief in some {name} rises by more than {threshold}",
-            column("gain_over"),
-            column("gain_value"),
-            column("gain_before"),
-            column("gain_before") + column("gain"),
+            column("value_over"),
+            column("value_name"),
+            column("value_before"),
+            column("value_before") + column("value_gain"),
         ),
     }
     if part.has_groups:
         found["similarity"] = _Attack(
             f"belief in similar values of {name} rises by more than {threshold}",
-            column("group_gain_over"),
-            column("group_gain_value"),
-            column("group_gain_before"),
-            column("group_gain_before") + column("group_gain"),
+            column("group_over"),
+            column("group_name"),
+            column("group_before"),
+            column("group_before") + column("group_gain"),
         )
     return found

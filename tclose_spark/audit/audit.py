@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice
 from typing import Any
 
 import numpy as np
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from tclose_spark.audit.attacks import AttackColumns, Exposure, KnowingColumns, TupleCloseness, exposures, tuple_keys
 from tclose_spark.audit.background import BackgroundJoin, join_background
+from tclose_spark.audit.inputs import check_rows, check_table, judged_attributes, trees_of
 from tclose_spark.audit.labels import judged_quasi
 from tclose_spark.audit.question import Question
-from tclose_spark.audit.supersets import Ladder, count_heights, nearest_heights, with_supersets
-from tclose_spark.checks.classes import ClassMeasure, JudgedAttribute, class_table, judged_attribute, measure_column
+from tclose_spark.audit.supersets import Ladder, count_heights, heights_to_try, with_supersets
+from tclose_spark.checks.classes import ClassMeasure, JudgedAttribute, class_table, measure_column
 from tclose_spark.checks.expectations import Expectation, expect_present, expect_some_rows, expectations_of, suite_json, validate
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.tallies import Histogram, count_values, tally_classes
-from tclose_spark.domains import Counts
-from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.session import kept
 from tclose_spark.spec import Recursive
-from tclose_spark.tables import FRACTIONAL, MALFORMED, UNSUPPORTED, plain, quoted, read_hierarchies, write_delta
+from tclose_spark.tables import quoted, write_delta
 
 SUPERSETS = 64  # vectors of heights that are tried for (n, t)-closeness
 MOST_KEYS = 1 << 62
@@ -100,37 +98,40 @@ def audit_table(
         InputError: naming the column and what is wrong with it.
         GuaranteeError: if Great Expectations does not come to the same verdict.
     """
-    check_columns(table, question.labels, question.sensitive_attributes, "the table")
-    trees = (
-        read_hierarchies(question.quasi_identifiers, question.sensitive_attributes, table.sparkSession)
-        if hierarchies is None
-        else hierarchies
-    )
+    check_table(table, question)
+    if question.n is not None and reference is not None:
+        raise ConfigurationError(
+            "--n and --reference: natural supersets are parts of the table, and the reference is another; ask one of both"
+        )
+    if classes_output is not None:
+        _check_names(question)
+    if background is not None:
+        check_rows(background, "the background table")
+    trees = trees_of(question, table.sparkSession, hierarchies)
     with ExitStack() as held:
-        observation = Observation()
-        tallies = held.enter_context(kept(tallied(table, question, observation)))
+        tallies = held.enter_context(kept(tally_classes(table, question.labels, list(question.sensitive_attributes))))
         quasi, notes = judged_quasi(tallies, question, trees)
-        check_rows(observation)
-        counts, tuple_counts = count_values(tallies)
+        counts, tuple_counts = count_values(tallies, list(question.sensitive_attributes))
         attributes = judged_attributes(table, counts, question, trees, reference)
         columns = [AttackColumns(a, question.gain, trees.get(a.name)) for a in attributes]
         knowing = KnowingColumns(tuple(a.name for a in attributes)) if len(attributes) > 1 else None
-        tuples = _tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
+        tuples = _tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 and reference is None else None
         more: list[ClassMeasure] = [*columns, *([knowing] if knowing else []), *([tuples] if tuples else [])]
-        classes = class_table(tallies, quasi, attributes, more)
-        asked_near = question.n is not None and any(a.asked.t is not None for a in attributes)
-        if asked_near:
-            classes, tried = _with_supersets(classes, tallies, question, attributes, trees, supersets)
+        classes = held.enter_context(kept(class_table(tallies, quasi, attributes, more)))
+        if question.n is not None:
+            extended, tried = _with_supersets(classes, tallies, question, attributes, trees, supersets)
+            classes = held.enter_context(kept(extended))
             notes += tried
         if classes_output is not None:
             write_delta(classes, classes_output)
-        classes = held.enter_context(kept(classes))
         figures = class_figures(classes, question.k, quasi, attributes)
         guarantees = list(figures.guarantees)
-        if asked_near:
+        if question.n is not None:
             guarantees = _near_supersets(guarantees, classes, question, attributes)
         if tuples is not None:
             guarantees.append(_of_tuples(classes, tuples, [a.name for a in attributes]))
+        elif len(attributes) > 1 and reference is not None:
+            notes.append("the distance of the tuples of all sensitive attributes is not told beside a reference")
         elif len(attributes) > 1:
             notes.append("the tuples of all sensitive attributes are too many for their distance to be told")
         found = Audit(
@@ -149,68 +150,13 @@ def audit_table(
         return found, suite_json("every class", suite)
 
 
-def check_columns(table: DataFrame, labels: Sequence[str], sensitive: Iterable[str], what: str) -> None:
-    """Raises InputError if a column is missing, ambiguous, or of a nested type."""
-    names = [name for name in table.columns if name != MALFORMED]
-    for role, columns in (("quasi-identifier", labels), ("sensitive attribute", sensitive)):
-        for column in columns:
-            if column not in names:
-                raise InputError(f"{role} {column!r} is not in {what}; it has {', '.join(names)}")
-            if names.count(column) > 1 or [name.lower() for name in names].count(column.lower()) > 1:
-                raise InputError(f"{role} {column!r}: {what} has several columns of this name but for case; rename them")
-            kind = table.schema[column].dataType
-            if isinstance(kind, (*UNSUPPORTED, T.BinaryType)):
-                raise InputError(f"{role} {column!r} is of type {kind.simpleString()}; expected single values")
-
-
-def tallied(table: DataFrame, question: Question, observation: Observation) -> DataFrame:
-    """The tallies of the table's classes; its rows are read once, and seen by the observation."""
-    malformed = quoted(MALFORMED) if MALFORMED in table.columns else F.lit(False)
-    observed = table.observe(observation, F.count(F.lit(1)).alias("rows"), F.sum(malformed.cast("bigint")).alias("malformed"))
-    return tally_classes(observed, question.labels, list(question.sensitive_attributes))
-
-
-def check_rows(observation: Observation) -> None:
-    """Raises InputError if there were no rows, or malformed ones."""
-    rows, malformed = observation.get["rows"], observation.get["malformed"]
-    if not rows:
-        raise InputError("the table has no rows")
-    if malformed:
-        raise InputError(f"{malformed} of {rows} rows are malformed (too few or too many fields); mend them, or give --option (sep, quote)")
-
-
-def judged_attributes(
-    table: DataFrame,
-    values: Sequence[Counts],
-    question: Question,
-    hierarchies: Mapping[str, Hierarchy],
-    reference: DataFrame | None,
-) -> list[JudgedAttribute]:
-    """The sensitive attributes with the distribution that classes are compared with: the table's (its `values` and their
-    records, for each attribute), or the reference's.
-    """
-    if reference is not None:
-        _check_reference(reference, table, list(question.sensitive_attributes))
-    judged = []
-    for (name, asked), counts in zip(question.sensitive_attributes.items(), values, strict=True):
-        if reference is not None:
-            grouped = reference.groupBy(plain(reference, name).cast("string").alias("value")).count().toArrow()
-            known = dict(zip(grouped["value"].to_pylist(), grouped["count"].to_pylist(), strict=True))
-            counts = {**dict.fromkeys(counts, 0), **known}
-        judged.append(judged_attribute(name, asked, counts, hierarchies.get(name), table.schema[name].dataType))
-    return judged
-
-
-def _check_reference(reference: DataFrame, table: DataFrame, sensitive: Sequence[str]) -> None:
-    """Raises InputError if the reference lacks a sensitive attribute or writes its values in another way."""
-    check_columns(reference, [], sensitive, "the reference")
-    for name in sensitive:
-        kinds = [frame.schema[name].dataType for frame in (reference, table)]
-        if kinds[0] != kinds[1] and any(isinstance(kind, FRACTIONAL) for kind in kinds):
-            told = " and ".join(kind.simpleString() for kind in kinds)
-            raise InputError(f"sensitive attribute {name!r} is {told} in the reference and in the table; expected one type")
-    if reference.isEmpty():
-        raise InputError("the reference has no rows")
+def _check_names(question: Question) -> None:
+    """Raises InputError if a Delta table cannot hold the class table."""
+    for column in (*question.labels, *question.sensitive_attributes):
+        if set(column) & set(" ,;{}()\n\t="):
+            raise InputError(
+                f"--classes-output: a Delta table cannot hold the column name {column!r}; rename it (no blanks or , ; {{ }} ( ) =)"
+            )
 
 
 def _tuple_closeness(found: Histogram | None, attributes: Sequence[JudgedAttribute]) -> TupleCloseness | None:
@@ -227,9 +173,9 @@ def _tuple_closeness(found: Histogram | None, attributes: Sequence[JudgedAttribu
 
 def _of_tuples(classes: DataFrame, tuples: TupleCloseness, names: Sequence[str]) -> Guarantee:
     """How far the tuples of a class are from the table's: closeness of each attribute by itself diminishes for several."""
-    by_size = classes.groupBy("size").agg(F.max(F.struct("numerator_tuples", "quasi_identifiers")).alias("worst")).toArrow().to_pylist()
+    by_size = classes.groupBy("size").agg(F.max(F.struct("tuples_numerator", "quasi_identifiers")).alias("worst")).toArrow().to_pylist()
     unit = 2 * int(tuples.counts.sum())
-    emds = [(Fraction(int(part["worst"]["numerator_tuples"]), unit * part["size"]), part["worst"]["quasi_identifiers"]) for part in by_size]
+    emds = [(Fraction(int(part["worst"]["tuples_numerator"]), unit * part["size"]), part["worst"]["quasi_identifiers"]) for part in by_size]
     emd, worst = max(emds, key=lambda pair: pair[0])
     return Guarantee("t-closeness of tuples", " and ".join(names), None, emd, 0, 0, worst)
 
@@ -243,14 +189,16 @@ def _with_supersets(
     most: int,
 ) -> tuple[DataFrame, list[str]]:
     """The class table with the supersets that prove (n, t)-closeness, and a note if not all were tried."""
-    ladders = [Ladder(name, hierarchies.get(name)) for name in question.labels]
-    vectors, every = list(islice(nearest_heights(ladders), most)), count_heights(ladders)
-    extended = with_supersets(classes, tallies, ladders, attributes, question.n or 0, vectors)
+    ladders = [Ladder(name, hierarchies.get(name)) for name in question.quasi_identifiers]
+    chosen, every = heights_to_try(ladders, most), count_heights(ladders)
+    widths = [len(columns) for columns in question.columns.values()]  # the bounds of a number go to `*` together
+    columns = [Ladder(column, hierarchies.get(name)) for name, columns in question.columns.items() for column in columns]
+    vectors = [tuple(h for height, width in zip(heights, widths, strict=True) for h in [height] * width) for heights in chosen]
+    extended = with_supersets(classes, tallies, columns, attributes, question.n or 0, vectors)
     if len(vectors) >= every:
         return extended, []
-    return extended, [
-        f"(n, t): {len(vectors)} of {every:,} ways to generalize labels further were tried, the nearest first; more may prove more"
-    ]
+    tried = f"(n, t): {len(vectors)} of {every:,} ways to generalize labels further were tried, those nearest to the class and to the whole table"
+    return extended, [f"{tried}; a class without a proof may have one among the rest (--supersets tries more)"]
 
 
 def _near_supersets(
@@ -273,7 +221,7 @@ def _near_supersets(
                 .toArrow()
                 .to_pylist()
             )
-            worst = {**found["worst"]["quasi_identifiers"], "superset": found["worst"]["superset"]}
+            worst = {**found["worst"]["quasi_identifiers"], "(superset)": found["worst"]["superset"] or "none was found"}
             asked = f"n = {question.n}, t = {float(a.asked.t):g}"
             result.append(Guarantee("(n, t)-closeness", a.name, asked, found["worst"]["emd"], found["classes"], found["rows"], worst))
     return result
@@ -308,4 +256,5 @@ def _guarantee_json(g: Guarantee, question: Question) -> dict[str, Any]:
 
 def _background_json(found: BackgroundJoin) -> dict[str, Any]:
     shares = {key: float(value) if isinstance(value, Fraction) else value for key, value in vars(found.risks).items()}
+    del shares["members"]  # of classes; BackgroundJoin.members counts people once
     return {**vars(found), "joined": list(found.joined), "risks": shares}

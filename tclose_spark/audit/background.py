@@ -6,8 +6,10 @@ point. The people who fit each class, and the records that each person fits, fol
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -24,7 +26,8 @@ from tclose_spark.exact import parse_number
 from tclose_spark.hierarchy import ROOT, Hierarchy
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.measures.reidentification import Risks, count_inside, risks
-from tclose_spark.measures.utility import read_interval, set_members
+from tclose_spark.measures.utility import interval_or_none, set_members
+from tclose_spark.session import kept
 from tclose_spark.tables import plain
 from tclose_spark.workers import map_batches
 
@@ -39,7 +42,7 @@ class Axis:
     """The codes of one quasi-identifier.
 
     ends: of a numeric one, the numbers at which some interval begins or ends, ascending: number ends[i] has code 2 i + 1, a
-    number between ends[i - 1] and ends[i] has 2 i. places: of a categorical one, the code of each value, in tree order.
+    number between ends[i - 1] and ends[i] has 2 i. places: the code of each value that is no number, in tree order.
     spans: of a hierarchy, the first and last code below each node.
     """
 
@@ -58,8 +61,10 @@ class Axis:
                     spans[node] = (spans.get(node, (code, code))[0], code)
             return Axis(places={path[0]: code for code, path in enumerate(hierarchy.paths)}, spans=spans)
         if quasi.loss.numeric:
-            intervals = [read_interval(label) for label in told]
-            return Axis(ends=tuple(sorted({end for interval in intervals for end in (interval.low, interval.high)})))
+            intervals = [found for label in told if (found := interval_or_none(label)) is not None]
+            texts = sorted(label for label in told if interval_or_none(label) is None)
+            ends = tuple(sorted({end for interval in intervals for end in (interval.low, interval.high)}))
+            return Axis(ends=ends, places={text: MISSING - 1 - i for i, text in enumerate(texts)})
         values = {value for label in told for value in (set_members(label) if quasi.loss.sets else [label])}
         return Axis(places={value: code for code, value in enumerate(sorted(values))})
 
@@ -68,11 +73,12 @@ class Axis:
         if value is None:
             return MISSING
         if self.ends is None:
-            return (self.places or {}).get(value, STRANGE)
+            places = self.places or {}
+            return places.get(value, places.get(_whole(value), STRANGE))
         try:
             return self._number(parse_number(value))
         except ValueError:
-            return STRANGE
+            return (self.places or {}).get(value, STRANGE)
 
     def _number(self, number: Fraction) -> int:
         assert self.ends is not None
@@ -85,15 +91,15 @@ class Axis:
             return [EVERYTHING]
         if label is None:
             return [(MISSING, MISSING)]
-        if self.ends is not None:
-            interval = read_interval(label)
+        places = self.places or {}
+        interval = interval_or_none(label) if self.ends is not None else None
+        if interval is not None:
             return [(self._number(interval.low) + interval.open_low, self._number(interval.high) - interval.open_high)]
         if self.spans is not None:
             return [self.spans[label]]
-        places = self.places or {}
         if label in places:
             return [(places[label], places[label])]
-        return [(places[value], places[value]) for value in set_members(label)]
+        return [(places[value], places[value]) for value in dict.fromkeys(set_members(label))]
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ class BackgroundJoin:
     """What a background table of people says of the published one.
 
     joined: the quasi-identifiers by which. people: in the background table; candidates: those who fit some class (the others
-    can be seen not to be in the table). members: those who can be seen to be in it, if everyone in it is in the background
+    can be seen not to be in the table). members: at least so many can be seen to be in it, if everyone in it is in the background
     table. risks: of re-identification (see `measures.reidentification.Risks`).
     """
 
@@ -128,17 +134,28 @@ def join_background(
     axes = [Axis.of(q, set(column), hierarchies.get(q.name)) for q, column in zip(joined, labels, strict=True)]
     low, high, owner = _corners(labels, axes)
     people = background.groupBy(*[plain(background, name).cast("string").alias(name) for name in names]).count()
-    located = _located(people, axes, low, high, sizes[owner])
-    population = np.zeros(len(sizes), dtype=np.int64)
-    found = located.agg(F.sum("people"), F.sum("candidates")).head()
-    if found is None or not found[0]:
-        raise InputError("--background: the table has no rows")
-    counts = located.select(F.explode(F.arrays_zip("box", "fits")).alias("pair")).groupBy("pair.box").agg(F.sum("pair.fits").alias("fits"))
-    for box, fits in zip(*(column.to_pylist() for column in counts.toArrow().columns), strict=True):
-        population[owner[box]] += fits
-    seen = np.isin(owner, np.flatnonzero(population <= sizes))
-    members = _located(people, axes, low[seen], high[seen], sizes[owner[seen]]).agg(F.sum("candidates")).head()
+    with ExitStack() as held:
+        people = held.enter_context(kept(people))
+        located = held.enter_context(kept(_located(people, axes, low, high, sizes[owner])))
+        found = located.agg(F.sum("people"), F.sum("candidates")).head()
+        if found is None or not found[0]:
+            raise InputError("--background: the table has no rows")
+        pairs = located.select(F.explode(F.arrays_zip("box", "fits")).alias("pair"))
+        counts = pairs.groupBy("pair.box").agg(F.sum("pair.fits").alias("fits")).toArrow()
+        population = np.zeros(len(sizes), dtype=np.int64)
+        np.add.at(population, owner[counts["box"].to_numpy()], counts["fits"].to_numpy())
+        seen = np.isin(owner, np.flatnonzero(population <= sizes))
+        members = _located(people, axes, low[seen], high[seen], sizes[owner[seen]]).agg(F.sum("candidates")).head()
     return BackgroundJoin(tuple(names), int(found[0]), int(found[1]), int(members[0] or 0) if members else 0, risks(sizes, population))
+
+
+def _whole(text: str) -> str:
+    """A whole number as it is usually written: 39 for 39.0; other text as it is."""
+    try:
+        number = parse_number(text)
+    except ValueError:
+        return text
+    return str(number.numerator) if number.denominator == 1 else text
 
 
 def _boxes(classes: DataFrame, names: Sequence[str]) -> tuple[list[list[str | None]], IntArray]:
@@ -155,6 +172,9 @@ def _corners(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tu
     """(lowest codes, highest codes, class) of boxes, shape (boxes, quasi-identifiers) and (boxes,). A class with sets has several."""
     ranges = [{label: axis.ranges(label) for label in set(column)} for axis, column in zip(axes, labels, strict=True)]
     low, high, owner = [], [], []
+    boxes = sum(math.prod(len(found[label]) for found, label in zip(ranges, row, strict=True)) for row in zip(*labels, strict=True))
+    if boxes > MOST_BOXES:
+        raise InputError(f"--background: the sets of values in the labels make {boxes:,} combinations; join by fewer quasi-identifiers")
     for number, row in enumerate(zip(*labels, strict=True)):
         for box in product(*[found[label] for found, label in zip(ranges, row, strict=True)]):
             low.append([span[0] for span in box])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.table import Table
 
 from tclose_spark.audit.question import Question, ask, ask_as_in, read_quasi, read_sensitive
 from tclose_spark.errors import ConfigurationError, GuaranteeError
@@ -128,9 +130,9 @@ def run_explain(asked: Asked, attribute: str | None, labels: Sequence[str], as_j
         _print(explanation_lines(explanation))
 
 
-def _print(lines: Any) -> None:
-    console = Console(soft_wrap=False, highlight=False)
-    if not console.is_terminal:
-        console = Console(width=WIDTH, highlight=False)
+def _print(lines: Iterable[Any]) -> None:
+    console = Console(highlight=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(width=WIDTH, highlight=False, emoji=False)
     for line in lines:
-        console.print(line, markup=not isinstance(line, str))
+        console.print(line, soft_wrap=not isinstance(line, Table))

@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tclose_spark.audit.audit import check_columns, check_rows, judged_attributes, tallied
+from tclose_spark.audit.inputs import check_table, judged_attributes, trees_of
 from tclose_spark.audit.question import Question
 from tclose_spark.checks.classes import Classes, JudgedAttribute, JudgedQuasi, class_table
-from tclose_spark.checks.tallies import Tally, count_values
+from tclose_spark.checks.tallies import Tally, count_values, tally_classes
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.measures.transport import TransportPlan, transport_plan
 from tclose_spark.measures.utility import LabelLoss
 from tclose_spark.session import kept
-from tclose_spark.tables import quoted, read_hierarchies
+from tclose_spark.tables import quoted
 
 
 @dataclass(frozen=True)
@@ -88,21 +88,17 @@ def explain_class(
         ConfigurationError: if the question has no such attribute or column.
         InputError: if the table has no such class, or several because not all its columns were given.
     """
-    check_columns(table, question.labels, question.sensitive_attributes, "the table")
-    if not question.sensitive_attributes or (attribute is not None and attribute not in question.sensitive_attributes):
+    check_table(table, question)
+    if not question.sensitive_attributes:
+        raise ConfigurationError("which attribute is to be explained? Give --sensitive COLUMN:DISTANCE, such as salary:ordered")
+    if attribute is not None and attribute not in question.sensitive_attributes:
         raise ConfigurationError(
             f"--attribute: {attribute!r} is none of the sensitive attributes ({', '.join(question.sensitive_attributes)})"
         )
-    trees = (
-        read_hierarchies(question.quasi_identifiers, question.sensitive_attributes, table.sparkSession)
-        if hierarchies is None
-        else hierarchies
-    )
-    observation = Observation()
-    with kept(tallied(table, question, observation)) as tallies:
-        counts, _ = count_values(tallies)
+    trees = trees_of(question, table.sparkSession, hierarchies)
+    with kept(tally_classes(table, question.labels, list(question.sensitive_attributes))) as tallies:
+        counts, _ = count_values(tallies, list(question.sensitive_attributes))
         attributes = judged_attributes(table, counts, question, trees, reference)
-        check_rows(observation)
         wanted = [a for a in attributes if attribute in (None, a.name)]
         rows = _class_of(tallies, question, labels if labels else _farthest(tallies, question, attributes, wanted))
     tally = Tally.read(rows, len(question.labels))

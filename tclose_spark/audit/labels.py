@@ -20,8 +20,9 @@ from tclose_spark.measures.utility import LabelLoss, read_interval, set_members
 from tclose_spark.workers import Mapper, map_batches
 
 GENERALIZED = re.compile(r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to)\s*\d+\s*$")
-MOST_TEXTS = 1_000
-FACTS = "quasi int, low string, high string, texts array<string>, sets boolean, unclear string"
+MOST_TEXTS = 100  # labels that are no numbers, that a task sends of each column
+MOST_KNOWN = 100_000  # labels that a task remembers to have seen
+FACTS = "quasi int, low string, high string, texts array<string>, intervals boolean, sets boolean, unclear string"
 
 
 @dataclass
@@ -29,19 +30,25 @@ class LabelFacts:
     """What the labels of one quasi-identifier have in common.
 
     low, high: of those that are numbers or intervals. texts: the others, apart from `*` (at most MOST_TEXTS of them).
-    sets: some are sets of values. unclear: one that is no number, and looks like a range or a mask.
+    intervals: some are intervals. sets: some are sets of values. unclear: one that is no number, and looks like a range or a mask.
     """
 
     low: Fraction | None = None
     high: Fraction | None = None
     texts: set[str] = field(default_factory=set)
+    intervals: bool = False
     sets: bool = False
     unclear: str | None = None
 
     @property
     def numeric(self) -> bool:
-        """All labels are numbers, intervals of them, or `*`."""
-        return self.low is not None and not self.texts
+        """Labels are numbers and intervals of them, and `*`; a text among intervals is a value."""
+        return self.low is not None and (self.intervals or not self.texts)
+
+    @property
+    def span(self) -> Fraction:
+        """The range of its numbers."""
+        return Fraction(0) if self.low is None or self.high is None else self.high - self.low
 
     def see(self, label: str) -> None:
         """Takes in one label."""
@@ -56,6 +63,7 @@ class LabelFacts:
                 self.unclear = min(label, self.unclear or label)
             self.sets |= len(set_members(label)) > 1
             return
+        self.intervals |= interval.low < interval.high
         self.low = interval.low if self.low is None else min(self.low, interval.low)
         self.high = interval.high if self.high is None else max(self.high, interval.high)
 
@@ -80,7 +88,10 @@ def judged_quasi(tallies: DataFrame, question: Question, hierarchies: Mapping[st
                 raise InputError(f"quasi-identifier {name!r}: the label {unknown!r} is no node of its hierarchy")
             loss = LabelLoss(False, hierarchy=hierarchies[name])
         elif found[0].numeric:
-            loss = LabelLoss(True, span=_span(name, found), foreign=True)
+            loss = LabelLoss(True, span=found[0].span, foreign=True)
+            notes += _notes(name, found[0])
+            if found[0].texts:
+                notes.append(f"{name}: {min(found[0].texts)!r} stands among intervals, and counts as a value (no information lost)")
         else:
             column = question.labels.index(name)
             distinct = _distinct_members(tallies, column) if found[0].sets else 0
@@ -92,8 +103,9 @@ def judged_quasi(tallies: DataFrame, question: Question, hierarchies: Mapping[st
 
 def _span(name: str, bounds: Sequence[LabelFacts]) -> Fraction:
     low, high = bounds[0], bounds[-1]
-    if low.texts or high.texts:
-        raise InputError(f"quasi-identifier {name!r}: {min(low.texts | high.texts)!r} is among its bounds; expected numbers")
+    if low.texts or high.texts or low.intervals or high.intervals:
+        example = min(low.texts | high.texts, default="an interval")
+        raise InputError(f"quasi-identifier {name!r}: {example!r} is among its bounds; expected numbers")
     return Fraction(0) if low.low is None or high.high is None else high.high - low.low
 
 
@@ -124,8 +136,9 @@ def _facts(tallies: DataFrame, columns: int) -> list[LabelFacts]:
             if end is not None:
                 facts.see(end)
         facts.texts |= set(row["texts"])
+        facts.intervals |= row["intervals"]
         facts.sets |= row["sets"]
-        facts.unclear = facts.unclear or row["unclear"]
+        facts.unclear = min(filter(None, (facts.unclear, row["unclear"])), default=None)
     return found
 
 
@@ -138,7 +151,7 @@ def _see_labels(columns: int) -> Mapper:
                 for label in column.unique().to_pylist():
                     if label is not None and label not in known:
                         facts.see(label)
-                        if len(known) < 100 * MOST_TEXTS:
+                        if len(known) < MOST_KNOWN:
                             known.add(label)
         for i, facts in enumerate(found):
             row = {
@@ -146,10 +159,11 @@ def _see_labels(columns: int) -> Mapper:
                 "low": None if facts.low is None else str(facts.low),
                 "high": None if facts.high is None else str(facts.high),
                 "texts": sorted(facts.texts),
+                "intervals": facts.intervals,
                 "sets": facts.sets,
                 "unclear": facts.unclear,
             }
-            schema = {"quasi": pa.int32(), "texts": pa.list_(pa.string()), "sets": pa.bool_()}
+            schema = {"quasi": pa.int32(), "texts": pa.list_(pa.string()), "intervals": pa.bool_(), "sets": pa.bool_()}
             yield pa.RecordBatch.from_pydict({k: pa.array([v], schema.get(k, pa.string())) for k, v in row.items()})
 
     return see

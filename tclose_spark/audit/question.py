@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.spec import Exact, QuasiIdentifier, ReleaseSpec, Section, SensitiveAttribute, exact_number, explain, resolve
+from tclose_spark.spec import Exact, QuasiIdentifier, ReleaseSpec, Section, SensitiveAttribute, explain, resolve
 
 SETTINGS = "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, missing=lowest, hierarchy=FILE"
 
@@ -27,6 +27,18 @@ class Question(Section):
     k: Annotated[int, Field(ge=1)] | None = None
     n: Annotated[int, Field(ge=1)] | None = None
     gain: Exact = Fraction(1, 5)
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if not 0 <= self.gain <= 1:
+            raise ValueError(f"gain is {self.gain}; expected a number from 0 to 1")
+        made = [*self.labels, *self.sensitive_attributes]
+        for column in made:
+            if made.count(column) > 1:
+                raise ValueError(f"column {column!r} is in two roles, or is a bound and a quasi-identifier; expected one role for a column")
+        if self.n is not None and all(a.t is None for a in self.sensitive_attributes.values()):
+            raise ValueError(f"n is {self.n}, and no sensitive attribute has a t; (n, t)-closeness needs both")
+        return self
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -63,7 +75,12 @@ def ask(
     both = set(quasi) & set(sensitive or {})
     if both:
         raise ConfigurationError(f"column {min(both)!r} is a quasi-identifier and a sensitive attribute; expected one role for a column")
-    own = {name: dict(settings) if t is None or "t" in settings else {**settings, "t": t} for name, settings in (sensitive or {}).items()}
+    if t is not None and not sensitive:
+        raise ConfigurationError(f"t is {t}, and there is no sensitive attribute; give --sensitive COLUMN:DISTANCE")
+    own = {
+        name: dict(settings) if t is None or settings.get("t") is not None else {**settings, "t": t}
+        for name, settings in (sensitive or {}).items()
+    }
     try:
         return Question.model_validate(
             {"quasi_identifiers": {q: dict(v) for q, v in quasi.items()}, "sensitive_attributes": own, "k": k, "n": n, "gain": gain}
@@ -73,18 +90,15 @@ def ask(
 
 
 def ask_as_in(spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2") -> Question:
-    """The question that a run file answers; k and t replace or complete what it asks."""
-    sensitive = {
-        name: a if t is None or a.t is not None else a.model_copy(update={"t": exact_number(t)})
-        for name, a in spec.attributes.sensitive_attributes.items()
-    }
-    return Question(
-        quasi_identifiers=dict(spec.attributes.quasi_identifiers),
-        sensitive_attributes=sensitive,
-        k=k if k is not None else spec.privacy.k,
-        n=n,
-        gain=exact_number(gain),
-    )
+    """The question that a run file answers. k replaces its k; t is of the attributes that have none.
+
+    Raises:
+        ConfigurationError: naming the key, what was found, and what was expected.
+    """
+    attributes = spec.attributes
+    sensitive = {name: {key: getattr(a, key) for key in a.model_fields_set} for name, a in attributes.sensitive_attributes.items()}
+    quasi = {name: {key: getattr(q, key) for key in q.model_fields_set} for name, q in attributes.quasi_identifiers.items()}
+    return ask(quasi, sensitive, spec.privacy.k if k is None else k, t, n, gain)
 
 
 def read_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
@@ -112,6 +126,8 @@ def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
         key, equals, value = part.partition("=")
         if not equals or not value:
             raise ConfigurationError(f"--sensitive {text}: found {part!r}; expected settings such as {SETTINGS}")
+        if key in found or key in diversity or (key == "l" and "distinct" in diversity):
+            raise ConfigurationError(f"--sensitive {text}: {key} stands twice")
         if key in ("t", "missing"):
             found[key] = value
         elif key == "hierarchy":

@@ -3,8 +3,8 @@ some natural superset of at least n records.
 
 A natural superset of a class is what its labels become when some are generalized further: to a node above, where there is
 a hierarchy, else to `*`, which drops the quasi-identifier. How far each is generalized is a vector of heights; its supersets
-hold all classes whose labels lie at or below the nodes of these heights. The nearest vectors are tried first, some at a time,
-for the classes that are not proven yet.
+hold all classes whose labels lie at or below the nodes of these heights. Each unproven class is compared with each of its
+supersets, one by one: this is for tables in which most classes are near the whole table.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
+from itertools import islice
 from operator import and_
 from typing import Any
 
@@ -33,7 +34,8 @@ from tclose_spark.measures.histograms import Histograms, IntArray
 from tclose_spark.tables import quoted
 from tclose_spark.workers import Mapper, map_batches
 
-MISSING, BETWEEN = "\0", "\x1f"  # a missing label, and what stands between the parts of a key
+BETWEEN, ESCAPE = "\x1f", "\x1b"  # what stands between the parts of a key, and before what labels have in its place
+MISSING = ESCAPE + "2"
 WHOLE, ITSELF = "the whole table", "the class itself"
 Heights = tuple[int, ...]
 
@@ -51,18 +53,40 @@ class Ladder:
         return 1 if self.hierarchy is None else self.hierarchy.height
 
     def climb(self, label: str | None) -> list[str | None]:
-        """What a label becomes at the heights 0..height; None at heights below its own."""
+        """What a label becomes at the heights 0..height, escaped; None at heights below its own, and where a path repeats a
+        node that is higher up (it stands for leaves of other heights too).
+        """
         if label == ROOT:
             return [*[None] * self.height, ROOT]
         if label is None or self.hierarchy is None:
-            return [*[MISSING if label is None else label] * self.height, ROOT]
+            return [*[MISSING if label is None else _escaped(label)] * self.height, ROOT]
         path = self._paths[label]
-        return [None if height < path.index(label) else node for height, node in enumerate(path)]
+        own = 0 if path[0] == label else max(height for height, node in enumerate(path) if node == label)
+        above = (*path[1:], None)
+        repeats = [node == next_node != label for node, next_node in zip(path, above, strict=True)]  # the node is the one above
+        return [None if height < own or repeats[height] else _escaped(node) for height, node in enumerate(path)]
 
     @cached_property
     def _paths(self) -> Mapping[str, tuple[str, ...]]:
         """A path through each node."""
         return {} if self.hierarchy is None else {label: path for path in self.hierarchy.paths for label in path}
+
+
+def _escaped(label: str) -> str:
+    return label.replace(ESCAPE, ESCAPE + "0").replace(BETWEEN, ESCAPE + "1")
+
+
+def _read(part: str) -> str:
+    return "missing" if part == MISSING else part.replace(ESCAPE + "1", BETWEEN).replace(ESCAPE + "0", ESCAPE)
+
+
+def heights_to_try(ladders: Sequence[Ladder], most: int) -> list[Heights]:
+    """All vectors of heights where they are at most `most`; else half of them the nearest to the class, half to the whole table."""
+    if count_heights(ladders) <= most:
+        return list(nearest_heights(ladders))
+    near = list(islice(nearest_heights(ladders), most - most // 2))
+    far = islice(nearest_heights(ladders), most // 2)  # as many steps below the whole table
+    return near + [tuple(ladder.height - h for ladder, h in zip(ladders, heights, strict=True)) for heights in far]
 
 
 def nearest_heights(ladders: Sequence[Ladder]) -> Iterator[Heights]:
@@ -96,7 +120,7 @@ def with_supersets(
     n: int,
     vectors: Sequence[Heights],
 ) -> DataFrame:
-    """The class table with `superset_<attribute>`, the smallest natural superset that proves the class (NULL where none does), and
+    """The class table with `superset_<attribute>`, the smallest natural superset that proves the class (the nearest of equally small ones; NULL where none does), and
     `nt_emd_<attribute>`, the distance from it (where none proves it the least that was found).
 
     tallies: of the same classes and attributes; ladders: one for each column of labels. vectors: to try, for the attributes that
@@ -112,7 +136,8 @@ def with_supersets(
     for a in asked:
         found, emd = quoted(f"best_{a.name}"), quoted(a.column("emd"))
         superset = F.when(near[a.name], WHOLE).when(large, ITSELF).when(~found["fails"], found["superset"])
-        distance = F.when(near[a.name], emd).when(large, 0.0).otherwise(F.coalesce(found["emd"], emd))
+        whole = emd if n <= rows else F.lit(None)
+        distance = F.when(near[a.name], emd).when(large, 0.0).when(~found["fails"], found["emd"]).otherwise(F.least(found["emd"], whole))
         joined = joined.withColumns({measure_column("superset", a.name): superset, measure_column("nt_emd", a.name): distance})
     return joined.drop("asking", *[f"best_{a.name}" for a in asked])
 
@@ -142,7 +167,14 @@ def _best(
     own = [T.StructField(f"own_{name}", tallies.schema[name].dataType) for name in lists]
     asks = map_batches(asking, _ask(ladders, vectors), T.StructType([T.StructField("key", T.StringType()), text.schema["asking"], *own]))
     pairs = asks.join(supersets, "key").select("asking", "key", "records", *lists, *[field.name for field in own])
-    best = T.StructType().add("fails", "boolean").add("records", "long").add("emd", "double").add("superset", "string")
+    best = (
+        T.StructType()
+        .add("fails", "boolean")
+        .add("records", "long")
+        .add("number", "integer")
+        .add("emd", "double")
+        .add("superset", "string")
+    )
     asked = {i: a for i, a in enumerate(attributes) if a.asked.t is not None}
     found = T.StructType([text.schema["asking"], *[T.StructField(f"best{i}", best) for i in asked]])
     compared = map_batches(pairs, _compare([ladder.name for ladder in ladders], asked, len(lists), to_arrow_schema(found)), found)
@@ -209,6 +241,7 @@ def _compare(names: Sequence[str], asked: Mapping[int, JudgedAttribute], lists: 
                     found[f"best{i}"] = {
                         "fails": not proves,
                         "records": row["records"] if proves else 0,
+                        "number": int(row["key"].split(BETWEEN, 1)[0]) if proves else 0,
                         "emd": float(emd),
                         "superset": _told(row["key"], names),
                     }
@@ -234,5 +267,4 @@ def _emd(distance: GroundDistance, whole: IntArray, part: IntArray) -> Fraction:
 
 def _told(key: str, names: Sequence[str]) -> str:
     """A superset in words: its labels."""
-    labels = key.split(BETWEEN)[1:]
-    return ", ".join(f"{name}={'missing' if label == MISSING else label}" for name, label in zip(names, labels, strict=True))
+    return ", ".join(f"{name}={_read(part)}" for name, part in zip(names, key.split(BETWEEN)[1:], strict=True))

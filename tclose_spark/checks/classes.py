@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from tclose_spark.checks.tallies import Tally
 from tclose_spark.domains import Counts, sensitive_domain
-from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.hierarchy import ROOT, Hierarchy
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances import GroundDistance
 from tclose_spark.measures.histograms import Histograms, IntArray
@@ -110,14 +110,20 @@ class JudgedAttribute:
         arrays = [
             pa.array((numerators / denominators).astype(np.float64)),
             pa.array(numerators.tolist(), EXACT),
-            pa.array(margin.tolist(), EXACT),
+            _signed(margin),
             pa.array(diversity.distinct(histogram)),
             pa.array(diversity.entropy(histogram)),
         ]
         if asked.l.recursive is not None:
             margins = diversity.recursive_margins(histogram, asked.l.recursive.c, asked.l.recursive.l)
-            arrays.append(pa.array(margins.tolist(), EXACT))
+            arrays.append(_signed(margins))
         return arrays
+
+
+def _signed(margins: Any) -> pa.Array:
+    """Margins in 38 digits; what is larger (a t with very many digits) is cut, its sign stays."""
+    most = 10**38 - 1
+    return pa.array([max(-most, min(most, margin)) for margin in margins.tolist()], EXACT)
 
 
 def judged_attribute(
@@ -147,11 +153,18 @@ class JudgedQuasi:
     def losses(self, labels: Sequence[pa.Array]) -> Any:
         """Information loss of each class, shape (classes,), from its published columns."""
         if len(labels) == 2:
-            low, high = (column.fill_null(0).to_numpy().astype(np.float64) for column in labels)
-            return np.minimum(1.0, (high - low) / float(self.loss.span)) if self.loss.span else np.zeros(len(low))
+            low, high = (_numbers(column) for column in labels)
+            length = (high - low) / float(self.loss.span) if self.loss.span else 0 * (high - low)
+            missing = pc.and_(labels[0].is_null(), labels[1].is_null()).to_numpy(zero_copy_only=False)
+            return np.where(missing, 0.0, np.where(np.isnan(length), 1.0, np.clip(length, 0.0, 1.0)))  # NaN: `*`, or one end
         encoded = labels[0].dictionary_encode(null_encoding="encode")
-        texts = encoded.dictionary.cast(pa.string()).to_pylist()
-        return np.array([float(self.loss.of(label)) for label in texts])[encoded.indices.to_numpy()]
+        return np.array([float(self.loss.of(label)) for label in encoded.dictionary.to_pylist()])[encoded.indices.to_numpy()]
+
+
+def _numbers(bounds: pa.Array) -> Any:
+    """Bounds as doubles; NaN for `*` and for a missing one."""
+    told = pc.if_else(pc.equal(bounds, ROOT), None, pc.utf8_trim_whitespace(bounds))
+    return told.cast(pa.float64()).to_numpy(zero_copy_only=False)
 
 
 def class_table(
@@ -161,7 +174,7 @@ def class_table(
 
     tallies: of the published columns of `quasi` and of `attributes` (see `tallies.tally_classes`).
 
-    Columns: `quasi_identifiers` (a struct of the labels), `size`, `loss` (mean information loss), `losses` (a struct, by
+    Columns: `quasi_identifiers` (a struct of the labels, as text), `size`, `loss` (mean information loss), `losses` (a struct, by
     quasi-identifier), and those of each measure: the attributes', and `more`.
     """
     labels = [name for q in quasi for name in q.columns]
@@ -170,7 +183,7 @@ def class_table(
     fields = [field for measure in measures for field in measure.fields()]
     schema = pa.schema(
         [
-            *[pa.field(key, to_arrow_type(tallies.schema[key].dataType)) for key in keys],
+            *[pa.field(key, pa.string()) for key in keys],
             ("size", pa.int64()),
             ("loss", pa.float64()),
             *[(f"w{i}", pa.float64()) for i in range(len(quasi))],

@@ -1,7 +1,8 @@
 """The one aggregation of a table's rows: for each equivalence class, how many of its records have each tuple of sensitive values.
 
 Rows are tallied where they are read, a million at a time, and again after one shuffle of the tallies, so a class of any
-size is never in one task as rows, and a table whose files hold whole classes moves little more than a row a class.
+size is never in one task as rows: as its distinct tuples of sensitive values, which should fit into a task's memory. A table
+whose files hold whole classes moves little more than a row a class.
 Everything that is asked of the classes is then a map over the tallies.
 """
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from tclose_spark.errors import InputError
 from tclose_spark.measures.histograms import Histograms, IntArray
@@ -75,17 +76,17 @@ class Tally:
 def tally_classes(table: DataFrame, labels: Sequence[str], sensitive: Sequence[str], at_once: int = ROWS_AT_ONCE) -> DataFrame:
     """One row for each class, the records that share all labels (NULL equals NULL).
 
-    Columns: `l0`.. the labels; `v0`.. for each sensitive attribute a list of its values as text, one for each distinct
+    Columns: `l0`.. the labels, as text; `v0`.. for each sensitive attribute a list of its values as text, one for each distinct
     tuple that the class has; `n`, a list of the records of each tuple.
     """
     rows = table.select(
-        *[plain(table, name).alias(f"l{i}") for i, name in enumerate(labels)],
+        *[plain(table, name).cast("string").alias(f"l{i}") for i, name in enumerate(labels)],
         *[plain(table, name).cast("string").alias(f"v{i}") for i, name in enumerate(sensitive)],
     )
     keys = [f"l{i}" for i in range(len(labels))]
     schema = pa.schema(
         [
-            *[pa.field(key, to_arrow_type(rows.schema[key].dataType)) for key in keys],
+            *[pa.field(key, pa.string()) for key in keys],
             *[pa.field(f"v{i}", pa.list_(pa.string())) for i in range(len(sensitive))],
             pa.field("n", pa.list_(pa.int64())),
         ]
@@ -162,8 +163,8 @@ def _start_of_last_class(table: pa.Table, labels: int) -> int:
     return int(different[-1]) + 1 if len(different) else 0
 
 
-def count_values(tallies: DataFrame) -> tuple[list[dict[str | None, int]], Histogram | None]:
-    """(how many records have each value of each sensitive attribute, and each tuple of them; None if there are more tuples than
+def count_values(tallies: DataFrame, names: Sequence[str]) -> tuple[list[dict[str | None, int]], Histogram | None]:
+    """(how many records have each value of each sensitive attribute, in the order of `names`, and each tuple of them; None if there are more tuples than
     MOST_VALUES).
 
     Raises:
@@ -177,9 +178,34 @@ def count_values(tallies: DataFrame) -> tuple[list[dict[str | None, int]], Histo
     for i, attribute in enumerate(attributes):
         counts = _count(tallies, [attribute])
         if counts is None:
-            raise InputError(f"sensitive attribute {i + 1} has more than {MOST_VALUES:,} distinct values; coarser ones say as much")
+            raise InputError(f"sensitive attribute {names[i]!r} has more than {MOST_VALUES:,} distinct values; coarser ones say as much")
         marginals.append({value: n for (value,), n in counts.items()})
     return marginals, None
+
+
+def count_columns(table: DataFrame, names: Sequence[str]) -> list[dict[str | None, int]]:
+    """How many rows of a table have each value of some columns, as text. One pass, whatever the number of columns.
+
+    Raises:
+        InputError: if there are more values than MOST_VALUES between all columns.
+    """
+    picked = table.select(*[plain(table, name).cast("string").alias(str(i)) for i, name in enumerate(names)])
+    grouped = map_batches(picked, _count_each, "place int, value string, n bigint").groupBy("place", "value").agg(F.sum("n").alias("n"))
+    found = grouped.limit(MOST_VALUES + 1).toArrow()
+    if found.num_rows > MOST_VALUES:
+        raise InputError(f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values in all; coarser ones say as much")
+    counts: list[dict[str | None, int]] = [{} for _ in names]
+    for place, value, n in zip(*(column.to_pylist() for column in found.columns), strict=True):
+        counts[place][value] = n
+    return counts
+
+
+def _count_each(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for place, column in enumerate(batch.columns):
+            found = column.value_counts()
+            places = pa.array([place] * len(found), pa.int32())
+            yield pa.RecordBatch.from_arrays([places, found.field("values"), found.field("counts")], names=["place", "value", "n"])
 
 
 def _marginal(tuples: Histogram, i: int) -> dict[str | None, int]:

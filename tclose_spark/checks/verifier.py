@@ -134,7 +134,7 @@ def _judged_attributes(
 ) -> list[JudgedAttribute]:
     """The sensitive attributes with their distributions over the whole release, counted anew."""
     try:
-        counts, _ = count_values(tallies)
+        counts, _ = count_values(tallies, list(spec.attributes.sensitive_attributes))
         return [
             judged_attribute(name, asked, found, hierarchies.get(name), release.schema[name].dataType)
             for (name, asked), found in zip(spec.attributes.sensitive_attributes.items(), counts, strict=True)

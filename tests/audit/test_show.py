@@ -176,20 +176,17 @@ def test_names_and_values_in_brackets_are_no_markup(printed: Callable[[Any], str
     assert text.startswith(f"{name}: 1,200 rows")
 
 
-@pytest.mark.xfail(strict=True, reason="the title of the background table is markup: [bold] is lost, [/] is a MarkupError")
 @pytest.mark.parametrize("name", ["[bold]", "[/]"])
 def test_the_background_table_is_named_as_it_is(printed: Callable[[Any], str], name: str):
     found = BackgroundJoin((name,), 8, 8, 0, risks(np.array([4]), np.array([8])))
     assert f"Join with the background table, by {name}" in printed(audit_lines(audit([k_of(2, 2)], background=found), "people.csv"))
 
 
-@pytest.mark.xfail(strict=True, reason="in show._labels !r is of the whole conditional, so a NULL label is printed as the text 'missing'")
 def test_a_missing_label_is_not_the_text_missing(printed: Callable[[Any], str]):
     text = printed(audit_lines(audit([k_of(2, 2, worst={"age": None, "sex": "missing"})]), "people.csv"))
     assert cells(text, "k-anonymity")[-1] == "age=missing, sex='missing'"
 
 
-@pytest.mark.xfail(strict=True, reason="show._safe escapes [ and not the backslash before it, and rich reads emoji codes in every cell")
 @pytest.mark.parametrize("value", ["a\\[b]", "1:100:5"])
 def test_no_value_is_rewritten(printed: Callable[[Any], str], value: str):
     text = printed(audit_lines(audit([k_of(2, 2)], [Exposure("skewness", "pay", "so", 0, 0, 0.2, 0.3, value, OLD)]), "people.csv"))
@@ -226,7 +223,6 @@ def test_a_distance_that_equals_t_holds(printed: Callable[[Any], str]):
     assert "3/8\n" in printed(explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1])))  # nothing asked
 
 
-@pytest.mark.xfail(strict=True, reason="lines are printed without markup, so the backslash that show._safe puts before [ is printed")
 def test_the_class_is_named_as_it_is(printed: Callable[[Any], str]):
     assert printed(explanation_lines(explanation(["1", "2"], [1, 0], [1, 1], OLD))).startswith("Class age='[20, 29]', sex='*': 1 of")
 

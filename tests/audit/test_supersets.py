@@ -199,7 +199,6 @@ def test_a_class_of_n_records_proves_itself(spark: SparkSession):
     assert superset_of(found) == {labels: ITSELF if labels == ("Lyon", "m") else None for labels in found}
 
 
-@pytest.mark.xfail(strict=True, reason="of an unproven class the whole table's distance is left out, where some superset is large enough")
 def test_where_nothing_proves_a_class_the_least_distance_is_told(spark: SparkSession):
     """The one with flu: 3/4 away from the four women, 1/2 from the whole table."""
     records = [*of("f", "f"), *of("f", "ggg", "Siena"), *of("m", "ffff", "Lyon"), *of("m", "gg", "Nice")]

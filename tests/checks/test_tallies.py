@@ -170,11 +170,11 @@ def test_what_is_asked_of_tallies_is_what_counting_the_rows_gives(
         assert tallies.storageLevel.useDisk
         assert read(tallies, 1) == read(tallies, 1)  # what is kept does not change
         assert sum(sum(tuples.values()) for tuples in read(tallies, 1).values()) == 500
-        marginals, tuples = count_values(tallies)
+        marginals, tuples = count_values(tallies, ["a", "b", "c"])
         assert marginals == [Counter(texts[name]) for name in SENSITIVE]
         assert tuples == Counter(zip(*texts.values(), strict=True))
         monkeypatch.setattr(tallying, "MOST_VALUES", 10)  # more tuples than that, no more values
-        assert count_values(tallies) == (marginals, None)
+        assert count_values(tallies, ["a", "b", "c"]) == (marginals, None)
     assert not tallies.storageLevel.useDisk  # and is let go
 
 
@@ -194,18 +194,18 @@ def test_a_driver_holds_no_more_values_than_it_can(spark: SparkSession, monkeypa
         spark.createDataFrame([("1", "a", "x"), ("1", "b", "y"), ("2", "b", "x")], "q string, s string, u string"), "q", "su"
     )
     values = [{"a": 1, "b": 2}, {"x": 2, "y": 1}]
-    assert count_values(tallies) == (values, {("a", "x"): 1, ("b", "y"): 1, ("b", "x"): 1})
+    assert count_values(tallies, ["a", "b", "c"]) == (values, {("a", "x"): 1, ("b", "y"): 1, ("b", "x"): 1})
     monkeypatch.setattr(tallying, "MOST_VALUES", 2)
-    assert count_values(tallies) == (values, None)
+    assert count_values(tallies, ["a", "b", "c"]) == (values, None)
     monkeypatch.setattr(tallying, "MOST_VALUES", 1)
     with pytest.raises(InputError, match="sensitive attribute 1 has more than 1 distinct values"):
-        count_values(tallies)
+        count_values(tallies, ["a", "b", "c"])
 
 
 def test_no_rows_are_no_classes(spark: SparkSession):
     tallies = tally_classes(spark.createDataFrame([], "q string, s string"), ["q"], ["s"])
     assert tallies.collect() == []
-    assert count_values(tallies) == ([{}], {})
+    assert count_values(tallies, ["a", "b", "c"]) == ([{}], {})
 
 
 def test_without_sensitive_attributes_there_is_nothing_to_count(spark: SparkSession):

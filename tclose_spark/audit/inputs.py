@@ -1,0 +1,101 @@
+"""What an audit is given: tables with the columns, types and rows that it needs, and the distributions that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tclose_spark.audit.question import Question
+from tclose_spark.checks.classes import JudgedAttribute, judged_attribute
+from tclose_spark.checks.tallies import count_columns
+from tclose_spark.domains import Counts
+from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.tables import INTEGRAL, MALFORMED, UNSUPPORTED, quoted, read_hierarchies
+
+
+def trees_of(question: Question, spark: SparkSession, given: Mapping[str, Hierarchy] | None) -> Mapping[str, Hierarchy]:
+    """The hierarchies by column: as given, else read from where the question says.
+
+    Raises:
+        ConfigurationError: if one that the question names is not among those given, or cannot be read.
+    """
+    if given is None:
+        return read_hierarchies(question.quasi_identifiers, question.sensitive_attributes, spark)
+    trees = {name: asked.hierarchy for name, asked in question.quasi_identifiers.items()}
+    trees |= {name: asked.hierarchy for name, asked in question.sensitive_attributes.items()}
+    for name, tree in trees.items():
+        if tree is not None and name not in given:
+            raise ConfigurationError(f"hierarchies: the one of {name!r} is not among those given ({', '.join(given) or 'none'})")
+    return given
+
+
+def check_columns(table: DataFrame, labels: Sequence[str], sensitive: Iterable[str], what: str) -> None:
+    """Raises InputError if a column is missing, ambiguous, or of a nested type."""
+    names = [name for name in table.columns if name != MALFORMED]
+    for role, columns in (("quasi-identifier", labels), ("sensitive attribute", sensitive)):
+        for column in columns:
+            if column not in names:
+                raise InputError(f"{role} {column!r} is not in {what}; it has {', '.join(names)}")
+            if names.count(column) > 1 or [name.lower() for name in names].count(column.lower()) > 1:
+                raise InputError(f"{role} {column!r}: {what} has several columns of this name but for case; rename them")
+            kind = table.schema[column].dataType
+            if isinstance(kind, (*UNSUPPORTED, T.BinaryType)):
+                raise InputError(f"{role} {column!r} is of type {kind.simpleString()}; expected single values")
+
+
+def check_table(table: DataFrame, question: Question) -> None:
+    """Raises InputError if the table lacks a column or has no rows, or malformed ones."""
+    check_columns(table, question.labels, question.sensitive_attributes, "the table")
+    check_rows(table, "the table")
+
+
+def check_rows(table: DataFrame, what: str) -> None:
+    """Raises InputError if there are no rows, or malformed ones."""
+    if table.isEmpty():
+        raise InputError(f"{what} has no rows")
+    if MALFORMED in table.columns:
+        others = [F.count(quoted(name)) for name in table.columns if name != MALFORMED]  # Spark wants more than the mark to be read
+        found = table.agg(F.sum(quoted(MALFORMED).cast("bigint")).alias("malformed"), *others).head()
+        malformed = found["malformed"] if found else 0
+        if malformed:
+            raise InputError(
+                f"{what} has {malformed} malformed rows (too few or too many fields); mend them, or give --option (sep, quote)"
+            )
+
+
+def judged_attributes(
+    table: DataFrame,
+    values: Sequence[Counts],
+    question: Question,
+    hierarchies: Mapping[str, Hierarchy],
+    reference: DataFrame | None,
+) -> list[JudgedAttribute]:
+    """The sensitive attributes with the distribution that classes are compared with: the table's (its `values` and their
+    records, for each attribute), or the reference's.
+    """
+    known: Sequence[Counts | None] = [None] * len(values)
+    if reference is not None:
+        known = _counts_of(reference, table, list(question.sensitive_attributes))
+    judged = []
+    for (name, asked), own, others in zip(question.sensitive_attributes.items(), values, known, strict=True):
+        kinds = [frame.schema[name].dataType for frame in (table, reference) if frame is not None]
+        kind, tree = next((k for k in kinds if isinstance(k, T.StringType)), kinds[0]), hierarchies.get(name)
+        found = judged_attribute(name, asked, own, tree, kind)
+        judged.append(found if others is None else judged_attribute(name, asked, {**dict.fromkeys(own, 0), **others}, tree, kind))
+    return judged
+
+
+def _counts_of(reference: DataFrame, table: DataFrame, sensitive: Sequence[str]) -> list[dict[str | None, int]]:
+    """The values of the reference. Raises InputError if it lacks a sensitive attribute or writes its values in another way."""
+    check_columns(reference, [], sensitive, "the reference")
+    for name in sensitive:
+        kinds = [frame.schema[name].dataType for frame in (reference, table)]
+        if kinds[0] != kinds[1] and not all(isinstance(kind, (*INTEGRAL, T.StringType)) for kind in kinds):
+            told = " and ".join(kind.simpleString() for kind in kinds)
+            raise InputError(f"sensitive attribute {name!r} is {told} in the reference and in the table; expected one type")
+    check_rows(reference, "the reference")
+    return count_columns(reference, sensitive)
