@@ -64,8 +64,10 @@ def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool
 
     run = Run(spec, get_session(f"tclose {name} {spec.name}"), lambda line: err.print(line, highlight=False, markup=False), overwrite)
     result = getattr(pipeline, name)(run)
-    if name == "plan":
+    if name == "plan" and "sizes" in result:
         _show_plan(run, result)
+    elif name == "plan":
+        out.print(f"{spec.name}: {result['blocks']:,} blocks in {result['tasks']:,} tasks", highlight=False)
     elif name in ("release", "publish"):
         _show_certificate(run, result)
 

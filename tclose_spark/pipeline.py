@@ -21,7 +21,7 @@ from tclose_spark.domains import Profile
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.method import Plan, Problem
-from tclose_spark.methods.stack_and_deal.plan import StackAndDealPlan, make_plan
+from tclose_spark.methods.registry import make_plan, read_plan
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
 from tclose_spark.rows import Codec
@@ -59,7 +59,7 @@ def plan(run: Run) -> Mapping[str, Any]:
         problem = Problem(run.spec, found, run.hierarchies, sample)
         tree = make_plan(problem, partial(_count, run, table, codec)).to_json()
         run.staging.write("plan.json", json.dumps(tree))
-        record["plan"] = {key: tree[key] for key in ("classes", "class_size", "tasks")}
+        record["plan"] = {key: tree[key] for key in ("classes", "class_size", "blocks", "tasks") if key in tree}
     return tree
 
 
@@ -244,7 +244,7 @@ def _profile(run: Run) -> Profile:
 
 
 def _plan(run: Run, found: Profile) -> Plan:
-    return StackAndDealPlan.from_json(json.loads(run.staging.read("plan.json")), found)
+    return read_plan(json.loads(run.staging.read("plan.json")), run.spec, found, run.hierarchies)
 
 
 def _input(run: Run, found: Profile) -> DataFrame:

@@ -216,6 +216,18 @@ class StackAndDeal(Section):
     class_size: Literal["auto", "k"] = "auto"
 
 
+class ClosenessTree(Section):
+    """Carve a tree of valid classes, then exchange rows. effort: in work, not in time; a number is sweeps over the rows."""
+
+    name: Literal["closeness_tree"]
+    effort: Literal["fast", "balanced", "thorough"] | Annotated[int, Field(ge=0)] = "balanced"
+
+
+def _named(value: Any) -> Any:
+    """A method without a name is Stack & Deal."""
+    return {"name": "stack_and_deal", **value} if isinstance(value, dict) else value
+
+
 class ReleaseSpec(Section):
     """One run: which table, which columns are what, how much privacy, by which method."""
 
@@ -224,7 +236,7 @@ class ReleaseSpec(Section):
     output: Output
     attributes: Attributes
     privacy: Privacy
-    method: StackAndDeal = StackAndDeal()
+    method: Annotated[StackAndDeal | ClosenessTree, Field(discriminator="name"), BeforeValidator(_named)] = StackAndDeal()
 
     @model_validator(mode="after")
     def _apart(self) -> Self:

@@ -70,6 +70,14 @@ def read_interval(label: str) -> Interval:
     return Interval(low, high, open_low, open_high)
 
 
+def interval_or_none(label: str) -> Interval | None:
+    """The interval that a label says; None where it says none."""
+    try:
+        return read_interval(label)
+    except ValueError:
+        return None
+
+
 def set_members(label: str) -> list[str]:
     """The members of a set label `{a, b}`; of any other label itself alone."""
     if not (len(label) > 2 and label.startswith("{") and label.endswith("}")):
@@ -82,7 +90,7 @@ class LabelLoss:
     """The information loss of the labels of one quasi-identifier.
 
     span: the input's range, of a numeric one. sets: labels may be sets of the input's `distinct` values. foreign: labels
-    are another tool's (see `read_interval`).
+    are another tool's (see `read_interval`), and a text among them is a value.
     """
 
     numeric: bool
@@ -105,10 +113,10 @@ class LabelLoss:
         if label is None or label == ROOT:
             return Fraction(label == ROOT)
         if self.numeric:
+            if self.foreign:
+                interval = interval_or_none(label)
+                return self.of_interval(interval.low, interval.high) if interval else Fraction(0)
             try:
-                if self.foreign:
-                    interval = read_interval(label)
-                    return self.of_interval(interval.low, interval.high)
                 return self.of_interval(*interval_ends(label))
             except ValueError:
                 raise NoLabelError("neither a number nor an interval") from None

@@ -10,7 +10,7 @@ from tclose_spark.domains import Profile
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.rows import Rows
-from tclose_spark.spec import ReleaseSpec
+from tclose_spark.spec import ReleaseSpec, StackAndDeal
 
 GroupCounts = Callable[[Callable[[Rows], IntArray], int], IntArray]
 """`counts(group_of, groups)`: how many rows of the whole table `group_of` puts into each of 0..groups-1.
@@ -25,6 +25,12 @@ class Problem:
     profile: Profile
     hierarchies: Mapping[str, Hierarchy]
     sample: Rows
+
+    @property
+    def stack_and_deal(self) -> StackAndDeal:
+        """The settings of that method, which the run file names."""
+        assert isinstance(self.spec.method, StackAndDeal)
+        return self.spec.method
 
 
 class Plan(Protocol):

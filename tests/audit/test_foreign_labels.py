@@ -71,7 +71,7 @@ def test_what_labels_of_each_kind_lose(spark: SparkSession):
 def test_columns_of_numbers_are_labels_too(spark: SparkSession):
     table = spark.createDataFrame([(20, 1.5, True), (30, None, True), (40, float("nan"), False)], "age int, weight double, smokes boolean")
     assert losses(table, ask(table.columns)) == {
-        row: {"age": 0, "weight": 0, "smokes": 0} for row in [(20, 1.5, True), (30, None, True), (40, None, False)]
+        row: {"age": 0, "weight": 0, "smokes": 0} for row in [("20", "1.5", "true"), ("30", None, "true"), ("40", None, "false")]
     }
 
 
@@ -79,9 +79,9 @@ def test_bounds_are_one_quasi_identifier(spark: SparkSession):
     table = spark.createDataFrame([(20, 29, "f"), (30, 60, "f"), (25, 25, "*"), (None, None, "f")], "age_min int, age_max int, sex string")
     question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}})
     assert losses(table, question) == {
-        (20, 29, "f"): {"age": pytest.approx(9 / 40), "sex": 0},
-        (30, 60, "f"): {"age": pytest.approx(30 / 40), "sex": 0},
-        (25, 25, "*"): {"age": 0, "sex": 1},
+        ("20", "29", "f"): {"age": pytest.approx(9 / 40), "sex": 0},
+        ("30", "60", "f"): {"age": pytest.approx(30 / 40), "sex": 0},
+        ("25", "25", "*"): {"age": 0, "sex": 1},
         (None, None, "f"): {"age": 0, "sex": 0},
     }
 
@@ -95,7 +95,7 @@ def test_bounds_that_are_text_are_numbers(spark: SparkSession):
 def test_numbers_with_a_hierarchy_are_read_in_one_way(spark: SparkSession):
     tree = Hierarchy.build([("39.0", "thirties", "*"), ("40.0", "forties", "*")], "ages")
     table = spark.createDataFrame([(39.0,), (40.0,)], "age double")
-    assert losses(table, ask(["age"]), {"age": tree}) == {(39.0,): {"age": 0}, (40.0,): {"age": 0}}
+    assert losses(table, ask(["age"]), {"age": tree}) == {("39.0",): {"age": 0}, ("40.0",): {"age": 0}}
 
 
 def test_a_label_that_is_no_node_is_named(spark: SparkSession):
@@ -138,7 +138,14 @@ def test_labels_that_are_not_what_they_seem_are_noted(spark: SparkSession):
 
 
 def test_intervals_beside_a_text_are_noted(spark: SparkSession):
-    assert any(note.startswith("age: ") for note in notes(labels(spark, age=["[20, 29]", "[30, 59]", "unknown"])))
+    """The text counts as a value, and the intervals are still measured."""
+    table = labels(spark, age=["[20, 29]", "[30, 59]", "unknown"])
+    question = ask(["age"])
+    tallies = tally_classes(table, ["age"], [])
+    quasi, told = judged_quasi(tallies, question, {})
+    assert told == ["age: 'unknown' stands among intervals, and counts as a value (no information lost)"]
+    found = {row["quasi_identifiers"]["age"]: row["loss"] for row in class_table(tallies, quasi, []).collect()}
+    assert found == {"[20, 29]": pytest.approx(9 / 39), "[30, 59]": pytest.approx(29 / 39), "unknown": 0}
 
 
 @pytest.mark.parametrize("label", ["476**", "*77", "4*7", ">= 40", "≤ 40", " <3", "20-29", "20 - 29", "20\u201329", "20 to 29", "-5-3"])
@@ -160,7 +167,16 @@ def test_what_labels_have_in_common():
         facts.see(label)
     assert (facts.low, facts.high, facts.numeric) == (Fraction(-9, 2), 45, True)
     facts.see("{a, b}")
-    assert (facts.texts, facts.sets, facts.numeric) == ({"{a, b}"}, True, False)
+    assert (facts.texts, facts.sets, facts.numeric) == ({"{a, b}"}, True, True)  # a text beside intervals is a value
+
+
+def test_numbers_without_intervals_are_values_beside_a_text():
+    facts = LabelFacts()
+    for label in ("20", "[30, 30]", "*"):
+        facts.see(label)
+    assert facts.numeric
+    facts.see("unknown")
+    assert not facts.numeric
 
 
 @pytest.mark.parametrize("label", ["[30, 20]", "]20, 20]", "[20, 20[", "[a, b]", "20 30", "[20]", "[20, 29", "1/0", "[1, 1e99999]"])

@@ -46,12 +46,11 @@ def test_what_is_not_asked_has_no_bound():
 
 
 def test_t_is_of_the_attributes_that_have_none_of_their_own():
-    question = ask(["age"], {"salary": {"t": "1/3"}, "disease": {}, "city": {"t": None}}, t="0.25")
-    assert {name: a.t for name, a in question.sensitive_attributes.items()} == {
-        "salary": Fraction(1, 3),
-        "disease": Fraction(1, 4),
-        "city": None,  # that it has no t is said
-    }
+    sensitive: dict[str, dict[str, Any]] = {"salary": {"t": "1/3"}, "disease": {}, "city": {"t": None}}  # None is none
+    completed, left = ask(["age"], sensitive, t="0.25"), ask(["age"], sensitive)
+    third, quarter = Fraction(1, 3), Fraction(1, 4)
+    assert {name: a.t for name, a in completed.sensitive_attributes.items()} == {"salary": third, "disease": quarter, "city": quarter}
+    assert {name: a.t for name, a in left.sensitive_attributes.items()} == {"salary": third, "disease": None, "city": None}
 
 
 def test_asking_leaves_what_it_was_given_as_it_was():

@@ -77,7 +77,7 @@ def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
                     Guarantee("distinct l-diversity", "salary", 2, 3, 0, 0, FIRST),
                     Guarantee("entropy l-diversity", "salary", Fraction(5, 2), 2.6666666, 0, 0, FIRST),
                     Guarantee("recursive (c, l)-diversity", "salary", Recursive(c=Fraction(3), l=2), False, 1, 4, FIRST),
-                    Guarantee("(n, t)-closeness", "salary", "n = 9, t = 0.2", 0.25, 1, 4, {**FIRST, "superset": "age=*, sex=f"}),
+                    Guarantee("(n, t)-closeness", "salary", "n = 9, t = 0.2", 0.25, 1, 4, {**FIRST, "(superset)": "age=*, sex=f"}),
                     Guarantee("t-closeness of tuples", "salary and town", None, Fraction(3, 4), 0, 0, FIRST),
                 ]
             ),
@@ -94,8 +94,16 @@ def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
     ]
     assert cells(text, "distinct l-diversity")[1:] == ["salary", "2", "3", "yes", "0", "0", first]
     assert cells(text, "entropy l-diversity")[1:] == ["salary", "2.5", "2.66667", "yes", "0", "0", first]
-    assert cells(text, "recursive (c, l)-diversity")[1:] == ["salary", "(3, 2)", "False", "NO", "1", "4", first]
-    assert cells(text, "(n, t)-closeness")[1:] == ["salary", "n = 9, t = 0.2", "0.25", "NO", "1", "4", f"{first}, superset='age=*, sex=f'"]
+    assert cells(text, "recursive (c, l)-diversity")[1:] == ["salary", "(3, 2)", "no", "NO", "1", "4", first]
+    assert cells(text, "(n, t)-closeness")[1:] == [
+        "salary",
+        "n = 9, t = 0.2",
+        "0.25",
+        "NO",
+        "1",
+        "4",
+        f"{first}, (superset)='age=*, sex=f'",
+    ]
     assert cells(text, "t-closeness of tuples")[1:] == ["salary and town", "", "0.75 = 3/4", "told", "", "", first]
 
 
@@ -145,7 +153,7 @@ def test_the_background_join(printed: Callable[[Any], str]):
     assert cells(text, "marketer")[1] == "0.250000"  # 2 records with 1/2, 4 with 4/8 an eighth each: (1 + 1/2) / 6
     assert cells(text, "membership")[1:] == ["1", "of 1,009 people can be seen to be in the table, if all its people are among them"]
     assert "│ 1,000    │ can be seen not to be in it: they fit no class" in text
-    assert "note: 1 classes have more records than people who fit them: the background table lacks people of the table" in text
+    assert "note: 1 classes have more records than people who fit them: people of the table are not in the background table" in text
 
 
 # --- names and labels are printed as they are
@@ -207,7 +215,7 @@ def explanation(
 
 def test_a_class_explained(printed: Callable[[Any], str]):
     text = printed(explanation_lines(explanation(["3k", "[4k]", None], [2, 0, 0], [2, 1, 1], {"age": "30", "sex": "f"}, t="0.25")))
-    assert text.startswith("Class age='30', sex='f': 2 of 4 records\n")
+    assert text.startswith("Class age='30', sex='f': 2 records, compared with 4\n")
     # a quarter of the mass moves one step of two, a quarter moves both: 1/4 * 1/2 + 1/4 * 1
     assert "Earth mover's distance of pay (ordered): 0.375 = 3/8, asked 0.25: does NOT hold\n" in text
     assert cells(text, "3k") == ["3k", "2", "1.0000", "0.5000", "+0.5000"]
@@ -224,7 +232,9 @@ def test_a_distance_that_equals_t_holds(printed: Callable[[Any], str]):
 
 
 def test_the_class_is_named_as_it_is(printed: Callable[[Any], str]):
-    assert printed(explanation_lines(explanation(["1", "2"], [1, 0], [1, 1], OLD))).startswith("Class age='[20, 29]', sex='*': 1 of")
+    assert printed(explanation_lines(explanation(["1", "2"], [1, 0], [1, 1], OLD))).startswith(
+        "Class age='[20, 29]', sex='*': 1 records, compared with 2\n"
+    )
 
 
 def test_of_many_values_and_moves_the_largest_are_shown(printed: Callable[[Any], str]):
@@ -239,7 +249,9 @@ def test_of_many_values_and_moves_the_largest_are_shown(printed: Callable[[Any],
     assert cells(moves, "1 ")[1:] == [f"{1 / (2 * others):.6g}", "v0.", f"v{others}.", "1", f"{1 / (2 * others):.6g}"]
     cheaper = Fraction(sum(range(1, others - MOST_LINES + 1)), others * 2 * others)
     total = Fraction(others + 1, 4 * others)
-    assert f"The costs add up to {float(total):.6g}. (4 cheaper moves that cost {float(cheaper):.6g} are left out; --json has all)" in text
+    assert (
+        f"The costs add up to {float(total):.6g}. (4 cheaper moves, which cost {float(cheaper):.6g}, are left out; --json has all)" in text
+    )
 
 
 def test_what_fits_is_shown_whole(printed: Callable[[Any], str]):

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from strategies import CITIES
 
-from tclose_spark.audit.supersets import ITSELF, WHOLE, Heights, Ladder, count_heights, nearest_heights, with_supersets
+from tclose_spark.audit.supersets import ITSELF, MISSING, WHOLE, Heights, Ladder, count_heights, nearest_heights, with_supersets
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.measures.distances import EqualDistance, OrderedDistance
@@ -34,11 +34,11 @@ CITY, SEX = Ladder("city", CITIES), Ladder("sex", None)
         (CITY, "Tuscany", [None, "Tuscany", "Italy", "*"]),  # below its own height it is no member
         (CITY, "France", [None, None, "France", "*"]),
         (CITY, "*", [None, None, None, "*"]),
-        (CITY, None, ["\0", "\0", "\0", "*"]),  # a missing label is under the root only
+        (CITY, None, [MISSING, MISSING, MISSING, "*"]),  # a missing label is under the root only
         (SEX, "f", ["f", "*"]),
         (SEX, "[20, 29]", ["[20, 29]", "*"]),
         (SEX, "*", [None, "*"]),
-        (SEX, None, ["\0", "*"]),
+        (SEX, None, [MISSING, "*"]),
     ],
 )
 def test_what_a_label_becomes(ladder: Ladder, label: str | None, expected: list[str | None]):

@@ -9,25 +9,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from tclose_spark.methods.closeness_tree.partition import Partition, Table
+from tclose_spark.methods.closeness_tree.partition import Partition, Table, kernel
 from tclose_spark.methods.closeness_tree.widths import width
 
 UNKNOWN = -2
 BELOW, ABOVE = -1, np.int32(2**31 - 1)  # no next code: beyond any
 
 
-@njit(cache=True)
+@kernel
 def holds(p: Partition, c: int, codes: Any) -> bool:
     """Whether the box of class c holds codes (q,)."""
-    for j in range(codes.shape[0]):
+    for j in range(codes.shape[0]):  # noqa: SIM110
         if codes[j] < p.low[c, j] or codes[j] > p.high[c, j]:
             return False
     return True
 
 
-@njit(cache=True)
+@kernel
 def scan(t: Table, p: Partition, c: int, j: int) -> None:
     """Set the ends of class c in quasi-identifier j from its members."""
     low, high, low_next, high_next = ABOVE, BELOW, ABOVE, BELOW
@@ -50,7 +49,7 @@ def scan(t: Table, p: Partition, c: int, j: int) -> None:
     p.high[c, j], p.high_rows[c, j], p.high_next[c, j] = high, high_rows, high_next
 
 
-@njit(cache=True)
+@kernel
 def width_after(t: Table, p: Partition, c: int, leaving: int, joining: int) -> float:
     """The width of class c, summed over quasi-identifiers, if one row leaves and one joins (-1: none). Changes no box.
 
@@ -76,10 +75,10 @@ def width_after(t: Table, p: Partition, c: int, leaving: int, joining: int) -> f
         if to_low != low or to_high != high:
             wide = width(j, to_low, to_high, t.kinds, t.missing, t.place, t.nodes, t.shares) if to_low <= to_high else 0.0
             change += wide - p.wide[c, j]
-    return p.width[c] + change
+    return float(p.width[c] + change)
 
 
-@njit(cache=True)
+@kernel
 def change_box(t: Table, p: Partition, c: int, leaving: int, joining: int) -> None:
     """Bring the box of class c up to date after one row left and one joined (-1: none): its members are already right."""
     moved = False
@@ -103,8 +102,8 @@ def change_box(t: Table, p: Partition, c: int, leaving: int, joining: int) -> No
         p.width[c] = p.wide[c].sum()
 
 
-@njit(cache=True)
-def forget(p: Partition, c: int, j: int, code: int) -> None:
+@kernel
+def forget(p: Partition, c: int, j: int, code: Any) -> None:
     """One member with this code has left class c, and was not the last one at an end."""
     if code == p.low[c, j]:
         p.low_rows[c, j] -= 1
@@ -116,8 +115,8 @@ def forget(p: Partition, c: int, j: int, code: int) -> None:
         p.high_next[c, j] = UNKNOWN
 
 
-@njit(cache=True)
-def extend(p: Partition, c: int, j: int, code: int) -> None:
+@kernel
+def extend(p: Partition, c: int, j: int, code: Any) -> None:
     """A member with this code has joined class c."""
     if code < p.low[c, j]:
         p.low_next[c, j], p.low[c, j], p.low_rows[c, j] = p.low[c, j], code, 1

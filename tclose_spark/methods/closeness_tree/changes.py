@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
-
 from tclose_spark.methods.closeness_tree.boxes import change_box, scan
-from tclose_spark.methods.closeness_tree.extras import change_extras, numerator_of
-from tclose_spark.methods.closeness_tree.partition import HIERARCHICAL, Partition, Table
+from tclose_spark.methods.closeness_tree.extras import change_extras
+from tclose_spark.methods.closeness_tree.partition import HIERARCHICAL, ORDERED, Partition, Table, kernel
 from tclose_spark.methods.closeness_tree.widths import width
 
 
-@njit(cache=True)
+@kernel
 def count_all(t: Table, p: Partition) -> None:
     """Every figure of the partition, counted from p.of alone."""
     p.size[:] = 0
@@ -20,18 +17,18 @@ def count_all(t: Table, p: Partition) -> None:
     reserve(p)
     p.size[:] = 0
     p.extra[:] = 0
-    p.count[:] = 0
+    p.counts[:] = 0
     p.present[:] = 0
     for row in range(len(p.of)):
         c = p.of[row]
         put(p, row, c)
         for s in range(t.column.shape[1]):
-            p.count[c, t.column[t.cell[row], s]] += 1
+            p.counts[c, t.column[t.cell[row], s]] += 1
     for c in range(len(p.size)):
         count_class(t, p, c)
 
 
-@njit(cache=True)
+@kernel
 def count_class(t: Table, p: Partition, c: int) -> None:
     """The figures of one class, from its members and counts by value."""
     p.fresh[:, c] = False
@@ -42,15 +39,15 @@ def count_class(t: Table, p: Partition, c: int) -> None:
     for s in range(t.column.shape[1]):
         reached, total, present = 0, 0, 0
         for v in range(t.first[s], t.first[s + 1]):
-            reached = p.count[c, v] + (reached if t.metric[s] == 1 else 0)
+            reached = p.counts[c, v] + (reached if t.metric[s] == ORDERED else 0)
             p.extra[c, v] = t.n * reached - p.size[c] * t.expected[v]
-            present += p.count[c, v] > 0
+            present += p.counts[c, v] > 0
             total += abs(p.extra[c, v])
         p.present[c, s] = present
         p.total[c, s] = total if t.metric[s] != HIERARCHICAL else 0
 
 
-@njit(cache=True)
+@kernel
 def reserve(p: Partition) -> None:
     """Give each class room for half as many rows more, and some. Members are to be put in again."""
     at = 0
@@ -59,17 +56,20 @@ def reserve(p: Partition) -> None:
         at += p.room[c]
 
 
-@njit(cache=True)
+@kernel
 def repack(p: Partition) -> None:
     """Room as `reserve` gives it, members in the order that they had."""
-    old, start = p.member.copy(), p.start.copy()
+    for at in range(len(p.member)):
+        p.old[at] = p.member[at]
+    for c in range(len(p.start)):
+        p.old_start[c] = p.start[c]
     reserve(p)
     for c in range(len(p.size)):
         for at in range(p.size[c]):
-            p.member[p.start[c] + at] = old[start[c] + at]
+            p.member[p.start[c] + at] = p.old[p.old_start[c] + at]
 
 
-@njit(cache=True)
+@kernel
 def put(p: Partition, row: int, c: int) -> None:
     """Make the row the last member of class c, which has room."""
     p.member[p.start[c] + p.size[c]] = row
@@ -78,7 +78,7 @@ def put(p: Partition, row: int, c: int) -> None:
     p.of[row] = c
 
 
-@njit(cache=True)
+@kernel
 def move(t: Table, p: Partition, row: int, to: int) -> None:
     """Move a row to another class, which has room."""
     c, cell = p.of[row], t.cell[row]
@@ -93,7 +93,7 @@ def move(t: Table, p: Partition, row: int, to: int) -> None:
     change_extras(t, p, to, cell, 1)
 
 
-@njit(cache=True)
+@kernel
 def swap(t: Table, p: Partition, row: int, other: int) -> None:
     """Two rows of different classes change places."""
     c, d = p.of[row], p.of[other]
@@ -109,7 +109,7 @@ def swap(t: Table, p: Partition, row: int, other: int) -> None:
         change_extras(t, p, d, t.cell[row], 1)
 
 
-@njit(cache=True)
+@kernel
 def loss(p: Partition) -> float:
     """What the classes cost: rows times width, summed. The NCP is this by rows and quasi-identifiers."""
     total = 0.0

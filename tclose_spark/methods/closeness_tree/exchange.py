@@ -1,73 +1,96 @@
 """Exchange: rows move and swap between near classes, so that labels get narrower while every class keeps what is asked of it.
 
-Greedy sweeps first: most of the gain for little work. Annealing after them goes lower, the longer it may go on.
+Greedy sweeps first: most of the gain for little work. Then annealing and sweeps by turns, which go the lower the longer they last.
+Now and then, classes that have grown large enough are split.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.closeness_tree.anneal import anneal, risks
+from tclose_spark.methods.closeness_tree.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.block import Block, Codes
 from tclose_spark.methods.closeness_tree.changes import count_all, loss, repack
-from tclose_spark.methods.closeness_tree.partition import Table, make_partition, make_table
-from tclose_spark.methods.closeness_tree.sweeps import sweep_moves, sweep_swaps
+from tclose_spark.methods.closeness_tree.partition import Partition, Table, draw, make_partition, make_table
+from tclose_spark.methods.closeness_tree.splits import split_all
+from tclose_spark.methods.closeness_tree.sweeps import LEAST, sweep_moves, sweep_swaps
 
-ORDERS = 24
-HOT, COLD = 0.3, 0.03
+PAIRS = 12  # of lexicographic orders
+HOT, COLD, SLOW = 1.0, 0.1, 500  # temperatures, in widths of one row's label, for so many rounds; fewer start and end cooler
+COOL, COLDEST = 0.1, 0.03
+SPLITS = 4  # every so many sweeps, classes are split
+LAST = 4  # sweeps after the annealing
 
 
-def exchange(block: Block, classes: IntArray, sweeps: int, anneal_: int, seed: int) -> IntArray:
-    """Classes of the rows, shape (n,), that hold what is asked as the given ones do and lose no more: the same numbers, some maybe unused.
+def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
+    """The class of each row, shape (n,): every class holds what is asked, if all did in `classes`, and the loss is not higher.
 
-    Work is counted: `sweeps` passes over the rows, then `anneal` proposals a row. The result follows from the arguments alone.
+    classes: (n,), 0.. ; they keep their numbers, classes that were split off get the next ones. Work is counted: `sweeps` times moves
+    and swaps of all rows, then `anneal` times a proposal for every row and a sweep. The result follows from the arguments alone; where
+    no way is found to lose less, it is `classes`.
     """
-    n = len(classes)
     table = make_table(block)
-    partition = make_partition(table, classes, seed)
+    if not len(classes) or not sweeps + anneal:
+        return classes.astype(np.int64)
+    spare = min(int(classes.max()) + 1, len(classes) // max(2 * table.k, 2))
+    partition = make_partition(table, classes, seed, spare)
     count_all(table, partition)
-    count = max(2, min(ORDERS, max(sweeps, ORDERS if anneal_ else 0)))
-    orders = make_orders(table, count, seed)
+    best, least = partition.of.copy(), loss(partition)
+    orders = make_orders(table, PAIRS if anneal else max(1, min(PAIRS, sweeps)), seed)
     for number in range(sweeps):
-        order = orders[number % count]
-        if number % 2:
-            sweep_swaps(table, partition, order)
-        else:
-            sweep_moves(table, partition, order)
+        _sweep(table, partition, orders, number)
+    if anneal:
+        swept = loss(partition)
+        if swept < least - LEAST:
+            best, least = partition.of.copy(), swept
+        _anneal(table, partition, orders, anneal)
+    if loss(partition) < least - LEAST:
+        best = partition.of
+    return best.astype(np.int64)
+
+
+def _sweep(table: Table, partition: Partition, orders: Codes, number: int) -> None:
+    """The sweep of this number: moves along one order, swaps along another."""
+    pair = 2 * (number % (len(orders) // 2))
+    if number % SPLITS == 0:
+        split_all(table, partition, orders[pair])
         repack(partition)
-    if anneal_:
-        places = np.empty_like(orders)
-        for place, order in zip(places, orders, strict=True):
-            place[order] = np.arange(n)
-        steps = np.exp(np.arange(4096) / 4096 * np.log(100)).astype(np.int64)
-        before, best = loss(partition), partition.of.copy()
-        anneal(table, partition, orders, places, steps, risks(4096), anneal_ * n, HOT, COLD)
-        count_all(table, partition)
-        if loss(partition) > before:
-            return best.astype(np.int64)
-    return partition.of.astype(np.int64)
+    sweep_moves(table, partition, orders[pair])
+    sweep_swaps(table, partition, orders[pair + 1])
+    repack(partition)
 
 
-def make_orders(table: Table, count: int, seed: int) -> Codes:
-    """Random lexicographic orders of the rows, shape (count, n): quasi-identifiers in random sequence and direction, odd ones by cell first.
+def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> None:
+    """Proposals and sweeps by turns while the temperature falls, and a few sweeps more."""
+    part = min(1.0, rounds / SLOW)
+    hot, cold = max(COOL, HOT * part), max(COLDEST, COLD * part)
+    places, risks = np.argsort(orders, axis=1).astype(np.int32), make_risks()
+    for number in range(rounds):
+        propose(table, partition, orders, places, risks, hot * (cold / hot) ** (number / rounds))
+        _sweep(table, partition, orders, number)
+    for number in range(LAST):
+        _sweep(table, partition, orders, number)
 
-    A key holds as many leading bits as fit 64, equal keys stay in the order of the rows.
+
+def make_orders(table: Table, pairs: int, seed: int) -> Codes:
+    """Random lexicographic orders of the rows, shape (2 pairs, n): quasi-identifiers in random sequence and direction, odd ones by cell first.
+
+    A key holds as many leading bits as fit 64; equal keys stay in the order of the rows.
     """
     n, q = table.quasi.shape
-    generator = np.random.Generator(np.random.PCG64(seed))
-    highest = table.quasi.max(axis=0).astype(np.int64) if n else np.zeros(q, np.int64)
-    orders = np.empty((count, n), np.int32)
-    for number in range(count):
+    random = np.array([seed], np.uint64)
+    highest = table.quasi.max(axis=0).astype(np.int64)
+    orders = np.empty((2 * pairs, n), np.int32)
+    for number in range(2 * pairs):
         key = table.cell.astype(np.uint64) if number % 2 else np.zeros(n, np.uint64)
         bits = int(key.max()).bit_length()
-        flips = generator.random(q) < 0.5
-        for j in generator.permutation(q):
+        draws = np.array([draw(random) for _ in range(q)])
+        for j in np.argsort(draws):
+            codes = highest[j] - table.quasi[:, j] if draws[j] % 2 else table.quasi[:, j]
             need = int(highest[j]).bit_length()
-            codes = (highest[j] - table.quasi[:, j] if flips[j] else table.quasi[:, j]).astype(np.uint64)
             kept = min(need, 64 - bits)
-            key = (key << np.uint64(kept)) | (codes >> np.uint64(need - kept))
+            key = (key << np.uint64(kept)) | (codes.astype(np.uint64) >> np.uint64(need - kept))
             bits += kept
         orders[number] = np.argsort(key, kind="stable")
     return orders

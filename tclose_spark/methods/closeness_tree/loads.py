@@ -1,6 +1,6 @@
 """What a class must hold, tested exactly, for the kernels: distances as in `measures.distances`, in 64-bit integers.
 
-Everything works on counts of one class by value, a row an attribute. The numerators take floats as well (shares of the table
+Everything works on counts of one class by value, a row an attribute. The three numerators take floats as well (shares of the table
 with rows = 1), which is how `peel` measures; there nothing is exact. Precondition: scale * n * s < 2^62 for the largest
 s asked about (see `measures.distances`), so that no sum of a numerator leaves 64 bits.
 """
@@ -49,7 +49,7 @@ def asked_of(requirement: Requirement) -> Asked:
 
 
 @njit(cache=True)
-def equal_numerator(counts: Any, size: int, table: Any, domain: int, rows: int) -> int:
+def equal_numerator(counts: Any, size: Any, table: Any, domain: int, rows: Any) -> Any:
     """Sum over values v of |n c_v - s N_v|."""
     total = 0
     for value in range(domain):
@@ -58,7 +58,7 @@ def equal_numerator(counts: Any, size: int, table: Any, domain: int, rows: int) 
 
 
 @njit(cache=True)
-def ordered_numerator(counts: Any, size: int, table: Any, domain: int, rows: int) -> int:
+def ordered_numerator(counts: Any, size: Any, table: Any, domain: int, rows: Any) -> Any:
     """Sum over values i but the last of |n C_i - s X_i|, C and X cumulative."""
     total, excess = 0, 0
     for value in range(domain - 1):
@@ -68,8 +68,8 @@ def ordered_numerator(counts: Any, size: int, table: Any, domain: int, rows: int
 
 
 @njit(cache=True)
-def hierarchical_numerator(counts: Any, size: int, table: Any, domain: int, parents: Any, height: int, rows: int) -> int:
-    """Half the sum over all nodes but the root of |n c - s N| of the rows below the node.
+def twice_hierarchical_numerator(counts: Any, size: Any, table: Any, domain: int, parents: Any, height: int, rows: Any) -> Any:
+    """Sum over all nodes but the root of |n c - s N| of the rows below the node: twice the numerator.
 
     What is too much below a node must leave through it: `measures.distances` adds up the same transport at the inner nodes.
     Invariant: before each height, extra[:level] is n c - s N of the nodes one height lower, in the tree's order. A node's
@@ -90,17 +90,17 @@ def hierarchical_numerator(counts: Any, size: int, table: Any, domain: int, pare
                 extra[node] = net
                 last = node
         level = last + 1
-    return total // 2
+    return total
 
 
 @njit(cache=True)
-def numerator(counts: Any, size: int, table: Any, domain: int, ordered: bool, parents: Any, height: int, rows: int) -> int:
+def numerator(counts: Any, size: int, table: Any, domain: int, ordered: bool, parents: Any, height: int, rows: int) -> Any:
     """The exact numerator of the distance of a class of `size` rows from the table: distance = numerator / (scale n s).
 
     counts, table: rows of the class and of the table by value, int64. parents: (highest, largest domain), used where height > 0.
     """
     if height > 0:
-        return hierarchical_numerator(counts, size, table, domain, parents, height, rows)
+        return twice_hierarchical_numerator(counts, size, table, domain, parents, height, rows) // 2
     if ordered:
         return ordered_numerator(counts, size, table, domain, rows)
     return equal_numerator(counts, size, table, domain, rows)

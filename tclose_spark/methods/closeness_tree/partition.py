@@ -5,7 +5,8 @@ Both are tuples of plain arrays, which numba passes without copying.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numba import njit
@@ -16,6 +17,18 @@ from tclose_spark.methods.closeness_tree.block import Block, Codes, Floats
 
 EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
 LEAVE, JOIN = 0, 1
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def kernel(function: Kernel) -> Kernel:
+    """The function compiled without reference counts: with them, a call pays for every array of its tuples, 20 to 50 times its work.
+
+    So a kernel, and what it calls, must not make arrays.
+    """
+    options: dict[str, Any] = {"cache": True, "_nrt": False}
+    compiled: Any = njit(**options)(function)
+    return cast(Kernel, compiled)
 
 
 class Table(NamedTuple):
@@ -54,10 +67,10 @@ class Partition(NamedTuple):
     start[c]; room[c] positions are reserved.
     For each class and quasi-identifier, (classes, q): low and high code, how many members have it, and the next code inwards
     (-1 and -2: not known, see `boxes`); wide: the width, and width: (classes,) its sum over quasi-identifiers.
-    extra: (classes, columns), n c_v - s N_v of each value, cumulative for an ordered attribute. count: (classes, columns), c_v.
+    extra: (classes, columns), n c_v - s N_v of each value, cumulative for an ordered attribute. counts: (classes, columns), c_v.
     total, present: (classes, attributes), the distance's numerator and the number of distinct values.
     allowed: (2, classes, columns), whether a row with this value may leave or join; right only where fresh: (2, classes).
-    random: (1,), the generator's state.
+    nodes: (2, highest + 1, largest domain), old, old_start, as member, start, rank, tail: (n,): work space. random: (1,), the generator's state.
     """
 
     of: Codes
@@ -75,11 +88,16 @@ class Partition(NamedTuple):
     wide: Floats
     width: Floats
     extra: IntArray
-    count: Codes
+    counts: Codes
     total: IntArray
     present: IntArray
     allowed: NDArray[np.uint8]
     fresh: NDArray[np.bool_]
+    nodes: IntArray
+    old: Codes
+    old_start: IntArray
+    rank: Codes
+    tail: Floats
     random: NDArray[np.uint64]
 
 
@@ -113,12 +131,14 @@ def make_table(block: Block) -> Table:
     )
 
 
-def make_partition(table: Table, classes: IntArray, seed: int) -> Partition:
-    """The classes with members in row order; figures are still to be counted (`changes.count_all`). classes: (n,), dense numbers."""
-    rows, quasis = table.quasi.shape
-    groups, columns, attributes = int(classes.max()) + 1, len(table.expected), len(table.distinct)
+def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -> Partition:
+    """The classes with members in row order; figures are still to be counted (`changes.count_all`).
 
-    boxes = [np.zeros((groups, quasis), np.int32) for _ in range(6)]
+    classes: (n,), 0.. . spare: so many more classes, without rows.
+    """
+    rows, quasis = table.quasi.shape
+    groups, columns, attributes = int(classes.max()) + 1 + spare, len(table.expected), len(table.distinct)
+
     return Partition(
         classes.astype(np.int32),
         np.zeros(rows, np.int32),
@@ -126,7 +146,12 @@ def make_partition(table: Table, classes: IntArray, seed: int) -> Partition:
         np.zeros(groups, np.int64),
         np.bincount(classes, minlength=groups).astype(np.int64),
         np.zeros(2 * rows + 8 * groups, np.int32),
-        *boxes,
+        np.zeros((groups, quasis), np.int32),
+        np.zeros((groups, quasis), np.int32),
+        np.zeros((groups, quasis), np.int32),
+        np.zeros((groups, quasis), np.int32),
+        np.zeros((groups, quasis), np.int32),
+        np.zeros((groups, quasis), np.int32),
         np.zeros((groups, quasis)),
         np.zeros(groups),
         np.zeros((groups, columns), np.int64),
@@ -135,12 +160,17 @@ def make_partition(table: Table, classes: IntArray, seed: int) -> Partition:
         np.zeros((groups, attributes), np.int64),
         np.zeros((2, groups, columns), np.uint8),
         np.zeros((2, groups), np.bool_),
+        np.zeros((2, table.parents.shape[1] + 1, table.parents.shape[2]), np.int64),
+        np.zeros(2 * rows + 8 * groups, np.int32),
+        np.zeros(groups, np.int64),
+        np.zeros(rows, np.int32),
+        np.zeros(rows),
         np.array([seed], np.uint64),
     )
 
 
-@njit(cache=True)
-def draw(random: NDArray[np.uint64]) -> int:
+@kernel
+def draw(random: NDArray[np.uint64]) -> Any:
     """The next of a sequence of 64-bit integers (splitmix64), as a nonnegative int64."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
     z = random[0]

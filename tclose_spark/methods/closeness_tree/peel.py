@@ -11,19 +11,23 @@ import numpy as np
 from numba import njit
 
 from tclose_spark.methods.closeness_tree.block import Requirement
-from tclose_spark.methods.closeness_tree.loads import ANYTHING, numerator
+from tclose_spark.methods.closeness_tree.loads import ANYTHING, equal_numerator, ordered_numerator, twice_hierarchical_numerator
 
 CHUNK = 0.05  # of the rows too many are taken at once: a fine end game matters
 SMALLEST_SHARE = 0.02  # of a region that is worth carving from
 NEARLY = 1.0 + 1e-12
+EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
+FAST = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order: floats only decide what to try
 
 
 class Goal(NamedTuple):
-    """The whole table as floats: target (attributes, largest domain), the share of each value; slope (attributes,): t * scale,
-    so that numerator / (slope * rows) is the load, infinite without a t; the rest as in `Requirement`."""
+    """The whole table as floats: target (attributes, largest domain), the share of each value; t, slope (attributes,): slope is t * scale,
+    so that numerator / (slope * rows) is the load, infinite without a t; the rest as in `Requirement`.
+    """
 
     codes: Any
     target: Any
+    t: Any
     slope: Any
     domains: Any
     ordered: Any
@@ -35,10 +39,13 @@ def goal_of(requirement: Requirement) -> Goal:
     """The floats of a requirement. t * scale is read off the limit of the largest class, rounded up."""
     largest = requirement.limits.shape[1] - 1
     slopes = [np.inf if row[-1] == ANYTHING else (int(row[-1]) + 1) / (requirement.rows * max(largest, 1)) for row in requirement.limits]
+    slope = np.maximum(np.array(slopes, dtype=np.float64), 1e-9)
+    scales = np.where(requirement.ordered, np.maximum(requirement.domains - 1, 1), 2)
     return Goal(
         np.ascontiguousarray(requirement.codes, dtype=np.int32),
         requirement.tables / requirement.rows,
-        np.maximum(np.array(slopes, dtype=np.float64), 1e-9),
+        slope / np.where(requirement.heights > 0, requirement.heights, scales),
+        slope,
         np.ascontiguousarray(requirement.domains, dtype=np.int64),
         np.ascontiguousarray(requirement.ordered, dtype=np.bool_),
         np.ascontiguousarray(requirement.parents, dtype=np.int32),
@@ -53,31 +60,57 @@ def worst(values: Any, size: float, goal: Goal) -> tuple[float, int]:
     for s in range(len(goal.slope)):
         if goal.slope[s] == np.inf:
             continue
-        extra = numerator(
-            values[s], size, goal.target[s], goal.domains[s], goal.ordered[s], goal.parents[s], goal.heights[s], 1.0
-        )
+        m, height = goal.domains[s], goal.heights[s]
+        if height > 0:
+            extra = 0.5 * twice_hierarchical_numerator(values[s], size, goal.target[s], m, goal.parents[s], height, 1.0)
+        elif goal.ordered[s]:
+            extra = ordered_numerator(values[s], size, goal.target[s], m, 1.0)
+        else:
+            extra = equal_numerator(values[s], size, goal.target[s], m, 1.0)
         found = extra / (goal.slope[s] * size)
         if found > largest:
             largest, attribute = found, s
     return largest, attribute
 
 
-@njit(cache=True)
-def gradient(s: int, values: Any, size: float, goal: Goal, out: Any) -> None:
-    """out[v]: how much the distance of attribute s falls with a row of value v (equal: how many rows of v are too many)."""
-    m = goal.domains[s]
-    if goal.heights[s] > 0:
-        _up_and_down(values, size, goal.target[s], m, goal.parents[s], goal.heights[s], out)
-    elif goal.ordered[s]:
-        excess = 0.0
+@njit(cache=True, fastmath=FAST)
+def gradient_of(kind: int, values: Any, size: float, target: Any, m: int, parents: Any, height: int, out: Any) -> float:
+    """out[v]: how much the distance falls with a row of value v (equal: how many rows of v are too many); the numerator.
+
+    Plain arrays of one attribute: a named tuple of arrays as argument costs more than the work itself.
+    """
+    total = 0.0
+    if kind == EQUAL:
         for v in range(m):
-            excess += values[v] - size * goal.target[s, v]
-            out[v] = np.sign(excess) if v < m - 1 else 0.0
+            extra = values[v] - size * target[v]
+            out[v] = extra
+            total += abs(extra)
+    elif kind == ORDERED:
+        excess = 0.0
+        for v in range(m - 1):
+            excess += values[v] - size * target[v]
+            total += abs(excess)
+            out[v] = 1.0 if excess > 0.0 else (-1.0 if excess < 0.0 else 0.0)
+        out[m - 1] = 0.0
         for v in range(m - 2, -1, -1):
             out[v] += out[v + 1]
     else:
-        for v in range(m):
-            out[v] = values[v] - size * goal.target[s, v]
+        _up_and_down(values, size, target, m, parents, height, out)
+        total = 0.5 * twice_hierarchical_numerator(values, size, target, m, parents, height, 1.0)
+    return total
+
+
+@njit(cache=True)
+def kind_of(s: int, goal: Goal) -> int:
+    """Which distance attribute s has."""
+    return HIERARCHICAL if goal.heights[s] > 0 else (ORDERED if goal.ordered[s] else EQUAL)
+
+
+@njit(cache=True)
+def gradient(s: int, values: Any, size: float, goal: Goal, out: Any) -> float:
+    """`gradient_of` attribute s; its load."""
+    extra = gradient_of(kind_of(s, goal), values, size, goal.target[s], goal.domains[s], goal.parents[s], goal.heights[s], out)
+    return float(extra / (goal.slope[s] * size))
 
 
 @njit(cache=True)
@@ -105,39 +138,108 @@ def move(cell: int, rows: float, codes: Any, taken: Any, left: Any) -> None:
 
 
 @njit(cache=True)
-def peel(part: Any, cells: Any, inside: Any, outside: Any, size: float, rows: float, limit: float, least: float, goal: Goal, slope: Any) -> float:
+def largest_part(values: Any, size: float, limit: float, goal: Goal) -> float:
+    """No part of these rows within the limit is larger than this (rounding apart): for a bound, and to begin peeling from.
+
+    Of an equal attribute, a part of x rows lacks at least the sum of (x Q_v - values_v)+ rows, and may lack limit t x. That
+    sum is convex in x: Newton's steps from the whole down to the largest x that satisfies it never pass below.
+    """
+    for s in range(len(goal.slope)):
+        if kind_of(s, goal) != EQUAL or goal.slope[s] == np.inf:
+            continue
+        target, counts, spare = goal.target[s], values[s], limit * goal.t[s]
+        for _ in range(20):
+            held, share, lacking = 0.0, -spare, -spare * size
+            for v in range(goal.domains[s]):
+                gap = size * target[v] - counts[v]
+                if gap > 0.0:
+                    held += counts[v]
+                    share += target[v]
+                    lacking += gap
+            if lacking <= 1e-9 * size or share <= 0.0:
+                break
+            size = held / share
+            if size <= 0.0:
+                return 0.0
+    return size
+
+
+@njit(cache=True)
+def level(part: Any, cells: Any, inside: Any, outside: Any, size: float, wanted: float, goal: Goal) -> float:
+    """Take the largest excesses over `wanted` rows of the table's mix down to one level, to about that size; the new size.
+
+    For a single equal attribute. Every cell keeps min(part, ceil(wanted Q + x)), with x such that about `wanted` rows stay.
+    """
+    codes, target, x = goal.codes, goal.target[0], 0.0
+    for _ in range(20):
+        kept, cut = 0.0, 0
+        for c in range(len(part)):
+            most = wanted * target[codes[cells[c], 0]] + x
+            if part[c] > most:
+                cut += 1
+            kept += min(part[c], most)
+        if cut == 0 or kept >= wanted - 1e-9:
+            break
+        x += (wanted - kept) / cut
+    for c in range(len(part)):
+        chunk = part[c] - np.ceil(wanted * target[codes[cells[c], 0]] + x)
+        if chunk > 0.0:
+            part[c] -= chunk
+            move(cells[c], chunk, codes, inside, outside)
+            size -= chunk
+    return size
+
+
+@njit(cache=True)
+def peel(
+    part: Any, cells: Any, inside: Any, outside: Any, size: float, rows: float, limit: float, least: float, goal: Goal, slope: Any
+) -> float:
     """Take rows from the part until the loads of the part and of the rest are within the limit; the rows left in it, or 0.
 
     part: (present cells,), the part's rows by cell; cells: which cell each is. inside, outside: counts by value of the part
     and of the rest. size: rows of the part, rows: of both. Invariant: part, inside and outside describe one division of the
     same rows; rows only ever leave the part, so a lower limit can go on where a higher one ended.
     """
+    single, kind = len(goal.slope) == 1, kind_of(0, goal)
+    if single and kind == EQUAL:
+        bound = largest_part(inside, size, limit, goal)
+        if bound < least:
+            return 0.0
+        if bound < size - 1.0:
+            size = level(part, cells, inside, outside, size, bound, goal)
+    s, codes, t, unit = 0, goal.codes, goal.t[0], goal.slope[0]
+    target, m, parents, height = goal.target[0], goal.domains[0], goal.parents[0], goal.heights[0]
+    taken, rest = inside[0], outside[0]
     while size >= least:
-        found, s = worst(inside, size, goal)
-        if found > limit * NEARLY:
-            gradient(s, inside[s], size, goal, slope)
-            sign, side = 1.0, size
+        sign, side = 1.0, size
+        if single:
+            found = gradient_of(kind, taken, size, target, m, parents, height, slope) / (unit * size)
         else:
-            side = rows - size
-            found, s = worst(outside, max(side, 0.5), goal)
+            found, s = worst(inside, size, goal)
+        if found <= limit * NEARLY:
+            sign, side = -1.0, max(rows - size, 0.5)
+            if single:
+                found = gradient_of(kind, rest, side, target, m, parents, height, slope) / (unit * side)
+            else:
+                found, s = worst(outside, side, goal)
             if found <= limit * NEARLY and side >= least:
                 return size
-            gradient(s, outside[s], side, goal, slope)
-            sign = -1.0
+        if not single:
+            gradient(s, inside[s] if sign > 0 else outside[s], side, goal, slope)
+            kind, t = kind_of(s, goal), goal.t[s]
         best, most = -1, -np.inf
         for c in range(len(part)):
-            if part[c] > 0:
-                g = sign * slope[goal.codes[cells[c], s]]
+            if part[c] > 0.0:
+                g = sign * slope[codes[cells[c], s]]
                 if g > most:
                     best, most = c, g
         if best < 0:
             return 0.0
-        scale = 2.0 if not goal.ordered[s] and goal.heights[s] == 0 else max(goal.domains[s] - 1.0, goal.heights[s])
-        chunk = np.floor(CHUNK * (found - limit) * side * goal.slope[s] / scale)
-        if sign > 0 and scale == 2.0 and not goal.ordered[s]:
+        chunk = np.floor(CHUNK * (found - limit) * side * t)
+        if sign > 0.0 and kind == EQUAL:
             chunk = min(chunk, np.ceil(most))
         chunk = min(max(chunk, 1.0), part[best])
         part[best] -= chunk
-        move(cells[best], chunk, goal.codes, inside, outside)
+        move(cells[best], chunk, codes, inside, outside)
         size -= chunk
     return 0.0

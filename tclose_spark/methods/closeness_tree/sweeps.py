@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
 from tclose_spark.methods.closeness_tree.boxes import holds
 from tclose_spark.methods.closeness_tree.changes import move, swap
 from tclose_spark.methods.closeness_tree.extras import may
-from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, draw
+from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, draw, kernel
 
 MOVE_LOOKS, SWAP_LOOKS = 16, 4
 LEAST = 1e-9  # a gain below it may be a rounding
 
 
-@njit(cache=True)
+@kernel
 def first_look(p: Partition) -> int:
     """Where a row starts to look: 1..32 places after it or before it (negative), near ones more often."""
     z = draw(p.random)
     step = 1 + ((z & 31) >> ((z >> 8) % 6))
-    return step if z & 64 else -step
+    return int(step if z & 64 else -step)
 
 
-@njit(cache=True)
+@kernel
 def sweep_moves(t: Table, p: Partition, order: Any) -> int:
     """Each row goes to the narrowest class that it fits as it is, of some near ones, if that is narrower than its own. order: (n,).
 
@@ -53,7 +51,7 @@ def sweep_moves(t: Table, p: Partition, order: Any) -> int:
     return moved
 
 
-@njit(cache=True)
+@kernel
 def sweep_swaps(t: Table, p: Partition, order: Any) -> int:
     """Each row changes places with a near one of its cell, if each fits the other's class as it is. order: (n,), by cell first.
 

@@ -150,7 +150,7 @@ def sort_by_content(rows: Rows, key: HashArray) -> IntArray:
 def make_stack(problem: Problem) -> Stack:
     """The stack in the order that is asked; by value where all distances are ordered and nothing is asked."""
     ordered = all(a.distance == "ordered" for a in problem.spec.attributes.sensitive_attributes.values())
-    asked = problem.spec.method.stack_order or ("value" if ordered else "frequency")
+    asked = problem.stack_and_deal.stack_order or ("value" if ordered else "frequency")
     return (stack_by_value if asked == "value" else stack_by_frequency)(problem.profile.cell_table)
 
 
@@ -163,7 +163,7 @@ def make_plan(problem: Problem, counts: GroupCounts, rows_per_task: int = ROWS_P
     stack = make_stack(problem)
     report, sizes = choose_size(problem, stack)
     locality = Locality(make_digits(problem.profile.quasi, problem.sample))
-    if problem.spec.method.deal == "local":
+    if problem.stack_and_deal.deal == "local":
         asked = problem.spec.attributes.quasi_identifiers
         widths = [
             partial(range_losses, domain=domain, quasi=asked[domain.name], hierarchy=problem.hierarchies.get(domain.name))

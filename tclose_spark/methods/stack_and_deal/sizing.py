@@ -98,7 +98,7 @@ def choose_size(problem: Problem, stack: Stack) -> tuple[SizeReport, list[SizeRe
             break
     if fitting is None:
         raise UnreachableError(f"no class size from {k} to the whole table reaches what is asked; {_describe(problem, seen[-1])}")
-    if problem.spec.method.class_size == "k" and not seen[0].holds:
+    if problem.stack_and_deal.class_size == "k" and not seen[0].holds:
         fit = ", ".join(str(r.size) for r in seen if r.holds)
         unfit = ", ".join(str(r.size) for r in seen if not r.holds and r.size > fitting.size)
         raise UnreachableError(
@@ -106,7 +106,7 @@ def choose_size(problem: Problem, stack: Stack) -> tuple[SizeReport, list[SizeRe
             f"(looked at up to {seen[-1].size}: {fit} reach it{f', {unfit} do not' if unfit else ''}); "
             "set method.class_size: auto, or a larger k or t"
         )
-    return (fitting if problem.spec.method.class_size == "auto" else seen[0]), seen
+    return (fitting if problem.stack_and_deal.class_size == "auto" else seen[0]), seen
 
 
 def _describe(problem: Problem, report: SizeReport) -> str:

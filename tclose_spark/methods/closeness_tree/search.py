@@ -1,0 +1,403 @@
+"""The best way to split a node: which region of which quasi-identifier, and how many rows of each cell go left.
+
+What goes left is described by a region (codes first..last of a quasi-identifier) and `Space.take`, rows of it by cell; or, for
+aligned halves, by the cells' buckets: of each bucket the lower half of its rows in the order of the codes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tclose_spark.methods.closeness_tree.loads import Asked, distinct_holds
+from tclose_spark.methods.closeness_tree.peel import NEARLY, SMALLEST_SHARE, Goal, largest_part, peel, worst
+from tclose_spark.methods.closeness_tree.widths import NUMBER, width
+
+CUTS = 12
+PLAIN, HALVES = 1, 2
+TARGETS = 3
+FLOOR = 0.02  # no load is aimed at below this
+HOPELESS = 0.62  # aligned halves seldom score more than this share of the width they split
+
+
+class Ruler(NamedTuple):
+    """The arrays of `Widths` that `width` takes."""
+
+    kinds: Any
+    missing: Any
+    place: Any
+    nodes: Any
+    shares: Any
+
+
+class Present(NamedTuple):
+    """The codes that occur in a node, ascending, with prefix sums: rows of present codes 0..i-1 are below[j, i]."""
+
+    codes: Any  # (q, longest)
+    below: Any  # (q, longest + 1)
+    length: Any  # (q,)
+
+
+class Regions(NamedTuple):
+    """Candidate regions: where is (most, 3): quasi-identifier, first and last place among its present codes; then widths of
+    the region and of the rest, and an upper bound on the score, each (most,).
+    """
+
+    where: Any
+    inner: Any
+    outer: Any
+    bound: Any
+
+
+class Space(NamedTuple):
+    """Arrays to work in, made once for a block; what each holds is said where it is used."""
+
+    present: Present
+    regions: Regions
+    tally: Any  # (longest domain,), zero between uses
+    part: Any  # (cells,)
+    take: Any  # (cells,)
+    whole: Any  # (attributes, values)
+    inside: Any  # (attributes, values)
+    outside: Any  # (attributes, values)
+    slope: Any  # (values,)
+    order: Any  # (rows,)
+    left: Any  # (rows,)
+    cell: Any  # (rows,)
+    quota: Any  # (cells,)
+
+
+class Rules(NamedTuple):
+    """What holds for all nodes: a level of `buckets` (levels, cells) gives the bucket of every cell; `least` rows are the
+    smallest side worth trying; `price` is the cost of a unit of load, in bits.
+    """
+
+    ruler: Ruler
+    goal: Goal
+    asked: Asked
+    buckets: Any
+    domains: Any
+    least: Any
+    price: Any
+
+
+class Node(NamedTuple):
+    """The rows start..end-1 of `rows` (q + 2, n): codes of each quasi-identifier, the cell, the row's number. cells: the cells
+    that occur, ascending; cell[i]: the place of row start + i's cell in them; load: of the node.
+    """
+
+    rows: Any
+    start: Any
+    end: Any
+    cells: Any
+    cell: Any
+    load: Any
+
+
+class Found(NamedTuple):
+    """The best split so far; kind 0: none. j, first, last: the region, as codes. level: the buckets of aligned halves."""
+
+    score: float
+    kind: int
+    j: int
+    first: int
+    last: int
+    level: int
+
+
+@njit(cache=True)
+def span(j: int, lo: int, hi: int, ruler: Ruler) -> float:
+    """The width of lo..hi."""
+    return float(width(j, lo, hi, ruler.kinds, ruler.missing, ruler.place, ruler.nodes, ruler.shares))
+
+
+@njit(cache=True)
+def entropy(p: float) -> float:
+    """Bits of a choice with probability p, 0 < p < 1."""
+    return float(-(p * np.log2(p) + (1.0 - p) * np.log2(1.0 - p)))
+
+
+@njit(cache=True)
+def find_present(j: int, column: Any, domain: int, tally: Any, present: Present) -> None:
+    """Fill `present` for quasi-identifier j: by counting, or by sorting where the domain is much larger than the node."""
+    size, length = len(column), 0
+    present.below[j, 0] = 0
+    if domain <= 8 * size:
+        for code in column:
+            tally[code] += 1
+        for code in range(domain):
+            if tally[code] > 0:
+                present.codes[j, length] = code
+                present.below[j, length + 1] = present.below[j, length] + tally[code]
+                length += 1
+                tally[code] = 0
+    else:
+        for code in np.sort(column):
+            if length == 0 or present.codes[j, length - 1] != code:
+                present.codes[j, length] = code
+                present.below[j, length + 1] = present.below[j, length]
+                length += 1
+            present.below[j, length] += 1
+    present.length[j] = length
+
+
+@njit(cache=True)
+def propose(found: int, j: int, a: int, b: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions) -> int:
+    """Add the region of present codes a..b of j, if both sides are large enough and it can gain; how many there are now.
+
+    The bound: a carved part of share p gains at most p (w0 - inner) and p / entropy(p) grows with p, so p of all its rows.
+    """
+    length = present.length[j]
+    size = present.below[j, b + 1] - present.below[j, a]
+    if size < least or rows - size < least or size < SMALLEST_SHARE * rows or found >= len(regions.bound):
+        return found
+    codes = present.codes[j]
+    w0 = span(j, codes[0], codes[length - 1], ruler)
+    inner = span(j, codes[a], codes[b], ruler)
+    outer = span(j, codes[0] if a > 0 else codes[b + 1], codes[length - 1] if b < length - 1 else codes[a - 1], ruler)
+    p = size / rows
+    gain = max(p * (w0 - inner), w0 - p * inner - (1.0 - p) * outer)
+    if gain <= 0.0:
+        return found
+    regions.where[found, 0], regions.where[found, 1], regions.where[found, 2] = j, a, b
+    regions.inner[found], regions.outer[found], regions.bound[found] = inner, outer, gain / entropy(p)
+    return found + 1
+
+
+@njit(cache=True)
+def propose_cuts(found: int, j: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions) -> int:
+    """The prefixes and suffixes of a numeric quasi-identifier at cuts of nearly equal mass; the missing value apart."""
+    start, length = 0, present.length[j]
+    if ruler.missing[j] and present.codes[j, 0] == 0:
+        start = 1
+        found = propose(found, j, 0, 0, rows, least, present, ruler, regions)
+        found = propose(found, j, 1, length - 1, rows, least, present, ruler, regions)
+    last, known = -1, rows - present.below[j, start]
+    for x in range(start, length - 1):
+        below = present.below[j, x + 1]
+        bin_ = (below - present.below[j, start]) * CUTS // known
+        if bin_ != last and below >= least and rows - below >= least:
+            last = bin_
+            found = propose(found, j, start, x, rows, least, present, ruler, regions)
+            found = propose(found, j, x + 1, length - 1, rows, least, present, ruler, regions)
+    return found
+
+
+@njit(cache=True)
+def propose_nodes(found: int, j: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions) -> int:
+    """The single values of a categorical quasi-identifier, then the nodes of its hierarchy that hold more than a child."""
+    codes, length, nodes = present.codes[j], present.length[j], ruler.nodes[j]
+    for a in range(length):
+        found = propose(found, j, a, a, rows, least, present, ruler, regions)
+    if ruler.kinds[j] != 1:
+        return found
+    for height in range(1, len(nodes)):
+        a = 0
+        for b in range(length):
+            if b + 1 < length and nodes[height, codes[b + 1]] == nodes[height, codes[a]]:
+                continue
+            if b > a and nodes[height - 1, codes[a]] != nodes[height - 1, codes[b]]:
+                found = propose(found, j, a, b, rows, least, present, ruler, regions)
+            a = b + 1
+    return found
+
+
+@njit(cache=True)
+def column_of(node: Node, j: int) -> Any:
+    """The node's codes of quasi-identifier j."""
+    return node.rows[j, node.start : node.end]
+
+
+@njit(cache=True)
+def propose_all(node: Node, rules: Rules, space: Space) -> int:
+    """All regions of a node, into space.regions and space.present; how many."""
+    rows, found = node.end - node.start, 0
+    for j in range(len(rules.domains)):
+        find_present(j, column_of(node, j), rules.domains[j], space.tally, space.present)
+        if space.present.length[j] < 2:
+            continue
+        if rules.ruler.kinds[j] == NUMBER:
+            found = propose_cuts(found, j, rows, rules.least, space.present, rules.ruler, space.regions)
+        else:
+            found = propose_nodes(found, j, rows, rules.least, space.present, rules.ruler, space.regions)
+    return found
+
+
+@njit(cache=True)
+def by_value(by_cell: Any, cells: Any, codes: Any, values: Any) -> None:
+    """values[s, v]: rows of each value, from rows by cell."""
+    values[:] = 0.0
+    for c in range(len(cells)):
+        if by_cell[c] != 0.0:
+            for s in range(codes.shape[1]):
+                values[s, codes[cells[c], s]] += by_cell[c]
+
+
+@njit(cache=True)
+def is_diverse(values: Any, asked: Asked) -> bool:
+    """Whether every attribute has as many values as asked."""
+    held = True
+    for s in range(len(asked.distinct)):
+        held = held and distinct_holds(s, values[s], asked)
+    return held
+
+
+@njit(cache=True)
+def rate(gain: float, p: float, inside: float, outside: float, before: float, price: float) -> float:
+    """The score of a split: width gained for the bits it takes and for the load it adds."""
+    return gain / (entropy(p) + price * max(0.0, p * inside + (1.0 - p) * outside - before))
+
+
+@njit(cache=True)
+def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, space: Space) -> float:
+    """The best score of a region if it beats `best` (then space.take holds what goes left), else `best`.
+
+    The region itself where it and the rest fit; else what is carved from it, for loads lower and lower: each begins where
+    the one before it ended, and a part of that size bounds what is left to gain.
+    """
+    j, a, b = space.regions.where[r]
+    codes, rows, goal = space.present.codes[j], node.end - node.start, rules.goal
+    inner, u = space.regions.inner[r], len(node.cells)
+    part, inside, outside = space.part[:u], space.inside, space.outside
+    count_region(column_of(node, j), codes[a], codes[b], node.cell, part)
+    size = float(space.present.below[j, b + 1] - space.present.below[j, a])
+    by_value(part, node.cells, goal.codes, inside)
+    outside[:] = space.whole - inside
+    w0 = span(j, codes[0], codes[space.present.length[j] - 1], rules.ruler)
+    load_in, _ = worst(inside, size, goal)
+    load_out, _ = worst(outside, rows - size, goal)
+    share = size / rows
+    if max(load_in, load_out) <= limit * NEARLY:
+        gain = w0 - share * inner - (1.0 - share) * space.regions.outer[r]
+        return keep(best, rate(gain, share, load_in, load_out, node.load, rules.price), part, rules, space)
+    smallest, low = max(float(rules.least), SMALLEST_SHARE * size), max(node.load, FLOOR)
+    bound = largest_part(inside, size, limit, goal)
+    if bound < smallest:
+        return best
+    share = min(share, bound / rows)
+    for step in range(TARGETS):
+        if inner >= w0 - 1e-12 or share * (w0 - inner) <= best * entropy(share):
+            break
+        target = limit if step == 0 else low + (limit - low) * (1.0 - step / TARGETS)
+        size = peel(part, node.cells, inside, outside, size, rows, target, smallest, goal, space.slope)
+        if size <= 0.0:
+            break
+        load_in, _ = worst(inside, size, goal)
+        load_out, _ = worst(outside, rows - size, goal)
+        share = size / rows
+        best = keep(best, rate(share * (w0 - inner), share, load_in, load_out, node.load, rules.price), part, rules, space)
+    return best
+
+
+@njit(cache=True)
+def count_region(column: Any, lo: int, hi: int, cell: Any, part: Any) -> None:
+    """part: the rows with codes lo..hi, by cell."""
+    part[:] = 0.0
+    for i in range(len(column)):
+        if lo <= column[i] <= hi:
+            part[cell[i]] += 1.0
+
+
+@njit(cache=True)
+def keep(best: float, score: float, part: Any, rules: Rules, space: Space) -> float:
+    """The better of the two scores; if it is `score`, and both sides are diverse, space.take is the part."""
+    if score <= best or not is_diverse(space.inside, rules.asked) or not is_diverse(space.outside, rules.asked):
+        return best
+    space.take[: len(part)] = part
+    return score
+
+
+@njit(cache=True)
+def sort_rows(j: int, column: Any, present: Present, tally: Any, order: Any) -> None:
+    """order: the rows in the order of their codes of j, those of one code as they stand. tally is left zero."""
+    length = present.length[j]
+    for x in range(length):
+        tally[present.codes[j, x]] = present.below[j, x]
+    for i in range(len(column)):
+        order[tally[column[i]]] = i
+        tally[column[i]] += 1
+    for x in range(length):
+        tally[present.codes[j, x]] = 0
+
+
+@njit(cache=True)
+def halve(node: Node, bucket: Any, space: Space) -> int:
+    """space.left[i]: whether row i is in the lower half of its bucket in the order space.order; how many are.
+
+    bucket: of every cell. Odd rows go left and right by turns.
+    """
+    quota, size = space.quota[: bucket.max() + 1], 0
+    quota[:] = 0
+    for c in node.cell:
+        quota[bucket[node.cells[c]]] += 1
+    odd = 0
+    for x in range(len(quota)):
+        odd += quota[x] & 1
+        quota[x] = quota[x] // 2 + (quota[x] & odd & 1)
+    for i in space.order[: len(node.cell)]:
+        x = bucket[node.cells[node.cell[i]]]
+        space.left[i] = quota[x] > 0
+        if quota[x] > 0:
+            quota[x] -= 1
+            size += 1
+    return size
+
+
+@njit(cache=True)
+def try_halves(best: float, j: int, level: int, limit: float, node: Node, rules: Rules, space: Space) -> float:
+    """The score of aligned halves of j if they fit and beat `best`, else `best`. space.order: the rows in the order of j."""
+    column, rows = column_of(node, j), node.end - node.start
+    size = halve(node, rules.buckets[level], space)
+    if size < rules.least or rows - size < rules.least:
+        return best
+    part = space.part[: len(node.cells)]
+    part[:] = 0.0
+    top, bottom = -1, -1
+    for i in space.order[:rows]:
+        if space.left[i]:
+            part[node.cell[i]] += 1.0
+            top = column[i]
+        elif bottom < 0:
+            bottom = column[i]
+    codes = space.present.codes[j]
+    lo, hi, p = codes[0], codes[space.present.length[j] - 1], size / rows
+    gain = span(j, lo, hi, rules.ruler) - p * span(j, lo, top, rules.ruler) - (1.0 - p) * span(j, bottom, hi, rules.ruler)
+    if gain <= best * entropy(p):
+        return best
+    by_value(part, node.cells, rules.goal.codes, space.inside)
+    space.outside[:] = space.whole - space.inside
+    load_in, _ = worst(space.inside, float(size), rules.goal)
+    load_out, _ = worst(space.outside, float(rows - size), rules.goal)
+    if max(load_in, load_out) > limit * NEARLY:
+        return best
+    return keep(best, rate(gain, p, load_in, load_out, node.load, rules.price), part, rules, space)
+
+
+@njit(cache=True)
+def search(count: int, limit: float, node: Node, rules: Rules, space: Space) -> Found:
+    """The best split of a node, of whose proposed regions there are `count`, with both loads within the limit.
+
+    Regions in the order of their bounds, until no bound beats what was found; then aligned halves of numbers.
+    space.whole: the node's counts by value.
+    """
+    best = Found(0.0, 0, -1, 0, 0, -1)
+    bounds = space.regions.bound[:count]
+    for r in np.argsort(-bounds, kind="mergesort"):
+        if bounds[r] <= best.score:
+            break
+        score = try_region(best.score, r, limit, node, rules, space)
+        if score > best.score:
+            j, a, b = space.regions.where[r]
+            best = Found(score, PLAIN, j, space.present.codes[j, a], space.present.codes[j, b], -1)
+    for j in range(len(rules.domains)):
+        codes, length = space.present.codes[j], space.present.length[j]
+        if rules.ruler.kinds[j] != NUMBER or length < 2 or best.score >= HOPELESS * span(j, codes[0], codes[length - 1], rules.ruler):
+            continue
+        sort_rows(j, column_of(node, j), space.present, space.tally, space.order)
+        for level in range(len(rules.buckets)):
+            score = try_halves(best.score, j, level, limit, node, rules, space)
+            if score > best.score:
+                best = Found(score, HALVES, j, codes[0], codes[length - 1], level)
+    return best

@@ -1,0 +1,30 @@
+"""Which method a run file names: its plan, made or read again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tclose_spark.domains import Profile
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.methods.method import GroupCounts, Plan, Problem
+from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
+from tclose_spark.spec import ClosenessTree, ReleaseSpec
+
+
+def make_plan(problem: Problem, counts: GroupCounts) -> Plan:
+    """The plan of the method that the problem's run file names."""
+    if isinstance(problem.spec.method, ClosenessTree):
+        from tclose_spark.methods.closeness_tree import top  # compiled kernels, which other methods do without
+
+        return top.make_plan(problem, counts)
+    return stack_and_deal.make_plan(problem, counts)
+
+
+def read_plan(tree: Mapping[str, Any], spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> Plan:
+    """The plan that `Plan.to_json` wrote."""
+    if isinstance(spec.method, ClosenessTree):
+        from tclose_spark.methods.closeness_tree import dense, top
+
+        return top.ClosenessTreePlan.from_json(tree, dense.Dense(spec, profile, hierarchies))
+    return stack_and_deal.StackAndDealPlan.from_json(tree, profile)

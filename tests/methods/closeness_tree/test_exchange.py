@@ -1,0 +1,354 @@
+"""Exchange: classes keep all that is asked of them and never lose more. Checked in fractions and from the definitions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.methods.closeness_tree.anneal import make_risks, propose
+from tclose_spark.methods.closeness_tree.block import Block, Requirement, Widths, exact_limits
+from tclose_spark.methods.closeness_tree.boxes import UNKNOWN, scan, width_after
+from tclose_spark.methods.closeness_tree.changes import count_all, loss, repack
+from tclose_spark.methods.closeness_tree.exchange import exchange, make_orders
+from tclose_spark.methods.closeness_tree.extras import may, may_swap
+from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, make_partition, make_table
+from tclose_spark.methods.closeness_tree.splits import split_all
+from tclose_spark.methods.closeness_tree.sweeps import sweep_moves, sweep_swaps
+from tests.strategies import drawn
+
+# Six leaves under three nodes, those under two, those under the root; and how much of the domain a node of each height covers.
+PARENTS = (np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 1]), np.array([0, 0]))
+NODES = np.array([[0, 1, 2, 3, 4, 5], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0]], dtype=np.int32)
+SHARES = np.array([[0.0] * 6, [2 / 6] * 6, [4 / 6] * 4 + [2 / 6] * 2, [1.0] * 6])
+DOMAIN = 6
+
+Start = tuple[Block, IntArray, list[GroundDistance], list[Fraction]]
+
+
+def distance_of(kind: str, table: IntArray) -> GroundDistance:
+    return {"equal": EqualDistance(table), "ordered": OrderedDistance(table), "hierarchical": HierarchicalDistance(table, PARENTS)}[kind]
+
+
+def distances_of(block: Block, classes: IntArray, distances: list[GroundDistance]) -> list[list[Fraction]]:
+    """The distance of each class from the table, for each attribute."""
+    owner = np.unique(classes, return_inverse=True)[1]
+    found = []
+    for s, distance in enumerate(distances):
+        values = block.requirement.codes[block.cell, s].astype(np.int64)
+        classes_of = Histograms.tally(owner, values, np.ones(len(owner), np.int64), int(owner.max()) + 1, len(distance.table))
+        unit = distance.scale * int(distance.table.sum())
+        found.append(
+            [Fraction(int(x), unit * int(size)) for x, size in zip(distance.numerators(classes_of), classes_of.sizes, strict=True)]
+        )
+    return found
+
+
+def least_distinct(block: Block, classes: IntArray) -> list[int]:
+    members = [block.requirement.codes[block.cell[classes == c]] for c in np.unique(classes)]
+    return [min(len(np.unique(codes[:, s])) for codes in members) for s in range(block.requirement.codes.shape[1])]
+
+
+def width_of(widths: Widths, j: int, codes: IntArray) -> float:
+    """How wide the label of these codes is, from the words of `Widths`."""
+    low, high = int(codes.min()), int(codes.max())
+    if low == high:
+        return 0.0
+    if widths.missing[j] and low == 0:
+        return 1.0
+    if widths.kinds[j] == 0:
+        return float(widths.place[j, high] - widths.place[j, low])
+    if widths.kinds[j] == 1:
+        return next(float(widths.shares[j, h, low]) for h in range(4) if widths.nodes[j, h, low] == widths.nodes[j, h, high])
+    return 1.0
+
+
+def loss_of(block: Block, classes: IntArray) -> float:
+    """Rows times width of their class, summed over quasi-identifiers."""
+    members = [block.quasi[classes == c] for c in np.unique(classes)]
+    return sum(len(codes) * width_of(block.widths, j, codes[:, j]) for codes in members for j in range(block.quasi.shape[1]))
+
+
+@st.composite
+def starts(draw: st.DrawFn, most: int = 60) -> Start:
+    """A block, classes that hold what is asked of them (often only just), the distances and their t."""
+    n, quasis, groups = draw(st.integers(4, most)), draw(st.integers(1, 4)), draw(st.integers(1, 8))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    kinds = draw(st.lists(st.sampled_from(["equal", "ordered", "hierarchical"]), min_size=1, max_size=2))
+    values = random.integers(0, DOMAIN, (n, len(kinds)))
+    codes, cell = np.unique(values, axis=0, return_inverse=True)
+    widths = Widths(
+        kinds=random.integers(0, 3, quasis).astype(np.int8),
+        domains=np.full(quasis, DOMAIN),
+        missing=random.random(quasis) < 0.3,
+        place=np.sort(random.random((quasis, DOMAIN)), axis=1),
+        nodes=np.tile(NODES, (quasis, 1, 1)),
+        shares=np.tile(SHARES, (quasis, 1, 1)),
+    )
+    tables = np.stack([np.bincount(column, minlength=DOMAIN) for column in values.T]) + random.integers(0, 3, (1, DOMAIN))
+    classes = random.integers(0, groups, n)
+    classes = np.unique(classes, return_inverse=True)[1].astype(np.int64)
+    distances = [distance_of(kind, table) for kind, table in zip(kinds, tables, strict=True)]
+    parents = np.full((len(kinds), 3, DOMAIN), -1, np.int32)
+    for s, kind in enumerate(kinds):
+        if kind == "hierarchical":
+            for h, above in enumerate(PARENTS):
+                parents[s, h, : len(above)] = above
+    need = Requirement(
+        codes=codes.astype(np.int32),
+        tables=tables,
+        domains=np.full(len(kinds), DOMAIN),
+        ordered=np.array([kind == "ordered" for kind in kinds]),
+        parents=parents,
+        heights=np.array([3 if kind == "hierarchical" else 0 for kind in kinds]),
+        rows=int(tables[0].sum()),
+        k=int(np.bincount(classes).min()),
+        distinct=np.ones(len(kinds), np.int64),
+        limits=np.zeros((len(kinds), n + 1), np.int64),
+    )
+    block = Block(random.integers(0, DOMAIN, (n, quasis)).astype(np.int32), cell.reshape(-1).astype(np.int32), widths, need)
+    slack = draw(st.sampled_from([Fraction(0), Fraction(1, 50), Fraction(1, 5), Fraction(1)]))
+    ts = [max(found) + slack for found in distances_of(block, classes, distances)]
+    asked = [None if t >= 1 else t for t in ts]
+    need = replace(
+        need,
+        k=draw(st.integers(1, need.k)),
+        distinct=np.array([draw(st.integers(1, most)) for most in least_distinct(block, classes)]),
+        limits=exact_limits(asked, [d.scale for d in distances], need.rows, n),
+    )
+    return replace(block, requirement=need), classes, distances, ts
+
+
+def assert_holds(start: Start, classes: IntArray) -> None:
+    """Every row is in a class, every class holds what is asked, and no more is lost than at the start."""
+    block, before, distances, ts = start
+    assert classes.shape == before.shape
+    assert classes.min() >= 0
+    assert np.unique(classes, return_counts=True)[1].min() >= block.requirement.k
+    assert all(max(found) <= t for found, t in zip(distances_of(block, classes, distances), ts, strict=True))
+    assert all(found >= least for found, least in zip(least_distinct(block, classes), block.requirement.distinct, strict=True))
+    assert loss_of(block, classes) <= loss_of(block, before) + 1e-9
+
+
+def assert_counted(table: Table, partition: Partition) -> None:
+    """Every figure is what a recount of the rows' classes gives."""
+    classes = partition.of.astype(np.int64)
+    fresh = make_partition(table, classes, 0, len(partition.size) - int(classes.max()) - 1)
+    count_all(table, fresh)
+    for name in ("size", "low", "high", "low_rows", "high_rows", "extra", "counts", "total", "present"):
+        np.testing.assert_array_equal(getattr(partition, name), getattr(fresh, name), err_msg=name)
+    np.testing.assert_allclose(partition.wide, fresh.wide, atol=1e-12)
+    np.testing.assert_allclose(partition.width, fresh.width, atol=1e-12)
+    for known, real in ((partition.low_next, fresh.low_next), (partition.high_next, fresh.high_next)):
+        assert np.all((known == real) | (known == UNKNOWN))
+    for c in range(len(partition.size)):
+        members = partition.member[partition.start[c] : partition.start[c] + partition.size[c]]
+        assert sorted(members) == np.flatnonzero(partition.of == c).tolist()
+        assert np.array_equal(partition.place[members], np.arange(len(members)))
+
+
+@given(starts(), st.integers(0, 4), st.integers(0, 4), st.integers(0, 2**63))
+@drawn(150)
+def test_classes_keep_what_is_asked_and_lose_no_more(start: Start, sweeps: int, anneal: int, seed: int) -> None:
+    block, classes, _, _ = start
+    given_classes = classes.copy()
+    found = exchange(block, classes, sweeps, anneal, seed)
+    assert_holds(start, found)
+    assert np.array_equal(classes, given_classes)
+    assert np.array_equal(found, exchange(block, classes, sweeps, anneal, seed))
+
+
+@given(starts(), st.sampled_from([0.01, 1.0, 100.0]), st.integers(0, 2**32))
+@drawn(100)
+def test_figures_equal_a_recount_after_every_pass(start: Start, heat: float, seed: int) -> None:
+    block, classes, _, _ = start
+    table = make_table(block)
+    partition = make_partition(table, classes, seed, spare=len(classes))
+    count_all(table, partition)
+    assert abs(loss(partition) - loss_of(block, classes)) < 1e-9
+    orders = make_orders(table, 2, seed)
+    places = np.argsort(orders, axis=1).astype(np.int32)
+    for number in range(3):
+        sweep_moves(table, partition, orders[0])
+        assert_counted(table, partition)
+        sweep_swaps(table, partition, orders[1])
+        assert_counted(table, partition)
+        propose(table, partition, orders, places, make_risks(), heat / (number + 1))
+        assert_counted(table, partition)
+        before = loss(partition)
+        split_all(table, partition, orders[0])
+        assert_counted(table, partition)
+        assert loss(partition) <= before
+        repack(partition)
+        assert_counted(table, partition)
+
+
+@given(starts(most=25), st.data())
+@drawn(100)
+def test_what_may_happen_is_what_the_definitions_allow(start: Start, data: st.DataObject) -> None:
+    block, classes, distances, ts = start
+    table = make_table(block)
+    partition = make_partition(table, classes, 0)
+    count_all(table, partition)
+    row, other = (data.draw(st.integers(0, len(classes) - 1)) for _ in range(2))
+    c, d = int(classes[row]), int(classes[other])
+
+    def fits(rows: list[int]) -> bool:
+        """Whether these rows may be a class."""
+        one, alone = np.zeros(len(rows), np.int64), replace(block, quasi=block.quasi[rows], cell=block.cell[rows])
+        need = block.requirement
+        return (
+            len(rows) >= need.k
+            and all(found[0] <= t for found, t in zip(distances_of(alone, one, distances), ts, strict=True))
+            and all(found >= least for found, least in zip(least_distinct(alone, one), need.distinct, strict=True))
+        )
+
+    def width_sum(rows: list[int]) -> float:
+        return sum(width_of(block.widths, j, block.quasi[rows, j]) for j in range(block.quasi.shape[1]))
+
+    inside = np.flatnonzero(classes == c).tolist()
+    without = [i for i in inside if i != row]
+    if without:
+        assert may(table, partition, LEAVE, c, block.cell[row]) == fits(without)
+        assert abs(width_after(table, partition, c, row, -1) - width_sum(without)) < 1e-9
+    if c != d:
+        assert may(table, partition, JOIN, c, block.cell[other]) == fits([*inside, other])
+        assert may_swap(table, partition, c, block.cell[row], block.cell[other]) == fits([*without, other])
+        assert abs(width_after(table, partition, c, row, other) - width_sum([*without, other])) < 1e-9
+        assert abs(width_after(table, partition, c, -1, other) - width_sum([*inside, other])) < 1e-9
+
+
+@given(starts(), st.integers(0, 2**32))
+@drawn(50)
+def test_sweeps_never_lose_more(start: Start, seed: int) -> None:
+    block, classes, _, _ = start
+    table = make_table(block)
+    partition = make_partition(table, classes, seed)
+    count_all(table, partition)
+    for order in make_orders(table, 3, seed):
+        for sweep in (sweep_moves, sweep_swaps):
+            before = loss(partition)
+            sweep(table, partition, order)
+            assert loss(partition) <= before + 1e-9
+            assert_holds(start, partition.of.astype(np.int64))
+
+
+@given(starts(), st.integers(0, 2**32))
+@drawn(100)
+def test_splits_keep_what_is_asked(start: Start, seed: int) -> None:
+    block, _, distances, _ = start
+    one = np.zeros(len(block.cell), np.int64)
+    t = [max(found) + Fraction(1, 4) for found in distances_of(block, one, distances)]
+    need = replace(
+        block.requirement,
+        k=2,
+        distinct=np.minimum(block.requirement.distinct, 2)
+        if min(least_distinct(block, one)) > 1
+        else np.ones_like(block.requirement.distinct),
+        limits=exact_limits(t, [d.scale for d in distances], block.requirement.rows, len(one)),
+    )
+    block = replace(block, requirement=need)
+    table = make_table(block)
+    partition = make_partition(table, one, seed, spare=len(one))
+    count_all(table, partition)
+    for order in make_orders(table, 2, seed):
+        cut = split_all(table, partition, order)
+        assert (partition.size > 0).sum() >= 1 + (cut > 0)
+        assert_counted(table, partition)
+        assert_holds((block, one, distances, t), partition.of.astype(np.int64))
+
+
+@given(starts(), st.integers(0, 3), st.integers(0, 3))
+@drawn(50)
+def test_classes_that_lose_nothing_stay_as_they_are(start: Start, sweeps: int, anneal: int) -> None:
+    block, classes, _, _ = start
+    block = replace(block, quasi=np.ascontiguousarray(np.tile(classes[:, None] % DOMAIN, (1, block.quasi.shape[1])), dtype=np.int32))
+    assert np.array_equal(exchange(block, classes, sweeps, anneal, 1), classes)
+
+
+@given(starts(), st.integers(1, 3))
+@drawn(30)
+def test_one_class_stays_or_is_cut(start: Start, rounds: int) -> None:
+    block, classes, distances, ts = start
+    one = np.zeros_like(classes)
+    assert_holds((block, one, distances, ts), exchange(block, one, rounds, rounds, 1))
+
+
+@given(starts(), st.integers(0, 2**32))
+@drawn(30)
+def test_orders_are_lexicographic(start: Start, seed: int) -> None:
+    table = make_table(start[0])
+    for number, order in enumerate(make_orders(table, 2, seed)):
+        assert sorted(order) == list(range(len(table.cell)))
+        if number % 2:
+            assert np.all(np.diff(table.cell[order]) >= 0)
+
+
+def test_ends_in_large_domains_are_looked_up_in_the_members() -> None:
+    rows = 3000
+    random = np.random.default_rng(5)
+    quasi = random.permutation(rows).astype(np.int32)[:, None]
+    place = np.arange(rows)[None, :] / (rows - 1)
+    none = np.zeros((1, 1, rows))
+    need = Requirement(
+        codes=np.zeros((1, 1), np.int32),
+        tables=np.array([[rows]]),
+        domains=np.array([1]),
+        ordered=np.array([False]),
+        parents=np.full((1, 1, 1), -1, np.int32),
+        heights=np.array([0]),
+        rows=rows,
+        k=2,
+        distinct=np.array([1]),
+        limits=exact_limits([Fraction(1, 10)], [2], rows, rows),
+    )
+    widths = Widths(np.zeros(1, np.int8), np.array([rows]), np.zeros(1, np.bool_), place, none.astype(np.int32), none)
+    block = Block(quasi, np.zeros(rows, np.int32), widths, need)
+    classes = np.arange(rows) // 10
+    table = make_table(block)
+    partition = make_partition(table, classes, 0)
+    count_all(table, partition)
+    orders = make_orders(table, 2, 3)
+    propose(table, partition, orders, np.argsort(orders, axis=1).astype(np.int32), make_risks(), 1.0)
+    assert_counted(table, partition)
+    scan(table, partition, 0, 0)
+    assert loss_of(block, exchange(block, classes, 8, 20, 1)) < 0.5 * loss_of(block, classes)
+
+
+def test_adult_loses_a_good_deal_less(data: Path) -> None:
+    frame = pd.read_csv(data / "adult/adult.csv", sep=";").head(6000)
+    columns = ["age", "workclass", "education", "marital-status", "race", "sex"]
+    quasi = np.stack([np.unique(frame[name], return_inverse=True)[1] for name in columns], axis=1).astype(np.int32)
+    values, cell = np.unique(frame["occupation"], return_inverse=True)
+    domains = quasi.max(axis=0).astype(np.int64) + 1
+    place = np.arange(domains.max())[None, :] / np.maximum(domains - 1, 1)[:, None]
+    none = np.zeros((len(columns), 1, int(domains.max())))
+    tables = np.bincount(cell)[None, :].astype(np.int64)
+    need = Requirement(
+        codes=np.arange(len(values), dtype=np.int32)[:, None],
+        tables=tables,
+        domains=np.array([len(values)]),
+        ordered=np.array([False]),
+        parents=np.full((1, 1, len(values)), -1, np.int32),
+        heights=np.array([0]),
+        rows=len(frame),
+        k=5,
+        distinct=np.array([3]),
+        limits=exact_limits([Fraction(1, 5)], [2], len(frame), len(frame)),
+    )
+    widths = Widths(np.zeros(len(columns), np.int8), domains, np.zeros(len(columns), np.bool_), place, none.astype(np.int32), none)
+    block = Block(quasi, cell.astype(np.int32), widths, need)
+    stack = np.lexsort([*quasi.T, cell])
+    classes = np.empty(len(frame), np.int64)
+    classes[stack] = np.arange(len(frame)) % (len(frame) // 40)  # dealt by value: near the table, as wide as can be
+    found = exchange(block, classes, 30, 0, 1)
+    assert_holds((block, classes, [EqualDistance(tables[0])], [Fraction(1, 5)]), found)
+    assert loss_of(block, found) < 0.95 * loss_of(block, classes)
+    assert loss_of(block, exchange(block, classes, 30, 10, 1)) < loss_of(block, found)

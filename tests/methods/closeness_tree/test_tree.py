@@ -1,0 +1,227 @@
+"""The carve tree: whatever is drawn, every leaf holds what is asked; on a real table, little is lost."""
+
+import csv
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from strategies import drawn, make_problem, people
+
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.closeness_tree.block import Block
+from tclose_spark.methods.closeness_tree.dense import Dense
+from tclose_spark.methods.closeness_tree.peel import NEARLY, goal_of, peel, worst
+from tclose_spark.methods.closeness_tree.plan import route
+from tclose_spark.methods.closeness_tree.tree import grow, grow_plan, smallest_size
+from tclose_spark.methods.closeness_tree.widths import width
+
+TS = st.sampled_from(["0.1", "0.25", "0.5", "0.75", "1"])
+
+
+@st.composite
+def problems(draw: st.DrawFn, most: int = 60):
+    """A problem with one to three sensitive attributes, one of each distance, some with a distinct l; and its block."""
+    records = draw(people(8, most))
+    sensitive = {
+        "disease": {"t": draw(TS), "l": {"distinct": draw(st.integers(1, 2))}},
+        "grade": {"distance": "ordered", "t": draw(TS)},
+        "city": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": draw(TS)},
+    }
+    names = draw(st.lists(st.sampled_from(sorted(sensitive)), min_size=1, max_size=3, unique=True))
+    assume("city" not in names or all(record["city"] is not None for record in records))
+    quasi = {"age": {"type": "numeric"}, "sex": {}} | ({} if "city" in names else {"city": {"hierarchy": "cities.csv"}})
+    problem, _ = make_problem(records, {name: sensitive[name] for name in names}, quasi, k=draw(st.integers(2, 4)))
+    block, _ = Dense(problem.spec, problem.profile, problem.hierarchies).block(problem.sample)
+    assume(all(np.count_nonzero(table) >= least for table, least in zip(block.requirement.tables, block.requirement.distinct, strict=True)))
+    return problem, block
+
+
+def check_leaves(leaf, block: Block, ts: list[Fraction | None]) -> None:
+    """Every leaf is as asked, by measures.distances in fractions; leaves are numbered without a gap."""
+    need = block.requirement
+    leaves = int(leaf.max()) + 1
+    sizes = np.bincount(leaf, minlength=leaves)
+    assert leaf.shape == block.cell.shape
+    assert sizes.min() >= need.k
+    for s, t in enumerate(ts):
+        table = need.tables[s, : need.domains[s]]
+        counts = np.zeros((leaves, len(table)), dtype=np.int64)
+        np.add.at(counts, (leaf, need.codes[block.cell, s]), 1)
+        assert np.count_nonzero(counts, axis=1).min() >= need.distinct[s]
+        if t is None:
+            continue
+        if need.heights[s] > 0:
+            parents = [need.parents[s, h][need.parents[s, h] >= 0].astype(np.int64) for h in range(need.heights[s])]
+            distance = HierarchicalDistance(table, tuple(parents))
+        else:
+            distance = OrderedDistance(table) if need.ordered[s] else EqualDistance(table)
+        for found, size in zip(distance.numerators(Histograms.dense(counts)), sizes, strict=True):
+            assert Fraction(int(found), distance.scale * int(table.sum()) * int(size)) <= t
+
+
+def ts_of(problem) -> list[Fraction | None]:
+    asked = problem.spec.attributes.sensitive_attributes
+    return [asked[domain.name].t for domain in problem.profile.sensitive]
+
+
+@drawn(150)
+@given(problems())
+def test_every_leaf_is_valid_and_growth_is_deterministic(drawn_problem):
+    problem, block = drawn_problem
+    leaf = grow(block)
+    check_leaves(leaf, block, ts_of(problem))
+    assert np.array_equal(leaf, grow(block))
+
+
+@drawn(100)
+@given(problems(), st.integers(0, 40))
+def test_the_plan_is_the_tree_and_counts_its_rows(drawn_problem, stop):
+    problem, block = drawn_problem
+    splits, leaf = grow_plan(block, stop=stop)
+    check_leaves(leaf, block, ts_of(problem))
+    assert np.array_equal(leaf, grow(block, stop=stop))
+    assert splits.leaves == leaf.max() + 1 == len(splits.quasi) + 1
+    assert sorted(-1 - child for child in (*splits.left, *splits.right) if child < 0) == (
+        list(range(splits.leaves)) if len(splits.quasi) else []
+    )
+    assert np.all((splits.share >= 0) & (splits.share <= 1))
+
+
+@drawn(100)
+@given(problems(), st.randoms(use_true_random=False))
+def test_a_route_follows_from_the_row_alone(drawn_problem, random):
+    problem, block = drawn_problem
+    splits, planned = grow_plan(block)
+    digest = problem.sample.hash
+    routed = route(splits, block.quasi, block.cell, digest)
+    order = list(range(len(digest)))
+    random.shuffle(order)
+    assert np.array_equal(route(splits, block.quasi[order], block.cell[order], digest[order]), routed[order])
+    assert set(routed.tolist()) <= set(range(splits.leaves))
+    # Where no split draws lots every row goes where the plan counted it.
+    if np.all((splits.share == 1) | (splits.share == 0)):
+        assert np.array_equal(routed, planned)
+
+
+def test_a_block_that_cannot_be_split_is_one_leaf():
+    records = [{"age": 20 + i, "disease": f"the {i}th"} for i in range(6)]
+    problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"age": {"type": "numeric"}})
+    block, _ = Dense(problem.spec, problem.profile, {}).block(problem.sample)
+    assert grow(block).tolist() == [0] * 6
+    assert grow_plan(block)[0].leaves == 1
+    assert route(grow_plan(block)[0], block.quasi, block.cell, problem.sample.hash).tolist() == [0] * 6
+
+
+def test_missing_numbers_are_a_leaf_of_their_own():
+    records = [{"age": age, "disease": d} for age in (None, 30) for d in ("flu", "gout") for _ in range(4)]
+    problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"age": {"type": "numeric"}}, k=2)
+    block, _ = Dense(problem.spec, problem.profile, {}).block(problem.sample)
+    leaf = grow(block)
+    assert len(set(leaf.tolist())) == 2
+    assert all(len(set(leaf[block.quasi[:, 0] == code])) == 1 for code in (0, 1))
+
+
+@drawn(150)
+@given(problems(), st.data())
+def test_peel_keeps_both_sides_within_the_limit(drawn_problem, data):
+    _, block = drawn_problem
+    goal, codes = goal_of(block.requirement), block.requirement.codes
+    cells = np.unique(block.cell).astype(np.int64)
+    whole = np.array([np.sum(block.cell == c) for c in cells], dtype=np.float64)
+    given_part = np.array([float(data.draw(st.integers(0, int(c)))) for c in whole])
+    assume(0 < given_part.sum() < whole.sum())
+    limit = data.draw(st.sampled_from([0.2, 0.5, 1.0]))
+
+    def by_value(rows):
+        values = np.zeros(block.requirement.tables.shape)
+        for s in range(len(values)):
+            np.add.at(values[s], codes[cells, s], rows)
+        return values
+
+    part, inside, outside = given_part.copy(), by_value(given_part), by_value(whole - given_part)
+    slope = np.zeros(inside.shape[1])
+    size = peel(part, cells, inside, outside, part.sum(), whole.sum(), limit, 2.0, goal, slope)
+    assert np.all((part >= 0) & (part <= given_part))
+    assert np.array_equal(inside, by_value(part))
+    assert np.array_equal(outside, by_value(whole - part))
+    if size > 0:
+        assert size == part.sum() >= 2
+        assert worst(inside, size, goal)[0] <= limit * NEARLY
+        assert worst(outside, whole.sum() - size, goal)[0] <= limit * NEARLY
+
+
+@drawn(100)
+@given(problems(30))
+def test_no_leaf_is_smaller_than_the_smallest_size(drawn_problem):
+    _, block = drawn_problem
+    sizes = np.bincount(grow(block, least=1))
+    assert len(sizes) == 1 or sizes.min() >= smallest_size(block.requirement, len(block.cell))
+
+
+# On a real table.
+
+QUASI = ("age", "workclass", "education", "native-country", "marital-status", "race", "sex", "occupation")
+
+
+@pytest.fixture(scope="module")
+def adult(data):
+    """The records of Adult and the hierarchies of its columns."""
+    with (data / "adult" / "adult.csv").open(encoding="utf-8", newline="") as file:
+        records = [{**row, "age": int(row["age"])} for row in csv.DictReader(file, delimiter=";")]
+    trees = {}
+    for name in QUASI:
+        path = data / "adult" / "hierarchies" / f"adult_hierarchy_{name}.csv"
+        if name != "age":
+            trees[name] = Hierarchy.parse(path.read_text(encoding="utf-8"), name)
+    return records, trees
+
+
+def adult_block(adult, sensitive):
+    records, trees = adult
+    quasi = {n: {"type": "numeric"} if n == "age" else {"hierarchy": f"{n}.csv"} for n in QUASI if n not in sensitive}
+    problem, _ = make_problem(records, sensitive, quasi, {n: t for n, t in trees.items() if n in quasi}, k=5)
+    block, _ = Dense(problem.spec, problem.profile, problem.hierarchies).block(problem.sample)
+    return problem, block
+
+
+def loss(leaf, block: Block) -> float:
+    """The mean width over rows and quasi-identifiers."""
+    w, total = block.widths, 0.0
+    members = defaultdict(list)
+    for row, number in enumerate(leaf.tolist()):
+        members[number].append(row)
+    for rows in members.values():
+        low, high = block.quasi[rows].min(axis=0), block.quasi[rows].max(axis=0)
+        for j in range(block.quasi.shape[1]):
+            total += len(rows) * width(j, low[j], high[j], w.kinds, w.missing, w.place, w.nodes, w.shares)
+    return total / block.quasi.size
+
+
+@pytest.mark.parametrize(("t", "most"), [("0.05", 0.45), ("0.1", 0.4), ("0.2", 0.315), ("0.3", 0.22)])
+def test_adult_by_occupation(adult, t, most):
+    problem, block = adult_block(adult, {"occupation": {"t": t}})
+    leaf = grow(block)
+    check_leaves(leaf, block, ts_of(problem))
+    assert loss(leaf, block) <= most
+
+
+@pytest.mark.parametrize(("t", "most"), [("0.05", 0.191), ("0.1", 0.105), ("0.2", 0.052), ("0.3", 0.046)])
+def test_adult_by_age(adult, t, most):
+    problem, block = adult_block(adult, {"age": {"distance": "ordered", "t": t}})
+    leaf = grow(block)
+    check_leaves(leaf, block, ts_of(problem))
+    assert loss(leaf, block) <= most
+
+
+def test_routed_leaves_are_nearly_as_large_as_planned(adult):
+    problem, block = adult_block(adult, {"occupation": {"t": "0.2"}})
+    splits, planned = grow_plan(block, stop=3000)
+    routed = route(splits, block.quasi, block.cell, problem.sample.hash)
+    expected, found = np.bincount(planned), np.bincount(routed, minlength=splits.leaves)
+    assert splits.leaves >= 8
+    assert np.all(np.abs(found - expected) <= 5 * np.sqrt(expected) + 1)
