@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from tclose_spark.audit.labels import GENERALIZED
 from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.errors import InputError
 from tclose_spark.exact import parse_number
@@ -124,13 +125,19 @@ def join_background(
     """Joins the classes with a table of people, by those quasi-identifiers that it has, under their names, as raw values.
 
     Raises:
-        InputError: if it has none of them, no rows, or if there are too many distinct classes to send to every task.
+        InputError: if it has none of them, no rows, if a label does not say whom it covers, or if there are too many distinct classes to send to every task.
     """
     joined = [q for q in quasi if len(q.columns) == 1 and q.name in background.columns]
     if not joined:
         raise InputError(f"--background: the table has none of the quasi-identifiers; expected columns such as {quasi[0].name!r}")
     names = [q.name for q in joined]
     labels, sizes = _boxes(classes, names)
+    for q, column in zip(joined, labels, strict=True):
+        masks = {
+            label for label in column if label and q.name not in hierarchies and GENERALIZED.match(label) and not interval_or_none(label)
+        }
+        if masks:
+            raise InputError(f"--background: {q.name}: labels such as {min(masks)!r} do not say whom they cover; give a hierarchy")
     axes = [Axis.of(q, set(column), hierarchies.get(q.name)) for q, column in zip(joined, labels, strict=True)]
     low, high, owner = _corners(labels, axes)
     people = background.groupBy(*[plain(background, name).cast("string").alias(name) for name in names]).count()

@@ -15,12 +15,13 @@ from rich.table import Table
 
 from tclose_spark.audit.question import Question, ask, ask_as_in, read_quasi, read_sensitive
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.spec import Input, load_spec, resolve
+from tclose_spark.spec import URI, Input, load_spec, resolve
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-WIDTH = 200
+WIDTH = 200  # of what is not printed on a terminal; COLUMNS says another
+FORMATS = ("csv", "parquet", "delta", "table")
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,17 @@ class Asked:
 
         where = path or self.table
         kind: Any = self.format if path is None and self.format else guess_format(where)
+        if kind not in FORMATS:
+            raise ConfigurationError(f"--format {kind}: expected {', '.join(FORMATS)}")
         options = dict(_option(text) for text in self.options)
         if kind == "csv":
             options = {"header": "true", **options}
-        return read_table(
-            spark, Input(path=where if kind == "table" else resolve(where, "TABLE", Path.cwd()), format=kind, options=options)
-        )
+        source = Input(path=where if kind == "table" else resolve(where, "TABLE", Path.cwd()), format=kind, options=options)
+        try:
+            return read_table(spark, source)
+        except InputError as error:
+            hint = " (neither a file nor a table of the catalog)" if kind == "table" else f" (read as {kind}; --format says another)"
+            raise InputError(str(error).removeprefix("input.path: ") + hint) from None
 
 
 def _option(text: str) -> tuple[str, str]:
@@ -83,7 +89,7 @@ def run_audit(asked: Asked, background: str | None, classes: str | None, expecta
         GuaranteeError: if something that was asked does not hold.
     """
     question = asked.question
-    _check_output(expectations)
+    _check_outputs(classes, expectations)
     from tclose_spark.audit.audit import audit_table
     from tclose_spark.audit.show import audit_lines
     from tclose_spark.session import get_session
@@ -103,9 +109,14 @@ def run_audit(asked: Asked, background: str | None, classes: str | None, expecta
         raise GuaranteeError(f"{asked.table} does not hold what is asked: {', '.join(broken)}")
 
 
-def _check_output(path: str | None) -> None:
-    if path is not None and not Path(path).resolve().parent.is_dir():
-        raise ConfigurationError(f"--expectations-output: the folder of {path} does not exist")
+def _check_outputs(*paths: str | None) -> None:
+    """Raises ConfigurationError if something is there already, before any work is done."""
+    for option, path in zip(("--classes-output", "--expectations-output"), paths, strict=True):
+        if path is not None and not URI.match(path):
+            if Path(path).exists():
+                raise ConfigurationError(f"{option}: {path} exists already; give another path, or remove it")
+            if option == "--expectations-output" and not Path(path).resolve().parent.is_dir():
+                raise ConfigurationError(f"{option}: the folder of {path} does not exist")
 
 
 def run_explain(asked: Asked, attribute: str | None, labels: Sequence[str], as_json: bool) -> None:

@@ -39,7 +39,7 @@ def check_columns(table: DataFrame, labels: Sequence[str], sensitive: Iterable[s
     for role, columns in (("quasi-identifier", labels), ("sensitive attribute", sensitive)):
         for column in columns:
             if column not in names:
-                raise InputError(f"{role} {column!r} is not in {what}; it has {', '.join(names)}")
+                raise InputError(f"{role} {column!r} is not in {what}; it has {', '.join(names) or 'no columns'}")
             if names.count(column) > 1 or [name.lower() for name in names].count(column.lower()) > 1:
                 raise InputError(f"{role} {column!r}: {what} has several columns of this name but for case; rename them")
             kind = table.schema[column].dataType
