@@ -355,6 +355,8 @@ def explain(error: ValidationError) -> str:
     lines = []
     for problem in error.errors():
         steps = [str(step) for step in problem["loc"] if not str(step).startswith(("literal[", "tuple[", "function-"))]
+        if steps[:1] == ["method"]:
+            steps = [step for step in steps if step not in ("stack_and_deal", "closeness_tree")]
         key, found = ".".join(steps) or "the run file", problem["input"]
         if problem["type"] == "extra_forbidden":
             near = difflib.get_close_matches(steps[-1], sorted(_known_keys()), n=1)
@@ -363,6 +365,8 @@ def explain(error: ValidationError) -> str:
             text = f"unknown key{hint}"
         elif problem["type"] == "missing":
             text = "missing; this key is required"
+        elif problem["type"] == "union_tag_invalid":
+            key, text = f"{key}.name", f"found {problem['ctx']['tag']!r}; expected {problem['ctx']['expected_tags']}"
         elif problem["type"] == "value_error":
             value = "" if isinstance(found, dict) else f"found {found}; "
             text = value + problem["msg"].removeprefix("Value error, ")

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tclose_spark.audit.question import Question, ask, ask_as_in, read_quasi, read_sensitive
-from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.spec import URI, Input, load_spec, resolve
 
 if TYPE_CHECKING:
