@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import drawn
 
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms, IntArray
@@ -22,7 +23,6 @@ from tclose_spark.methods.closeness_tree.extras import may, may_swap
 from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, make_partition, make_table
 from tclose_spark.methods.closeness_tree.splits import split_all
 from tclose_spark.methods.closeness_tree.sweeps import sweep_moves, sweep_swaps
-from strategies import drawn
 
 # Six leaves under three nodes, those under two, those under the root; and how much of the domain a node of each height covers.
 PARENTS = (np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 1]), np.array([0, 0]))
