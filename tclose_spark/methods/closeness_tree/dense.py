@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from tclose_spark.domains import Profile, QuasiDomain
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.labels import MISSING, decode_numbers
-from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.distances import WIDEST, GroundDistance
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.block import Block, Requirement, Widths, exact_limits
 from tclose_spark.rows import Rows
@@ -48,6 +49,12 @@ class Dense:
     def requirement(self, largest: int) -> Requirement:
         """What classes of up to `largest` rows must hold."""
         asked = [self.spec.attributes.sensitive_attributes[s.name] for s in self.profile.sensitive]
+        widest = max(max(distance.scale, len(distance.table)) for distance in self.distances)
+        if 4 * widest * self.profile.rows * largest >= WIDEST:
+            raise ConfigurationError(
+                f"{self.profile.rows:,} rows with {widest:,} sensitive values are too many for the integers of the closeness tree; "
+                "use coarser values, or method: {name: stack_and_deal}"
+            )
         domains = np.array([len(s.values) for s in self.profile.sensitive], dtype=np.int64)
         trees = [
             self.hierarchies[s.name].parents if a.distance == "hierarchical" else ()

@@ -1,0 +1,159 @@
+"""The plan of the closeness tree and what its tasks make of the rows: valid classes whatever the sample, the same ones however rows come."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import CITIES, Record, content, count_in, drawn, make_problem, people, settle_all
+
+from tclose_spark.errors import ConfigurationError, UnreachableError
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.closeness_tree.dense import Dense
+from tclose_spark.methods.closeness_tree.top import ClosenessTreePlan, make_plan
+from tclose_spark.methods.method import Problem
+from tclose_spark.rows import Rows
+from tclose_spark.spec import ReleaseSpec
+
+FAST = {"name": "closeness_tree", "effort": "fast"}
+SENSITIVE = st.sampled_from(
+    [
+        {"disease": {"t": "0.3"}},
+        {"disease": {"t": "0.4", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.25"}},
+        {"grade": {"distance": "ordered"}},
+    ]
+)
+
+
+def asked(problem: Problem, **method: Any) -> Problem:
+    """The problem with the closeness tree as its method."""
+    tree = problem.spec.model_dump(exclude={"method"})
+    return replace(problem, spec=ReleaseSpec.model_validate({**tree, "method": {**FAST, **method}}))
+
+
+def check_classes(problem: Problem, rows: Rows, classes: np.ndarray) -> None:
+    """Every class has k rows, its distances and its distinct values, by the definitions."""
+    _, number = np.unique(classes, return_inverse=True)
+    sizes = np.bincount(number)
+    assert sizes.min() >= problem.spec.privacy.k
+    for i, domain in enumerate(problem.profile.sensitive):
+        settings = problem.spec.attributes.sensitive_attributes[domain.name]
+        counts = np.zeros((len(sizes), len(domain.values)), dtype=np.int64)
+        np.add.at(counts, (number, problem.profile.cell_codes[rows.cell, i]), 1)
+        assert (counts > 0).sum(axis=1).min() >= (settings.l.distinct or 1)
+        if settings.t is not None:
+            distance = domain.distance(settings, problem.hierarchies.get(domain.name))
+            numerators = distance.numerators(Histograms.dense(counts))
+            unit = distance.scale * len(rows)
+            assert max(Fraction(int(x), unit * int(s)) for x, s in zip(numerators, sizes, strict=True)) <= settings.t
+
+
+@drawn(40)
+@given(people(least=8), SENSITIVE, st.integers(2, 4), st.integers(4, 30), st.integers(1, 20), st.data())
+def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(records, sensitive, k, per_block, per_task, data):
+    problem, rows = make_problem(records, sensitive, k=k)
+    problem = asked(problem)
+    try:
+        plan = make_plan(problem, count_in(rows), per_block, per_task)
+    except UnreachableError:
+        return
+    settled = settle_all(plan, rows)
+    check_classes(problem, *settled)
+    order = np.array(data.draw(st.permutations(range(len(rows)))))
+    other_tasks = make_plan(problem, count_in(rows), per_block, 10**6)
+    assert content(*settle_all(other_tasks, rows.take(order))) == content(*settled)
+    again = ClosenessTreePlan.from_json(json.loads(json.dumps(plan.to_json())), Dense(problem.spec, problem.profile, problem.hierarchies))
+    assert content(*settle_all(again, rows)) == content(*settled)
+
+
+def town(n: int, seed: int = 3) -> list[Record]:
+    """People whose disease follows from their age and city: hard to hide."""
+    draw = np.random.default_rng(seed)
+    ages, cities = draw.integers(20, 80, n), draw.integers(0, 5, n)
+    diseases = np.where(draw.random(n) < 0.6, (ages // 20 + cities) % 4, draw.integers(0, 4, n))
+    names = ["flu", "gout", "mumps", "ulcer"]
+    return [
+        {"age": int(a), "sex": "f" if a % 2 else "m", "city": CITIES.leaves[c], "disease": names[d], "grade": int(a % 5) + 1}
+        for a, c, d in zip(ages, cities, diseases, strict=True)
+    ]
+
+
+def biased(problem: Problem, rows: Rows, part: np.ndarray) -> Problem:
+    """The problem with a sample of these rows only."""
+    few = rows.take(np.flatnonzero(part))
+    return replace(problem, sample=few.take(few.sorted_by_hash()))
+
+
+BAD_SAMPLES = {
+    "the young only": lambda rows: rows.quasi[0] < 30,
+    "one disease only": lambda rows: rows.cell == 0,
+    "no flu and few rows": lambda rows: (rows.cell != 0) & (rows.hash % 50 == 0),
+}
+
+
+@pytest.mark.parametrize("name", BAD_SAMPLES)
+def test_a_bad_sample_makes_larger_blocks_and_never_a_bad_class(name):
+    problem, rows = make_problem(town(3000), {"disease": {"t": "0.15"}}, k=5)
+    problem = asked(problem)
+    bad = biased(problem, rows, BAD_SAMPLES[name](rows))
+    plan = make_plan(bad, count_in(rows), 300, 500)
+    assert plan.block_rows.sum() == len(rows)
+    check_classes(problem, *settle_all(plan, rows))
+    fair = make_plan(problem, count_in(rows), 300, 500)
+    assert len(fair.block_rows) > 3
+    check_classes(problem, *settle_all(fair, rows))
+
+
+def test_blocks_hold_on_full_counts():
+    problem, rows = make_problem(town(3000), {"disease": {"t": "0.1"}}, k=5)
+    problem = asked(problem)
+    plan = make_plan(biased(problem, rows, rows.hash % 3 == 0), count_in(rows), 400, 800)
+    assert len(plan.block_rows) > 1
+    check_classes(problem, rows, plan.block(rows))
+    assert plan.tasks > 1
+
+
+def test_more_effort_loses_no_more():
+    problem, rows = make_problem(town(1500), {"disease": {"t": "0.2"}}, k=5)
+
+    def loss(effort: Any) -> float:
+        plan = make_plan(asked(problem, effort=effort), count_in(rows))
+        settled, classes = settle_all(plan, rows)
+        check_classes(problem, settled, classes)
+        widths = []
+        for number in np.unique(classes):
+            ages = settled.quasi[0][classes == number]
+            widths.append((ages.max() - ages.min()) * len(ages))
+        return float(sum(widths))
+
+    assert loss("balanced") < loss(0)
+
+
+@pytest.mark.parametrize(
+    ("sensitive", "k", "error", "message"),
+    [
+        ({"disease": {}}, 9, UnreachableError, "privacy.k is 9, but the table has 8 rows"),
+        ({"disease": {"l": {"distinct": 5}}}, 2, UnreachableError, "disease.l.distinct is 5, but the whole table has 4"),
+        ({"disease": {"l": {"entropy": 2}}}, 2, ConfigurationError, "distinct l only"),
+    ],
+)
+def test_what_the_whole_table_does_not_hold(sensitive, k, error, message):
+    records = [
+        {"age": 20 + i, "sex": "f", "city": "Pisa", "disease": ["flu", "gout", "mumps", "ulcer"][i % 4], "grade": 1} for i in range(8)
+    ]
+    problem, rows = make_problem(records, sensitive, k=k)
+    with pytest.raises(error, match=message):
+        make_plan(asked(problem), count_in(rows))
+
+
+def test_a_changed_input_is_noticed():
+    problem, rows = make_problem(town(300), {"disease": {}}, k=5)
+    plan = make_plan(asked(problem), count_in(rows))
+    with pytest.raises(ValueError, match="the input changed since"):
+        plan.settle(rows.take(np.arange(299)), 0)
