@@ -192,13 +192,14 @@ def audit(
         str | None, typer.Option("--expectations-output", metavar="PATH", help="Write the Great Expectations suite that checks it (JSON).")
     ] = None,
     supersets: Annotated[int, typer.Option("--supersets", min=1, help="Ways to generalize labels that are tried for (n, t).")] = 64,
+    attacks: Annotated[bool, typer.Option("--attacks/--no-attacks", help="Look at what attackers can do, too.")] = True,
     as_json: AsJson = False,
 ) -> None:
     """Is this table already safe? Every measure, exact, on any table: exit 0 if all that is asked holds, 1 if not."""
     from tclose_spark.audit.commands import Asked, run_audit
 
     asked = Asked(table, quasi_identifiers or [], sensitive or [], hierarchy or [], config, k, t, n, gain, format_, option or [], reference)
-    run_audit(asked, background, classes_output, expectations_output, supersets, as_json)
+    run_audit(asked, background, classes_output, expectations_output, supersets, attacks, as_json)
 
 
 @app.command()

@@ -84,13 +84,13 @@ def get_session(name: str) -> SparkSession:
 
 @contextlib.contextmanager
 def kept(table: DataFrame) -> Iterator[DataFrame]:
-    """A table that is read more than once, kept on the executors' disks meanwhile.
+    """A table that is read more than once, kept by the executors meanwhile, in memory or on their disks.
 
     For tables that are a function of the rows' content only: what is lost with an executor is made again, the same.
     Where a platform keeps nothing it is computed each time.
     """
     try:
-        held = table.persist(StorageLevel.DISK_ONLY)
+        held = table.persist(StorageLevel.MEMORY_AND_DISK)
     except PySparkException:
         yield table
         return

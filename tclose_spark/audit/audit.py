@@ -87,12 +87,14 @@ def audit_table(
     background: DataFrame | None = None,
     classes_output: str | None = None,
     supersets: int = SUPERSETS,
+    attacks: bool = True,
 ) -> tuple[Audit, str]:
     """Audits a table: (what was found, the Great Expectations suite that checks its class table, as JSON).
 
     hierarchies: by column; by default they are read from where the question says. reference: the table whose distribution
     is the whole table's; the domain is the union of both. background: people that an attacker knows, by their raw
-    quasi-identifiers. classes_output: where the class table is written, as Delta.
+    quasi-identifiers. classes_output: where the class table is written, as Delta. attacks: whether they are looked at, and the
+    tuples of several attributes.
 
     Raises:
         InputError: naming the column and what is wrong with it.
@@ -113,9 +115,10 @@ def audit_table(
         quasi, notes = judged_quasi(tallies, question, trees)
         counts, tuple_counts = count_values(tallies, list(question.sensitive_attributes))
         attributes = judged_attributes(table, counts, question, trees, reference)
-        columns = [AttackColumns(a, question.gain, trees.get(a.name)) for a in attributes]
-        knowing = KnowingColumns(tuple(a.name for a in attributes)) if len(attributes) > 1 else None
-        tuples = _tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 and reference is None else None
+        columns = [AttackColumns(a, question.gain, trees.get(a.name)) for a in attributes if attacks]
+        several = len(attributes) > 1 and attacks
+        knowing = KnowingColumns(tuple(a.name for a in attributes)) if several else None
+        tuples = _tuple_closeness(tuple_counts, attributes) if several and reference is None else None
         more: list[ClassMeasure] = [*columns, *([knowing] if knowing else []), *([tuples] if tuples else [])]
         classes = held.enter_context(kept(class_table(tallies, quasi, attributes, more)))
         if question.n is not None:
@@ -130,9 +133,9 @@ def audit_table(
             guarantees = _near_supersets(guarantees, classes, question, attributes)
         if tuples is not None:
             guarantees.append(_of_tuples(classes, tuples, [a.name for a in attributes]))
-        elif len(attributes) > 1 and reference is not None:
+        elif several and reference is not None:
             notes.append("the distance of the tuples of all sensitive attributes is not told beside a reference")
-        elif len(attributes) > 1:
+        elif several:
             notes.append("the tuples of all sensitive attributes are too many for their distance to be told")
         found = Audit(
             question,

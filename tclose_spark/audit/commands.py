@@ -82,7 +82,9 @@ def _option(text: str) -> tuple[str, str]:
     return key, value
 
 
-def run_audit(asked: Asked, background: str | None, classes: str | None, expectations: str | None, supersets: int, as_json: bool) -> None:
+def run_audit(
+    asked: Asked, background: str | None, classes: str | None, expectations: str | None, supersets: int, attacks: bool, as_json: bool
+) -> None:
     """Audits and prints.
 
     Raises:
@@ -97,7 +99,7 @@ def run_audit(asked: Asked, background: str | None, classes: str | None, expecta
     spark = get_session("tclose audit")
     reference, people = (None if path is None else asked.read(spark, path) for path in (asked.reference, background))
     target = None if classes is None else resolve(classes, "--classes-output", Path.cwd())
-    audit, suite = audit_table(asked.read(spark), question, None, reference, people, target, supersets)
+    audit, suite = audit_table(asked.read(spark), question, None, reference, people, target, supersets, attacks)
     if expectations is not None:
         Path(expectations).write_text(suite + "\n", encoding="utf-8")
     if as_json:

@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from strategies import CITIES
 
 from tclose_spark.audit.attacks import AttackColumns, Exposure, KnowingColumns, TupleCloseness, exposures, tuple_keys
+from tclose_spark.audit.audit import audit_table
+from tclose_spark.audit.question import ask
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
@@ -269,3 +271,13 @@ def test_an_attribute_called_tuples(spark: SparkSession):
     tuples = TupleCloseness((2,), np.array([0, 1]), np.array([1, 1]))
     classes = class_table(tally_classes(frame, ["q"], ["tuples"]), [JudgedQuasi("q", ("q",), LabelLoss(False))], attributes, [tuples])
     assert len(set(classes.columns)) == len(classes.columns)
+
+
+def test_without_attacks_the_guarantees_are_the_same(spark: SparkSession):
+    table = spark.createDataFrame([("1", "x", "y"), ("1", "y", "y"), ("2", "x", "z")], ["q", "a", "b"])
+    question = ask(["q"], {"a": {"t": "0.5"}, "b": {}}, k=1)
+    whole, quick = (audit_table(table, question, attacks=attacks)[0] for attacks in (True, False))
+    assert whole.exposures
+    assert quick.exposures == ()
+    assert quick.guarantees == tuple(g for g in whole.guarantees if g.measure != "t-closeness of tuples")
+    assert (quick.verdict, quick.figures) == (whole.verdict, whole.figures)
