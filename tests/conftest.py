@@ -16,6 +16,7 @@ import yaml
 from pyspark.sql import SparkSession
 from strategies import CITIES
 
+from tclose_spark import cli
 from tclose_spark.run import Run
 from tclose_spark.session import get_session
 from tclose_spark.spec import load_spec
@@ -146,3 +147,16 @@ def settings(spark: SparkSession) -> Callable[[Mapping[str, str]], AbstractConte
             spark.conf.set(key, value)
 
     return changed
+
+
+@pytest.fixture
+def tclose(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """`tclose("release", path, ...)`: exit code, stdout and stderr of the command, in this process."""
+    assert spark
+
+    def command(*arguments: object) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = cli.main([str(argument) for argument in arguments])
+        return code, *capfd.readouterr()
+
+    return command

@@ -33,6 +33,24 @@ CITIES = Hierarchy.build(
 )
 
 
+LI_FIGURE_1 = Hierarchy.build(
+    [
+        ("flu", "respiratory infection", "respiratory", "*"),
+        ("pneumonia", "respiratory infection", "respiratory", "*"),
+        ("bronchitis", "respiratory infection", "respiratory", "*"),
+        ("pulmonary edema", "vascular lung", "respiratory", "*"),
+        ("pulmonary embolism", "vascular lung", "respiratory", "*"),
+        ("gastric ulcer", "stomach", "digestive", "*"),
+        ("stomach cancer", "stomach", "digestive", "*"),
+        ("gastritis", "stomach", "digestive", "*"),
+        ("colitis", "colon", "digestive", "*"),
+        ("colon cancer", "colon", "digestive", "*"),
+    ],
+    "diseases",
+)
+"""Li et al. 2007, Figure 1: the hierarchy of diseases."""
+
+
 def drawn(examples: int) -> settings:
     """Settings of a drawn test: so many examples, no deadline (machines differ)."""
     return settings(max_examples=examples, deadline=None)

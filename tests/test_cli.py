@@ -27,19 +27,6 @@ ROLES: dict[str, Any] = {"quasi": {"age": {"type": "numeric"}, "sex": {}}, "sens
 CSV = "age,sex,disease\n" + "".join(f"{age},{sex},{disease}\n" for age, sex, disease in zip(*PEOPLE.values(), strict=True))
 
 
-@pytest.fixture
-def tclose(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """`tclose("release", path, ...)`: exit code, stdout and stderr of the command, in this process."""
-    assert spark
-
-    def command(*arguments: object) -> tuple[int, str, str]:
-        capfd.readouterr()
-        code = cli.main([str(argument) for argument in arguments])
-        return code, *capfd.readouterr()
-
-    return command
-
-
 Command = Callable[..., tuple[int, str, str]]
 RunFile = Callable[..., Path]
 

@@ -35,8 +35,8 @@ MOST_KEYS = 1 << 62
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found. guarantees: each thing that was asked or is told; information: closeness of the tuples of all sensitive
-    attributes; notes: what a reader should know besides.
+    """What was found. guarantees: each thing that was asked or is told; exposures: what attackers reach; notes: what a reader
+    should know besides.
     """
 
     question: Question

@@ -167,7 +167,7 @@ def _whole(text: str) -> str:
 
 def _boxes(classes: DataFrame, names: Sequence[str]) -> tuple[list[list[str | None]], IntArray]:
     """(the labels of each distinct class, a list a quasi-identifier; its records)."""
-    labelled = [F.col("quasi_identifiers")[name].cast("string").alias(f"l{i}") for i, name in enumerate(names)]
+    labelled = [F.col("quasi_identifiers")[name].alias(f"l{i}") for i, name in enumerate(names)]
     grouped = classes.select(*labelled, "size").groupBy(*[f"l{i}" for i in range(len(names))]).agg(F.sum("size").alias("size"))
     found = grouped.limit(MOST_BOXES + 1).toArrow()
     if found.num_rows > MOST_BOXES:

@@ -122,8 +122,9 @@ def _farthest(
     plain_labels = [JudgedQuasi(name, (name,), LabelLoss(False)) for name in question.labels]
     classes = class_table(tallies, plain_labels, attributes)
     loads = [quoted(a.column("emd")) / float(a.asked.t or 1) for a in wanted]
-    labels = F.struct(*[F.col("quasi_identifiers")[name].cast("string").alias(name) for name in question.labels])
-    found = classes.agg(F.max(F.struct(F.greatest(*loads, F.lit(-1.0)).alias("load"), labels.alias("labels"))).alias("worst")).head()
+    found = classes.agg(
+        F.max(F.struct(F.greatest(*loads, F.lit(-1.0)).alias("load"), F.col("quasi_identifiers").alias("labels"))).alias("worst")
+    ).head()
     if found is None or found["worst"] is None:
         raise InputError("the table has no rows")
     worst: dict[str, str | None] = found["worst"]["labels"].asDict()
@@ -135,7 +136,7 @@ def _class_of(tallies: DataFrame, question: Question, labels: Mapping[str, str |
     for name in labels:
         if name not in question.labels:
             raise ConfigurationError(f"--class {name}: expected quasi-identifiers ({', '.join(question.labels)})")
-    same = [F.col(f"l{question.labels.index(name)}").cast("string").eqNullSafe(F.lit(label)) for name, label in labels.items()]
+    same = [F.col(f"l{question.labels.index(name)}").eqNullSafe(F.lit(label)) for name, label in labels.items()]
     found = tallies.where(reduce(and_, same)).limit(2).toArrow()
     told = ", ".join(f"{name}={label!r}" for name, label in labels.items())
     if not found.num_rows:

@@ -127,8 +127,8 @@ def _notes(name: str, facts: LabelFacts) -> list[str]:
 
 
 def _facts(tallies: DataFrame, columns: int) -> list[LabelFacts]:
-    """The facts of each column of labels. One job; a task sends as much as a thousand labels a column."""
-    picked = tallies.select(*[F.col(f"l{i}").cast("string") for i in range(columns)])
+    """The facts of each column of labels. One job; a task sends as much as MOST_TEXTS labels a column."""
+    picked = tallies.select(*[F.col(f"l{i}") for i in range(columns)])
     found = [LabelFacts() for _ in range(columns)]
     for row in map_batches(picked, _see_labels(columns), FACTS).toArrow().to_pylist():
         facts = found[row["quasi"]]
@@ -178,7 +178,7 @@ def _unknown(tallies: DataFrame, column: int, hierarchy: Hierarchy) -> str | Non
             lost = [label for label in batch.column(0).unique().to_pylist() if label is not None and label not in labels]
             yield pa.RecordBatch.from_pydict({"label": pa.array(lost, pa.string())})
 
-    found = map_batches(tallies.select(F.col(f"l{column}").cast("string").alias("label")), strangers, "label string")
+    found = map_batches(tallies.select(F.col(f"l{column}").alias("label")), strangers, "label string")
     first = found.agg(F.min("label")).head()
     return None if first is None else first[0]
 
@@ -191,4 +191,4 @@ def _distinct_members(tallies: DataFrame, column: int) -> int:
             labels = [label for label in batch.column(0).unique().to_pylist() if label not in (None, ROOT)]
             yield pa.RecordBatch.from_pydict({"value": pa.array(sorted({m for label in labels for m in set_members(label)}), pa.string())})
 
-    return map_batches(tallies.select(F.col(f"l{column}").cast("string").alias("label")), members, "value string").distinct().count()
+    return map_batches(tallies.select(F.col(f"l{column}").alias("label")), members, "value string").distinct().count()

@@ -155,7 +155,7 @@ def _best(
     lists = [name for name in tallies.columns if name not in labels]
     text = tallies.select(
         F.struct(*[F.col(label).alias(ladder.name) for label, ladder in zip(labels, ladders, strict=True)]).alias("asking"),
-        *[F.col(label).cast("string").alias(label) for label in labels],
+        *labels,
         *lists,
     )
     part = T.StructType([T.StructField("key", T.StringType()), *[tallies.schema[name] for name in lists]])

@@ -110,7 +110,7 @@ def group_equal(columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
             _, group = np.unique(group, return_inverse=True)
             groups = int(group.max(initial=0)) + 1
         group, groups = group * size + codes, groups * size
-    if groups <= 1 << 24:  # few enough to number without sorting
+    if groups <= 1024 + 16 * len(group):  # few enough to number without sorting
         first = np.full(groups, -1, dtype=np.int64)
         first[group[::-1]] = np.arange(len(group) - 1, -1, -1)
         used = first >= 0
@@ -122,12 +122,14 @@ def group_equal(columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
 def _tally_rows(labels: int, at_once: int, schema: pa.Schema) -> Mapper:
     def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
+        rows = 0
         for batch in batches:
             held.append(batch)
-            if sum(b.num_rows for b in held) >= at_once:
+            rows += batch.num_rows
+            if rows >= at_once:
                 yield counted(held)
-                held = []
-        if any(batch.num_rows for batch in held):
+                held, rows = [], 0
+        if rows:
             yield counted(held)
 
     def counted(held: list[pa.RecordBatch]) -> pa.RecordBatch:
@@ -158,9 +160,13 @@ def _add_up(labels: int, schema: pa.Schema) -> Mapper:
 
 def _start_of_last_class(table: pa.Table, labels: int) -> int:
     """Where the run of rows begins that have the labels of the last row."""
-    group, _ = group_equal([table.column(i).combine_chunks() for i in range(labels)])
-    different = np.flatnonzero(group != group[-1])
-    return int(different[-1]) + 1 if len(different) else 0
+    different = np.zeros(table.num_rows, dtype=np.bool_)
+    for column in table.columns[:labels]:
+        last = column[-1]
+        same = pc.is_null(column) if last.as_py() is None else pc.fill_null(pc.equal(column, last), False)
+        different |= ~same.to_numpy()
+    places = np.flatnonzero(different)
+    return int(places[-1]) + 1 if len(places) else 0
 
 
 def count_values(tallies: DataFrame, names: Sequence[str]) -> tuple[list[dict[str | None, int]], Histogram | None]:

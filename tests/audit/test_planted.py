@@ -21,7 +21,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from strategies import CITIES
 
-from tclose_spark import cli
 from tclose_spark.audit.audit import Audit, audit_table
 from tclose_spark.audit.question import ask
 from tclose_spark.checks.figures import Guarantee
@@ -541,19 +540,6 @@ def test_replicating_a_table_changes_no_distance_and_no_verdict(spark: SparkSess
 
 
 # The command
-
-
-@pytest.fixture
-def tclose(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """`tclose("audit", path, ...)`: exit code, stdout and stderr of the command, in this process."""
-    assert spark
-
-    def command(*arguments: object) -> tuple[int, str, str]:
-        capfd.readouterr()
-        code = cli.main([str(argument) for argument in arguments])
-        return code, *capfd.readouterr()
-
-    return command
 
 
 Command = Callable[..., tuple[int, str, str]]

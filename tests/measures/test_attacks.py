@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import count_tables, drawn, trees
+from strategies import LI_FIGURE_1, count_tables, drawn, trees
 
-from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.attacks import Gain, knowing_another, likeliest, similar_node, similar_range, skewness
 from tclose_spark.measures.distances import HierarchicalDistance
 from tclose_spark.measures.histograms import Histograms
@@ -245,21 +244,7 @@ def test_li_table_4_similar_salaries():
 
 
 def test_li_table_4_similar_diseases():
-    tree = Hierarchy.build(
-        [
-            ("flu", "respiratory infection", "respiratory", "*"),
-            ("pneumonia", "respiratory infection", "respiratory", "*"),
-            ("bronchitis", "respiratory infection", "respiratory", "*"),
-            ("pulmonary edema", "vascular lung", "respiratory", "*"),
-            ("pulmonary embolism", "vascular lung", "respiratory", "*"),
-            ("gastric ulcer", "stomach", "digestive", "*"),
-            ("stomach cancer", "stomach", "digestive", "*"),
-            ("gastritis", "stomach", "digestive", "*"),
-            ("colitis", "colon", "digestive", "*"),
-            ("colon cancer", "colon", "digestive", "*"),
-        ],
-        "diseases",
-    )
+    tree = LI_FIGURE_1
     diseases = [
         ["gastric ulcer", "gastritis", "stomach cancer"],
         ["gastritis", "flu", "bronchitis"],

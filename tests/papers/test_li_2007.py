@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from strategies import LI_FIGURE_1
 
-from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.closeness import (
     distinct_l,
     earth_movers_distance,
@@ -45,22 +45,6 @@ TABLE_5_QI = [
     ["4767*", "4760*", "4767*", "4790*", "4790*", "4790*", "4760*", "4767*", "4760*"],
     ["<= 40"] * 3 + [">= 40"] * 3 + ["<= 40"] * 3,
 ]
-
-FIGURE_1 = Hierarchy.build(
-    [
-        ("flu", "respiratory infection", "respiratory", "*"),
-        ("pneumonia", "respiratory infection", "respiratory", "*"),
-        ("bronchitis", "respiratory infection", "respiratory", "*"),
-        ("pulmonary edema", "vascular lung", "respiratory", "*"),
-        ("pulmonary embolism", "vascular lung", "respiratory", "*"),
-        ("gastric ulcer", "stomach", "digestive", "*"),
-        ("stomach cancer", "stomach", "digestive", "*"),
-        ("gastritis", "stomach", "digestive", "*"),
-        ("colitis", "colon", "digestive", "*"),
-        ("colon cancer", "colon", "digestive", "*"),
-    ],
-    "diseases",
-)
 
 
 def of_classes(quasi, values, **distance):
@@ -139,7 +123,7 @@ def test_section_5_3_footnote_4_another_flow_costs_the_same():
 
 def test_figure_1_distances_of_single_diseases():
     others = ["bronchitis", "pulmonary embolism", "stomach cancer"]
-    found = [earth_movers_distance(["flu"], [other], "hierarchical", hierarchy=FIGURE_1) for other in others]
+    found = [earth_movers_distance(["flu"], [other], "hierarchical", hierarchy=LI_FIGURE_1) for other in others]
     assert found == [Fraction(1, 3), Fraction(2, 3), Fraction(1)]
 
 
@@ -155,14 +139,14 @@ def test_table_5_salary():
 
 
 def test_tables_4_and_5_disease_over_the_records():
-    tree = {"distance": "hierarchical", "hierarchy": FIGURE_1}
+    tree = {"distance": "hierarchical", "hierarchy": LI_FIGURE_1}
     assert of_classes(TABLE_4_QI, TABLE_3_DISEASE, **tree)[0] == t_closeness(TABLE_4_QI, TABLE_3_DISEASE, **tree) == Fraction(4, 9)
     assert of_classes(TABLE_5_QI, TABLE_3_DISEASE, **tree) == [Fraction(7, 27), Fraction(5, 27), Fraction(8, 27)]
 
 
 def test_tables_4_and_5_disease_as_printed_over_the_distinct_values():
     # The printed .5 and .278 take each of the six diseases as equally frequent.
-    tree = {"distance": "hierarchical", "hierarchy": FIGURE_1, "reference": sorted(set(TABLE_3_DISEASE))}
+    tree = {"distance": "hierarchical", "hierarchy": LI_FIGURE_1, "reference": sorted(set(TABLE_3_DISEASE))}
     assert t_closeness(TABLE_4_QI, TABLE_3_DISEASE, **tree) == Fraction(1, 2)
     assert t_closeness(TABLE_5_QI, TABLE_3_DISEASE, **tree) == Fraction(5, 18)
     assert round(float(Fraction(5, 18)), 3) == 0.278
