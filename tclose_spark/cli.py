@@ -6,12 +6,14 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from tclose_spark import __version__
@@ -62,7 +64,7 @@ def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool
     from tclose_spark.run import Run
     from tclose_spark.session import get_session
 
-    run = Run(spec, get_session(f"tclose {name} {spec.name}"), lambda line: err.print(line, highlight=False, markup=False), overwrite)
+    run = Run(spec, get_session(f"tclose {name} {spec.name}"), _announce, overwrite, _show_blocks)
     result = getattr(pipeline, name)(run)
     if name == "plan" and "sizes" in result:
         _show_plan(run, result)
@@ -70,6 +72,24 @@ def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool
         out.print(f"{spec.name}: {result['blocks']:,} blocks in {result['tasks']:,} tasks", highlight=False)
     elif name in ("release", "publish"):
         _show_certificate(run, result)
+
+
+def _announce(line: str) -> None:
+    err.print(line, highlight=False, markup=False)
+
+
+def _show_blocks(total: int) -> AbstractContextManager[Callable[[int], None]]:
+    """A bar on a terminal, lines elsewhere."""
+    from tclose_spark.progress import spoken
+
+    return _bar(total) if err.is_terminal else spoken(total, _announce, "anonymize  blocks")
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[int], None]]:
+    with Progress(TextColumn("blocks"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=err, transient=True) as bar:
+        task = bar.add_task("blocks", total=total)
+        yield lambda done: bar.update(task, completed=done)
 
 
 def _show_plan(run: Run, plan: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ from tclose_spark.domains import Profile
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.method import Plan, Problem
-from tclose_spark.methods.registry import make_plan, read_plan
+from tclose_spark.methods.registry import SAMPLE_ROWS, make_plan, read_plan
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
 from tclose_spark.rows import Codec
@@ -55,7 +55,7 @@ def plan(run: Run) -> Mapping[str, Any]:
     with run.stage("plan") as record:
         found = _profile(run)
         table, codec = _input(run, found), Codec.of(found)
-        sample = sample_rows(table, run.spec, run.secret, found)
+        sample = sample_rows(table, run.spec, run.secret, found, SAMPLE_ROWS[run.spec.method.name])
         problem = Problem(run.spec, found, run.hierarchies, sample)
         tree = make_plan(problem, partial(_count, run, table, codec)).to_json()
         run.staging.write("plan.json", json.dumps(tree))
@@ -72,17 +72,19 @@ def anonymize(run: Run) -> None:
     run.require("anonymize")
     with run.stage("anonymize") as record:
         found = _profile(run)
-        anonymizer = Anonymizer(run.spec, found, _plan(run, found), run.hierarchies, run.secret)
+        plan = _plan(run, found)
+        anonymizer = Anonymizer(run.spec, found, plan, run.hierarchies, run.secret)
         rows = anonymizer.linked(_input(run, found))
         for name in ("release", "linked"):
             run.staging.remove(name)
-        if run.spec.output.keep_linked:
-            write_delta(rows.select(*anonymizer.linked_columns()), run.staging.path("linked"))
-            rows = read_delta(run.spark, run.staging.path("linked")).sortWithinPartitions(*anonymizer.published())
-        write_delta(rows.select(*anonymizer.published()), run.staging.path("release"))
+        with anonymizer.blocks_done.watched(plan.blocks, run.progress):
+            if run.spec.output.keep_linked:
+                write_delta(rows.select(*anonymizer.linked_columns()), run.staging.path("linked"))
+                rows = read_delta(run.spark, run.staging.path("linked")).sortWithinPartitions(*anonymizer.published())
+            write_delta(rows.select(*anonymizer.published()), run.staging.path("release"))
         scrub_table(run.staging, "release")
         written = anonymizer.written()
-        record["written"] = {"raw": str(written.raw), "published": str(written.published)}
+        record |= {"written": {"raw": str(written.raw), "published": str(written.published)}, "method": written.method}
 
 
 def verify(run: Run) -> Verdict:

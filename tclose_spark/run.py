@@ -16,6 +16,7 @@ from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.progress import Progress, no_progress
 from tclose_spark.spec import ReleaseSpec
 from tclose_spark.storage import Folder, open_folder
 from tclose_spark.tables import read_hierarchies
@@ -38,8 +39,10 @@ class Run:
     done (and what they found), so that each stage can run in a process of its own.
     """
 
-    def __init__(self, spec: ReleaseSpec, spark: SparkSession, announce: Announce, overwrite: bool = False) -> None:
-        self.spec, self.spark, self.announce, self.overwrite = spec, spark, announce, overwrite
+    def __init__(
+        self, spec: ReleaseSpec, spark: SparkSession, announce: Announce, overwrite: bool = False, progress: Progress = no_progress
+    ) -> None:
+        self.spec, self.spark, self.announce, self.overwrite, self.progress = spec, spark, announce, overwrite, progress
         self.public: Folder = open_folder(spec.output.public_path, spark)
         self.internal: Folder = open_folder(spec.output.internal_path, spark)
         self.staging: Folder = open_folder(self.internal.path("staging"), spark)

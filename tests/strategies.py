@@ -187,9 +187,10 @@ def settle_all(plan: Plan, rows: Rows, batches: Iterable[IntArray] | None = None
     stayed, classes = [], []
     for number, parts in enumerate(sent):
         here = np.concatenate(parts)
-        place, class_of = plan.settle(rows.take(here), number)
-        stayed.append(here[place])
-        classes.append(class_of)
-    settled = rows.take(np.concatenate(stayed))
-    assert content(settled) == content(rows)
-    return settled, np.concatenate(classes)
+        settled = plan.settle(rows.take(here), number)
+        assert set(settled.figures) == set(plan.figures)
+        stayed.append(here[settled.here])
+        classes.append(settled.classes)
+    all_of_them = rows.take(np.concatenate(stayed))
+    assert content(all_of_them) == content(rows)
+    return all_of_them, np.concatenate(classes)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol
 
 from tclose_spark.domains import Profile
 from tclose_spark.hierarchy import Hierarchy
@@ -33,8 +33,23 @@ class Problem:
         return self.spec.method
 
 
+@dataclass(frozen=True)
+class Settled:
+    """What a task made of the rows sent to it. here, classes: shape (stayed,), the places in them of the rows that stay, and the
+    class number of each. blocks: how many of the plan's it finished. figures: what the plan's `figures` names, of this task.
+    """
+
+    here: IntArray
+    classes: IntArray
+    blocks: int = 1
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
 class Plan(Protocol):
     """What a method decided. It is small, it is JSON, and with it every row finds its class."""
+
+    figures: ClassVar[Mapping[str, Literal["sum", "max"]]]
+    """What tasks say of their work, and how the figures of all tasks become one."""
 
     @property
     def tasks(self) -> int:
@@ -45,8 +60,13 @@ class Plan(Protocol):
         """(row, task): the places in `rows` to send, and to which task. A row may be sent to several tasks."""
         ...
 
-    def settle(self, rows: Rows, task: int) -> tuple[IntArray, IntArray]:
-        """(row, class): which of the rows sent to a task stay there, and the class number of each.
+    @property
+    def blocks(self) -> int:
+        """How many parts of the table are finished each by itself, for the progress."""
+        ...
+
+    def settle(self, rows: Rows, task: int) -> Settled:
+        """Which of the rows sent to a task stay there, and the class number of each.
 
         Over all tasks every row of the table stays exactly once. The order in which rows arrive does not matter.
 
@@ -57,4 +77,8 @@ class Plan(Protocol):
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON."""
+        ...
+
+    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+        """What the run's record says of the work, from the figures of all tasks."""
         ...

@@ -11,6 +11,9 @@ from tclose_spark.methods.method import GroupCounts, Plan, Problem
 from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
 from tclose_spark.spec import ClosenessTree, ReleaseSpec
 
+SAMPLE_ROWS = {"stack_and_deal": 20_000, "closeness_tree": 200_000}
+"""Rows of the sample that a method plans from."""
+
 
 def make_plan(problem: Problem, counts: GroupCounts) -> Plan:
     """The plan of the method that the problem's run file names."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from tclose_spark.domains import Profile
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.methods.method import Plan
+from tclose_spark.progress import Tally
 from tclose_spark.rows import Codec, Rows
 from tclose_spark.spec import ReleaseSpec
 from tclose_spark.stages.encode import PASSING, TIE, CodedColumns, code_table, coded_columns
@@ -27,15 +29,16 @@ from tclose_spark.workers import Mapper, map_batches
 BATCH_ROWS = 65_536
 RAW = "_tclose_raw_{}"
 UNCOVERED = "_tclose_uncovered"
+FIGURE = "_tclose_figure_{}"
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was observed of the rows while they were written: both sides as multisets, and labels that cover nothing."""
+    """What was observed of the rows while they were written: both sides as multisets, and what the method says of its work."""
 
     raw: Multiset
     published: Multiset
-    uncovered: int
+    method: dict[str, Any]
 
 
 class Anonymizer:
@@ -50,6 +53,7 @@ class Anonymizer:
             Coverage(d.kind != "category", _paths(hierarchies.get(d.name)), quasi[d.name].generalization == "set") for d in profile.quasi
         )
         self.observation = Observation()
+        self.blocks_done: Tally
 
     def published(self) -> list[Column]:
         """The released columns, in order."""
@@ -65,8 +69,10 @@ class Anonymizer:
     def linked(self, table: DataFrame) -> DataFrame:
         """Every row with its published columns, its raw quasi-identifiers beside them (RAW), and UNCOVERED: 1 where a label lies.
 
-        A task holds whole classes. Both sides and the lies are observed as the rows are written: see `written`.
+        A task holds whole classes. Both sides and the lies are observed as the rows are written: see `written`; blocks_done
+        counts meanwhile.
         """
+        self.blocks_done = Tally(table.sparkSession)
         coded = code_table(table, self.spec, self.secret, passing=True)
         passing = coded.schema.fields[self.layout.codes :]
         sent = T.StructType([T.StructField("task", T.IntegerType()), T.StructField("row", T.BinaryType()), *passing])
@@ -79,6 +85,7 @@ class Anonymizer:
             *Multiset.columns(raw, "raw"),
             *Multiset.columns(published, "published"),
             F.sum(UNCOVERED).alias("uncovered"),
+            *(getattr(F, how)(FIGURE.format(name)).alias(f"figure_{name}") for name, how in self.plan.figures.items()),
         )
 
     def _sides(self) -> tuple[list[Column], list[Column]]:
@@ -98,11 +105,12 @@ class Anonymizer:
         ]
         kinds = {"category": T.StringType(), "integer": T.LongType(), "double": T.DoubleType()}
         raw = [T.StructField(RAW.format(domain.name), kinds[domain.kind]) for domain in self.profile.quasi]
-        return T.StructType([*labels.fields, *kept, *raw, T.StructField(UNCOVERED, T.LongType())])
+        figures = [T.StructField(FIGURE.format(name), T.DoubleType()) for name in self.plan.figures]
+        return T.StructType([*labels.fields, *kept, *raw, T.StructField(UNCOVERED, T.LongType()), *figures])
 
     def _finisher(self, passing: Sequence[T.StructField]) -> Mapper:
         """What a task does with the rows sent to it; holds them all, in compact form."""
-        codec, plan, generalizer, coverages = self.codec, self.plan, self.generalizer, self.coverages
+        codec, plan, generalizer, coverages, blocks_done = self.codec, self.plan, self.generalizer, self.coverages, self.blocks_done
         names = self._finished_schema(passing).names
         sensitive, insensitive = tuple(self.spec.attributes.sensitive_attributes), self.spec.attributes.insensitive_attributes
 
@@ -113,9 +121,9 @@ class Anonymizer:
             sent = pa.Table.from_batches(received)
             rows = Rows.concatenate([codec.unpack(chunk) for chunk in sent["row"].chunks])
             columns = {name: sent[name].combine_chunks() for name in sent.column_names if name != "row"}
-            here, classes = plan.settle(rows, columns["task"][0].as_py())
-            rows = rows.take(here)
-            order, labels = generalizer.publish(rows, classes, [columns[TIE].to_numpy()[here]] if TIE in columns else [])
+            settled = plan.settle(rows, columns["task"][0].as_py())
+            here, rows = settled.here, rows.take(settled.here)
+            order, labels = generalizer.publish(rows, settled.classes, [columns[TIE].to_numpy()[here]] if TIE in columns else [])
             place, rows = here[order], rows.take(order)
             for first in range(0, len(place), BATCH_ROWS):
                 part = np.arange(first, min(first + BATCH_ROWS, len(place)))
@@ -128,7 +136,9 @@ class Anonymizer:
                     columns[PASSING.format(name)].take(pa.array(place[part])) if PASSING.format(name) in columns else texts[name]
                     for name in (*sensitive, *insensitive)
                 ]
-                yield pa.RecordBatch.from_arrays([*published, *kept, *raw, pa.array((~covered).astype(np.int64))], names=names)
+                figures = [_at_first(settled.figures[name] if first == 0 else None, len(part)) for name in plan.figures]
+                yield pa.RecordBatch.from_arrays([*published, *kept, *raw, pa.array((~covered).astype(np.int64)), *figures], names=names)
+            blocks_done.add(settled.blocks)
 
         return finish
 
@@ -140,15 +150,20 @@ class Anonymizer:
             GuaranteeError: if a label does not cover its row's value, or rows were lost, doubled or altered.
         """
         figures = self.observation.get
-        written = Written(Multiset.of(figures, "raw"), Multiset.of(figures, "published"), int(figures["uncovered"] or 0))
-        if written.raw.rows != self.profile.rows or str(written.raw) != self.profile.fingerprint:
+        raw, published, uncovered = Multiset.of(figures, "raw"), Multiset.of(figures, "published"), int(figures["uncovered"] or 0)
+        if raw.rows != self.profile.rows or str(raw) != self.profile.fingerprint:
             raise InputError(
-                f"the rows that were written ({written.raw.rows}) are not those that were profiled ({self.profile.rows}): the input changed "
+                f"the rows that were written ({raw.rows}) are not those that were profiled ({self.profile.rows}): the input changed "
                 "meanwhile, or a retry disturbed the run; run it again"
             )
-        if written.uncovered or written.published.rows != written.raw.rows:
-            raise GuaranteeError(f"{written.uncovered} rows have a label that does not cover their value; nothing is published")
-        return written
+        if uncovered or published.rows != raw.rows:
+            raise GuaranteeError(f"{uncovered} rows have a label that does not cover their value; nothing is published")
+        return Written(raw, published, self.plan.describe({name: figures[f"figure_{name}"] for name in self.plan.figures}))
+
+
+def _at_first(figure: float | None, rows: int) -> pa.Array:
+    """A column that says the figure in its first row only."""
+    return pa.concat_arrays([pa.array([figure], pa.float64()), pa.nulls(rows - 1, pa.float64())])
 
 
 def _paths(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]] | None:

@@ -19,7 +19,6 @@ from tclose_spark.spec import ReleaseSpec
 from tclose_spark.tables import content_hash, prepare, quoted
 from tclose_spark.workers import map_batches
 
-SAMPLE_ROWS = 20_000
 PASSING = "_tclose_passing_{}"
 TIE = "_tclose_tie"
 
@@ -68,14 +67,14 @@ def code_table(table: DataFrame, spec: ReleaseSpec, secret: str, passing: bool =
     return people.select(*columns)
 
 
-def sample_rows(table: DataFrame, spec: ReleaseSpec, secret: str, profile: Profile) -> Rows:
-    """About SAMPLE_ROWS rows that stand for the table: the same ones however it is partitioned or ordered.
+def sample_rows(table: DataFrame, spec: ReleaseSpec, secret: str, profile: Profile, most: int) -> Rows:
+    """About `most` rows that stand for the table: the same ones however it is partitioned or ordered.
 
     Distinct rows are drawn, by the low bits of their hashes (order keys end in the high ones), each with the number of
     rows that are like it; so many repeated rows neither crowd the sample nor leave it empty.
     """
     layout, codec = coded_columns(spec), Codec.of(profile)
-    share = min(1.0, SAMPLE_ROWS / profile.distinct_rows)
+    share = min(1.0, most / profile.distinct_rows)
     coded = code_table(table, spec, secret)
     drawn = coded.where(F.col("hash").bitwiseAND(F.lit(2**31 - 1)) < int(share * 2**31)).groupBy(*coded.columns).count().toArrow()
     if not drawn.num_rows:
@@ -83,7 +82,7 @@ def sample_rows(table: DataFrame, spec: ReleaseSpec, secret: str, profile: Profi
     (batch,) = drawn.combine_chunks().to_batches()
     counts = batch.column("count").to_numpy()
     sample = layout.rows(codec, batch)
-    sample = sample.take(np.repeat(np.arange(len(sample)), -(-counts * min(SAMPLE_ROWS, counts.sum()) // counts.sum())))
+    sample = sample.take(np.repeat(np.arange(len(sample)), -(-counts * min(most, counts.sum()) // counts.sum())))
     return sample.take(sample.sorted_by_hash())
 
 

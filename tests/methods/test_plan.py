@@ -138,7 +138,7 @@ def test_a_bucket_goes_to_the_tasks_between_its_first_row_and_its_last(records, 
     stays: dict[int, list[int]] = {}
     for number in range(plan.tasks):
         sent = row[task == number]
-        for b in bucket[sent[plan.settle(rows.take(sent), number)[0]]].tolist():
+        for b in bucket[sent[plan.settle(rows.take(sent), number).here]].tolist():
             stays.setdefault(b, []).append(number)
     for b, tasks in stays.items():
         assert sorted(set(task[bucket[row] == b].tolist())) == list(range(min(tasks), max(tasks) + 1))

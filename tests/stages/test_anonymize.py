@@ -69,9 +69,9 @@ def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
     problem = Problem(run.spec, profile, run.hierarchies, rows.take(rows.sorted_by_hash()))
     plan = make_plan(problem, count_in(rows))
     assert plan.tasks == 1
-    here, classes = plan.settle(rows, 0)
-    order, labels = Generalizer.of(run.spec, profile, run.hierarchies).publish(rows.take(here), classes, [])
-    kept = [people[place][len(profile.quasi) :] for place in here[order]]
+    settled = plan.settle(rows, 0)
+    order, labels = Generalizer.of(run.spec, profile, run.hierarchies).publish(rows.take(settled.here), settled.classes, [])
+    kept = [people[place][len(profile.quasi) :] for place in settled.here[order]]
     return comparable([(*label, *values) for label, values in zip(zip(*[c.to_pylist() for c in labels], strict=True), kept, strict=True)])
 
 
@@ -79,7 +79,7 @@ def prepare_run(run: Run, table: DataFrame, rows_per_task: int = 1000) -> tuple[
     """Profile and plan, by Spark."""
     profile = profile_table(table, run.spec, run.hierarchies)
     codec = Codec.of(profile)
-    sample = sample_rows(table, run.spec, run.secret, profile)
+    sample = sample_rows(table, run.spec, run.secret, profile, 20_000)
 
     def counts(group_of: Callable[[Rows], Any], groups: int) -> Any:
         return count_groups(table, run.spec, run.secret, codec, group_of, groups)

@@ -12,7 +12,8 @@ import numpy as np
 from tclose_spark.methods.closeness_tree.boxes import holds, width_after
 from tclose_spark.methods.closeness_tree.changes import move, swap
 from tclose_spark.methods.closeness_tree.extras import may, may_swap
-from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, draw, kernel
+from tclose_spark.methods.closeness_tree.kernels import kernel
+from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, draw
 
 LOOKS = 8
 RISKS = 4096  # a power of two

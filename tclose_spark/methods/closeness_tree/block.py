@@ -79,9 +79,19 @@ class Block:
 
 
 def exact_limits(ts: Sequence[Fraction | None], scales: Sequence[int], rows: int, largest: int) -> IntArray:
-    """`Requirement.limits` for classes of up to `largest` rows; without a t anything is within."""
-    limits = np.full((len(ts), largest + 1), np.iinfo(np.int64).max, dtype=np.int64)
+    """`Requirement.limits` for classes of up to `largest` rows; without a t anything is within.
+
+    floor(s p / q) = s (p // q) + floor(s (p % q) / q), in 64 bits where these are enough, else one by one.
+    """
+    most = np.iinfo(np.int64).max
+    limits = np.full((len(ts), largest + 1), most, dtype=np.int64)
+    sizes = np.arange(largest + 1, dtype=np.int64)
     for limit, t, scale in zip(limits, ts, scales, strict=True):
-        if t is not None:
-            limit[:] = [min(t.numerator * scale * rows * size // t.denominator, np.iinfo(np.int64).max) for size in range(largest + 1)]
+        if t is None:
+            continue
+        p, q = t.numerator * scale * rows, t.denominator
+        if p * largest // q < most and q * largest < most:
+            limit[:] = sizes * (p // q) + sizes * (p % q) // q
+        else:
+            limit[:] = [min(p * size // q, most) for size in range(largest + 1)]
     return limits

@@ -76,15 +76,17 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
 def make_orders(table: Table, pairs: int, seed: int) -> Codes:
     """Random lexicographic orders of the rows, shape (2 pairs, n): quasi-identifiers in random sequence and direction, odd ones by cell first.
 
-    A key holds as many leading bits as fit 64; equal keys stay in the order of the rows.
+    A key holds as many leading bits as fit 64 beside the number of the row, which makes keys distinct: their order is the same however
+    they are sorted, and sorting the keys themselves is many times faster than sorting row numbers by them.
     """
     n, q = table.quasi.shape
     random = np.array([seed], np.uint64)
     highest = table.quasi.max(axis=0).astype(np.int64)
     orders = np.empty((2 * pairs, n), np.int32)
+    number_bits = int(n - 1).bit_length()
     for number in range(2 * pairs):
         key = table.cell.astype(np.uint64) if number % 2 else np.zeros(n, np.uint64)
-        bits = int(key.max()).bit_length()
+        bits = number_bits + int(key.max()).bit_length()
         draws = np.array([draw(random) for _ in range(q)])
         for j in np.argsort(draws):
             codes = highest[j] - table.quasi[:, j] if draws[j] % 2 else table.quasi[:, j]
@@ -92,5 +94,6 @@ def make_orders(table: Table, pairs: int, seed: int) -> Codes:
             kept = min(need, 64 - bits)
             key = (key << np.uint64(kept)) | (codes.astype(np.uint64) >> np.uint64(need - kept))
             bits += kept
-        orders[number] = np.argsort(key, kind="stable")
+        numbered = (key << np.uint64(number_bits)) | np.arange(n, dtype=np.uint64)
+        orders[number] = np.sort(numbered) & np.uint64((1 << number_bits) - 1)
     return orders

@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tclose_spark.methods.closeness_tree.block import Requirement
+from tclose_spark.methods.closeness_tree.kernels import kernel
 
 ANYTHING = np.iinfo(np.int64).max
 
 
 class Asked(NamedTuple):
-    """The arrays of a `Requirement` as one argument of a kernel; the same names mean the same."""
+    """The arrays of a `Requirement` as one argument of a kernel; the same names mean the same. extra: (largest domain,), to work in."""
 
     codes: Any
     tables: Any
@@ -30,6 +30,7 @@ class Asked(NamedTuple):
     k: Any
     distinct: Any
     limits: Any
+    extra: Any
 
 
 def asked_of(requirement: Requirement) -> Asked:
@@ -45,10 +46,11 @@ def asked_of(requirement: Requirement) -> Asked:
         int(requirement.k),
         np.ascontiguousarray(requirement.distinct, dtype=np.int64),
         np.ascontiguousarray(requirement.limits, dtype=np.int64),
+        np.zeros(requirement.tables.shape[1], dtype=np.int64),
     )
 
 
-@njit(cache=True)
+@kernel
 def equal_numerator(counts: Any, size: Any, table: Any, domain: int, rows: Any) -> Any:
     """Sum over values v of |n c_v - s N_v|."""
     total = 0
@@ -57,7 +59,7 @@ def equal_numerator(counts: Any, size: Any, table: Any, domain: int, rows: Any) 
     return total
 
 
-@njit(cache=True)
+@kernel
 def ordered_numerator(counts: Any, size: Any, table: Any, domain: int, rows: Any) -> Any:
     """Sum over values i but the last of |n C_i - s X_i|, C and X cumulative."""
     total, excess = 0, 0
@@ -67,15 +69,14 @@ def ordered_numerator(counts: Any, size: Any, table: Any, domain: int, rows: Any
     return total
 
 
-@njit(cache=True)
-def twice_hierarchical_numerator(counts: Any, size: Any, table: Any, domain: int, parents: Any, height: int, rows: Any) -> Any:
+@kernel
+def twice_hierarchical_numerator(counts: Any, size: Any, table: Any, domain: int, parents: Any, height: int, rows: Any, extra: Any) -> Any:
     """Sum over all nodes but the root of |n c - s N| of the rows below the node: twice the numerator.
 
     What is too much below a node must leave through it: `measures.distances` adds up the same transport at the inner nodes.
-    Invariant: before each height, extra[:level] is n c - s N of the nodes one height lower, in the tree's order. A node's
+    extra: (domain,), to work in, of the type of counts. Invariant: before each height, extra[:level] is n c - s N of the nodes one height lower, in the tree's order. A node's
     children are consecutive and no node comes after its first child, so a height overwrites the one below in place.
     """
-    extra = np.empty(domain, dtype=counts.dtype)
     for value in range(domain):
         extra[value] = rows * counts[value] - size * table[value]
     total, level = extra[0] - extra[0], domain
@@ -93,20 +94,20 @@ def twice_hierarchical_numerator(counts: Any, size: Any, table: Any, domain: int
     return total
 
 
-@njit(cache=True)
-def numerator(counts: Any, size: int, table: Any, domain: int, ordered: bool, parents: Any, height: int, rows: int) -> Any:
+@kernel
+def numerator(counts: Any, size: int, table: Any, domain: int, ordered: bool, parents: Any, height: int, rows: int, extra: Any) -> Any:
     """The exact numerator of the distance of a class of `size` rows from the table: distance = numerator / (scale n s).
 
     counts, table: rows of the class and of the table by value, int64. parents: (highest, largest domain), used where height > 0.
     """
     if height > 0:
-        return twice_hierarchical_numerator(counts, size, table, domain, parents, height, rows) // 2
+        return twice_hierarchical_numerator(counts, size, table, domain, parents, height, rows, extra) // 2
     if ordered:
         return ordered_numerator(counts, size, table, domain, rows)
     return equal_numerator(counts, size, table, domain, rows)
 
 
-@njit(cache=True)
+@kernel
 def distance_holds(attribute: int, counts: Any, size: int, asked: Asked) -> bool:
     """Whether the distance of one attribute is at most its t, exactly. counts: by value of this attribute, int64."""
     limit = asked.limits[attribute, size]
@@ -121,11 +122,12 @@ def distance_holds(attribute: int, counts: Any, size: int, asked: Asked) -> bool
         asked.parents[attribute],
         asked.heights[attribute],
         asked.rows,
+        asked.extra,
     )
     return bool(found <= limit)
 
 
-@njit(cache=True)
+@kernel
 def distinct_holds(attribute: int, counts: Any, asked: Asked) -> bool:
     """Whether at least l values of one attribute occur."""
     missing = asked.distinct[attribute]
@@ -139,7 +141,7 @@ def distinct_holds(attribute: int, counts: Any, asked: Asked) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def holds(counts: Any, size: int, asked: Asked) -> bool:
     """Whether a class of `size` rows holds everything asked, exactly. counts: (attributes, largest domain), int64."""
     if size < asked.k:
@@ -152,7 +154,7 @@ def holds(counts: Any, size: int, asked: Asked) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def load(counts: Any, size: int, asked: Asked) -> float:
     """The largest of the attributes' distances as shares of their t (1 is just allowed): a float, for schedules only."""
     worst = 0.0
@@ -169,13 +171,14 @@ def load(counts: Any, size: int, asked: Asked) -> float:
             asked.parents[attribute],
             asked.heights[attribute],
             asked.rows,
+            asked.extra,
         )
         if found > 0:
             worst = max(worst, found / limit if limit > 0 else np.inf)
     return worst
 
 
-@njit(cache=True)
+@kernel
 def add_cell(counts: Any, cell: int, rows: int, codes: Any) -> None:
     """Add `rows` rows (negative: take away) of one cell to the counts by value of every attribute."""
     for attribute in range(codes.shape[1]):

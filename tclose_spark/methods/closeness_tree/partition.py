@@ -5,30 +5,17 @@ Both are tuples of plain arrays, which numba passes without copying.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.block import Block, Codes, Floats
+from tclose_spark.methods.closeness_tree.kernels import kernel
 
 EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
 LEAVE, JOIN = 0, 1
-
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
-
-
-def kernel(function: Kernel) -> Kernel:
-    """The function compiled without reference counts: with them, a call pays for every array of its tuples, 20 to 50 times its work.
-
-    So a kernel, and what it calls, must not make arrays.
-    """
-    options: dict[str, Any] = {"cache": True, "_nrt": False}
-    compiled: Any = njit(**options)(function)
-    return cast(Kernel, compiled)
 
 
 class Table(NamedTuple):

@@ -8,21 +8,21 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tclose_spark.methods.closeness_tree.block import Requirement
+from tclose_spark.methods.closeness_tree.kernels import kernel
 from tclose_spark.methods.closeness_tree.loads import ANYTHING, equal_numerator, ordered_numerator, twice_hierarchical_numerator
 
 CHUNK = 0.05  # of the rows too many are taken at once: a fine end game matters
 SMALLEST_SHARE = 0.02  # of a region that is worth carving from
 NEARLY = 1.0 + 1e-12
 EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
-FAST = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order: floats only decide what to try
 
 
 class Goal(NamedTuple):
     """The whole table as floats: target (attributes, largest domain), the share of each value; t, slope (attributes,): slope is t * scale,
-    so that numerator / (slope * rows) is the load, infinite without a t; the rest as in `Requirement`.
+    so that numerator / (slope * rows) is the load, infinite without a t; extra (largest domain,), node (largest domain,): to work in;
+    the rest as in `Requirement`.
     """
 
     codes: Any
@@ -33,6 +33,8 @@ class Goal(NamedTuple):
     ordered: Any
     parents: Any
     heights: Any
+    extra: Any
+    node: Any
 
 
 def goal_of(requirement: Requirement) -> Goal:
@@ -50,10 +52,12 @@ def goal_of(requirement: Requirement) -> Goal:
         np.ascontiguousarray(requirement.ordered, dtype=np.bool_),
         np.ascontiguousarray(requirement.parents, dtype=np.int32),
         np.ascontiguousarray(requirement.heights, dtype=np.int64),
+        np.zeros(requirement.tables.shape[1]),
+        np.zeros(requirement.tables.shape[1], dtype=np.int64),
     )
 
 
-@njit(cache=True)
+@kernel
 def worst(values: Any, size: float, goal: Goal) -> tuple[float, int]:
     """(the largest load of an attribute, which one it is) of `size` rows with these counts by value."""
     largest, attribute = 0.0, 0
@@ -62,7 +66,7 @@ def worst(values: Any, size: float, goal: Goal) -> tuple[float, int]:
             continue
         m, height = goal.domains[s], goal.heights[s]
         if height > 0:
-            extra = 0.5 * twice_hierarchical_numerator(values[s], size, goal.target[s], m, goal.parents[s], height, 1.0)
+            extra = 0.5 * twice_hierarchical_numerator(values[s], size, goal.target[s], m, goal.parents[s], height, 1.0, goal.extra)
         elif goal.ordered[s]:
             extra = ordered_numerator(values[s], size, goal.target[s], m, 1.0)
         else:
@@ -73,8 +77,10 @@ def worst(values: Any, size: float, goal: Goal) -> tuple[float, int]:
     return largest, attribute
 
 
-@njit(cache=True, fastmath=FAST)
-def gradient_of(kind: int, values: Any, size: float, target: Any, m: int, parents: Any, height: int, out: Any) -> float:
+@kernel
+def gradient_of(
+    kind: int, values: Any, size: float, target: Any, m: int, parents: Any, height: int, extra: Any, node: Any, out: Any
+) -> float:
     """out[v]: how much the distance falls with a row of value v (equal: how many rows of v are too many); the numerator.
 
     Plain arrays of one attribute: a named tuple of arrays as argument costs more than the work itself.
@@ -95,32 +101,32 @@ def gradient_of(kind: int, values: Any, size: float, target: Any, m: int, parent
         for v in range(m - 2, -1, -1):
             out[v] += out[v + 1]
     else:
-        _up_and_down(values, size, target, m, parents, height, out)
-        total = 0.5 * twice_hierarchical_numerator(values, size, target, m, parents, height, 1.0)
+        _up_and_down(values, size, target, m, parents, height, extra, node, out)
+        total = 0.5 * twice_hierarchical_numerator(values, size, target, m, parents, height, 1.0, extra)
     return total
 
 
-@njit(cache=True)
+@kernel
 def kind_of(s: int, goal: Goal) -> int:
     """Which distance attribute s has."""
     return HIERARCHICAL if goal.heights[s] > 0 else (ORDERED if goal.ordered[s] else EQUAL)
 
 
-@njit(cache=True)
+@kernel
 def gradient(s: int, values: Any, size: float, goal: Goal, out: Any) -> float:
     """`gradient_of` attribute s; its load."""
-    extra = gradient_of(kind_of(s, goal), values, size, goal.target[s], goal.domains[s], goal.parents[s], goal.heights[s], out)
-    return float(extra / (goal.slope[s] * size))
+    m, height = goal.domains[s], goal.heights[s]
+    far = gradient_of(kind_of(s, goal), values, size, goal.target[s], m, goal.parents[s], height, goal.extra, goal.node, out)
+    return float(far / (goal.slope[s] * size))
 
 
-@njit(cache=True)
-def _up_and_down(values: Any, size: float, target: Any, m: int, parents: Any, height: int, out: Any) -> None:
+@kernel
+def _up_and_down(values: Any, size: float, target: Any, m: int, parents: Any, height: int, extra: Any, node: Any, out: Any) -> None:
     """out[leaf]: the sum over the leaf and the inner nodes above it, but the root, of the sign of what is too much below."""
-    node = np.arange(m)
-    out[:m] = 0.0
-    extra = np.zeros(m)
+    for v in range(m):
+        node[v], out[v] = v, 0.0
     for step in range(height):
-        extra[:] = 0.0
+        extra[:m] = 0.0
         for v in range(m):
             extra[node[v]] += values[v] - size * target[v]
         for v in range(m):
@@ -128,7 +134,7 @@ def _up_and_down(values: Any, size: float, target: Any, m: int, parents: Any, he
             node[v] = parents[step, node[v]]
 
 
-@njit(cache=True)
+@kernel
 def move(cell: int, rows: float, codes: Any, taken: Any, left: Any) -> None:
     """Take rows of a cell from the counts `taken` to the counts `left`, in every attribute."""
     for s in range(codes.shape[1]):
@@ -137,7 +143,7 @@ def move(cell: int, rows: float, codes: Any, taken: Any, left: Any) -> None:
         left[s, v] += rows
 
 
-@njit(cache=True)
+@kernel
 def largest_part(values: Any, size: float, limit: float, goal: Goal) -> float:
     """No part of these rows within the limit is larger than this (rounding apart): for a bound, and to begin peeling from.
 
@@ -164,7 +170,7 @@ def largest_part(values: Any, size: float, limit: float, goal: Goal) -> float:
     return size
 
 
-@njit(cache=True)
+@kernel
 def level(part: Any, cells: Any, inside: Any, outside: Any, size: float, wanted: float, goal: Goal) -> float:
     """Take the largest excesses over `wanted` rows of the table's mix down to one level, to about that size; the new size.
 
@@ -190,7 +196,7 @@ def level(part: Any, cells: Any, inside: Any, outside: Any, size: float, wanted:
     return size
 
 
-@njit(cache=True)
+@kernel
 def peel(
     part: Any, cells: Any, inside: Any, outside: Any, size: float, rows: float, limit: float, least: float, goal: Goal, slope: Any
 ) -> float:
@@ -209,17 +215,18 @@ def peel(
             size = level(part, cells, inside, outside, size, bound, goal)
     s, codes, t, unit = 0, goal.codes, goal.t[0], goal.slope[0]
     target, m, parents, height = goal.target[0], goal.domains[0], goal.parents[0], goal.heights[0]
+    extra, node = goal.extra, goal.node
     taken, rest = inside[0], outside[0]
     while size >= least:
         sign, side = 1.0, size
         if single:
-            found = gradient_of(kind, taken, size, target, m, parents, height, slope) / (unit * size)
+            found = gradient_of(kind, taken, size, target, m, parents, height, extra, node, slope) / (unit * size)
         else:
             found, s = worst(inside, size, goal)
         if found <= limit * NEARLY:
             sign, side = -1.0, max(rows - size, 0.5)
             if single:
-                found = gradient_of(kind, rest, side, target, m, parents, height, slope) / (unit * side)
+                found = gradient_of(kind, rest, side, target, m, parents, height, extra, node, slope) / (unit * side)
             else:
                 found, s = worst(outside, side, goal)
             if found <= limit * NEARLY and side >= least:

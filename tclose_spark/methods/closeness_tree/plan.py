@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tclose_spark.measures.histograms import IntArray
+from tclose_spark.methods.closeness_tree.block import Codes
+from tclose_spark.methods.closeness_tree.kernels import kernel
+from tclose_spark.rows import HashArray
 
 
 class Splits(NamedTuple):
@@ -43,7 +45,7 @@ def no_splits(most: int, cells: int) -> Splits:
     )
 
 
-@njit(cache=True)
+@kernel
 def chance(digest: Any, node: int) -> float:
     """A number in 0..1 that follows from a row's hash and a node (splitmix64): as good as drawn anew at each node."""
     z = np.uint64(digest) + np.uint64(node + 1) * np.uint64(0x9E3779B97F4A7C15)
@@ -53,10 +55,15 @@ def chance(digest: Any, node: int) -> float:
     return float(z >> np.uint64(11)) / 9007199254740992.0
 
 
-@njit(cache=True)
-def route(splits: Splits, quasi: Any, cell: Any, digest: Any) -> IntArray:
+def route(splits: Splits, quasi: Codes, cell: Codes, digest: HashArray) -> IntArray:
     """The leaf of each row, shape (n,): from its codes (n, q), its cell and its 64-bit hash only, whatever rows are beside it."""
     leaf = np.zeros(len(cell), dtype=np.int64)
+    _walk(splits, quasi, cell, digest, leaf)
+    return leaf
+
+
+@kernel
+def _walk(splits: Splits, quasi: Any, cell: Any, digest: Any, leaf: Any) -> None:
     for i in range(len(cell)):
         node = 0 if len(splits.quasi) > 0 else -1
         while node >= 0:
@@ -68,4 +75,3 @@ def route(splits: Splits, quasi: Any, cell: Any, digest: Any) -> IntArray:
                 goes = chance(digest[i], node) < splits.share[node, c]
             node = splits.left[node] if goes else splits.right[node]
         leaf[i] = -1 - node
-    return leaf

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from tclose_spark.methods.closeness_tree.kernels import kernel
 from tclose_spark.methods.closeness_tree.loads import Asked, distinct_holds
 from tclose_spark.methods.closeness_tree.peel import NEARLY, SMALLEST_SHARE, Goal, largest_part, peel, worst
 from tclose_spark.methods.closeness_tree.widths import NUMBER, width
@@ -65,8 +65,13 @@ class Space(NamedTuple):
     slope: Any  # (values,)
     order: Any  # (rows,)
     left: Any  # (rows,)
+    other: Any  # (rows,)
     cell: Any  # (rows,)
+    cells: Any  # (cells,)
     quota: Any  # (cells,)
+    counted: Any  # (cells,)
+    taken: Any  # (cells,)
+    sides: Any  # (2, attributes, values), integers
 
 
 class Rules(NamedTuple):
@@ -107,21 +112,47 @@ class Found(NamedTuple):
     level: int
 
 
-@njit(cache=True)
+@kernel
 def span(j: int, lo: int, hi: int, ruler: Ruler) -> float:
     """The width of lo..hi."""
     return float(width(j, lo, hi, ruler.kinds, ruler.missing, ruler.place, ruler.nodes, ruler.shares))
 
 
-@njit(cache=True)
+@kernel
 def entropy(p: float) -> float:
     """Bits of a choice with probability p, 0 < p < 1."""
     return float(-(p * np.log2(p) + (1.0 - p) * np.log2(1.0 - p)))
 
 
-@njit(cache=True)
-def find_present(j: int, column: Any, domain: int, tally: Any, present: Present) -> None:
-    """Fill `present` for quasi-identifier j: by counting, or by sorting where the domain is much larger than the node."""
+@kernel
+def heap_sort(values: Any) -> None:
+    """Sort in place, ascending."""
+    size = len(values)
+    for first in range(size // 2 - 1, -1, -1):
+        sift(values, first, size)
+    for last in range(size - 1, 0, -1):
+        values[0], values[last] = values[last], values[0]
+        sift(values, 0, last)
+
+
+@kernel
+def sift(values: Any, at: int, size: int) -> None:
+    """Let the value at `at` sink until none below it, in the heap of the first `size`, is larger."""
+    value = values[at]
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and values[child + 1] > values[child]:
+            child += 1
+        if values[child] <= value:
+            break
+        values[at] = values[child]
+        at = child
+    values[at] = value
+
+
+@kernel
+def find_present(j: int, column: Any, domain: int, tally: Any, order: Any, present: Present) -> None:
+    """Fill `present` for quasi-identifier j: by counting, or by sorting (in `order`) where the domain is much larger than the node."""
     size, length = len(column), 0
     present.below[j, 0] = 0
     if domain <= 8 * size:
@@ -134,7 +165,10 @@ def find_present(j: int, column: Any, domain: int, tally: Any, present: Present)
                 length += 1
                 tally[code] = 0
     else:
-        for code in np.sort(column):
+        for i in range(size):
+            order[i] = column[i]
+        heap_sort(order[:size])
+        for code in order[:size]:
             if length == 0 or present.codes[j, length - 1] != code:
                 present.codes[j, length] = code
                 present.below[j, length + 1] = present.below[j, length]
@@ -143,7 +177,7 @@ def find_present(j: int, column: Any, domain: int, tally: Any, present: Present)
     present.length[j] = length
 
 
-@njit(cache=True)
+@kernel
 def propose(found: int, j: int, a: int, b: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions) -> int:
     """Add the region of present codes a..b of j, if both sides are large enough and it can gain; how many there are now.
 
@@ -166,7 +200,7 @@ def propose(found: int, j: int, a: int, b: int, rows: int, least: int, present: 
     return found + 1
 
 
-@njit(cache=True)
+@kernel
 def propose_cuts(found: int, j: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions) -> int:
     """The prefixes and suffixes of a numeric quasi-identifier at cuts of nearly equal mass; the missing value apart."""
     start, length = 0, present.length[j]
@@ -185,7 +219,7 @@ def propose_cuts(found: int, j: int, rows: int, least: int, present: Present, ru
     return found
 
 
-@njit(cache=True)
+@kernel
 def propose_nodes(found: int, j: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions) -> int:
     """The single values of a categorical quasi-identifier, then the nodes of its hierarchy that hold more than a child."""
     codes, length, nodes = present.codes[j], present.length[j], ruler.nodes[j]
@@ -204,18 +238,12 @@ def propose_nodes(found: int, j: int, rows: int, least: int, present: Present, r
     return found
 
 
-@njit(cache=True)
-def column_of(node: Node, j: int) -> Any:
-    """The node's codes of quasi-identifier j."""
-    return node.rows[j, node.start : node.end]
-
-
-@njit(cache=True)
+@kernel
 def propose_all(node: Node, rules: Rules, space: Space) -> int:
     """All regions of a node, into space.regions and space.present; how many."""
     rows, found = node.end - node.start, 0
     for j in range(len(rules.domains)):
-        find_present(j, column_of(node, j), rules.domains[j], space.tally, space.present)
+        find_present(j, node.rows[j, node.start : node.end], rules.domains[j], space.tally, space.order, space.present)
         if space.present.length[j] < 2:
             continue
         if rules.ruler.kinds[j] == NUMBER:
@@ -225,7 +253,7 @@ def propose_all(node: Node, rules: Rules, space: Space) -> int:
     return found
 
 
-@njit(cache=True)
+@kernel
 def by_value(by_cell: Any, cells: Any, codes: Any, values: Any) -> None:
     """values[s, v]: rows of each value, from rows by cell."""
     values[:] = 0.0
@@ -235,7 +263,15 @@ def by_value(by_cell: Any, cells: Any, codes: Any, values: Any) -> None:
                 values[s, codes[cells[c], s]] += by_cell[c]
 
 
-@njit(cache=True)
+@kernel
+def subtract(whole: Any, part: Any, rest: Any) -> None:
+    """rest: whole - part, value by value."""
+    for s in range(whole.shape[0]):
+        for v in range(whole.shape[1]):
+            rest[s, v] = whole[s, v] - part[s, v]
+
+
+@kernel
 def is_diverse(values: Any, asked: Asked) -> bool:
     """Whether every attribute has as many values as asked."""
     held = True
@@ -244,13 +280,13 @@ def is_diverse(values: Any, asked: Asked) -> bool:
     return held
 
 
-@njit(cache=True)
+@kernel
 def rate(gain: float, p: float, inside: float, outside: float, before: float, price: float) -> float:
     """The score of a split: width gained for the bits it takes and for the load it adds."""
     return gain / (entropy(p) + price * max(0.0, p * inside + (1.0 - p) * outside - before))
 
 
-@njit(cache=True)
+@kernel
 def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, space: Space) -> float:
     """The best score of a region if it beats `best` (then space.take holds what goes left), else `best`.
 
@@ -261,10 +297,10 @@ def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, spac
     codes, rows, goal = space.present.codes[j], node.end - node.start, rules.goal
     inner, u = space.regions.inner[r], len(node.cells)
     part, inside, outside = space.part[:u], space.inside, space.outside
-    count_region(column_of(node, j), codes[a], codes[b], node.cell, part)
+    count_region(node.rows[j, node.start : node.end], codes[a], codes[b], node.cell, part)
     size = float(space.present.below[j, b + 1] - space.present.below[j, a])
     by_value(part, node.cells, goal.codes, inside)
-    outside[:] = space.whole - inside
+    subtract(space.whole, inside, outside)
     w0 = span(j, codes[0], codes[space.present.length[j] - 1], rules.ruler)
     load_in, _ = worst(inside, size, goal)
     load_out, _ = worst(outside, rows - size, goal)
@@ -291,25 +327,26 @@ def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, spac
     return best
 
 
-@njit(cache=True)
+@kernel
 def count_region(column: Any, lo: int, hi: int, cell: Any, part: Any) -> None:
     """part: the rows with codes lo..hi, by cell."""
     part[:] = 0.0
+    wide = np.uint32(hi - lo)
     for i in range(len(column)):
-        if lo <= column[i] <= hi:
-            part[cell[i]] += 1.0
+        part[cell[i]] += np.float64(np.uint32(column[i] - lo) <= wide)  # no branch: twice as fast
 
 
-@njit(cache=True)
+@kernel
 def keep(best: float, score: float, part: Any, rules: Rules, space: Space) -> float:
     """The better of the two scores; if it is `score`, and both sides are diverse, space.take is the part."""
     if score <= best or not is_diverse(space.inside, rules.asked) or not is_diverse(space.outside, rules.asked):
         return best
-    space.take[: len(part)] = part
+    for c in range(len(part)):
+        space.take[c] = part[c]
     return score
 
 
-@njit(cache=True)
+@kernel
 def sort_rows(j: int, column: Any, present: Present, tally: Any, order: Any) -> None:
     """order: the rows in the order of their codes of j, those of one code as they stand. tally is left zero."""
     length = present.length[j]
@@ -322,13 +359,13 @@ def sort_rows(j: int, column: Any, present: Present, tally: Any, order: Any) -> 
         tally[present.codes[j, x]] = 0
 
 
-@njit(cache=True)
+@kernel
 def halve(node: Node, bucket: Any, space: Space) -> int:
     """space.left[i]: whether row i is in the lower half of its bucket in the order space.order; how many are.
 
     bucket: of every cell. Odd rows go left and right by turns.
     """
-    quota, size = space.quota[: bucket.max() + 1], 0
+    quota, size = space.quota, 0
     quota[:] = 0
     for c in node.cell:
         quota[bucket[node.cells[c]]] += 1
@@ -345,10 +382,10 @@ def halve(node: Node, bucket: Any, space: Space) -> int:
     return size
 
 
-@njit(cache=True)
+@kernel
 def try_halves(best: float, j: int, level: int, limit: float, node: Node, rules: Rules, space: Space) -> float:
     """The score of aligned halves of j if they fit and beat `best`, else `best`. space.order: the rows in the order of j."""
-    column, rows = column_of(node, j), node.end - node.start
+    column, rows = node.rows[j, node.start : node.end], node.end - node.start
     size = halve(node, rules.buckets[level], space)
     if size < rules.least or rows - size < rules.least:
         return best
@@ -367,7 +404,7 @@ def try_halves(best: float, j: int, level: int, limit: float, node: Node, rules:
     if gain <= best * entropy(p):
         return best
     by_value(part, node.cells, rules.goal.codes, space.inside)
-    space.outside[:] = space.whole - space.inside
+    subtract(space.whole, space.inside, space.outside)
     load_in, _ = worst(space.inside, float(size), rules.goal)
     load_out, _ = worst(space.outside, float(rows - size), rules.goal)
     if max(load_in, load_out) > limit * NEARLY:
@@ -375,7 +412,17 @@ def try_halves(best: float, j: int, level: int, limit: float, node: Node, rules:
     return keep(best, rate(gain, p, load_in, load_out, node.load, rules.price), part, rules, space)
 
 
-@njit(cache=True)
+@kernel
+def first_largest(bounds: Any) -> int:
+    """Where the largest positive bound stands first, or -1."""
+    found, largest = -1, 0.0
+    for r in range(len(bounds)):
+        if bounds[r] > largest:
+            found, largest = r, bounds[r]
+    return found
+
+
+@kernel
 def search(count: int, limit: float, node: Node, rules: Rules, space: Space) -> Found:
     """The best split of a node, of whose proposed regions there are `count`, with both loads within the limit.
 
@@ -384,18 +431,22 @@ def search(count: int, limit: float, node: Node, rules: Rules, space: Space) -> 
     """
     best = Found(0.0, 0, -1, 0, 0, -1)
     bounds = space.regions.bound[:count]
-    for r in np.argsort(-bounds, kind="mergesort"):
-        if bounds[r] <= best.score:
+    while True:
+        r = first_largest(bounds)
+        if r < 0 or bounds[r] <= best.score:
             break
         score = try_region(best.score, r, limit, node, rules, space)
         if score > best.score:
             j, a, b = space.regions.where[r]
             best = Found(score, PLAIN, j, space.present.codes[j, a], space.present.codes[j, b], -1)
+        bounds[r] = -bounds[r]  # seen
+    for r in range(count):
+        bounds[r] = abs(bounds[r])
     for j in range(len(rules.domains)):
         codes, length = space.present.codes[j], space.present.length[j]
         if rules.ruler.kinds[j] != NUMBER or length < 2 or best.score >= HOPELESS * span(j, codes[0], codes[length - 1], rules.ruler):
             continue
-        sort_rows(j, column_of(node, j), space.present, space.tally, space.order)
+        sort_rows(j, node.rows[j, node.start : node.end], space.present, space.tally, space.order)
         for level in range(len(rules.buckets)):
             score = try_halves(best.score, j, level, limit, node, rules, space)
             if score > best.score:

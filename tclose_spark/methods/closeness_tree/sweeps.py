@@ -7,7 +7,8 @@ from typing import Any
 from tclose_spark.methods.closeness_tree.boxes import holds
 from tclose_spark.methods.closeness_tree.changes import move, swap
 from tclose_spark.methods.closeness_tree.extras import may
-from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, draw, kernel
+from tclose_spark.methods.closeness_tree.kernels import kernel
+from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, draw
 
 MOVE_LOOKS, SWAP_LOOKS = 16, 4
 LEAST = 1e-9  # a gain below it may be a rounding

@@ -8,10 +8,10 @@ relatives until every block does, exactly. The whole table holds it, or there is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,17 +19,18 @@ from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.histograms import Histograms, IntArray
 from tclose_spark.methods.closeness_tree.dense import Dense
 from tclose_spark.methods.closeness_tree.exchange import exchange
+from tclose_spark.methods.closeness_tree.figures import loads, rows_lost
 from tclose_spark.methods.closeness_tree.plan import Splits, no_splits, route
-from tclose_spark.methods.closeness_tree.tree import grow, grow_plan
-from tclose_spark.methods.method import GroupCounts, Problem
+from tclose_spark.methods.closeness_tree.tree import Growth, grow
+from tclose_spark.methods.method import GroupCounts, Problem, Settled
 from tclose_spark.rows import Rows
-from tclose_spark.spec import ClosenessTree
+from tclose_spark.spec import ClosenessTree, ReleaseSpec
 
-ROWS_PER_BLOCK = 25_000
-ROWS_PER_TASK = 200_000
+ROWS_PER_BLOCK = 40_000
+ROWS_PER_TASK = {"fast": 200_000, "balanced": 80_000, "thorough": 1}  # about: a task holds whole blocks
 MOST_COUNTS = 1 << 22  # leaves times cells: what the driver and every task hold
 CEILING = 0.9  # of the load on the sample, so that most leaves hold on full counts too
-EFFORTS = {"fast": (8, 0), "balanced": (12, 40), "thorough": (12, 1500)}  # sweeps, and rounds of annealing
+EFFORTS = {"fast": (12, 0), "balanced": (12, 40), "thorough": (12, 1500)}  # sweeps, and rounds of annealing
 SEED = 2026
 
 
@@ -46,15 +47,29 @@ class ClosenessTreePlan:
     block_rows: IntArray
     first_block: IntArray
 
+    figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {
+        "rows": "sum",
+        "lost_by_tree": "sum",
+        "lost": "sum",
+        "load": "sum",
+        "largest_load": "max",
+        "depth": "max",
+    }
+
     @property
     def tasks(self) -> int:
         """See Plan."""
         return len(self.first_block)
 
+    @property
+    def blocks(self) -> int:
+        """See Plan."""
+        return len(self.block_rows)
+
     @cached_property
     def _task_of(self) -> IntArray:
         """The task of each block."""
-        return np.searchsorted(self.first_block, np.arange(len(self.block_rows)), side="right") - 1
+        return np.searchsorted(self.first_block, np.arange(self.blocks), side="right") - 1
 
     def block(self, rows: Rows) -> IntArray:
         """The block of each row, shape (n,): a function of its content."""
@@ -64,21 +79,51 @@ class ClosenessTreePlan:
         """See Plan."""
         return np.arange(len(rows)), self._task_of[self.block(rows)]
 
-    def settle(self, rows: Rows, task: int) -> tuple[IntArray, IntArray]:
+    def settle(self, rows: Rows, task: int) -> Settled:
         """See Plan. Each block of the task is put into classes by itself: tree, then exchange."""
         block = self.block(rows)
-        if not np.array_equal(
-            np.bincount(block, minlength=len(self.block_rows))[self._task_of == task], self.block_rows[self._task_of == task]
-        ):
+        mine = self._task_of == task
+        if not np.array_equal(np.bincount(block, minlength=self.blocks)[mine], self.block_rows[mine]):
             raise ValueError("a block has not the rows that the plan counted: the input changed since, or rows were lost")
         order = np.lexsort((rows.sorted_by_hash().argsort(), block))
         classes = np.empty(len(rows), dtype=np.int64)
-        ends = np.append(np.flatnonzero(np.diff(block[order])) + 1, len(rows))
+        ends = np.cumsum(self.block_rows[mine])
+        figures: list[Mapping[str, float]] = []
         first_class = np.cumsum(self.block_rows) - self.block_rows  # a block has no more classes than rows
-        for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
+        for number, start, end in zip(np.flatnonzero(mine), ends - self.block_rows[mine], ends, strict=True):
             places = order[start:end]
-            classes[places] = first_class[block[places[0]]] + put_into_classes(self.dense, rows.take(places))
-        return np.arange(len(rows)), classes
+            found, seen = put_into_classes(self.dense, rows.take(places))
+            classes[places] = first_class[number] + found
+            figures.append(seen)
+        return Settled(np.arange(len(rows)), classes, len(figures), self._together(figures))
+
+    def _together(self, figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
+        """The figures of several blocks as one."""
+        how = {"sum": sum, "max": max}
+        return {name: how[kind](f[name] for f in figures) for name, kind in self.figures.items()}
+
+    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+        """See Plan."""
+        rows = figures["rows"]
+        return {
+            "blocks": self.blocks,
+            "tasks": self.tasks,
+            "ncp_before_exchange": round(figures["lost_by_tree"] / rows, 6),
+            "ncp": round(figures["lost"] / rows, 6),
+            "mean_load": round(figures["load"] / rows, 6),
+            "largest_load": round(figures["largest_load"], 6),
+            "depth": int(figures["depth"]),
+            "depth_of_plan": self.depth,
+        }
+
+    @cached_property
+    def depth(self) -> int:
+        """Splits above the deepest leaf of the plan."""
+        deep = np.zeros(len(self.splits.quasi) + 1, dtype=np.int64)
+        for node in range(len(self.splits.quasi)):  # children have higher numbers
+            for child in (self.splits.left[node], self.splits.right[node]):
+                deep[child if child >= 0 else -1] = max(deep[node] + 1, deep[child] if child >= 0 else deep[-1])
+        return int(deep[-1])
 
     def to_json(self) -> dict[str, Any]:
         """See Plan."""
@@ -116,41 +161,60 @@ def leaf_of(rows: Rows, splits: Splits, codes: tuple[IntArray, ...]) -> IntArray
     return route(splits, quasi, rows.cell.astype(np.int32), rows.hash)
 
 
-def put_into_classes(dense: Dense, rows: Rows) -> IntArray:
-    """The class of each row of a block, shape (n,), from 0. The rows are in the order of their content."""
-    method = dense.spec.method
-    assert isinstance(method, ClosenessTree)
+def put_into_classes(dense: Dense, rows: Rows) -> tuple[IntArray, dict[str, float]]:
+    """(the class of each row of a block, shape (n,), from 0; figures). The rows are in the order of their content."""
     block, _ = dense.block(rows)
-    sweeps, anneal = EFFORTS.get(str(method.effort), (method.effort, 0))
-    return exchange(block, grow(block), int(sweeps), int(anneal), SEED)
+    sweeps, anneal = work(dense.spec)
+    tree = grow(block)
+    classes = exchange(block, tree.leaf, sweeps, anneal, SEED)
+    load = loads(block, classes)
+    return classes, {
+        "rows": len(rows),
+        "lost_by_tree": rows_lost(block, tree.leaf),
+        "lost": rows_lost(block, classes),
+        "load": float(load @ np.bincount(classes)),
+        "largest_load": float(load.max()),
+        "depth": tree.depth,
+    }
+
+
+def work(spec: ReleaseSpec) -> tuple[int, int]:
+    """(sweeps, rounds of annealing) that the run file asks for."""
+    assert isinstance(spec.method, ClosenessTree)
+    return EFFORTS[spec.method.effort] if isinstance(spec.method.effort, str) else (spec.method.effort, 0)
 
 
 def make_plan(
-    problem: Problem, counts: GroupCounts, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int = ROWS_PER_TASK
+    problem: Problem, counts: GroupCounts, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int | None = None
 ) -> ClosenessTreePlan:
-    """Plans the closeness tree.
+    """Plans the closeness tree. rows_per_block: of most blocks, at most; rows_per_task: about, by default what the effort takes.
 
     Raises:
         ConfigurationError: if an l is asked that it does not make.
         UnreachableError: if even the whole table does not hold what is asked.
     """
     dense = Dense(problem.spec, problem.profile, problem.hierarchies)
-    _require_reachable(dense)
+    require_reachable(dense)
     cells, rows = len(problem.profile.cells), problem.profile.rows
     block, codes = dense.block(problem.sample)
     splits = no_splits(0, cells)
-    scale = rows / len(problem.sample)
     if rows > rows_per_block:
-        stop = max(int(rows_per_block / scale), rows * cells // MOST_COUNTS, 2 * problem.spec.privacy.k)
-        splits, _ = grow_plan(block, stop=stop, scale=scale, least=max(stop // 8, 1), ceiling=CEILING)
+        scale = rows / len(problem.sample)
+        stop = max(int(rows_per_block / scale), len(problem.sample) * cells // MOST_COUNTS, 2 * problem.spec.privacy.k)
+        growth = Growth(scale=scale, stop=stop, most=2 * stop, least=max(stop // 8, 1), ceiling=CEILING, keep_splits=True)
+        splits = grow(block, growth).splits
     found = counts(lambda part: leaf_of(part, splits, tuple(codes)) * cells + part.cell, splits.leaves * cells).reshape(-1, cells)
-    block_of = merge_until_they_hold(dense, splits, found)
+    block_of = merge(dense, splits, found, rows_per_block)
     block_rows = np.zeros(int(block_of.max()) + 1, dtype=np.int64)
     np.add.at(block_rows, block_of, found.sum(axis=1))
-    return ClosenessTreePlan(dense, splits, tuple(codes), block_of, block_rows, _first_blocks(block_rows, rows_per_task))
+    method = problem.spec.method
+    assert isinstance(method, ClosenessTree)
+    usual = ROWS_PER_TASK.get(str(method.effort), ROWS_PER_TASK["balanced"])
+    return ClosenessTreePlan(dense, splits, tuple(codes), block_of, block_rows, _first_blocks(block_rows, rows_per_task or usual))
 
 
-def _require_reachable(dense: Dense) -> None:
+def require_reachable(dense: Dense) -> None:
+    """Raises what `make_plan` says."""
     k, rows = dense.spec.privacy.k, dense.profile.rows
     if rows < k:
         raise UnreachableError(f"privacy.k is {k}, but the table has {rows} rows; no class of {k} can be made")
@@ -164,35 +228,52 @@ def _require_reachable(dense: Dense) -> None:
             raise UnreachableError(f"{key}.distinct is {asked.distinct}, but the whole table has {present} values")
 
 
-def merge_until_they_hold(dense: Dense, splits: Splits, counts: IntArray) -> IntArray:
-    """The block of each leaf, shape (leaves,): leaves, in the tree's order, merged with near ones until each block holds what is asked.
+def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> IntArray:
+    """The block of each leaf, shape (leaves,): leaves merged with their nearest relatives until each block holds what is asked.
 
+    Leaves whose parent is small enough are merged, too, as long as a block has at most `most` rows: a block is divided anew.
     counts: rows of each leaf by cell, shape (leaves, cells), of the whole table. Exact.
     """
-    if not len(splits.quasi):
-        return np.zeros(1, dtype=np.int64)
-    groups = _merged(dense, splits, counts, 0)
-    block_of = np.empty(splits.leaves, dtype=np.int64)
-    for number, leaves in enumerate(groups):
-        block_of[leaves] = number
+    groups: dict[int, list[Group]] = {}  # of each node: groups that hold, or one
+    for node in reversed(range(len(splits.quasi))):  # children have higher numbers
+        sides = []
+        for child in (int(splits.left[node]), int(splits.right[node])):
+            sides.append(groups.pop(child) if child >= 0 else [Group([-1 - child], cells := counts[-1 - child], holds(dense, cells))])
+        groups[node] = _joined(dense, *sides, most)
+    block_of = np.zeros(splits.leaves, dtype=np.int64)
+    for number, group in enumerate(groups.get(0, [])):
+        block_of[group.leaves] = number
     return block_of
 
 
-def _merged(dense: Dense, splits: Splits, counts: IntArray, node: int) -> list[list[int]]:
-    """The leaves under a node in groups that hold, or in one group."""
-    groups = []
-    for child in (int(splits.left[node]), int(splits.right[node])):
-        groups += _merged(dense, splits, counts, child) if child >= 0 else [[-1 - child]]
+class Group(NamedTuple):
+    """Leaves, their rows by cell, and whether these hold what is asked."""
+
+    leaves: list[int]
+    cells: IntArray
+    held: bool
+
+
+def _joined(dense: Dense, left: list[Group], right: list[Group], most: int) -> list[Group]:
+    """The groups of both sides of a node, merged as `merge` says."""
+    groups = left + right
+    if left[-1].cells.sum() + right[0].cells.sum() <= most:
+        _merge_two(dense, groups, len(left) - 1)
     place = 0
     while place < len(groups) and len(groups) > 1:
-        if holds(dense, counts[groups[place]].sum(axis=0)):
+        if groups[place].held:
             place += 1
-            continue
-        other = place - 1 if place else 1
-        first = min(place, other)
-        groups[first : first + 2] = [groups[first] + groups[first + 1]]
-        place = first
+        else:
+            place = max(place - 1, 0)
+            _merge_two(dense, groups, place)
     return groups
+
+
+def _merge_two(dense: Dense, groups: list[Group], first: int) -> None:
+    """Merge the group `first` with the next one."""
+    one, other = groups[first : first + 2]
+    cells = one.cells + other.cells
+    groups[first : first + 2] = [Group(one.leaves + other.leaves, cells, holds(dense, cells))]
 
 
 def holds(dense: Dense, cells: IntArray) -> bool:

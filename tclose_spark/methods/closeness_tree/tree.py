@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.block import Block, Requirement
+from tclose_spark.methods.closeness_tree.kernels import kernel
 from tclose_spark.methods.closeness_tree.loads import asked_of, holds
 from tclose_spark.methods.closeness_tree.peel import goal_of, worst
 from tclose_spark.methods.closeness_tree.plan import Splits, no_splits
@@ -24,7 +25,6 @@ from tclose_spark.methods.closeness_tree.search import (
     Ruler,
     Rules,
     Space,
-    column_of,
     find_present,
     halve,
     propose_all,
@@ -35,28 +35,59 @@ from tclose_spark.methods.closeness_tree.search import (
 MOST_SINGLES = 50  # regions of at least a fiftieth of the rows each
 
 
-def grow(
-    block: Block, beta: float = 0.2, price: float = 8.0, stop: int = 0, scale: float = 1.0, least: int = 0, ceiling: float = 1.0
-) -> IntArray:
-    """The leaf of each row, shape (n,); leaves are numbered in the order of the tree.
-
-    Every leaf holds what is asked, exactly, if the whole block does. The same rows in the same order give the same leaves.
-
-    beta: how much of the load is kept for the first splits. price: bits a unit of load costs. stop: nodes of at most so many
-    rows are not split. scale: rows of the table for each row of the block, where the block is a sample. least: the smallest
-    side worth trying, in rows of the block (by default the smallest that can be near enough to the table). ceiling: the
-    largest load of a side.
+class Tree(NamedTuple):
+    """leaf: of each of the block's rows, shape (n,), numbered in the order of the tree. depth: splits above the deepest leaf.
+    splits: in a form that applies to other rows; empty unless they were asked for.
     """
-    leaf, _ = _grow(block, beta, price, stop, scale, least, ceiling, nodes=0)
-    return leaf
+
+    leaf: IntArray
+    depth: int
+    splits: Splits
 
 
-def grow_plan(
-    block: Block, beta: float = 0.2, price: float = 8.0, stop: int = 0, scale: float = 1.0, least: int = 0, ceiling: float = 1.0
-) -> tuple[Splits, IntArray]:
-    """(the splits of `grow` in a form that applies to other rows, the leaf of each of the block's rows)."""
-    leaf, splits = _grow(block, beta, price, stop, scale, least, ceiling, nodes=len(block.cell))
-    return splits, leaf
+@dataclass(frozen=True)
+class Growth:
+    """How a tree is grown. beta: how much of the load is kept for the first splits. price: bits that a unit of load costs.
+
+    For the plan of a table, of which the block is a sample: scale: rows of the table for each row of the block. stop: nodes of
+    at most so many rows of the block are not split. most: nodes of more rows are halved, cell by cell, where nothing splits
+    them (0: never); such halves are not checked. least: the smallest side worth trying, in rows of the block (by default the
+    smallest that can be near enough to the table). ceiling: the largest load of a side. keep_splits: whether they are wanted.
+    """
+
+    beta: float = 0.2
+    price: float = 8.0
+    scale: float = 1.0
+    stop: int = 0
+    most: int = 0
+    least: int = 0
+    ceiling: float = 1.0
+    keep_splits: bool = False
+
+
+CLASSES = Growth()  # leaves as small as can be
+
+
+def grow(block: Block, growth: Growth = CLASSES) -> Tree:
+    """Divides a block. Every leaf holds what is asked, exactly, if the whole block does (see Growth.most).
+
+    The same rows in the same order give the same tree.
+    """
+    n, q = block.quasi.shape
+    need, widths = block.requirement, block.widths
+    least = max(growth.least, smallest_size(need, n // 2 + 1))
+    rows = np.empty((q + 2, n), dtype=np.int32)
+    rows[:q] = block.quasi.T
+    rows[q] = block.cell
+    rows[q + 1] = np.arange(n)
+    ruler = Ruler(widths.kinds, widths.missing, widths.place, widths.nodes, widths.shares)
+    rules = Rules(ruler, goal_of(need), asked_of(need), _buckets(need, block), widths.domains, least, float(growth.price))
+    splits = no_splits(n // least if growth.keep_splits else 0, len(need.codes))
+    leaf = np.zeros(n, dtype=np.int64)
+    slack = growth.beta / max(float(np.log2(max(need.rows / need.k, 2.0))), 1.0)
+    stack = np.zeros((n // max(least, 1) + 2, 5), dtype=np.int64)
+    made, leaves, depth = _divide(rows, leaf, stack, slack, growth.stop, growth.most, growth.scale, growth.ceiling, rules, _space(block), splits)
+    return Tree(leaf, depth, Splits._make([*(array[:made] for array in splits[:-1]), leaves]))
 
 
 def smallest_size(requirement: Requirement, most: int) -> int:
@@ -83,26 +114,6 @@ def smallest_size(requirement: Requirement, most: int) -> int:
         else:
             return size
     return most
-
-
-def _grow(
-    block: Block, beta: float, price: float, stop: int, scale: float, least: int, ceiling: float, nodes: int
-) -> tuple[IntArray, Splits]:
-    n, q = block.quasi.shape
-    need = block.requirement
-    least = max(least, smallest_size(need, n // 2 + 1))
-    rows = np.empty((q + 2, n), dtype=np.int32)
-    rows[:q] = block.quasi.T
-    rows[q] = block.cell
-    rows[q + 1] = np.arange(n)
-    widths = block.widths
-    ruler = Ruler(widths.kinds, widths.missing, widths.place, widths.nodes, widths.shares)
-    rules = Rules(ruler, goal_of(need), asked_of(need), _buckets(need, block), widths.domains, least, float(price))
-    splits = no_splits(min(nodes, n // least), len(need.codes))
-    leaf = np.zeros(n, dtype=np.int64)
-    depth = max(float(np.log2(max(need.rows / need.k, 2.0))), 1.0)
-    made, leaves = _divide(rows, leaf, beta / depth, stop / scale, scale, ceiling, rules, _space(block), splits)
-    return leaf, Splits._make([*(array[:made] for array in splits[:-1]), leaves])
 
 
 def _buckets(need: Requirement, block: Block) -> IntArray:
@@ -139,36 +150,43 @@ def _space(block: Block) -> Space:
         slope=np.zeros(values),
         order=np.zeros(n, np.int64),
         left=np.zeros(n, np.bool_),
+        other=np.zeros(n, np.int32),
         cell=np.zeros(n, np.int64),
+        cells=np.zeros(cells, np.int64),
         quota=np.zeros(cells, np.int64),
+        counted=np.zeros(cells),
+        taken=np.zeros(cells),
+        sides=np.zeros((2, attributes, values), np.int64),
     )
 
 
-@njit(cache=True)
-def look_at(rows: Any, start: int, end: int, rules: Rules, space: Space) -> Node:
-    """The node of the rows start..end-1; space.whole becomes its counts by value."""
+@kernel
+def find_cells(rows: Any, start: int, end: int, rules: Rules, space: Space) -> int:
+    """How many cells occur in the rows start..end-1: space.cells, and space.cell, the place in them of each row's.
+
+    space.whole becomes the counts by value.
+    """
     q = len(rows) - 2
-    column, present = rows[q, start:end], space.present
-    find_present(q, column, len(rules.goal.codes), space.tally, present)
-    cells = present.codes[q, : present.length[q]].copy()
-    cell = space.cell[: end - start]
-    for c in range(len(cells)):
+    column, present, cells, whole = rows[q, start:end], space.present, space.cells, space.whole
+    find_present(q, column, len(rules.goal.codes), space.tally, space.order, present)
+    found = present.length[q]
+    for c in range(found):
+        cells[c] = present.codes[q, c]
         space.tally[cells[c]] = c
     for i in range(len(column)):
-        cell[i] = space.tally[column[i]]
-    space.whole[:] = 0.0
-    for c in range(len(cells)):
+        space.cell[i] = space.tally[column[i]]
+    whole[:] = 0.0
+    for c in range(found):
         space.tally[cells[c]] = 0
         for s in range(rules.goal.codes.shape[1]):
-            space.whole[s, rules.goal.codes[cells[c], s]] += present.below[q, c + 1] - present.below[q, c]
-    load, _ = worst(space.whole, float(end - start), rules.goal)
-    return Node(rows, start, end, cells, cell, load)
+            whole[s, rules.goal.codes[cells[c], s]] += present.below[q, c + 1] - present.below[q, c]
+    return int(found)
 
 
-@njit(cache=True)
+@kernel
 def mark(found: Found, node: Node, rules: Rules, space: Space) -> int:
     """space.left: which rows of the node go left, of each cell the first ones as they stand; how many."""
-    column = column_of(node, found.j)
+    column = node.rows[found.j, node.start : node.end]
     if found.kind == HALVES:
         sort_rows(found.j, column, space.present, space.tally, space.order)
         return halve(node, rules.buckets[found.level], space)
@@ -185,22 +203,19 @@ def mark(found: Found, node: Node, rules: Rules, space: Space) -> int:
     return size
 
 
-@njit(cache=True)
-def is_sound(size: int, node: Node, rules: Rules, left: Any) -> bool:
-    """Whether both sides hold what is asked, exactly, by a count of their rows."""
-    codes, shape = rules.asked.codes, rules.asked.tables.shape
-    inside, outside = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+@kernel
+def is_sound(size: int, node: Node, rules: Rules, left: Any, sides: Any) -> bool:
+    """Whether both sides hold what is asked, exactly, by a count of their rows (into `sides`)."""
+    codes = rules.asked.codes
+    sides[:] = 0
     for i in range(len(node.cell)):
-        c = node.cells[node.cell[i]]
+        c, side = node.cells[node.cell[i]], 0 if left[i] else 1
         for s in range(codes.shape[1]):
-            if left[i]:
-                inside[s, codes[c, s]] += 1
-            else:
-                outside[s, codes[c, s]] += 1
-    return holds(inside, size, rules.asked) and holds(outside, node.end - node.start - size, rules.asked)
+            sides[side, s, codes[c, s]] += 1
+    return holds(sides[0], size, rules.asked) and holds(sides[1], node.end - node.start - size, rules.asked)
 
 
-@njit(cache=True)
+@kernel
 def part_rows(node: Node, left: Any, other: Any) -> None:
     """Put the node's marked rows before the others, both in the order in which they stood. other: to work in."""
     for x in range(len(node.rows)):
@@ -213,26 +228,31 @@ def part_rows(node: Node, left: Any, other: Any) -> None:
             else:
                 other[count] = row[node.start + i]
                 count += 1
-        row[to : node.end] = other[:count]
+        for i in range(count):
+            row[to + i] = other[i]
 
 
-@njit(cache=True)
+@kernel
 def note(me: int, found: Found, node: Node, rules: Rules, space: Space, splits: Splits) -> None:
-    """Write the split down as node `me` of the plan. Codes that the node lacks go where those next to them go."""
-    j, column, left = found.j, column_of(node, found.j), space.left
+    """Write the split down as node `me` of the plan. Codes that the node lacks go where those next to them go, a cell that the
+    region lacks by the mean share.
+    """
+    j, column, left, counted, taken = found.j, node.rows[found.j, node.start : node.end], space.left, space.counted, space.taken
     splits.quasi[me], splits.lo[me], splits.hi[me] = j, found.first, found.last
-    counted, taken = np.zeros(len(rules.goal.codes)), np.zeros(len(rules.goal.codes))
+    counted[:] = 0.0
+    taken[:] = 0.0
     if found.kind == PLAIN:
         for i in range(len(column)):
             if found.first <= column[i] <= found.last:
                 counted[node.cells[node.cell[i]]] += 1.0
                 taken[node.cells[node.cell[i]]] += left[i]
+        mean = taken.sum() / counted.sum()
         for c in range(len(counted)):
-            splits.share[me, c] = taken[c] / counted[c] if counted[c] > 0 else 1.0
+            splits.share[me, c] = taken[c] / counted[c] if counted[c] > 0 else mean
         return
     splits.lo[me], splits.hi[me] = 0, rules.domains[j] - 1
-    bucket = rules.buckets[found.level]
-    cut = np.full(len(counted), -1)
+    bucket, cut = rules.buckets[found.level], space.quota
+    cut[:] = -1
     middle = column[space.order[len(column) // 2]]
     for i in range(len(column)):
         x = bucket[node.cells[node.cell[i]]]
@@ -249,49 +269,88 @@ def note(me: int, found: Found, node: Node, rules: Rules, space: Space, splits: 
         splits.share[me, c] = taken[x] / counted[x] if counted[x] > 0 else 0.5
 
 
-@njit(cache=True)
+@kernel
+def push(stack: Any, at: int, start: int, end: int, above: int, side: int, depth: int) -> None:
+    """Put a node on the stack: its rows, the split it comes from (-1: none), the side of it, how many splits are above it."""
+    stack[at, 0], stack[at, 1], stack[at, 2], stack[at, 3], stack[at, 4] = start, end, above, side, depth
+
+
+@kernel
 def _divide(
-    rows: Any, leaf: Any, slack: float, stop: float, scale: float, ceiling: float, rules: Rules, space: Space, splits: Splits
-) -> tuple[int, int]:
-    """Grow the tree; (splits written down, leaves). leaf: of each row, by its number. slack: the part of the load that is kept
-    back for each halving still to come.
+    rows: Any,
+    leaf: Any,
+    stack: Any,
+    slack: float,
+    stop: int,
+    most: int,
+    scale: float,
+    ceiling: float,
+    rules: Rules,
+    space: Space,
+    splits: Splits,
+) -> tuple[int, int, int]:
+    """Grow the tree; (splits written down, leaves, depth). leaf: of each row, by its number. slack: the part of the load that
+    is kept back for each halving still to come.
 
     Invariant: the nodes on the stack and the leaves made so far divide the rows; each is a slice of the columns, and holds
     all that is asked; the stack is in the order of the tree, its first node on top.
     """
-    n, k = rows.shape[1], rules.asked.k
-    stack = np.zeros((n // max(rules.least, 1) + 2, 4), dtype=np.int64)
-    stack[0] = np.array([0, n, -1, 0])
-    height, made, leaves = 1, 0, 0
-    other = np.empty(n, dtype=np.int32)
+    push(stack, 0, 0, rows.shape[1], -1, 0, 0)
+    height, made, leaves, deepest = 1, 0, 0, 0
     while height > 0:
         height -= 1
-        start, end, above, side = stack[height]
+        start, end, above, side, depth = stack[height]
         size, child = 0, -1 - leaves
         if end - start >= 2 * rules.least and end - start > stop:
-            node = look_at(rows, start, end, rules, space)
-            later = np.log2(max((end - start) * scale / (2.0 * k), 1.0))
+            cells = space.cells[: find_cells(rows, start, end, rules, space)]
+            load, _ = worst(space.whole, float(end - start), rules.goal)
+            node = Node(rows, start, end, cells, space.cell[: end - start], load)
+            later = np.log2(max((end - start) * scale / (2.0 * rules.asked.k), 1.0))
             size = split(node, max(FLOOR, 1.0 - slack * later) * ceiling, ceiling, rules, space, made, splits)
+            if size == 0 and 0 < most < end - start:
+                size = thin(node, rules, space, made, splits)
         if size > 0:
-            part_rows(node, space.left, other)
+            part_rows(node, space.left, space.other)
             child = made
             made += 1
-            stack[height] = np.array([start + size, end, child, 1])
-            stack[height + 1] = np.array([start, start + size, child, 0])
+            push(stack, height, start + size, end, child, 1, depth + 1)
+            push(stack, height + 1, start, start + size, child, 0, depth + 1)
             height += 2
         else:
             for p in range(start, end):
                 leaf[rows[-1, p]] = leaves
             leaves += 1
+            deepest = max(deepest, depth)
         if above >= 0 and len(splits.quasi) > 0:
             if side == 0:
                 splits.left[above] = child
             else:
                 splits.right[above] = child
-    return made, leaves
+    return made, leaves, deepest
 
 
-@njit(cache=True)
+@kernel
+def thin(node: Node, rules: Rules, space: Space, made: int, splits: Splits) -> int:
+    """Half the rows of every cell go left, odd ones by turns: both sides are as near to the table as the node, but for rounding.
+
+    Marked in space.left; how many.
+    """
+    for c in range(len(node.cells)):
+        space.take[c] = 0.0
+    for c in node.cell:
+        space.take[c] += 1.0
+    odd = 0
+    for c in range(len(node.cells)):
+        odd += int(space.take[c]) & 1
+        space.take[c] = int(space.take[c]) // 2 + (int(space.take[c]) & odd & 1)
+    found = Found(0.0, PLAIN, 0, 0, rules.domains[0] - 1, -1)
+    size = mark(found, node, rules, space)
+    if len(splits.quasi) > 0:
+        note(made, found, node, rules, space, splits)
+    return size
+
+
+@kernel
 def split(node: Node, limit: float, ceiling: float, rules: Rules, space: Space, made: int, splits: Splits) -> int:
     """How many rows go left, marked in space.left; 0 if nothing splits.
 
@@ -305,7 +364,7 @@ def split(node: Node, limit: float, ceiling: float, rules: Rules, space: Space, 
                 return 0
             continue
         size = mark(found, node, rules, space)
-        if is_sound(size, node, rules, space.left):
+        if is_sound(size, node, rules, space.left, space.sides):
             if len(splits.quasi) > 0:
                 note(made, found, node, rules, space, splits)
             return size

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from tclose_spark.methods.closeness_tree.kernels import kernel
 
 NUMBER, NODE, VALUE = 0, 1, 2
 
 
-@njit(cache=True)
+@kernel
 def width(j: int, lo: int, hi: int, kinds: Any, missing: Any, place: Any, nodes: Any, shares: Any) -> float:
     """The width of the label that covers the codes lo..hi of quasi-identifier j: 0 for one value, 1 for the whole domain.
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from tclose_spark.domains import Profile
 from tclose_spark.labels import range_losses
 from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.method import GroupCounts, Problem
+from tclose_spark.methods.method import GroupCounts, Problem, Settled
 from tclose_spark.methods.stack_and_deal.dealing import Shares, Stack, stack_by_frequency, stack_by_value
 from tclose_spark.methods.stack_and_deal.locality import Digit, Locality, choose_locality, make_digits
 from tclose_spark.methods.stack_and_deal.sizing import SizeReport, choose_size
@@ -40,6 +40,7 @@ class StackAndDealPlan:
     cuts: HashArray
     bucket_counts: IntArray
     sizes: tuple[SizeReport, ...] = ()
+    figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {}
 
     @cached_property
     def _first_class(self) -> IntArray:
@@ -75,7 +76,12 @@ class StackAndDealPlan:
         nth = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
         return row, first[bucket][row] + nth
 
-    def settle(self, rows: Rows, task: int) -> tuple[IntArray, IntArray]:
+    @property
+    def blocks(self) -> int:
+        """See Plan: here, the tasks."""
+        return self.tasks
+
+    def settle(self, rows: Rows, task: int) -> Settled:
         """See Plan."""
         key = self.locality.key(rows)
         bucket = bucket_of(rows, key, self.cuts)
@@ -91,7 +97,11 @@ class StackAndDealPlan:
         classes = self._shares.class_of(rows.cell[order], rank)
         bounds = np.append(self._first_class, self.classes)
         stays = (classes >= bounds[task]) & (classes < bounds[task + 1])
-        return order[stays], classes[stays]
+        return Settled(order[stays], classes[stays])
+
+    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+        """See Plan: the plan says it all beforehand."""
+        return {}
 
     def to_json(self) -> dict[str, Any]:
         """See Plan."""

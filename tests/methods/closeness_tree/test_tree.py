@@ -17,9 +17,10 @@ from tclose_spark.methods.closeness_tree.block import Block
 from tclose_spark.methods.closeness_tree.dense import Dense
 from tclose_spark.methods.closeness_tree.peel import NEARLY, goal_of, peel, worst
 from tclose_spark.methods.closeness_tree.plan import route
-from tclose_spark.methods.closeness_tree.tree import grow, grow_plan, smallest_size
+from tclose_spark.methods.closeness_tree.tree import Growth, grow, smallest_size
 from tclose_spark.methods.closeness_tree.widths import width
 
+PLAN = Growth(keep_splits=True)
 TS = st.sampled_from(["0.1", "0.25", "0.5", "0.75", "1"])
 
 
@@ -73,18 +74,19 @@ def ts_of(problem) -> list[Fraction | None]:
 @given(problems())
 def test_every_leaf_is_valid_and_growth_is_deterministic(drawn_problem):
     problem, block = drawn_problem
-    leaf = grow(block)
+    leaf = grow(block).leaf
     check_leaves(leaf, block, ts_of(problem))
-    assert np.array_equal(leaf, grow(block))
+    assert np.array_equal(leaf, grow(block).leaf)
 
 
 @drawn(100)
 @given(problems(), st.integers(0, 40))
 def test_the_plan_is_the_tree_and_counts_its_rows(drawn_problem, stop):
     problem, block = drawn_problem
-    splits, leaf = grow_plan(block, stop=stop)
+    tree = grow(block, Growth(stop=stop, keep_splits=True))
+    splits, leaf = tree.splits, tree.leaf
     check_leaves(leaf, block, ts_of(problem))
-    assert np.array_equal(leaf, grow(block, stop=stop))
+    assert np.array_equal(leaf, grow(block, Growth(stop=stop)).leaf)
     assert splits.leaves == leaf.max() + 1 == len(splits.quasi) + 1
     assert sorted(-1 - child for child in (*splits.left, *splits.right) if child < 0) == (
         list(range(splits.leaves)) if len(splits.quasi) else []
@@ -96,7 +98,7 @@ def test_the_plan_is_the_tree_and_counts_its_rows(drawn_problem, stop):
 @given(problems(), st.randoms(use_true_random=False))
 def test_a_route_follows_from_the_row_alone(drawn_problem, random):
     problem, block = drawn_problem
-    splits, planned = grow_plan(block)
+    planned, _, splits = grow(block, PLAN)
     digest = problem.sample.hash
     routed = route(splits, block.quasi, block.cell, digest)
     order = list(range(len(digest)))
@@ -112,18 +114,40 @@ def test_a_block_that_cannot_be_split_is_one_leaf():
     records = [{"age": 20 + i, "disease": f"the {i}th"} for i in range(6)]
     problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"age": {"type": "numeric"}})
     block, _ = Dense(problem.spec, problem.profile, {}).block(problem.sample)
-    assert grow(block).tolist() == [0] * 6
-    assert grow_plan(block)[0].leaves == 1
-    assert route(grow_plan(block)[0], block.quasi, block.cell, problem.sample.hash).tolist() == [0] * 6
+    assert grow(block).leaf.tolist() == [0] * 6
+    assert grow(block).depth == 0
+    assert grow(block, PLAN).splits.leaves == 1
+    assert route(grow(block, PLAN).splits, block.quasi, block.cell, problem.sample.hash).tolist() == [0] * 6
 
 
 def test_missing_numbers_are_a_leaf_of_their_own():
     records = [{"age": age, "disease": d} for age in (None, 30) for d in ("flu", "gout") for _ in range(4)]
     problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"age": {"type": "numeric"}}, k=2)
     block, _ = Dense(problem.spec, problem.profile, {}).block(problem.sample)
-    leaf = grow(block)
+    leaf = grow(block).leaf
     assert len(set(leaf.tolist())) == 2
     assert all(len(set(leaf[block.quasi[:, 0] == code])) == 1 for code in (0, 1))
+
+
+@drawn(100)
+@given(problems(), st.integers(1, 10))
+def test_a_node_that_is_too_large_is_halved_cell_by_cell(drawn_problem, most):
+    _, block = drawn_problem
+    leaf, depth, splits = grow(block, Growth(most=most, keep_splits=True, least=1))
+    sizes = np.bincount(leaf)
+    assert sizes.max() <= max(most, 2 * smallest_size(block.requirement, len(block.cell)) - 1)
+    assert splits.leaves == len(sizes) <= 2**depth
+
+
+def test_halves_hold_the_same_mix_and_rows_are_sent_to_them_by_lot():
+    records = [{"age": 30, "disease": d} for d in ("flu", "gout", "gout", "gout") for _ in range(100)]
+    problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"age": {"type": "numeric"}}, k=2)
+    block, _ = Dense(problem.spec, problem.profile, {}).block(problem.sample)
+    leaf, _, splits = grow(block, Growth(most=100, keep_splits=True))
+    assert {tuple(np.bincount(block.cell[leaf == number])) for number in range(4)} == {(25, 75)}
+    digest = np.random.default_rng(1).integers(0, 2**64, len(block.cell), dtype=np.uint64)
+    routed = np.bincount(route(splits, block.quasi, block.cell, digest), minlength=4)
+    assert routed.min() > 60
 
 
 @drawn(150)
@@ -159,7 +183,7 @@ def test_peel_keeps_both_sides_within_the_limit(drawn_problem, data):
 @given(problems(30))
 def test_no_leaf_is_smaller_than_the_smallest_size(drawn_problem):
     _, block = drawn_problem
-    sizes = np.bincount(grow(block, least=1))
+    sizes = np.bincount(grow(block, Growth(least=1)).leaf)
     assert len(sizes) == 1 or sizes.min() >= smallest_size(block.requirement, len(block.cell))
 
 
@@ -205,7 +229,7 @@ def loss(leaf, block: Block) -> float:
 @pytest.mark.parametrize(("t", "most"), [("0.05", 0.45), ("0.1", 0.4), ("0.2", 0.315), ("0.3", 0.22)])
 def test_adult_by_occupation(adult, t, most):
     problem, block = adult_block(adult, {"occupation": {"t": t}})
-    leaf = grow(block)
+    leaf = grow(block).leaf
     check_leaves(leaf, block, ts_of(problem))
     assert loss(leaf, block) <= most
 
@@ -213,14 +237,14 @@ def test_adult_by_occupation(adult, t, most):
 @pytest.mark.parametrize(("t", "most"), [("0.05", 0.191), ("0.1", 0.105), ("0.2", 0.052), ("0.3", 0.046)])
 def test_adult_by_age(adult, t, most):
     problem, block = adult_block(adult, {"age": {"distance": "ordered", "t": t}})
-    leaf = grow(block)
+    leaf = grow(block).leaf
     check_leaves(leaf, block, ts_of(problem))
     assert loss(leaf, block) <= most
 
 
 def test_routed_leaves_are_nearly_as_large_as_planned(adult):
     problem, block = adult_block(adult, {"occupation": {"t": "0.2"}})
-    splits, planned = grow_plan(block, stop=3000)
+    planned, _, splits = grow(block, Growth(stop=3000, keep_splits=True))
     routed = route(splits, block.quasi, block.cell, problem.sample.hash)
     expected, found = np.bincount(planned), np.bincount(routed, minlength=splits.leaves)
     assert splits.leaves >= 8
