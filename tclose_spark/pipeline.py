@@ -21,13 +21,13 @@ from tclose_spark.domains import Profile
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.method import Plan, Problem
-from tclose_spark.methods.registry import SAMPLE_ROWS, make_plan, read_plan
+from tclose_spark.methods.registry import make_plan, read_plan, sample_rows
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
 from tclose_spark.rows import Codec
 from tclose_spark.run import CERTIFICATE, STATE, Run
 from tclose_spark.stages.anonymize import Anonymizer
-from tclose_spark.stages.encode import count_groups, sample_rows
+from tclose_spark.stages.encode import count_groups, draw_sample
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.publish import LOG, scrub_table, stray_files
 from tclose_spark.storage import Folder, move
@@ -55,7 +55,7 @@ def plan(run: Run) -> Mapping[str, Any]:
     with run.stage("plan") as record:
         found = _profile(run)
         table, codec = _input(run, found), Codec.of(found)
-        sample = sample_rows(table, run.spec, run.secret, found, SAMPLE_ROWS[run.spec.method.name])
+        sample = draw_sample(table, run.spec, run.secret, found, sample_rows(run.spec))
         problem = Problem(run.spec, found, run.hierarchies, sample)
         tree = make_plan(problem, partial(_count, run, table, codec)).to_json()
         run.staging.write("plan.json", json.dumps(tree))

@@ -219,13 +219,13 @@ class StackAndDeal(Section):
 class ClosenessTree(Section):
     """Carve a tree of valid classes, then exchange rows. effort: in work, not in time; a number is sweeps over the rows."""
 
-    name: Literal["closeness_tree"]
+    name: Literal["closeness_tree"] = "closeness_tree"
     effort: Literal["fast", "balanced", "thorough"] | Annotated[int, Field(ge=0)] = "balanced"
 
 
 def _named(value: Any) -> Any:
-    """A method without a name is Stack & Deal."""
-    return {"name": "stack_and_deal", **value} if isinstance(value, dict) else value
+    """A method without a name is the closeness tree."""
+    return {"name": "closeness_tree", **value} if isinstance(value, dict) else value
 
 
 class ReleaseSpec(Section):
@@ -236,7 +236,7 @@ class ReleaseSpec(Section):
     output: Output
     attributes: Attributes
     privacy: Privacy
-    method: Annotated[StackAndDeal | ClosenessTree, Field(discriminator="name"), BeforeValidator(_named)] = StackAndDeal()
+    method: Annotated[StackAndDeal | ClosenessTree, Field(discriminator="name"), BeforeValidator(_named)] = ClosenessTree()
 
     @model_validator(mode="after")
     def _apart(self) -> Self:

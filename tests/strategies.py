@@ -115,7 +115,7 @@ def make_problem(
             "output": {"path": "build"},
             "attributes": {"quasi_identifiers": dict(quasi), "sensitive_attributes": dict(sensitive)},
             "privacy": {"k": k},
-            "method": method,
+            "method": {"name": "stack_and_deal", **method},
         }
     )
     trees = {"city": CITIES} if hierarchies is None else hierarchies

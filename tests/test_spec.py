@@ -45,12 +45,9 @@ def load(tmp_path: Path):
 def test_a_short_run_file_has_the_defaults(load):
     spec = load()
     disease, sex = spec.attributes.sensitive_attributes["disease"], spec.attributes.quasi_identifiers["sex"]
-    assert (spec.method.name, spec.method.stack_order, spec.method.deal, spec.method.class_size) == (
-        "stack_and_deal",
-        None,
-        "local",
-        "auto",
-    )
+    assert (spec.method.name, spec.method.effort) == ("closeness_tree", "balanced")
+    dealt = load("method.name=stack_and_deal").method
+    assert (dealt.stack_order, dealt.deal, dealt.class_size) == (None, "local", "auto")
     assert (sex.type, sex.hierarchy, sex.numeric_output, sex.generalization) == ("categorical", None, "interval", "suppress")
     assert (disease.order, disease.missing, disease.l.distinct) == ("value", "error", None)
     assert (spec.attributes.drop_others, spec.attributes.allow_unique, spec.output.keep_linked) == (False, (), False)
@@ -110,8 +107,11 @@ WRONG = [
     ("attributes.drop_others='yes'", "attributes.drop_others: found 'yes'; expected a valid boolean"),
     ("attributes.allow_unique=[age]", "allow_unique names 'age', which is not in insensitive_attributes"),
     ("method.name=closeness", "method.name: found 'closeness'; expected 'stack_and_deal'"),
-    ("method.stack_order=size", "method.stack_order: found 'size'; expected 'value' or 'frequency'"),
-    ("method.class_size=7", "method.class_size: found 7; expected 'auto' or 'k'"),
+    ("method.effort=much", "method.effort: found 'much'; expected 'fast', 'balanced' or 'thorough'"),
+    ("method.effort=-1", "method.effort.*: found -1; expected greater than or equal to 0"),
+    ("method.deal=local", "method.deal: unknown key"),
+    ("method={name: stack_and_deal, stack_order: size}", "method.stack_order: found 'size'; expected 'value' or 'frequency'"),
+    ("method={name: stack_and_deal, class_size: 7}", "method.class_size: found 7; expected 'auto' or 'k'"),
 ]
 
 
@@ -192,9 +192,9 @@ def test_an_override_replaces_one_key(load):
 
 def test_an_override_makes_keys_that_are_not_there(load):
     spec = load(
-        "method.class_size=k", f"{DISEASE}.l.recursive={{c: 2.5, l: 3}}", f"{QUASI}.height.type=numeric", f"{QUASI}.sex.generalization=set"
+        "method.effort=7", f"{DISEASE}.l.recursive={{c: 2.5, l: 3}}", f"{QUASI}.height.type=numeric", f"{QUASI}.sex.generalization=set"
     )
-    assert spec.method.class_size == "k"
+    assert spec.method.effort == 7
     assert spec.attributes.sensitive_attributes["disease"].l.recursive.c == Fraction(5, 2)
     assert spec.attributes.quasi_identifiers["height"].is_numeric
     assert spec.attributes.quasi_identifiers["sex"].generalization == "set"
@@ -320,7 +320,8 @@ def test_the_fingerprint_is_of_what_decides_the_release(load):
         "privacy.k=6",
         f"{DISEASE}.t=0.11",
         f"{QUASI}.age.round_to=5",
-        "method.deal=round_robin",
+        "method.effort=fast",
+        "method.name=stack_and_deal",
         f"{SALARY}.order=[1, 2]",
         "input.path=b.csv",
     ]

@@ -11,8 +11,14 @@ from tclose_spark.methods.method import GroupCounts, Plan, Problem
 from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
 from tclose_spark.spec import ClosenessTree, ReleaseSpec
 
-SAMPLE_ROWS = {"stack_and_deal": 20_000, "closeness_tree": 200_000}
-"""Rows of the sample that a method plans from."""
+
+def sample_rows(spec: ReleaseSpec) -> int:
+    """Rows of the sample that the method plans from."""
+    if isinstance(spec.method, ClosenessTree):
+        from tclose_spark.methods.closeness_tree.effort import effort_of
+
+        return effort_of(spec).sample_rows
+    return stack_and_deal.SAMPLE_ROWS
 
 
 def make_plan(problem: Problem, counts: GroupCounts) -> Plan:

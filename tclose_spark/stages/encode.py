@@ -67,7 +67,7 @@ def code_table(table: DataFrame, spec: ReleaseSpec, secret: str, passing: bool =
     return people.select(*columns)
 
 
-def sample_rows(table: DataFrame, spec: ReleaseSpec, secret: str, profile: Profile, most: int) -> Rows:
+def draw_sample(table: DataFrame, spec: ReleaseSpec, secret: str, profile: Profile, most: int) -> Rows:
     """About `most` rows that stand for the table: the same ones however it is partitioned or ordered.
 
     Distinct rows are drawn, by the low bits of their hashes (order keys end in the high ones), each with the number of

@@ -18,7 +18,7 @@ from tclose_spark.methods.stack_and_deal.plan import make_plan
 from tclose_spark.rows import Codec, Rows
 from tclose_spark.run import Run
 from tclose_spark.stages.anonymize import Anonymizer
-from tclose_spark.stages.encode import code_table, coded_columns, count_groups, sample_rows
+from tclose_spark.stages.encode import code_table, coded_columns, count_groups, draw_sample
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.tables import prepare, read_table, write_delta
@@ -43,7 +43,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "quasi": {"id": {"type": "numeric", "numeric_output": "bounds"}, "city": {}},
         "sensitive": {"disease": {}},
         "insensitive_attributes": ["note", "score", "at", "grade"],
-        "method": {"deal": "round_robin"},
+        "method": {"name": "stack_and_deal", "deal": "round_robin"},
     },
     "missing values of an ordered attribute": {
         "quasi": {"sex": {}, "age": {"type": "numeric", "round_to": "0.5"}},
@@ -79,7 +79,7 @@ def prepare_run(run: Run, table: DataFrame, rows_per_task: int = 1000) -> tuple[
     """Profile and plan, by Spark."""
     profile = profile_table(table, run.spec, run.hierarchies)
     codec = Codec.of(profile)
-    sample = sample_rows(table, run.spec, run.secret, profile, 20_000)
+    sample = draw_sample(table, run.spec, run.secret, profile, 20_000)
 
     def counts(group_of: Callable[[Rows], Any], groups: int) -> Any:
         return count_groups(table, run.spec, run.secret, codec, group_of, groups)

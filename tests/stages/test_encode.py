@@ -13,8 +13,7 @@ from pyspark.sql import functions as F
 from tclose_spark.domains import Profile
 from tclose_spark.rows import Codec, Rows, UnknownValueError
 from tclose_spark.run import Run
-from tclose_spark.stages import encode
-from tclose_spark.stages.encode import code_table, coded_columns, count_groups, sample_rows
+from tclose_spark.stages.encode import code_table, coded_columns, count_groups, draw_sample
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.tables import prepare, read_table
 
@@ -98,16 +97,16 @@ def profile_of(run: Run, table: DataFrame) -> Profile:
 
 
 def test_the_sample_of_a_small_table_is_all_of_it(run: Run, table: DataFrame) -> None:
-    sample = sample_rows(table, run.spec, run.secret, profile_of(run, table), 20_000)
+    sample = draw_sample(table, run.spec, run.secret, profile_of(run, table), 20_000)
     assert Counter(contents(sample)) == Counter(contents(rows_of(run, table.coalesce(1), codec_of(run, table))))
 
 
 @pytest.mark.parametrize("wanted", [20, 1000])
-def test_the_sample_is_the_same_for_any_order_and_partitions(
-    run: Run, table: DataFrame, wanted: int
-) -> None:
+def test_the_sample_is_the_same_for_any_order_and_partitions(run: Run, table: DataFrame, wanted: int) -> None:
     profile = profile_of(run, table)
-    samples = [contents(sample_rows(each, run.spec, run.secret, profile, wanted)) for each in (table, table.orderBy("id"), table.repartition(7))]
+    samples = [
+        contents(draw_sample(each, run.spec, run.secret, profile, wanted)) for each in (table, table.orderBy("id"), table.repartition(7))
+    ]
     assert samples[0] == samples[1] == samples[2]
     assert 5 < len(samples[0]) < 60 if wanted == 20 else len(samples[0]) == 90
 
@@ -116,7 +115,7 @@ def test_many_rows_alike_leave_a_sample(run: Run, table: DataFrame) -> None:
     """Three contents, thousands of rows each: all three are drawn, not all their rows."""
     few = table.orderBy("id").limit(3)
     crowd = few.crossJoin(table.sparkSession.range(5000).select(F.col("id").alias("_copy"))).drop("_copy")
-    sample = sample_rows(crowd, run.spec, run.secret, profile_of(run, crowd), 300)
+    sample = draw_sample(crowd, run.spec, run.secret, profile_of(run, crowd), 300)
     assert set(contents(sample)) == set(contents(rows_of(run, few.coalesce(1), codec_of(run, crowd))))
     assert len(sample) <= 303
 

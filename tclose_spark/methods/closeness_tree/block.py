@@ -77,6 +77,10 @@ class Block:
     widths: Widths
     requirement: Requirement
 
+    def take(self, rows: IntArray) -> Block:
+        """The block of these rows."""
+        return Block(self.quasi[rows], self.cell[rows], self.widths, self.requirement)
+
 
 def exact_limits(ts: Sequence[Fraction | None], scales: Sequence[int], rows: int, largest: int) -> IntArray:
     """`Requirement.limits` for classes of up to `largest` rows; without a t anything is within.

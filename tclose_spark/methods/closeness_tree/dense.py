@@ -36,6 +36,12 @@ class Dense:
         asked = self.spec.attributes.sensitive_attributes
         return [s.distance(asked[s.name], self.hierarchies.get(s.name)) for s in self.profile.sensitive]
 
+    @cached_property
+    def most_rows(self) -> int:
+        """The largest block whose numerators fit the integers (see `loads`)."""
+        widest = max(max(distance.scale, len(distance.table)) for distance in self.distances)
+        return (WIDEST - 1) // (4 * widest * self.profile.rows)
+
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
         """(the rows as a block, the codes that its dense codes stand for, an ascending array a quasi-identifier)."""
         codes, dense = [], []
@@ -49,10 +55,9 @@ class Dense:
     def requirement(self, largest: int) -> Requirement:
         """What classes of up to `largest` rows must hold."""
         asked = [self.spec.attributes.sensitive_attributes[s.name] for s in self.profile.sensitive]
-        widest = max(max(distance.scale, len(distance.table)) for distance in self.distances)
-        if 4 * widest * self.profile.rows * largest >= WIDEST:
+        if largest > self.most_rows:
             raise ConfigurationError(
-                f"{self.profile.rows:,} rows with {widest:,} sensitive values are too many for the integers of the closeness tree; "
+                f"{self.profile.rows:,} rows with so many sensitive values are too many for the integers of the closeness tree; "
                 "use coarser values, or method: {name: stack_and_deal}"
             )
         domains = np.array([len(s.values) for s in self.profile.sensitive], dtype=np.int64)

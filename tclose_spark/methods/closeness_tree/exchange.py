@@ -16,28 +16,44 @@ from tclose_spark.methods.closeness_tree.partition import Partition, Table, draw
 from tclose_spark.methods.closeness_tree.splits import split_all
 from tclose_spark.methods.closeness_tree.sweeps import LEAST, sweep_moves, sweep_swaps
 
-PAIRS = 12  # of lexicographic orders
+PAIRS, FEW_PAIRS = 12, 6  # of lexicographic orders, with annealing and without
+MOST_FIGURES = 1 << 24  # classes times sensitive values, 14 bytes each; a block with more is exchanged in parts
 HOT, COLD, SLOW = 1.0, 0.1, 500  # temperatures, in widths of one row's label, for so many rounds; fewer start and end cooler
 COOL, COLDEST = 0.1, 0.03
 SPLITS = 4  # every so many sweeps, classes are split
-LAST = 4  # sweeps after the annealing
+PAYS = 1e-4  # of the loss: after the annealing, sweeps go on as long as the last few gain more
+LAST = 4
 
 
 def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
     """The class of each row, shape (n,): every class holds what is asked, if all did in `classes`, and the loss is not higher.
 
-    classes: (n,), 0.. ; they keep their numbers, classes that were split off get the next ones. Work is counted: `sweeps` times moves
-    and swaps of all rows, then `anneal` times a proposal for every row and a sweep. The result follows from the arguments alone; where
-    no way is found to lose less, it is `classes`.
+    classes: (n,), 0.. without a gap, near ones in succession; also of the result. Work is counted: `sweeps` times moves and swaps of
+    all rows, then `anneal` times a proposal for every row and a sweep. The result follows from the arguments alone; where no way is
+    found to lose less, it is `classes`.
     """
-    table = make_table(block)
     if not len(classes) or not sweeps + anneal:
         return classes.astype(np.int64)
+    groups = int(classes.max()) + 1
+    parts = -(-2 * groups * int(block.requirement.domains.sum()) // MOST_FIGURES)
+    part_of = classes * parts // groups
+    result, next_class = np.empty(len(classes), np.int64), 0
+    for part in range(min(parts, groups)):
+        rows = np.flatnonzero(part_of == part)
+        found = _exchange(block.take(rows), classes[rows] - classes[rows].min(), sweeps, anneal, seed)
+        result[rows] = found + next_class
+        next_class += int(found.max()) + 1
+    return result
+
+
+def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
+    """`exchange` in one part. Classes keep their numbers; those that were split off get the next ones."""
+    table = make_table(block)
     spare = min(int(classes.max()) + 1, len(classes) // max(2 * table.k, 2))
     partition = make_partition(table, classes, seed, spare)
     count_all(table, partition)
     best, least = partition.of.copy(), loss(partition)
-    orders = make_orders(table, PAIRS if anneal else max(1, min(PAIRS, sweeps)), seed)
+    orders = make_orders(table, PAIRS if anneal else max(1, min(FEW_PAIRS, sweeps)), seed)
     for number in range(sweeps):
         _sweep(table, partition, orders, number)
     if anneal:
@@ -62,15 +78,20 @@ def _sweep(table: Table, partition: Partition, orders: Codes, number: int) -> No
 
 
 def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> None:
-    """Proposals and sweeps by turns while the temperature falls, and a few sweeps more."""
+    """Proposals and sweeps by turns while the temperature falls, then sweeps as long as these pay."""
     part = min(1.0, rounds / SLOW)
     hot, cold = max(COOL, HOT * part), max(COLDEST, COLD * part)
     places, risks = np.argsort(orders, axis=1).astype(np.int32), make_risks()
     for number in range(rounds):
         propose(table, partition, orders, places, risks, hot * (cold / hot) ** (number / rounds))
         _sweep(table, partition, orders, number)
-    for number in range(LAST):
-        _sweep(table, partition, orders, number)
+    before, after, number = np.inf, loss(partition), 0
+    while before - after > PAYS * after:
+        before = after
+        for _ in range(LAST):
+            _sweep(table, partition, orders, number)
+            number += 1
+        after = loss(partition)
 
 
 def make_orders(table: Table, pairs: int, seed: int) -> Codes:

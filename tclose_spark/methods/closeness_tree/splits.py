@@ -7,8 +7,8 @@ from typing import Any
 from tclose_spark.methods.closeness_tree.boxes import ABOVE, BELOW
 from tclose_spark.methods.closeness_tree.changes import count_class
 from tclose_spark.methods.closeness_tree.extras import sum_nodes
-from tclose_spark.methods.closeness_tree.loads import ANYTHING
 from tclose_spark.methods.closeness_tree.kernels import kernel
+from tclose_spark.methods.closeness_tree.loads import ANYTHING
 from tclose_spark.methods.closeness_tree.partition import HIERARCHICAL, ORDERED, Partition, Table
 from tclose_spark.methods.closeness_tree.sweeps import LEAST
 from tclose_spark.methods.closeness_tree.widths import width

@@ -9,38 +9,37 @@ relatives until every block does, exactly. The whole table holds it, or there is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.dense import Dense
-from tclose_spark.methods.closeness_tree.exchange import exchange
-from tclose_spark.methods.closeness_tree.figures import loads, rows_lost
+from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, effort_of
+from tclose_spark.methods.closeness_tree.figures import rows_lost
+from tclose_spark.methods.closeness_tree.merge import merge
 from tclose_spark.methods.closeness_tree.plan import Splits, no_splits, route
 from tclose_spark.methods.closeness_tree.tree import Growth, grow
 from tclose_spark.methods.method import GroupCounts, Problem, Settled
 from tclose_spark.rows import Rows
-from tclose_spark.spec import ClosenessTree, ReleaseSpec
 
 ROWS_PER_BLOCK = 40_000
-ROWS_PER_TASK = {"fast": 200_000, "balanced": 80_000, "thorough": 1}  # about: a task holds whole blocks
 MOST_COUNTS = 1 << 22  # leaves times cells: what the driver and every task hold
 CEILING = 0.9  # of the load on the sample, so that most leaves hold on full counts too
-EFFORTS = {"fast": (12, 0), "balanced": (12, 40), "thorough": (12, 1500)}  # sweeps, and rounds of annealing
-SEED = 2026
 
 
 @dataclass(frozen=True)
 class ClosenessTreePlan:
-    """See the module. codes: for each quasi-identifier the codes that the splits know, ascending. block_of: of each leaf.
-    block_rows: of each block, counted. first_block: of each task.
+    """See the module. growth: of the trees. codes: for each quasi-identifier the codes that the splits know, ascending. block_of:
+    of each leaf. block_rows: of each block, counted. first_block: of each task.
     """
 
     dense: Dense
+    growth: Growth
     splits: Splits
     codes: tuple[IntArray, ...]
     block_of: IntArray
@@ -92,15 +91,18 @@ class ClosenessTreePlan:
         first_class = np.cumsum(self.block_rows) - self.block_rows  # a block has no more classes than rows
         for number, start, end in zip(np.flatnonzero(mine), ends - self.block_rows[mine], ends, strict=True):
             places = order[start:end]
-            found, seen = put_into_classes(self.dense, rows.take(places))
+            block_of_rows, _ = self.dense.block(rows.take(places))
+            found, seen = put_into_classes(block_of_rows, self.growth, effort_of(self.dense.spec))
             classes[places] = first_class[number] + found
             figures.append(seen)
         return Settled(np.arange(len(rows)), classes, len(figures), self._together(figures))
 
     def _together(self, figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
         """The figures of several blocks as one."""
-        how = {"sum": sum, "max": max}
-        return {name: how[kind](f[name] for f in figures) for name, kind in self.figures.items()}
+        return {
+            name: sum(seen[name] for seen in figures) if how == "sum" else max(seen[name] for seen in figures)
+            for name, how in self.figures.items()
+        }
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan."""
@@ -131,6 +133,7 @@ class ClosenessTreePlan:
         return {
             "tasks": self.tasks,
             "blocks": len(self.block_rows),
+            "growth": {"beta": self.growth.beta, "price": self.growth.price},
             "splits": {**arrays, "leaves": self.splits.leaves},
             "codes": [known.tolist() for known in self.codes],
             "block_of": self.block_of.tolist(),
@@ -148,6 +151,7 @@ class ClosenessTreePlan:
         arrays = {name: np.array(tree["splits"][name], dtype=kind).reshape(shapes[name]) for name, kind in kinds.items()}
         return ClosenessTreePlan(
             dense,
+            Growth(**tree["growth"]),
             Splits(**arrays, leaves=tree["splits"]["leaves"]),
             tuple(np.array(known, dtype=np.int64) for known in tree["codes"]),
             *(np.array(tree[name], dtype=np.int64) for name in ("block_of", "block_rows", "first_block")),
@@ -161,33 +165,10 @@ def leaf_of(rows: Rows, splits: Splits, codes: tuple[IntArray, ...]) -> IntArray
     return route(splits, quasi, rows.cell.astype(np.int32), rows.hash)
 
 
-def put_into_classes(dense: Dense, rows: Rows) -> tuple[IntArray, dict[str, float]]:
-    """(the class of each row of a block, shape (n,), from 0; figures). The rows are in the order of their content."""
-    block, _ = dense.block(rows)
-    sweeps, anneal = work(dense.spec)
-    tree = grow(block)
-    classes = exchange(block, tree.leaf, sweeps, anneal, SEED)
-    load = loads(block, classes)
-    return classes, {
-        "rows": len(rows),
-        "lost_by_tree": rows_lost(block, tree.leaf),
-        "lost": rows_lost(block, classes),
-        "load": float(load @ np.bincount(classes)),
-        "largest_load": float(load.max()),
-        "depth": tree.depth,
-    }
-
-
-def work(spec: ReleaseSpec) -> tuple[int, int]:
-    """(sweeps, rounds of annealing) that the run file asks for."""
-    assert isinstance(spec.method, ClosenessTree)
-    return EFFORTS[spec.method.effort] if isinstance(spec.method.effort, str) else (spec.method.effort, 0)
-
-
 def make_plan(
     problem: Problem, counts: GroupCounts, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int | None = None
 ) -> ClosenessTreePlan:
-    """Plans the closeness tree. rows_per_block: of most blocks, at most; rows_per_task: about, by default what the effort takes.
+    """Plans the closeness tree. rows_per_block: of most blocks, at most; rows_per_task: about, by default what the effort says.
 
     Raises:
         ConfigurationError: if an l is asked that it does not make.
@@ -196,21 +177,20 @@ def make_plan(
     dense = Dense(problem.spec, problem.profile, problem.hierarchies)
     require_reachable(dense)
     cells, rows = len(problem.profile.cells), problem.profile.rows
-    block, codes = dense.block(problem.sample)
+    sample, codes = dense.block(problem.sample.take(np.arange(min(len(problem.sample), max(dense.most_rows, 1)))))
+    scale = rows / len(sample.cell)
+    growth = min(GROWTHS[:PLANNED], key=lambda way: rows_lost(sample, grow(sample, replace(way, scale=scale)).leaf))
     splits = no_splits(0, cells)
     if rows > rows_per_block:
-        scale = rows / len(problem.sample)
-        stop = max(int(rows_per_block / scale), len(problem.sample) * cells // MOST_COUNTS, 2 * problem.spec.privacy.k)
-        growth = Growth(scale=scale, stop=stop, most=2 * stop, least=max(stop // 8, 1), ceiling=CEILING, keep_splits=True)
-        splits = grow(block, growth).splits
+        stop = max(int(rows_per_block / scale), len(sample.cell) * cells // MOST_COUNTS, 2 * problem.spec.privacy.k)
+        way = replace(growth, scale=scale, stop=stop, most=2 * stop, least=max(stop // 8, 1), ceiling=CEILING, keep_splits=True)
+        splits = grow(sample, way).splits
     found = counts(lambda part: leaf_of(part, splits, tuple(codes)) * cells + part.cell, splits.leaves * cells).reshape(-1, cells)
     block_of = merge(dense, splits, found, rows_per_block)
     block_rows = np.zeros(int(block_of.max()) + 1, dtype=np.int64)
     np.add.at(block_rows, block_of, found.sum(axis=1))
-    method = problem.spec.method
-    assert isinstance(method, ClosenessTree)
-    usual = ROWS_PER_TASK.get(str(method.effort), ROWS_PER_TASK["balanced"])
-    return ClosenessTreePlan(dense, splits, tuple(codes), block_of, block_rows, _first_blocks(block_rows, rows_per_task or usual))
+    first_block = _first_blocks(block_rows, rows_per_task or effort_of(problem.spec).rows_per_task)
+    return ClosenessTreePlan(dense, growth, splits, tuple(codes), block_of, block_rows, first_block)
 
 
 def require_reachable(dense: Dense) -> None:
@@ -226,72 +206,6 @@ def require_reachable(dense: Dense) -> None:
         present = sum(n > 0 for n in domain.counts)
         if (asked.distinct or 1) > present:
             raise UnreachableError(f"{key}.distinct is {asked.distinct}, but the whole table has {present} values")
-
-
-def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> IntArray:
-    """The block of each leaf, shape (leaves,): leaves merged with their nearest relatives until each block holds what is asked.
-
-    Leaves whose parent is small enough are merged, too, as long as a block has at most `most` rows: a block is divided anew.
-    counts: rows of each leaf by cell, shape (leaves, cells), of the whole table. Exact.
-    """
-    groups: dict[int, list[Group]] = {}  # of each node: groups that hold, or one
-    for node in reversed(range(len(splits.quasi))):  # children have higher numbers
-        sides = []
-        for child in (int(splits.left[node]), int(splits.right[node])):
-            sides.append(groups.pop(child) if child >= 0 else [Group([-1 - child], cells := counts[-1 - child], holds(dense, cells))])
-        groups[node] = _joined(dense, *sides, most)
-    block_of = np.zeros(splits.leaves, dtype=np.int64)
-    for number, group in enumerate(groups.get(0, [])):
-        block_of[group.leaves] = number
-    return block_of
-
-
-class Group(NamedTuple):
-    """Leaves, their rows by cell, and whether these hold what is asked."""
-
-    leaves: list[int]
-    cells: IntArray
-    held: bool
-
-
-def _joined(dense: Dense, left: list[Group], right: list[Group], most: int) -> list[Group]:
-    """The groups of both sides of a node, merged as `merge` says."""
-    groups = left + right
-    if left[-1].cells.sum() + right[0].cells.sum() <= most:
-        _merge_two(dense, groups, len(left) - 1)
-    place = 0
-    while place < len(groups) and len(groups) > 1:
-        if groups[place].held:
-            place += 1
-        else:
-            place = max(place - 1, 0)
-            _merge_two(dense, groups, place)
-    return groups
-
-
-def _merge_two(dense: Dense, groups: list[Group], first: int) -> None:
-    """Merge the group `first` with the next one."""
-    one, other = groups[first : first + 2]
-    cells = one.cells + other.cells
-    groups[first : first + 2] = [Group(one.leaves + other.leaves, cells, holds(dense, cells))]
-
-
-def holds(dense: Dense, cells: IntArray) -> bool:
-    """Whether rows with these counts of each cell, shape (cells,), hold all that is asked of a class. Exact."""
-    size = int(cells.sum())
-    if size < dense.spec.privacy.k:
-        return False
-    for i, (domain, distance) in enumerate(zip(dense.profile.sensitive, dense.distances, strict=True)):
-        asked = dense.spec.attributes.sensitive_attributes[domain.name]
-        values = np.zeros(len(domain.counts), dtype=np.int64)
-        np.add.at(values, dense.profile.cell_codes[:, i], cells)
-        if np.count_nonzero(values) < (asked.l.distinct or 1):
-            return False
-        if asked.t is not None:
-            numerator = int(distance.numerators(Histograms.dense(values[None, :]))[0])
-            if asked.t.denominator * numerator > asked.t.numerator * distance.scale * dense.profile.rows * size:
-                return False
-    return True
 
 
 def _first_blocks(block_rows: IntArray, rows_per_task: int) -> IntArray:

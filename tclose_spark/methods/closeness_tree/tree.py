@@ -86,7 +86,9 @@ def grow(block: Block, growth: Growth = CLASSES) -> Tree:
     leaf = np.zeros(n, dtype=np.int64)
     slack = growth.beta / max(float(np.log2(max(need.rows / need.k, 2.0))), 1.0)
     stack = np.zeros((n // max(least, 1) + 2, 5), dtype=np.int64)
-    made, leaves, depth = _divide(rows, leaf, stack, slack, growth.stop, growth.most, growth.scale, growth.ceiling, rules, _space(block), splits)
+    made, leaves, depth = _divide(
+        rows, leaf, stack, slack, growth.stop, growth.most, growth.scale, growth.ceiling, rules, _space(block), splits
+    )
     return Tree(leaf, depth, Splits._make([*(array[:made] for array in splits[:-1]), leaves]))
 
 

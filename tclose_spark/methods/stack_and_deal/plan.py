@@ -24,6 +24,7 @@ from tclose_spark.methods.stack_and_deal.locality import Digit, Locality, choose
 from tclose_spark.methods.stack_and_deal.sizing import SizeReport, choose_size
 from tclose_spark.rows import HashArray, Rows
 
+SAMPLE_ROWS = 20_000
 ROWS_PER_TASK = 500_000
 BUCKETS_PER_TASK = 16  # a task reads about 1/16 more rows than it keeps
 MOST_BUCKETS = 1 << 22  # cells times stretches: what the driver and every task hold

@@ -1,0 +1,43 @@
+"""What each effort does, in work: never in time, so that a run repeats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tclose_spark.methods.closeness_tree.tree import Growth
+from tclose_spark.spec import ClosenessTree, ReleaseSpec
+
+GROWTHS = tuple(
+    Growth(beta=beta, price=price)
+    for beta, price in ((0.2, 8.0), (0.4, 4.0), (0.2, 2.0), (0.2, 4.0), (0.4, 8.0), (0.4, 2.0), (0.0, 8.0), (0.1, 4.0), (0.6, 2.0))
+)
+"""Ways to grow a tree, those first that were the best most often. Which one is, is the luck of the first splits: so several are tried."""
+PLANNED = 3  # of them are tried on the sample
+
+
+@dataclass(frozen=True)
+class Effort:
+    """trees: grown for each block, of which the best is kept; one: as the plan says. sweeps, rounds: of the exchange.
+
+    sample_rows: of the sample that the plan is grown on. rows_per_task: about; a task holds whole blocks.
+    """
+
+    trees: int
+    sweeps: int
+    rounds: int
+    sample_rows: int
+    rows_per_task: int
+
+
+EFFORTS = {
+    "fast": Effort(trees=1, sweeps=10, rounds=0, sample_rows=200_000, rows_per_task=200_000),
+    "balanced": Effort(trees=3, sweeps=8, rounds=25, sample_rows=1_000_000, rows_per_task=80_000),
+    "thorough": Effort(trees=len(GROWTHS), sweeps=8, rounds=1500, sample_rows=1_000_000, rows_per_task=1),
+}
+
+
+def effort_of(spec: ReleaseSpec) -> Effort:
+    """The effort that the run file asks for; a number is sweeps."""
+    assert isinstance(spec.method, ClosenessTree)
+    asked = spec.method.effort
+    return EFFORTS[asked] if isinstance(asked, str) else Effort(1, asked, 0, 200_000, 200_000)

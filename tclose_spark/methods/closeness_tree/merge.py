@@ -1,0 +1,81 @@
+"""Which leaves of the plan make a block: merged until every block holds what is asked, by exact counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.methods.closeness_tree.dense import Dense
+from tclose_spark.methods.closeness_tree.plan import Splits
+
+
+def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> IntArray:
+    """The block of each leaf, shape (leaves,): leaves merged with their nearest relatives until each block holds what is asked.
+
+    Leaves whose parent is small enough are merged, too, as long as a block has at most `most` rows: a block is divided anew.
+    counts: rows of each leaf by cell, shape (leaves, cells), of the whole table. Exact.
+    """
+    groups: dict[int, list[Group]] = {}  # of each node: groups that hold, or one
+
+    def below(child: int) -> list[Group]:
+        if child >= 0:
+            return groups.pop(child)
+        cells = counts[-1 - child]
+        return [Group([-1 - child], cells, holds(dense, cells))]
+
+    for node in reversed(range(len(splits.quasi))):  # children have higher numbers
+        groups[node] = _joined(dense, below(int(splits.left[node])), below(int(splits.right[node])), most)
+    block_of = np.zeros(splits.leaves, dtype=np.int64)
+    for number, group in enumerate(groups.get(0, [])):
+        block_of[group.leaves] = number
+    return block_of
+
+
+class Group(NamedTuple):
+    """Leaves, their rows by cell, and whether these hold what is asked."""
+
+    leaves: list[int]
+    cells: IntArray
+    held: bool
+
+
+def _joined(dense: Dense, left: list[Group], right: list[Group], most: int) -> list[Group]:
+    """The groups of both sides of a node, merged as `merge` says."""
+    groups = left + right
+    if left[-1].cells.sum() + right[0].cells.sum() <= most:
+        _merge_two(dense, groups, len(left) - 1)
+    place = 0
+    while place < len(groups) and len(groups) > 1:
+        if groups[place].held:
+            place += 1
+        else:
+            place = max(place - 1, 0)
+            _merge_two(dense, groups, place)
+    return groups
+
+
+def _merge_two(dense: Dense, groups: list[Group], first: int) -> None:
+    """Merge the group `first` with the next one."""
+    one, other = groups[first : first + 2]
+    cells = one.cells + other.cells
+    groups[first : first + 2] = [Group(one.leaves + other.leaves, cells, holds(dense, cells))]
+
+
+def holds(dense: Dense, cells: IntArray) -> bool:
+    """Whether rows with these counts of each cell, shape (cells,), hold all that is asked of a class. Exact."""
+    size = int(cells.sum())
+    if size < dense.spec.privacy.k:
+        return False
+    for i, (domain, distance) in enumerate(zip(dense.profile.sensitive, dense.distances, strict=True)):
+        asked = dense.spec.attributes.sensitive_attributes[domain.name]
+        values = np.zeros(len(domain.counts), dtype=np.int64)
+        np.add.at(values, dense.profile.cell_codes[:, i], cells)
+        if np.count_nonzero(values) < (asked.l.distinct or 1):
+            return False
+        if asked.t is not None:
+            numerator = int(distance.numerators(Histograms.dense(values[None, :]))[0])
+            if asked.t.denominator * numerator > asked.t.numerator * distance.scale * dense.profile.rows * size:
+                return False
+    return True

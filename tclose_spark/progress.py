@@ -1,0 +1,77 @@
+"""How far the executors are: blocks they finished, counted on the driver and shown while a write runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from pyspark.accumulators import Accumulator
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+Show = Callable[[int], None]
+Progress = Callable[[int], AbstractContextManager[Show]]
+"""`with progress(total) as show: show(done)`."""
+
+SECONDS = 0.5
+
+
+def no_progress(_: int) -> AbstractContextManager[Show]:
+    """Shows nothing."""
+    return nullcontext(lambda _: None)
+
+
+@contextmanager
+def spoken(total: int, announce: Callable[[str], None], what: str, every: float = 10.0) -> Iterator[Show]:
+    """Says how far it is in a line, for logs: not more often than every so many seconds."""
+    last = time.monotonic()
+
+    def show(done: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= every:
+            last = time.monotonic()
+            announce(f"{what} {done:,} of {total:,}")
+
+    yield show
+
+
+class Tally:
+    """A number that tasks add to, and the driver reads. A task that is done again may be counted again: for eyes only.
+
+    Sessions without a context of their own (Spark Connect) do not count.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._sum: Accumulator[int] | None
+        try:
+            self._sum = spark.sparkContext.accumulator(0)
+        except (PySparkException, AttributeError):
+            self._sum = None
+
+    def add(self, number: int) -> None:
+        """In a task."""
+        if self._sum is not None:
+            self._sum.add(number)
+
+    @contextmanager
+    def watched(self, total: int, progress: Progress) -> Iterator[None]:
+        """Shows the number while the body runs."""
+        ended = threading.Event()
+        with progress(total) as show:
+            watcher = threading.Thread(target=self._watch, args=(total, show, ended), daemon=True)
+            watcher.start()
+            try:
+                yield
+            finally:
+                ended.set()
+                watcher.join()
+
+    def _watch(self, total: int, show: Show, ended: threading.Event) -> None:
+        shown = 0
+        while not ended.wait(SECONDS):
+            done = 0 if self._sum is None else min(self._sum.value, total)
+            if done != shown:
+                shown = done
+                show(done)

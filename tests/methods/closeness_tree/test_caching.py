@@ -1,0 +1,83 @@
+"""Compiled kernels are kept, also of a package in a wheel and without a home, and are found again by what the sources say."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import tclose_spark
+
+PACKAGE = Path(tclose_spark.__file__).parent
+
+PROGRAM = """
+import sys
+import numpy as np
+from tclose_spark.methods.closeness_tree import caching
+from tclose_spark.methods.closeness_tree.widths import width
+one = np.zeros((1, 2))
+args = 0, 0, 1, np.zeros(1, np.int8), np.zeros(1, bool), np.array([[0.0, 0.5]]), np.zeros((1, 1, 2), np.int32), np.zeros((1, 1, 2))
+assert width(*args) == 0.5
+assert caching.__file__.startswith(sys.argv[1]), caching.__file__
+print(caching.folder(), sum(width.stats.cache_hits.values()))
+"""
+
+
+def run(where: Path, environment: dict[str, str]) -> tuple[Path, int]:
+    """(the folder of the compiled kernels, hits of the cache) of a process that imports the package from a folder or an archive."""
+    env = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+    env |= {"PYTHONPATH": str(where), **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(where)], env=env, capture_output=True, text=True, check=False, cwd=where.parent
+    )
+    assert done.returncode == 0, done.stderr
+    folder, hits = done.stdout.split()
+    return Path(folder), int(hits)
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    """The package in an archive, as executors get it with --py-files."""
+    with zipfile.ZipFile(tmp_path / "package.whl", "w") as archive:
+        for file in sorted(PACKAGE.rglob("*.py")):
+            archive.write(file, Path("tclose_spark") / file.relative_to(PACKAGE))
+    return tmp_path / "package.whl"
+
+
+def test_kernels_in_a_wheel_are_compiled_once(wheel: Path, tmp_path: Path) -> None:
+    home = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    first, hits = run(wheel, home)
+    assert first.is_relative_to(tmp_path / "cache" / "tclose_spark")
+    assert hits == 0
+    assert run(wheel, home) == (first, 1)
+
+
+def test_without_a_home_they_are_kept_among_temporary_files(wheel: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "temporary").mkdir()
+    nowhere = {"HOME": str(tmp_path / "file"), "TMPDIR": str(tmp_path / "temporary")}
+    first, _ = run(wheel, nowhere)
+    assert first.is_relative_to(tmp_path / "temporary")
+    assert run(wheel, nowhere) == (first, 1)
+
+
+def test_other_sources_have_other_kernels(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "changed" / "tclose_spark", ignore=shutil.ignore_patterns("__pycache__"))
+    home = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    first, _ = run(tmp_path / "changed", home)
+    with (tmp_path / "changed/tclose_spark/methods/closeness_tree/loads.py").open("a", encoding="utf-8") as file:
+        file.write("# another one\n")
+    second, hits = run(tmp_path / "changed", home)
+    assert second != first
+    assert hits == 0
+
+
+def test_functions_of_others_are_kept_where_numba_keeps_them() -> None:
+    from tclose_spark.methods.closeness_tree.caching import KernelCache
+    from tclose_spark.methods.closeness_tree.widths import width
+
+    assert KernelCache.from_function(run, __file__) is None
+    assert KernelCache.from_function(width.py_func, "") is not None
