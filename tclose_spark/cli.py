@@ -69,7 +69,7 @@ def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool
     if name == "plan" and "sizes" in result:
         _show_plan(run, result)
     elif name == "plan":
-        out.print(f"{spec.name}: {result['blocks']:,} blocks in {result['tasks']:,} tasks", highlight=False)
+        out.print(f"{spec.name}: {result['note']}", highlight=False)
     elif name in ("release", "publish"):
         _show_certificate(run, result)
 

@@ -59,7 +59,9 @@ def plan(run: Run) -> Mapping[str, Any]:
         problem = Problem(run.spec, found, run.hierarchies, sample)
         tree = make_plan(problem, partial(_count, run, table, codec)).to_json()
         run.staging.write("plan.json", json.dumps(tree))
-        record["plan"] = {key: tree[key] for key in ("classes", "class_size", "blocks", "tasks") if key in tree}
+        record["plan"] = {key: tree[key] for key in ("classes", "class_size", "blocks", "tasks", "merges") if key in tree}
+        if "note" in tree:
+            run.announce(f"{'plan':<10} {tree['note']}")
     return tree
 
 

@@ -66,7 +66,7 @@ def planned(plan: dict[str, Any]) -> Fraction:
 
 @pytest.mark.parametrize(("deal", "least", "most"), [("local", 0.6, 0.7), ("round_robin", 0.85, 0.93)])
 def test_adult_occupation_in_classes_of_20(release: Release, deal: str, least: float, most: float) -> None:
-    certificate, rows, plan = release("adult", f"method.deal={deal}")
+    certificate, rows, plan = release("adult", f"method={{name: stack_and_deal, stack_order: value, deal: {deal}}}")
     classes = classes_of(rows, ADULT_QUASI, "occupation")
     worst = worst_emd(classes, sorted(set(rows["occupation"])), ordered=False)
     assert len(rows) == certificate["release"]["rows"] == 30_162
@@ -77,8 +77,35 @@ def test_adult_occupation_in_classes_of_20(release: Release, deal: str, least: f
     assert least <= certificate["utility"]["ncp"] <= most
 
 
+@pytest.mark.parametrize(
+    ("sensitive", "most"),
+    [
+        pytest.param({"occupation": {"distance": "equal", "t": "0.1"}}, 0.345, id="occupation"),
+        pytest.param({"age": {"distance": "ordered", "t": "0.1"}}, 0.092, id="age", marks=pytest.mark.slow),
+        pytest.param(
+            {"age": {"distance": "ordered", "t": "0.1"}, "occupation": {"distance": "equal", "t": "0.1"}},
+            0.4,
+            id="age and occupation",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_adult_by_the_closeness_tree(release: Release, data: Path, sensitive: dict[str, dict[str, str]], most: float) -> None:
+    quasi = [name for name in (*ADULT_QUASI, "occupation") if name not in sensitive]
+    trees = {n: {"type": "numeric"} if n == "age" else {"hierarchy": f"{data}/adult/hierarchies/adult_hierarchy_{n}.csv"} for n in quasi}
+    roles = {"attributes.quasi_identifiers": trees, "attributes.sensitive_attributes": sensitive}
+    certificate, rows, _ = release("adult", "privacy.k=5", *(f"{key}={json.dumps(value)}" for key, value in roles.items()))
+    assert len(rows) == 30_162
+    for name, asked in sensitive.items():
+        classes = classes_of(rows, quasi, name)
+        worst = worst_emd(classes, sorted(set(rows[name])), ordered=asked["distance"] == "ordered")
+        assert min(map(len, classes)) == certificate["guarantees"]["k"]["achieved"] >= 5
+        assert worst == Fraction(certificate["guarantees"]["t"][name]["achieved_exact"]) <= Fraction(asked["t"])
+    assert certificate["utility"]["ncp"] <= most
+
+
 def test_heart_cholesterol_in_order(release: Release, data: Path) -> None:
-    certificate, rows, plan = release("heart")
+    certificate, rows, plan = release("heart", "method={name: stack_and_deal}")
     raw = pd.read_csv(data / "heart/heart_1025.csv")
     assert Counter(rows["chol"]) == Counter(raw["chol"])
     classes = classes_of(rows, ["age", "sex", "cp", "thalach"], "chol")
@@ -109,7 +136,7 @@ def test_planned_distances(
         ROOT / f"conf/{run}.yaml",
         f"output.path={tmp_path}/out",
         f"privacy.k={k}",
-        f"method.stack_order={stack_order}",
+        f"method={{name: stack_and_deal, stack_order: {stack_order}}}",
         "attributes.quasi_identifiers={sex: }",
         f"attributes.sensitive_attributes={{{sensitive}}}",
     )
@@ -118,7 +145,7 @@ def test_planned_distances(
 
 
 def test_occupation_in_classes_of_5_does_not_reach_a_fifth(open_run: OpenRun, data: Path, tmp_path: Path) -> None:
-    settings = [f"output.path={tmp_path}/out", "privacy.k=5"]
+    settings = [f"output.path={tmp_path}/out", "privacy.k=5", "method={name: stack_and_deal, stack_order: value}"]
     pipeline.profile(open_run(ROOT / "conf/adult.yaml", *settings, "method.class_size=k"))
     with pytest.raises(UnreachableError, match=r"classes of size 5 reach t = 0\.65.* begin with 16 .*17, 18 do not"):
         pipeline.plan(open_run(ROOT / "conf/adult.yaml", *settings, "method.class_size=k"))
@@ -128,7 +155,7 @@ def test_occupation_in_classes_of_5_does_not_reach_a_fifth(open_run: OpenRun, da
 
 @pytest.mark.slow
 def test_census_income(release: Release) -> None:
-    certificate, rows, plan = release("census_income")
+    certificate, rows, plan = release("census_income", "method={name: stack_and_deal}")
     quasi = ["age", "sex", "race", "education", "marital_stat", "class_of_worker", "country_of_birth_self"]
     classes = classes_of(rows, quasi, "detailed_occupation_recode")
     worst = worst_emd(classes, sorted(set(rows["detailed_occupation_recode"])), ordered=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -17,9 +18,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
 from tclose_spark.run import Run
+from tclose_spark.synthetic import generate_people, write_hierarchies
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -153,3 +156,62 @@ def test_on_two_workers(cluster: tuple[str, Path], conf: Path, fingerprint: str,
     assert published(tmp_path / "out") == fingerprint
     ran = {path.parent.name for name in ("w1", "w2") for path in (folder / name).glob("app-*") if path not in before}
     assert ran == {"w1", "w2"}
+
+
+# --- the closeness tree: several blocks, a lost executor
+
+
+@pytest.fixture(scope="module")
+def crowd(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of 100,000 people, whom conf/demo.yaml releases in several blocks."""
+    folder = tmp_path_factory.mktemp("crowd")
+    generate_people(spark, 100_000, partitions=8).write.parquet(str(folder / "people.parquet"))
+    write_hierarchies(folder / "hierarchies")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def crowd_fingerprint(crowd: Path, open_run: Callable[..., Run]) -> str:
+    """Of the release of the crowd by the session of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TCLOSE_DEMO", str(crowd))
+        found: str = pipeline.release(open_run(ROOT / "conf/demo.yaml", f"output.path={crowd}/out"))["release"]["fingerprint"]
+    record = json.loads((crowd / "out/internal/run.json").read_text())["stages"]["anonymize"]["method"]
+    assert record["tasks"] >= 2
+    return found
+
+
+def executors() -> list[int]:
+    """The processes of all executors on this machine."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            try:
+                command = (process / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"CoarseGrainedExecutorBackend" in command and b"java" in command.split(b"\0")[0]:
+                found.append(int(process.name))
+    return found
+
+
+@pytest.mark.slow
+def test_an_executor_that_is_lost_changes_nothing(cluster: tuple[str, Path], crowd: Path, crowd_fingerprint: str, tmp_path: Path) -> None:
+    url, _ = cluster
+    log = tmp_path / "submit.log"
+    job = [BIN / "spark-submit", "--packages", PACKAGES, "--master", url, "--conf", "spark.executor.memory=700m", ROOT / "jobs/release.py"]
+    job += ["--config", ROOT / "conf/demo.yaml", "--set", f"output.path={tmp_path}/out"]
+    env = {**environment(tmp_path / "temporary"), "TCLOSE_DEMO": str(crowd)}
+    with log.open("wb") as out:
+        running = subprocess.Popen(list(map(str, job)), env=env, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        wait_for(log, "plan  ", 2)  # its note and its time: the rows are on their way now
+        time.sleep(3)
+        before = executors()
+        assert len(before) == 2
+        os.kill(before[0], signal.SIGKILL)
+        assert "anonymize" not in log.read_text()
+        assert running.wait(timeout=300) == 0, log.read_text()[-2000:]
+    finally:
+        running.kill()
+    assert published(tmp_path / "out") == crowd_fingerprint

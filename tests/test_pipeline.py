@@ -7,11 +7,14 @@ import shutil
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import deltalake
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,8 +23,12 @@ from pyspark.sql import SparkSession
 from strategies import CITIES
 
 from tclose_spark import pipeline
-from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
+from tclose_spark.methods.closeness_tree import top
+from tclose_spark.methods.closeness_tree.effort import EFFORTS
+from tclose_spark.rows import Rows
 from tclose_spark.run import Run
+from tclose_spark.stages.encode import draw_sample
 from tclose_spark.tables import write_delta
 
 OpenRun = Callable[..., Run]
@@ -468,3 +475,115 @@ def test_a_copy_that_breaks_off_leaves_the_whole_under_one_name(tmp_path: Path, 
         move("release", source, target)
     assert not source.exists("release")
     assert target.names("release") == ["part0", "part1"]
+
+
+# --- the closeness tree, the default method
+
+
+MANY = {
+    "age": [20 + i * 7 % 31 if i % 11 else None for i in range(600)],
+    "sex": [["f", "m"][i * 5 % 9 < 4] for i in range(600)],
+    "city": [CITIES.leaves[i * 3 % 5] for i in range(600)],
+    "disease": [["flu", "flu", "gout", "ulcer"][i * 7 % 13 % 4] for i in range(600)],
+    "grade": [i * 11 % 6 for i in range(600)],
+    "home": [CITIES.leaves[i * i % 5] for i in range(600)],
+}
+TREE_ROLES: dict[str, Any] = {
+    "quasi": {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}},
+    "sensitive": {
+        "disease": {"t": "0.25", "l": {"distinct": 2}},
+        "grade": {"distance": "ordered", "t": "0.2"},
+        "home": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.3"},
+    },
+    "k": 4,
+    "method": {"name": "closeness_tree"},
+}
+
+
+@pytest.fixture(scope="module")
+def tree_conf(write_run: WriteRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with sensitive attributes of all three distances, distinct l, and missing values."""
+    return write_run(tmp_path_factory.mktemp("tree"), MANY, **TREE_ROLES)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of at most 150 rows, a task each."""
+    monkeypatch.setattr(top, "ROWS_PER_BLOCK", 150)
+    monkeypatch.setitem(EFFORTS, "balanced", replace(EFFORTS["balanced"], rows_per_task=1))
+
+
+def test_the_closeness_tree_says_what_it_did(small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+    lines: list[str] = []
+    run = open_run(tree_conf, f"output.path={tmp_path}/out")
+    run.announce = lines.append
+    certificate = pipeline.release(run)
+    record = json.loads((tmp_path / "out/internal/run.json").read_text())["stages"]["anonymize"]["method"]
+    assert record["blocks"] == record["tasks"] > 2
+    assert record["ncp"] == pytest.approx(certificate["utility"]["ncp"], abs=1e-6)
+    assert record["ncp"] < record["ncp_before_exchange"] < 1
+    assert record["mean_load"] < record["largest_load"] <= 1
+    assert record["depth"] >= 2 <= record["depth_of_plan"]
+    assert any("leaves of the tree on the sample" in line for line in lines)
+
+
+@pytest.mark.parametrize("files", [1, 7])
+def test_the_closeness_tree_is_the_same_however_rows_come(
+    small_blocks: None, tree_conf: Path, write_run: WriteRun, open_run: OpenRun, tmp_path: Path, files: int, spark: SparkSession
+) -> None:
+    certificate = pipeline.release(open_run(tree_conf, f"output.path={tmp_path}/first"))
+    people = spark.read.parquet(str(tree_conf.parent / "people.parquet")).orderBy("grade", "age").repartition(files)
+    people.write.parquet(str(tmp_path / "other/people.parquet"))
+    conf = write_run(tmp_path / "other", None, **TREE_ROLES)
+    again = pipeline.release(open_run(conf))
+    assert again["release"]["fingerprint"] == certificate["release"]["fingerprint"]
+
+
+@pytest.mark.parametrize("of", ["the first rows", "one disease"])
+def test_a_bad_sample_still_makes_a_release_that_holds(
+    small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of: str
+) -> None:
+    def bad(*arguments: Any) -> Rows:
+        sample = draw_sample(*arguments)
+        kept = sample.quasi[0] < 27 if of == "the first rows" else sample.cell < 3
+        return sample.take(np.flatnonzero(kept))
+
+    monkeypatch.setattr(pipeline, "draw_sample", bad)
+    certificate = pipeline.release(open_run(tree_conf, f"output.path={tmp_path}/out"))
+    assert certificate["verdict"] == "holds"
+    assert certificate["release"]["rows"] == 600
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("privacy.k=601", "privacy.k is 601, but the table has 600 rows"),
+        ("attributes.sensitive_attributes.disease.l.distinct=4", "l.distinct is 4, but the whole table has 3 values"),
+    ],
+)
+def test_what_the_whole_table_does_not_hold_is_unreachable(
+    tree_conf: Path, open_run: OpenRun, tmp_path: Path, change: str, message: str
+) -> None:
+    with pytest.raises(UnreachableError, match=message):
+        pipeline.release(open_run(tree_conf, f"output.path={tmp_path}/out", change))
+    assert not (tmp_path / "out/public").exists()
+
+
+def test_progress_counts_blocks(small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+    shown: list[tuple[int, int]] = []
+
+    @contextmanager
+    def progress(total: int) -> Iterator[Callable[[int], None]]:
+        yield lambda done: shown.append((done, total))
+
+    run = open_run(tree_conf, f"output.path={tmp_path}/out")
+    run.progress = progress
+    run_stages(run, "profile", "plan")
+    blocks = json.loads((tmp_path / "out/internal/staging/plan.json").read_text())["blocks"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tclose_spark.progress.SECONDS", 0.001)
+        pipeline.anonymize(run)
+    assert shown
+    assert {total for _, total in shown} == {blocks}
+    assert [done for done, _ in shown] == sorted({done for done, _ in shown})
+    assert shown[-1][0] <= blocks

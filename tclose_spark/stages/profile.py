@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from tclose_spark.domains import Counts, Profile, QuasiDomain, categorical_domain, sensitive_domain
 from tclose_spark.errors import InputError
 from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.spec import ReleaseSpec
+from tclose_spark.spec import ReleaseSpec, StackAndDeal
 from tclose_spark.tables import MALFORMED, Multiset, check_columns, content_hash, integral_columns, not_numbers, prepared, quoted
 from tclose_spark.workers import Mapper, map_batches
 
@@ -48,7 +48,7 @@ def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str,
     figures = observation.get
     rows = int(figures["rows"])
     _check_figures(figures, spec)
-    if rows < spec.privacy.k:
+    if rows < spec.privacy.k and isinstance(spec.method, StackAndDeal):  # other methods say so when they plan
         raise InputError(f"privacy.k is {spec.privacy.k}, but the table has {rows} rows; no class of {spec.privacy.k} can be made")
     quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
     integral = integral_columns(table, list(quasi))

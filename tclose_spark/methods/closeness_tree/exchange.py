@@ -35,10 +35,10 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
     if not len(classes) or not sweeps + anneal:
         return classes.astype(np.int64)
     groups = int(classes.max()) + 1
-    parts = -(-2 * groups * int(block.requirement.domains.sum()) // MOST_FIGURES)
+    parts = min(groups, -(-2 * groups * int(block.requirement.domains.sum()) // MOST_FIGURES))
     part_of = classes * parts // groups
     result, next_class = np.empty(len(classes), np.int64), 0
-    for part in range(min(parts, groups)):
+    for part in range(parts):
         rows = np.flatnonzero(part_of == part)
         found = _exchange(block.take(rows), classes[rows] - classes[rows].min(), sweeps, anneal, seed)
         result[rows] = found + next_class

@@ -11,13 +11,15 @@ from tclose_spark.methods.closeness_tree.dense import Dense
 from tclose_spark.methods.closeness_tree.plan import Splits
 
 
-def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> IntArray:
-    """The block of each leaf, shape (leaves,): leaves merged with their nearest relatives until each block holds what is asked.
+def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[IntArray, int]:
+    """(the block of each leaf, shape (leaves,); how many merges were needed for all blocks to hold what is asked).
 
-    Leaves whose parent is small enough are merged, too, as long as a block has at most `most` rows: a block is divided anew.
-    counts: rows of each leaf by cell, shape (leaves, cells), of the whole table. Exact.
+    Leaves are merged with their nearest relatives until each block holds; those whose parent is small enough are merged, too,
+    as long as a block has at most `most` rows, since a block is divided anew. counts: rows of each leaf by cell, shape (leaves,
+    cells), of the whole table. Exact; the whole table must hold.
     """
     groups: dict[int, list[Group]] = {}  # of each node: groups that hold, or one
+    needed = 0
 
     def below(child: int) -> list[Group]:
         if child >= 0:
@@ -26,11 +28,16 @@ def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> IntArray
         return [Group([-1 - child], cells, holds(dense, cells))]
 
     for node in reversed(range(len(splits.quasi))):  # children have higher numbers
-        groups[node] = _joined(dense, below(int(splits.left[node])), below(int(splits.right[node])), most)
+        left, right = below(int(splits.left[node])), below(int(splits.right[node]))
+        together = left + right
+        if left[-1].cells.sum() + right[0].cells.sum() <= most:
+            _merge_two(dense, together, len(left) - 1)
+        groups[node] = _heal(dense, together)
+        needed += len(together) - len(groups[node])
     block_of = np.zeros(splits.leaves, dtype=np.int64)
     for number, group in enumerate(groups.get(0, [])):
         block_of[group.leaves] = number
-    return block_of
+    return block_of, needed
 
 
 class Group(NamedTuple):
@@ -41,12 +48,9 @@ class Group(NamedTuple):
     held: bool
 
 
-def _joined(dense: Dense, left: list[Group], right: list[Group], most: int) -> list[Group]:
-    """The groups of both sides of a node, merged as `merge` says."""
-    groups = left + right
-    if left[-1].cells.sum() + right[0].cells.sum() <= most:
-        _merge_two(dense, groups, len(left) - 1)
-    place = 0
+def _heal(dense: Dense, groups: list[Group]) -> list[Group]:
+    """The groups, those that do not hold merged with the one before, or the next one, until all hold or one is left."""
+    groups, place = list(groups), 0
     while place < len(groups) and len(groups) > 1:
         if groups[place].held:
             place += 1

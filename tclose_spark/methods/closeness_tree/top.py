@@ -35,7 +35,7 @@ CEILING = 0.9  # of the load on the sample, so that most leaves hold on full cou
 @dataclass(frozen=True)
 class ClosenessTreePlan:
     """See the module. growth: of the trees. codes: for each quasi-identifier the codes that the splits know, ascending. block_of:
-    of each leaf. block_rows: of each block, counted. first_block: of each task.
+    of each leaf. block_rows: of each block, counted. first_block: of each task. merges: of leaves that did not hold what is asked.
     """
 
     dense: Dense
@@ -45,6 +45,7 @@ class ClosenessTreePlan:
     block_of: IntArray
     block_rows: IntArray
     first_block: IntArray
+    merges: int = 0
 
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {
         "rows": "sum",
@@ -132,7 +133,12 @@ class ClosenessTreePlan:
         arrays = {name: value.tolist() for name, value in self.splits._asdict().items() if name != "leaves"}
         return {
             "tasks": self.tasks,
-            "blocks": len(self.block_rows),
+            "blocks": self.blocks,
+            "merges": self.merges,
+            "note": (
+                f"{self.splits.leaves:,} leaves of the tree on the sample, {self.merges:,} merges of those that do not hold on full counts: "
+                f"{self.blocks:,} blocks in {self.tasks:,} tasks"
+            ),
             "growth": {"beta": self.growth.beta, "price": self.growth.price},
             "splits": {**arrays, "leaves": self.splits.leaves},
             "codes": [known.tolist() for known in self.codes],
@@ -155,6 +161,7 @@ class ClosenessTreePlan:
             Splits(**arrays, leaves=tree["splits"]["leaves"]),
             tuple(np.array(known, dtype=np.int64) for known in tree["codes"]),
             *(np.array(tree[name], dtype=np.int64) for name in ("block_of", "block_rows", "first_block")),
+            merges=tree["merges"],
         )
 
 
@@ -166,15 +173,17 @@ def leaf_of(rows: Rows, splits: Splits, codes: tuple[IntArray, ...]) -> IntArray
 
 
 def make_plan(
-    problem: Problem, counts: GroupCounts, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int | None = None
+    problem: Problem, counts: GroupCounts, rows_per_block: int | None = None, rows_per_task: int | None = None
 ) -> ClosenessTreePlan:
-    """Plans the closeness tree. rows_per_block: of most blocks, at most; rows_per_task: about, by default what the effort says.
+    """Plans the closeness tree. rows_per_block: of most blocks, at most, by default ROWS_PER_BLOCK; rows_per_task: about, by default
+    what the effort says.
 
     Raises:
         ConfigurationError: if an l is asked that it does not make.
         UnreachableError: if even the whole table does not hold what is asked.
     """
     dense = Dense(problem.spec, problem.profile, problem.hierarchies)
+    rows_per_block = rows_per_block or ROWS_PER_BLOCK
     require_reachable(dense)
     cells, rows = len(problem.profile.cells), problem.profile.rows
     sample, codes = dense.block(problem.sample.take(np.arange(min(len(problem.sample), max(dense.most_rows, 1)))))
@@ -186,11 +195,11 @@ def make_plan(
         way = replace(growth, scale=scale, stop=stop, most=2 * stop, least=max(stop // 8, 1), ceiling=CEILING, keep_splits=True)
         splits = grow(sample, way).splits
     found = counts(lambda part: leaf_of(part, splits, tuple(codes)) * cells + part.cell, splits.leaves * cells).reshape(-1, cells)
-    block_of = merge(dense, splits, found, rows_per_block)
+    block_of, needed = merge(dense, splits, found, rows_per_block)
     block_rows = np.zeros(int(block_of.max()) + 1, dtype=np.int64)
     np.add.at(block_rows, block_of, found.sum(axis=1))
     first_block = _first_blocks(block_rows, rows_per_task or effort_of(problem.spec).rows_per_task)
-    return ClosenessTreePlan(dense, growth, splits, tuple(codes), block_of, block_rows, first_block)
+    return ClosenessTreePlan(dense, growth, splits, tuple(codes), block_of, block_rows, first_block, needed)
 
 
 def require_reachable(dense: Dense) -> None:

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.methods.closeness_tree import exchange as exchange_module
 from tclose_spark.methods.closeness_tree.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.block import Block, Requirement, Widths, exact_limits
 from tclose_spark.methods.closeness_tree.boxes import UNKNOWN, scan, width_after
@@ -263,6 +265,19 @@ def test_splits_keep_what_is_asked(start: Start, seed: int) -> None:
         assert (partition.size > 0).sum() >= 1 + (cut > 0)
         assert_counted(table, partition)
         assert_holds((block, one, distances, t), partition.of.astype(np.int64))
+
+
+@given(starts(), st.integers(1, 4))
+@drawn(60)
+def test_a_block_in_parts_keeps_what_is_asked(start: Start, parts: int) -> None:
+    block, classes, _, _ = start
+    figures = 2 * (int(classes.max()) + 1) * int(block.requirement.domains.sum())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exchange_module, "MOST_FIGURES", -(-figures // parts))
+        found = exchange(block, classes, 3, 1, 1)
+    assert_holds(start, found)
+    assert set(found.tolist()) == set(range(found.max() + 1))
+    assert loss_of(block, found) <= loss_of(block, classes) + 1e-9
 
 
 @given(starts(), st.integers(0, 3), st.integers(0, 3))

@@ -16,7 +16,11 @@ from strategies import CITIES, Record, content, count_in, drawn, make_problem, p
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.closeness_tree.dense import Dense
+from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED
+from tclose_spark.methods.closeness_tree.figures import rows_lost
+from tclose_spark.methods.closeness_tree.merge import holds, merge
 from tclose_spark.methods.closeness_tree.top import ClosenessTreePlan, make_plan
+from tclose_spark.methods.closeness_tree.tree import Growth, grow
 from tclose_spark.methods.method import Problem
 from tclose_spark.rows import Rows
 from tclose_spark.spec import ReleaseSpec
@@ -104,9 +108,10 @@ def test_a_bad_sample_makes_larger_blocks_and_never_a_bad_class(name):
     bad = biased(problem, rows, BAD_SAMPLES[name](rows))
     plan = make_plan(bad, count_in(rows), 300, 500)
     assert plan.block_rows.sum() == len(rows)
+    assert plan.merges > 0 or name == "one disease only"  # then nothing can be split but by lot, and all parts are alike
     check_classes(problem, *settle_all(plan, rows))
     fair = make_plan(problem, count_in(rows), 300, 500)
-    assert len(fair.block_rows) > 3
+    assert fair.blocks > 3
     check_classes(problem, *settle_all(fair, rows))
 
 
@@ -117,6 +122,61 @@ def test_blocks_hold_on_full_counts():
     assert len(plan.block_rows) > 1
     check_classes(problem, rows, plan.block(rows))
     assert plan.tasks > 1
+
+
+def test_a_crowd_of_rows_alike_is_many_blocks():
+    records = [{"age": 30, "sex": "f", "city": "Pisa", "disease": d, "grade": 1} for d in ("flu", "gout", "gout") for _ in range(1000)]
+    problem, rows = make_problem(records, {"disease": {"t": "0.2"}}, k=5)
+    hashes = np.random.default_rng(4).integers(0, 2**64, len(rows), dtype=np.uint64)
+    rows = replace(rows, hash=hashes)
+    plan = make_plan(asked(replace(problem, sample=rows.take(rows.sorted_by_hash()))), count_in(rows), 200, 500)
+    assert plan.blocks >= 8
+    assert plan.block_rows.max() <= 600
+    check_classes(problem, *settle_all(plan, rows))
+
+
+def test_leaves_are_merged_into_blocks_that_hold_and_are_not_too_large():
+    problem, rows = make_problem(town(2000), {"disease": {"t": "0.3"}}, k=5)
+    problem = asked(problem)
+    dense = Dense(problem.spec, problem.profile, problem.hierarchies)
+    block, _ = dense.block(rows.take(rows.sorted_by_hash()))
+    leaf, _, splits = grow(block, Growth(keep_splits=True))
+    counts = np.zeros((splits.leaves, len(problem.profile.cells)), dtype=np.int64)
+    np.add.at(counts, (leaf, block.cell), 1)
+    alone, needed = merge(dense, splits, counts, 0)
+    assert (len(set(alone.tolist())), needed) == (splits.leaves, 0)
+    together, needed = merge(dense, splits, counts, 300)
+    sizes = np.bincount(together, weights=counts.sum(axis=1))
+    assert needed == 0
+    assert len(sizes) < splits.leaves
+    assert sizes.max() <= 300
+    counts[::3] = counts[::3, ::-1]  # not what the tree was grown on
+    healed, needed = merge(dense, splits, counts, 0)
+    assert 0 < needed == splits.leaves - healed.max() - 1
+    assert holds(dense, counts.sum(axis=0)) <= all(holds(dense, counts[healed == b].sum(axis=0)) for b in range(healed.max() + 1))
+
+
+def test_figures_are_those_of_the_classes():
+    problem, rows = make_problem(town(600), {"disease": {"t": "0.2"}}, k=5)
+    plan = make_plan(asked(problem), count_in(rows), 200, 300)
+    assert plan.tasks > 1
+    _, task = plan.route(rows)
+    settled = [plan.settle(rows.take(np.flatnonzero(task == number)), number) for number in range(plan.tasks)]
+    assert sum(s.blocks for s in settled) == plan.blocks
+    together = {name: (sum if how == "sum" else max)(s.figures[name] for s in settled) for name, how in plan.figures.items()}
+    told = plan.describe(together)
+    assert together["rows"] == 600
+    assert 0 < told["ncp"] <= told["ncp_before_exchange"] <= 1
+    assert 0 < told["mean_load"] <= told["largest_load"] <= 1
+    assert told["depth"] >= 1 <= told["depth_of_plan"]
+
+
+def test_the_growth_that_loses_least_on_the_sample_is_planned():
+    problem, rows = make_problem(town(1500), {"disease": {"t": "0.2"}}, k=5)
+    block, _ = Dense(problem.spec, problem.profile, problem.hierarchies).block(problem.sample)
+    lost = [rows_lost(block, grow(block, way).leaf) for way in GROWTHS[:PLANNED]]
+    assert len(set(lost)) > 1
+    assert make_plan(asked(problem), count_in(rows)).growth == GROWTHS[int(np.argmin(lost))]
 
 
 def test_more_effort_loses_no_more():
