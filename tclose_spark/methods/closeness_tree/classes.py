@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tclose_spark.measures.histograms import IntArray
@@ -12,6 +14,7 @@ from tclose_spark.methods.closeness_tree.figures import loads, rows_lost
 from tclose_spark.methods.closeness_tree.tree import Growth, Tree, grow
 
 TRIAL = 4  # sweeps, after which trees are compared: what a tree loses by itself says less
+WHOLE = 40_000  # rows; smaller blocks are annealed from several trees, for no more work than one of this size takes
 SEED = 2026
 
 
@@ -20,8 +23,10 @@ def put_into_classes(block: Block, growth: Growth, effort: Effort) -> tuple[IntA
 
     Every class holds what is asked if the block does. growth: of the tree, where the effort is one tree.
     """
-    tree, classes = _best_start(block, effort) if effort.trees > 1 else _grown(block, growth)
-    classes = exchange(block, classes, effort.sweeps, effort.rounds, SEED)
+    starts = _starts(block, GROWTHS[: effort.trees], TRIAL) if effort.trees > 1 else _starts(block, (growth,), 0)
+    tries = max(1, min(WHOLE // len(block.cell), len(starts)))
+    ends = [(tree, exchange(block, leaf, effort.sweeps, effort.rounds, SEED)) for tree, leaf in starts[:tries]]
+    tree, classes = min(ends, key=lambda end: rows_lost(block, end[1]))
     load = loads(block, classes)
     return classes, {
         "rows": len(classes),
@@ -33,15 +38,8 @@ def put_into_classes(block: Block, growth: Growth, effort: Effort) -> tuple[IntA
     }
 
 
-def _grown(block: Block, growth: Growth) -> tuple[Tree, IntArray]:
-    tree = grow(block, growth)
-    return tree, tree.leaf
-
-
-def _best_start(block: Block, effort: Effort) -> tuple[Tree, IntArray]:
-    """The tree that loses least after a few sweeps, and the classes then; the first of equals."""
-    starts = []
-    for growth in GROWTHS[: effort.trees]:
-        tree = grow(block, growth)
-        starts.append((tree, exchange(block, tree.leaf, TRIAL, 0, SEED)))
-    return min(starts, key=lambda start: rows_lost(block, start[1]))
+def _starts(block: Block, growths: Sequence[Growth], sweeps: int) -> list[tuple[Tree, IntArray]]:
+    """A tree for each growth, and its classes after some sweeps; those that lose least first."""
+    trees = [grow(block, growth) for growth in growths]
+    starts = [(tree, exchange(block, tree.leaf, sweeps, 0, SEED)) for tree in trees]
+    return sorted(starts, key=lambda start: rows_lost(block, start[1]))

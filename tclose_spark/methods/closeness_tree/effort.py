@@ -17,7 +17,7 @@ PLANNED = 3  # of them are tried on the sample
 
 @dataclass(frozen=True)
 class Effort:
-    """trees: grown for each block, of which the best is kept; one: as the plan says. sweeps, rounds: of the exchange.
+    """trees: grown for each block, of which the best is kept; one: as the plan says. sweeps, rounds: of the exchange (see `exchange`).
 
     sample_rows: of the sample that the plan is grown on. rows_per_task: about; a task holds whole blocks.
     """
