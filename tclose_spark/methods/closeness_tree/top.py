@@ -160,7 +160,9 @@ class ClosenessTreePlan:
             Growth(**tree["growth"]),
             Splits(**arrays, leaves=tree["splits"]["leaves"]),
             tuple(np.array(known, dtype=np.int64) for known in tree["codes"]),
-            *(np.array(tree[name], dtype=np.int64) for name in ("block_of", "block_rows", "first_block")),
+            block_of=np.array(tree["block_of"], dtype=np.int64),
+            block_rows=np.array(tree["block_rows"], dtype=np.int64),
+            first_block=np.array(tree["first_block"], dtype=np.int64),
             merges=tree["merges"],
         )
 

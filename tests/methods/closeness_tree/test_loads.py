@@ -14,6 +14,16 @@ from tclose_spark.methods.closeness_tree.loads import add_cell, asked_of, holds,
 from tclose_spark.methods.closeness_tree.peel import goal_of, gradient, worst
 
 
+@drawn(100)
+@given(
+    st.fractions(Fraction(1, 10**12), Fraction(1), max_denominator=10**12), st.integers(1, 2000), st.integers(1, 10**9), st.integers(0, 300)
+)
+def test_limits_are_rounded_down_exactly(t, scale, rows, largest):
+    (limits, anything) = exact_limits([t, None], [scale, scale], rows, largest)
+    assert limits.tolist() == [t.numerator * scale * rows * size // t.denominator for size in range(largest + 1)]
+    assert set(anything.tolist()) == {np.iinfo(np.int64).max}
+
+
 def requirement_of(distances: list[GroundDistance], ts: list[Fraction | None], k: int = 1, distinct: int = 1) -> Requirement:
     """What classes of a table must hold; every attribute's value is a cell's coordinate."""
     longest, highest = max(len(d.table) for d in distances), max(1, *(len(getattr(d, "parents", ())) for d in distances), 1)
