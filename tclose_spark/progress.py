@@ -37,7 +37,7 @@ def spoken(total: int, announce: Callable[[str], None], what: str, every: float 
     yield show
 
 
-class Tally:
+class TaskCounter:
     """A number that tasks add to, and the driver reads. A task that is done again may be counted again: for eyes only.
 
     Sessions without a context of their own (Spark Connect) do not count.

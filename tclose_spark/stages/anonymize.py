@@ -18,7 +18,7 @@ from tclose_spark.domains import Profile
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.methods.method import Plan
-from tclose_spark.progress import Tally
+from tclose_spark.progress import TaskCounter
 from tclose_spark.rows import Codec, Rows
 from tclose_spark.spec import ReleaseSpec
 from tclose_spark.stages.encode import PASSING, TIE, CodedColumns, code_table, coded_columns
@@ -53,7 +53,7 @@ class Anonymizer:
             Coverage(d.kind != "category", _paths(hierarchies.get(d.name)), quasi[d.name].generalization == "set") for d in profile.quasi
         )
         self.observation = Observation()
-        self.blocks_done: Tally
+        self.blocks_done: TaskCounter
 
     def published(self) -> list[Column]:
         """The released columns, in order."""
@@ -72,7 +72,7 @@ class Anonymizer:
         A task holds whole classes. Both sides and the lies are observed as the rows are written: see `written`; blocks_done
         counts meanwhile.
         """
-        self.blocks_done = Tally(table.sparkSession)
+        self.blocks_done = TaskCounter(table.sparkSession)
         coded = code_table(table, self.spec, self.secret, passing=True)
         passing = coded.schema.fields[self.layout.codes :]
         sent = T.StructType([T.StructField("task", T.IntegerType()), T.StructField("row", T.BinaryType()), *passing])

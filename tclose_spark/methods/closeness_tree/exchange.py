@@ -66,10 +66,10 @@ def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: i
     return best.astype(np.int64)
 
 
-def _sweep(table: Table, partition: Partition, orders: Codes, number: int) -> None:
-    """The sweep of this number: moves along one order, swaps along another."""
+def _sweep(table: Table, partition: Partition, orders: Codes, number: int, splits: int = SPLITS) -> None:
+    """The sweep of this number: moves along one order, swaps along another; every `splits` sweeps, classes are split before."""
     pair = 2 * (number % (len(orders) // 2))
-    if number % SPLITS == 0:
+    if number % splits == 0:
         split_all(table, partition, orders[pair])
         repack(partition)
     sweep_moves(table, partition, orders[pair])
@@ -78,13 +78,13 @@ def _sweep(table: Table, partition: Partition, orders: Codes, number: int) -> No
 
 
 def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> None:
-    """Proposals and sweeps by turns while the temperature falls, then sweeps as long as these pay."""
-    part = min(1.0, rounds / SLOW)
+    """Proposals and sweeps by turns while the temperature falls, then sweeps as long as these pay. Where it is slow, each splits."""
+    part, splits = min(1.0, rounds / SLOW), SPLITS if rounds < SLOW else 1
     hot, cold = max(COOL, HOT * part), max(COLDEST, COLD * part)
     places, risks = np.argsort(orders, axis=1).astype(np.int32), make_risks()
     for number in range(rounds):
         propose(table, partition, orders, places, risks, hot * (cold / hot) ** (number / rounds))
-        _sweep(table, partition, orders, number)
+        _sweep(table, partition, orders, number, splits)
     before, after, number = np.inf, loss(partition), 0
     while before - after > PAYS * after:
         before = after
