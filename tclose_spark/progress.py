@@ -69,8 +69,9 @@ class TaskCounter:
                 watcher.join()
 
     def _watch(self, total: int, show: Show, ended: threading.Event) -> None:
-        shown = 0
-        while not ended.wait(SECONDS):
+        shown, last = 0, False
+        while not last:
+            last = ended.wait(SECONDS)
             done = 0 if self._sum is None else min(self._sum.value, total)
             if done != shown:
                 shown = done

@@ -70,7 +70,7 @@ def code_table(table: DataFrame, spec: ReleaseSpec, secret: str, passing: bool =
 def draw_sample(table: DataFrame, spec: ReleaseSpec, secret: str, profile: Profile, most: int) -> Rows:
     """About `most` rows that stand for the table: the same ones however it is partitioned or ordered.
 
-    Distinct rows are drawn, by the low bits of their hashes (order keys end in the high ones), each with the number of
+    Distinct rows are drawn, by the low bits of their hashes (order keys end in the high ones), each with its share of the
     rows that are like it; so many repeated rows neither crowd the sample nor leave it empty.
     """
     layout, codec = coded_columns(spec), Codec.of(profile)
@@ -80,10 +80,10 @@ def draw_sample(table: DataFrame, spec: ReleaseSpec, secret: str, profile: Profi
     if not drawn.num_rows:
         raise InputError("the input has other rows than when it was profiled: it changed meanwhile; run again")
     (batch,) = drawn.combine_chunks().to_batches()
-    counts = batch.column("count").to_numpy()
     sample = layout.rows(codec, batch)
-    sample = sample.take(np.repeat(np.arange(len(sample)), -(-counts * min(most, counts.sum()) // counts.sum())))
-    return sample.take(sample.sorted_by_hash())
+    order = sample.sorted_by_hash()
+    before = np.append(0, np.cumsum(batch.column("count").to_numpy()[order]))
+    return sample.take(np.repeat(order, np.diff(before * min(most, before[-1]) // before[-1])))
 
 
 def count_groups(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tclose_spark.methods.closeness_tree.boxes import holds, width_after
+from tclose_spark.methods.closeness_tree.boxes import covers, width_after
 from tclose_spark.methods.closeness_tree.changes import move, swap
 from tclose_spark.methods.closeness_tree.extras import may, may_swap
 from tclose_spark.methods.closeness_tree.kernels import kernel
@@ -37,7 +37,7 @@ def propose(t: Table, p: Partition, orders: Any, places: Any, risks: Any, heat: 
         if at < 0 or at >= n:
             continue
         c, d = p.of[row], p.of[orders[order, at]]
-        if c == d or ((z >> 13) & 3 and not holds(p, d, t.quasi[row])):
+        if c == d or ((z >> 13) & 3 and not covers(p, d, t.quasi[row])):
             continue
         allowed = heat * risks[(z >> 15) & (RISKS - 1)]
         kind = (z >> 32) & 1023
@@ -70,7 +70,7 @@ def try_swap(t: Table, p: Partition, row: int, d: int, allowed: float, fitting: 
     for _ in range(min(LOOKS, size)):
         other = p.member[p.start[d] + at]
         at = at + 1 if at + 1 < size else 0
-        if fitting and not holds(p, c, t.quasi[other]):
+        if fitting and not covers(p, c, t.quasi[other]):
             continue
         into = t.cell[other]
         if cell != into and not (may_swap(t, p, c, cell, into) and may_swap(t, p, d, into, cell)):
@@ -84,5 +84,5 @@ def try_swap(t: Table, p: Partition, row: int, d: int, allowed: float, fitting: 
 
 
 def make_risks() -> Any:
-    """-log of the middles of RISKS equal parts of 0..1, ascending probabilities."""
-    return -np.log((np.arange(RISKS) + 0.5) / RISKS)
+    """-log of the middles of RISKS equal parts of 0..1, ascending probabilities; rounded, so that all machines have the same."""
+    return np.round(-np.log((np.arange(RISKS) + 0.5) / RISKS), 9)

@@ -19,7 +19,7 @@ BELOW, ABOVE = -1, np.int32(2**31 - 1)  # no next code: beyond any
 
 
 @kernel
-def holds(p: Partition, c: int, codes: Any) -> bool:
+def covers(p: Partition, c: int, codes: Any) -> bool:
     """Whether the box of class c holds codes (q,)."""
     for j in range(codes.shape[0]):  # noqa: SIM110
         if codes[j] < p.low[c, j] or codes[j] > p.high[c, j]:

@@ -36,13 +36,21 @@ def folder() -> str:
     usual = Path(named) if named else Path(os.path.expanduser("~")) / ".cache"
     for base in (usual / "tclose_spark", Path(tempfile.gettempdir()) / f"tclose_spark-{mine}"):
         try:
-            (base / sources()).mkdir(mode=0o700, parents=True, exist_ok=True)
+            for path in (base, base / sources()):
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if not is_mine_alone(path):
+                    raise PermissionError(f"others may write to {path}")
             tempfile.TemporaryFile(dir=base / sources()).close()
-            if not hasattr(os, "getuid") or base.stat().st_uid == os.getuid():
-                return str(base / sources())
+            return str(base / sources())
         except OSError:
             continue
     return tempfile.mkdtemp(prefix="tclose_spark-")
+
+
+def is_mine_alone(path: Path) -> bool:
+    """Whether this user owns a folder and no one else may write to it."""
+    found = path.stat()
+    return not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
 
 
 class KernelCache:

@@ -8,13 +8,12 @@ import numpy as np
 
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.block import Block
-from tclose_spark.methods.closeness_tree.effort import GROWTHS, Effort
+from tclose_spark.methods.closeness_tree.effort import GROWTHS, ROWS_PER_BLOCK, Effort
 from tclose_spark.methods.closeness_tree.exchange import exchange
 from tclose_spark.methods.closeness_tree.figures import loads, rows_lost
 from tclose_spark.methods.closeness_tree.tree import Growth, Tree, grow
 
 TRIAL = 4  # sweeps, after which trees are compared: what a tree loses by itself says less
-WHOLE = 40_000  # rows; smaller blocks are annealed from several trees, for no more work than one of this size takes
 SEED = 2026
 
 
@@ -24,7 +23,8 @@ def put_into_classes(block: Block, growth: Growth, effort: Effort) -> tuple[IntA
     Every class holds what is asked if the block does. growth: of the tree, where the effort is one tree.
     """
     starts = _starts(block, GROWTHS[: effort.trees], TRIAL) if effort.trees > 1 else _starts(block, (growth,), 0)
-    tries = max(1, min(WHOLE // len(block.cell), len(starts)))
+    # A small block is annealed from several trees, for no more work than a whole one takes.
+    tries = max(1, min(ROWS_PER_BLOCK // len(block.cell), len(starts)))
     ends = [(tree, exchange(block, leaf, effort.sweeps, effort.rounds, SEED)) for tree, leaf in starts[:tries]]
     tree, classes = min(ends, key=lambda end: rows_lost(block, end[1]))
     load = loads(block, classes)

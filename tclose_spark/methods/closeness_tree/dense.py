@@ -16,10 +16,9 @@ from tclose_spark.labels import MISSING, decode_numbers
 from tclose_spark.measures.distances import WIDEST, GroundDistance
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.block import Block, Requirement, Widths, exact_limits
+from tclose_spark.methods.closeness_tree.widths import NODE, NUMBER, VALUE
 from tclose_spark.rows import Rows
 from tclose_spark.spec import QuasiIdentifier, ReleaseSpec
-
-NUMBER, NODE, VALUE = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,14 @@ class Dense:
         widest = max(max(distance.scale, len(distance.table)) for distance in self.distances)
         return (WIDEST - 1) // (4 * widest * self.profile.rows)
 
+    def require_room(self, rows: int) -> None:
+        """Raises ConfigurationError if a block of so many rows is too large for the integers."""
+        if rows > self.most_rows:
+            raise ConfigurationError(
+                f"{self.profile.rows:,} rows with so many sensitive values are too many for the integers of the closeness tree; "
+                "use coarser values, or method: {name: stack_and_deal}"
+            )
+
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
         """(the rows as a block, the codes that its dense codes stand for, an ascending array a quasi-identifier)."""
         codes, dense = [], []
@@ -55,18 +62,14 @@ class Dense:
     def requirement(self, largest: int) -> Requirement:
         """What classes of up to `largest` rows must hold."""
         asked = [self.spec.attributes.sensitive_attributes[s.name] for s in self.profile.sensitive]
-        if largest > self.most_rows:
-            raise ConfigurationError(
-                f"{self.profile.rows:,} rows with so many sensitive values are too many for the integers of the closeness tree; "
-                "use coarser values, or method: {name: stack_and_deal}"
-            )
+        self.require_room(largest)
         domains = np.array([len(s.values) for s in self.profile.sensitive], dtype=np.int64)
         trees = [
             self.hierarchies[s.name].parents if a.distance == "hierarchical" else ()
             for s, a in zip(self.profile.sensitive, asked, strict=True)
         ]
         longest = int(domains.max())
-        parents = np.full((len(asked), max(1, *(len(tree) for tree in trees)) if trees else 1, longest), -1, dtype=np.int32)
+        parents = np.full((len(asked), max(1, *(len(tree) for tree in trees)), longest), -1, dtype=np.int32)
         tables = np.zeros((len(asked), longest), dtype=np.int64)
         for i, (domain, tree) in enumerate(zip(self.profile.sensitive, trees, strict=True)):
             tables[i, : len(domain.counts)] = domain.counts

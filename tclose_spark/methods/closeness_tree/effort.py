@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tclose_spark.methods.closeness_tree.tree import Growth
 from tclose_spark.spec import ClosenessTree, ReleaseSpec
@@ -13,13 +13,14 @@ GROWTHS = tuple(
 )
 """Ways to grow a tree, those first that were the best most often. Which one is, is the luck of the first splits: so several are tried."""
 PLANNED = 3  # of them are tried on the sample
+ROWS_PER_BLOCK = 40_000  # of most blocks, at most
 
 
 @dataclass(frozen=True)
 class Effort:
     """trees: grown for each block, of which the best is kept; one: as the plan says. sweeps, rounds: of the exchange (see `exchange`).
 
-    sample_rows: of the sample that the plan is grown on. rows_per_task: about; a task holds whole blocks.
+    sample_rows: of the sample that the plan is grown on. rows_per_task: about; a task holds whole blocks, so 1 is a task for each.
     """
 
     trees: int
@@ -40,4 +41,4 @@ def effort_of(spec: ReleaseSpec) -> Effort:
     """The effort that the run file asks for; a number is sweeps."""
     assert isinstance(spec.method, ClosenessTree)
     asked = spec.method.effort
-    return EFFORTS[asked] if isinstance(asked, str) else Effort(1, asked, 0, 200_000, 200_000)
+    return EFFORTS[asked] if isinstance(asked, str) else replace(EFFORTS["fast"], sweeps=asked)

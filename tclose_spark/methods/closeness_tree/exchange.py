@@ -28,7 +28,7 @@ LAST = 4
 def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
     """The class of each row, shape (n,): every class holds what is asked, if all did in `classes`, and the loss is not higher.
 
-    classes: (n,), 0.. without a gap, near ones in succession; also of the result. Work is counted: `sweeps` times moves and swaps of
+    classes: (n,), 0.. without a gap, near ones in succession; in the result, classes that were split off come last. Work is counted: `sweeps` times moves and swaps of
     all rows, then `anneal` times a proposal for every row and a sweep. The result follows from the arguments alone; where no way is
     found to lose less, it is `classes`.
     """
@@ -83,7 +83,7 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
     hot, cold = max(COOL, HOT * part), max(COLDEST, COLD * part)
     places, risks = np.argsort(orders, axis=1).astype(np.int32), make_risks()
     for number in range(rounds):
-        propose(table, partition, orders, places, risks, hot * (cold / hot) ** (number / rounds))
+        propose(table, partition, orders, places, risks, round(hot * (cold / hot) ** (number / rounds), 9))
         _sweep(table, partition, orders, number, splits)
     before, after, number = np.inf, loss(partition), 0
     while before - after > PAYS * after:

@@ -19,3 +19,19 @@ def kernel(function: Kernel) -> Kernel:
     options: dict[str, Any] = {"cache": True, "_nrt": False}
     compiled: Any = njit(**options)(function)
     return cast(Kernel, compiled)
+
+
+@kernel
+def log2(x: float) -> float:
+    """The binary logarithm of x > 0, to 15 digits, in additions and products only: libraries round differently from processor to processor."""
+    whole = 0.0
+    while x > 1.4142135623730951:
+        x, whole = x * 0.5, whole + 1.0
+    while x < 0.7071067811865476:
+        x, whole = x * 2.0, whole - 1.0
+    z = (x - 1.0) / (x + 1.0)
+    square, power, total = z * z, z, 0.0
+    for odd in range(1, 20, 2):
+        total += power / odd
+        power *= square
+    return whole + total * 2.8853900817779268

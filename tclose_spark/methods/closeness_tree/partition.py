@@ -24,7 +24,7 @@ class Table(NamedTuple):
     quasi: (n, q); cell: (n,); kinds .. shares as in Widths. first: (attributes + 1,): attribute s has the columns first[s]..first[s + 1]-1.
     column: (cells, attributes), the column of each attribute's value in each cell. metric: (attributes,), EQUAL, ORDERED or HIERARCHICAL.
     expected: (columns,), records of the whole table with the value; of an ordered attribute, with this value or a lower one.
-    parents, heights, distinct, limits, tables, k as in Requirement. n: rows of the whole table.
+    parents, heights, distinct, limits, k as in Requirement. n: rows of the whole table.
     """
 
     quasi: Codes
@@ -42,7 +42,6 @@ class Table(NamedTuple):
     heights: IntArray
     distinct: IntArray
     limits: IntArray
-    tables: IntArray
     n: int
     k: int
 
@@ -53,7 +52,7 @@ class Partition(NamedTuple):
     of: (n,), each row's class. Members of class c: member[start[c]:start[c] + size[c]], with place[row] the row's position from
     start[c]; room[c] positions are reserved.
     For each class and quasi-identifier, (classes, q): low and high code, how many members have it, and the next code inwards
-    (-1 and -2: not known, see `boxes`); wide: the width, and width: (classes,) its sum over quasi-identifiers.
+    (-2: not known; see `boxes`); wide: the width, and width: (classes,) its sum over quasi-identifiers.
     extra: (classes, columns), n c_v - s N_v of each value, cumulative for an ordered attribute. counts: (classes, columns), c_v.
     total, present: (classes, attributes), the distance's numerator and the number of distinct values.
     allowed: (2, classes, columns), whether a row with this value may leave or join; right only where fresh: (2, classes).
@@ -112,7 +111,6 @@ def make_table(block: Block) -> Table:
         need.heights.astype(np.int64),
         need.distinct.astype(np.int64),
         need.limits.astype(np.int64),
-        np.ascontiguousarray(need.tables, np.int64),
         int(need.rows),
         int(need.k),
     )

@@ -12,11 +12,12 @@ import numpy as np
 from tclose_spark.methods.closeness_tree.block import Requirement
 from tclose_spark.methods.closeness_tree.kernels import kernel
 from tclose_spark.methods.closeness_tree.loads import ANYTHING, equal_numerator, ordered_numerator, twice_hierarchical_numerator
+from tclose_spark.methods.closeness_tree.partition import EQUAL, HIERARCHICAL, ORDERED
 
 CHUNK = 0.05  # of the rows too many are taken at once: a fine end game matters
 SMALLEST_SHARE = 0.02  # of a region that is worth carving from
 NEARLY = 1.0 + 1e-12
-EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
+MOST_BINS = 512
 
 
 class Goal(NamedTuple):
@@ -38,22 +39,34 @@ class Goal(NamedTuple):
 
 
 def goal_of(requirement: Requirement) -> Goal:
-    """The floats of a requirement. t * scale is read off the limit of the largest class, rounded up."""
+    """The floats of a requirement. t * scale is read off the limit of the largest class, rounded up.
+
+    An ordered attribute of more than MOST_BINS values is measured in so many bins of successive values: nearly its distance, in
+    work that does not grow with the values.
+    """
     largest = requirement.limits.shape[1] - 1
-    slopes = [np.inf if row[-1] == ANYTHING else (int(row[-1]) + 1) / (requirement.rows * max(largest, 1)) for row in requirement.limits]
-    slope = np.maximum(np.array(slopes, dtype=np.float64), 1e-9)
-    scales = np.where(requirement.ordered, np.maximum(requirement.domains - 1, 1), 2)
+    binned = requirement.ordered & (requirement.domains > MOST_BINS)
+    domains = np.where(binned, MOST_BINS, requirement.domains)
+    codes = np.where(binned, requirement.codes.astype(np.int64) * MOST_BINS // requirement.domains, requirement.codes)
+    target = np.zeros((len(domains), int(domains.max())))
+    for s in range(len(domains)):
+        values = np.arange(requirement.domains[s])
+        np.add.at(target[s], values * domains[s] // requirement.domains[s], requirement.tables[s, values] / requirement.rows)
+    ts = [np.inf if row[-1] == ANYTHING else (int(row[-1]) + 1) / (requirement.rows * max(largest, 1)) for row in requirement.limits]
+    scales = np.where(requirement.heights > 0, requirement.heights, np.where(requirement.ordered, np.maximum(domains - 1, 1), 2))
+    before = np.where(binned, requirement.domains - 1, scales)
+    t = np.maximum(np.array(ts, dtype=np.float64), 1e-9) / before
     return Goal(
-        np.ascontiguousarray(requirement.codes, dtype=np.int32),
-        requirement.tables / requirement.rows,
-        slope / np.where(requirement.heights > 0, requirement.heights, scales),
-        slope,
-        np.ascontiguousarray(requirement.domains, dtype=np.int64),
+        np.ascontiguousarray(codes, dtype=np.int32),
+        target,
+        t,
+        t * scales,
+        np.ascontiguousarray(domains, dtype=np.int64),
         np.ascontiguousarray(requirement.ordered, dtype=np.bool_),
         np.ascontiguousarray(requirement.parents, dtype=np.int32),
         np.ascontiguousarray(requirement.heights, dtype=np.int64),
-        np.zeros(requirement.tables.shape[1]),
-        np.zeros(requirement.tables.shape[1], dtype=np.int64),
+        np.zeros(target.shape[1]),
+        np.zeros(target.shape[1], dtype=np.int64),
     )
 
 
@@ -135,7 +148,7 @@ def _up_and_down(values: Any, size: float, target: Any, m: int, parents: Any, he
 
 
 @kernel
-def move(cell: int, rows: float, codes: Any, taken: Any, left: Any) -> None:
+def take_rows(cell: int, rows: float, codes: Any, taken: Any, left: Any) -> None:
     """Take rows of a cell from the counts `taken` to the counts `left`, in every attribute."""
     for s in range(codes.shape[1]):
         v = codes[cell, s]
@@ -191,7 +204,7 @@ def level(part: Any, cells: Any, inside: Any, outside: Any, size: float, wanted:
         chunk = part[c] - np.ceil(wanted * target[codes[cells[c], 0]] + x)
         if chunk > 0.0:
             part[c] -= chunk
-            move(cells[c], chunk, codes, inside, outside)
+            take_rows(cells[c], chunk, codes, inside, outside)
             size -= chunk
     return size
 
@@ -247,6 +260,6 @@ def peel(
             chunk = min(chunk, np.ceil(most))
         chunk = min(max(chunk, 1.0), part[best])
         part[best] -= chunk
-        move(cells[best], chunk, codes, inside, outside)
+        take_rows(cells[best], chunk, codes, inside, outside)
         size -= chunk
     return 0.0

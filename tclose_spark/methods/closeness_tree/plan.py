@@ -17,7 +17,7 @@ class Splits(NamedTuple):
 
     quasi: the quasi-identifier asked about; a row may go left if its code is in lo..hi.
     cut, share (nodes, cells): of the rows of a cell that may go left, those with a code below the cut do, and this share of
-    those with the code of the cut; cut = -1: this share of them all (a region: 1 everywhere if the split is plain).
+    those with the code of the cut; cut = -1: this share of them all (a region: 1 where nothing is carved).
     left, right: the node that follows, or -1 - leaf. leaves: how many; with no nodes there is one.
     """
 

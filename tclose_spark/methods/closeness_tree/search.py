@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tclose_spark.methods.closeness_tree.kernels import kernel
-from tclose_spark.methods.closeness_tree.loads import Asked, distinct_holds
+from tclose_spark.methods.closeness_tree.kernels import kernel, log2
+from tclose_spark.methods.closeness_tree.loads import Asked
 from tclose_spark.methods.closeness_tree.peel import NEARLY, SMALLEST_SHARE, Goal, largest_part, peel, worst
 from tclose_spark.methods.closeness_tree.widths import NUMBER, width
 
 CUTS = 12
-PLAIN, HALVES = 1, 2
+REGION, HALVES = 1, 2
 TARGETS = 3
 FLOOR = 0.02  # no load is aimed at below this
 HOPELESS = 0.62  # aligned halves seldom score more than this share of the width they split
@@ -52,31 +52,32 @@ class Regions(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Arrays to work in, made once for a block; what each holds is said where it is used."""
+    """Arrays to work in, made once for a block."""
 
     present: Present
     regions: Regions
     tally: Any  # (longest domain,), zero between uses
-    part: Any  # (cells,)
-    take: Any  # (cells,)
-    whole: Any  # (attributes, values)
-    inside: Any  # (attributes, values)
-    outside: Any  # (attributes, values)
-    slope: Any  # (values,)
-    order: Any  # (rows,)
-    left: Any  # (rows,)
-    other: Any  # (rows,)
-    cell: Any  # (rows,)
-    cells: Any  # (cells,)
-    quota: Any  # (cells,)
-    counted: Any  # (cells,)
-    taken: Any  # (cells,)
-    sides: Any  # (2, attributes, values), integers
+    part: Any  # (cells,), rows of the part that is tried, by the node's cells
+    take: Any  # (cells,), those of the best part so far
+    whole: Any  # (attributes, values), the node's rows by value
+    inside: Any  # (attributes, values), those of the part that is tried
+    outside: Any  # (attributes, values), those of the rest
+    slope: Any  # (values,), of `peel`
+    order: Any  # (rows,), rows sorted by a quasi-identifier
+    left: Any  # (rows,), which rows go left
+    other: Any  # (rows,), rows that go right, on their way
+    cell: Any  # (rows,), Node.cell
+    cells: Any  # (cells,), Node.cells
+    quota: Any  # (cells,), rows of each cell, or bucket, that may still go left
+    counted: Any  # (cells,), rows of each cell in the region, where a split is written down
+    taken: Any  # (cells,), those of them that go left
+    sides: Any  # (2, attributes, values), rows of both sides by value, for the exact test
 
 
 class Rules(NamedTuple):
     """What holds for all nodes: a level of `buckets` (levels, cells) gives the bucket of every cell; `least` rows are the
-    smallest side worth trying; `price` is the cost of a unit of load, in bits.
+    smallest side worth trying; `price` is the cost of a unit of load, in bits; `surely` the share of
+    a limit at which integers hardly ever refuse what floats pass.
     """
 
     ruler: Ruler
@@ -86,6 +87,7 @@ class Rules(NamedTuple):
     domains: Any
     least: Any
     price: Any
+    surely: Any
 
 
 class Node(NamedTuple):
@@ -121,7 +123,7 @@ def span(j: int, lo: int, hi: int, ruler: Ruler) -> float:
 @kernel
 def entropy(p: float) -> float:
     """Bits of a choice with probability p, 0 < p < 1."""
-    return float(-(p * np.log2(p) + (1.0 - p) * np.log2(1.0 - p)))
+    return -(p * log2(p) + (1.0 - p) * log2(1.0 - p))
 
 
 @kernel
@@ -178,7 +180,7 @@ def find_present(j: int, column: Any, domain: int, tally: Any, order: Any, prese
 
 
 @kernel
-def propose(found: int, j: int, a: int, b: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions) -> int:
+def add_region(found: int, j: int, a: int, b: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions) -> int:
     """Add the region of present codes a..b of j, if both sides are large enough and it can gain; how many there are now.
 
     The bound: a carved part of share p gains at most p (w0 - inner) and p / entropy(p) grows with p, so p of all its rows.
@@ -206,16 +208,16 @@ def propose_cuts(found: int, j: int, rows: int, least: int, present: Present, ru
     start, length = 0, present.length[j]
     if ruler.missing[j] and present.codes[j, 0] == 0:
         start = 1
-        found = propose(found, j, 0, 0, rows, least, present, ruler, regions)
-        found = propose(found, j, 1, length - 1, rows, least, present, ruler, regions)
+        found = add_region(found, j, 0, 0, rows, least, present, ruler, regions)
+        found = add_region(found, j, 1, length - 1, rows, least, present, ruler, regions)
     last, known = -1, rows - present.below[j, start]
     for x in range(start, length - 1):
         below = present.below[j, x + 1]
         bin_ = (below - present.below[j, start]) * CUTS // known
         if bin_ != last and below >= least and rows - below >= least:
             last = bin_
-            found = propose(found, j, start, x, rows, least, present, ruler, regions)
-            found = propose(found, j, x + 1, length - 1, rows, least, present, ruler, regions)
+            found = add_region(found, j, start, x, rows, least, present, ruler, regions)
+            found = add_region(found, j, x + 1, length - 1, rows, least, present, ruler, regions)
     return found
 
 
@@ -224,7 +226,7 @@ def propose_nodes(found: int, j: int, rows: int, least: int, present: Present, r
     """The single values of a categorical quasi-identifier, then the nodes of its hierarchy that hold more than a child."""
     codes, length, nodes = present.codes[j], present.length[j], ruler.nodes[j]
     for a in range(length):
-        found = propose(found, j, a, a, rows, least, present, ruler, regions)
+        found = add_region(found, j, a, a, rows, least, present, ruler, regions)
     if ruler.kinds[j] != 1:
         return found
     for height in range(1, len(nodes)):
@@ -233,7 +235,7 @@ def propose_nodes(found: int, j: int, rows: int, least: int, present: Present, r
             if b + 1 < length and nodes[height, codes[b + 1]] == nodes[height, codes[a]]:
                 continue
             if b > a and nodes[height - 1, codes[a]] != nodes[height - 1, codes[b]]:
-                found = propose(found, j, a, b, rows, least, present, ruler, regions)
+                found = add_region(found, j, a, b, rows, least, present, ruler, regions)
             a = b + 1
     return found
 
@@ -272,12 +274,17 @@ def subtract(whole: Any, part: Any, rest: Any) -> None:
 
 
 @kernel
-def is_diverse(values: Any, asked: Asked) -> bool:
-    """Whether every attribute has as many values as asked."""
-    held = True
-    for s in range(len(asked.distinct)):
-        held = held and distinct_holds(s, values[s], asked)
-    return held
+def is_diverse(values: Any, domains: Any, distinct: Any) -> bool:
+    """Whether every attribute has as many values as asked; values: (attributes, values), in bins where there are many."""
+    for s in range(len(distinct)):
+        found = 0
+        for v in range(domains[s]):
+            found += values[s, v] > 0.0
+            if found >= distinct[s]:
+                break
+        if found < distinct[s]:
+            return False
+    return True
 
 
 @kernel
@@ -339,7 +346,10 @@ def count_region(column: Any, lo: int, hi: int, cell: Any, part: Any) -> None:
 @kernel
 def keep(best: float, score: float, part: Any, rules: Rules, space: Space) -> float:
     """The better of the two scores; if it is `score`, and both sides are diverse, space.take is the part."""
-    if score <= best or not is_diverse(space.inside, rules.asked) or not is_diverse(space.outside, rules.asked):
+    if score <= best or not (
+        is_diverse(space.inside, rules.goal.domains, rules.asked.distinct)
+        and is_diverse(space.outside, rules.goal.domains, rules.asked.distinct)
+    ):
         return best
     for c in range(len(part)):
         space.take[c] = part[c]
@@ -438,7 +448,7 @@ def search(count: int, limit: float, node: Node, rules: Rules, space: Space) -> 
         score = try_region(best.score, r, limit, node, rules, space)
         if score > best.score:
             j, a, b = space.regions.where[r]
-            best = Found(score, PLAIN, j, space.present.codes[j, a], space.present.codes[j, b], -1)
+            best = Found(score, REGION, j, space.present.codes[j, a], space.present.codes[j, b], -1)
         bounds[r] = -bounds[r]  # seen
     for r in range(count):
         bounds[r] = abs(bounds[r])

@@ -20,7 +20,7 @@ MOST = 256  # rows of a class that is looked at
 def split_all(t: Table, p: Partition, order: Any) -> int:
     """Cut every class that can be cut with less loss, where it is least, so that both parts hold what is asked. Returns how many were cut.
 
-    order: (n,). New classes take numbers that have no rows; where there are none left, no more are cut. Leaves classes without spare room.
+    order: (n,). New classes take numbers that have no rows; where there are none left, no more are cut. The part that is cut off has no spare room.
     """
     free, cut = 0, 0
     for at in range(len(order)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tclose_spark.methods.closeness_tree.boxes import holds
+from tclose_spark.methods.closeness_tree.boxes import covers
 from tclose_spark.methods.closeness_tree.changes import move, swap
 from tclose_spark.methods.closeness_tree.extras import may
 from tclose_spark.methods.closeness_tree.kernels import kernel
@@ -44,7 +44,7 @@ def sweep_moves(t: Table, p: Partition, order: Any) -> int:
             if d == last:
                 continue
             last = d
-            if p.width[d] < least and holds(p, d, t.quasi[row]) and p.size[d] < p.room[d] and may(t, p, JOIN, d, cell):
+            if p.width[d] < least and covers(p, d, t.quasi[row]) and p.size[d] < p.room[d] and may(t, p, JOIN, d, cell):
                 best, least = d, p.width[d]
         if best >= 0:
             move(t, p, row, best)
@@ -69,7 +69,7 @@ def sweep_swaps(t: Table, p: Partition, order: Any) -> int:
                 break
             other = order[there]
             d = p.of[other]
-            if d == c or t.cell[other] != cell or not holds(p, d, t.quasi[row]) or not holds(p, c, t.quasi[other]):
+            if d == c or t.cell[other] != cell or not covers(p, d, t.quasi[row]) or not covers(p, c, t.quasi[other]):
                 continue
             swap(t, p, row, other)
             swapped += 1

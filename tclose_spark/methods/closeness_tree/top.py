@@ -19,7 +19,7 @@ from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.dense import Dense
-from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, effort_of
+from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, ROWS_PER_BLOCK, effort_of
 from tclose_spark.methods.closeness_tree.figures import rows_lost
 from tclose_spark.methods.closeness_tree.merge import merge
 from tclose_spark.methods.closeness_tree.plan import Splits, no_splits, route
@@ -27,14 +27,13 @@ from tclose_spark.methods.closeness_tree.tree import Growth, grow
 from tclose_spark.methods.method import GroupCounts, Problem, Settled
 from tclose_spark.rows import Rows
 
-ROWS_PER_BLOCK = 40_000
-MOST_COUNTS = 1 << 22  # leaves times cells: what the driver and every task hold
+MOST_COUNTS = 1 << 22  # leaves times cells, which the driver and every task hold: aimed at, small leaves may make it several times as many
 CEILING = 0.9  # of the load on the sample, so that most leaves hold on full counts too
 
 
 @dataclass(frozen=True)
 class ClosenessTreePlan:
-    """See the module. growth: of the trees. codes: for each quasi-identifier the codes that the splits know, ascending. block_of:
+    """See the module. growth: of the plan's tree, and of the blocks' where the effort is one tree. codes: for each quasi-identifier the codes that the splits know, ascending. block_of:
     of each leaf. block_rows: of each block, counted. first_block: of each task. merges: of leaves that did not hold what is asked.
     """
 
@@ -136,8 +135,8 @@ class ClosenessTreePlan:
             "blocks": self.blocks,
             "merges": self.merges,
             "note": (
-                f"{self.splits.leaves:,} leaves of the tree on the sample, {self.merges:,} merges of those that do not hold on full counts: "
-                f"{self.blocks:,} blocks in {self.tasks:,} tasks"
+                f"blocks: {self.blocks:,} of up to {int(self.block_rows.max()):,} rows, tasks: {self.tasks:,} (leaves of the tree on the "
+                f"sample: {self.splits.leaves:,}; merged, since they did not hold on full counts: {self.merges:,})"
             ),
             "growth": {"beta": self.growth.beta, "price": self.growth.price},
             "splits": {**arrays, "leaves": self.splits.leaves},
@@ -190,17 +189,20 @@ def make_plan(
     cells, rows = len(problem.profile.cells), problem.profile.rows
     sample, codes = dense.block(problem.sample.take(np.arange(min(len(problem.sample), max(dense.most_rows, 1)))))
     scale = rows / len(sample.cell)
-    growth = min(GROWTHS[:PLANNED], key=lambda way: rows_lost(sample, grow(sample, replace(way, scale=scale)).leaf))
-    splits = no_splits(0, cells)
+    effort, growth, splits = effort_of(problem.spec), GROWTHS[0], no_splits(0, cells)
+    if rows > rows_per_block or effort.trees == 1:
+        growth = min(GROWTHS[:PLANNED], key=lambda way: rows_lost(sample, grow(sample, replace(way, scale=scale)).leaf))
+    found = problem.profile.cell_table[None, :]
     if rows > rows_per_block:
         stop = max(int(rows_per_block / scale), len(sample.cell) * cells // MOST_COUNTS, 2 * problem.spec.privacy.k)
         way = replace(growth, scale=scale, stop=stop, most=2 * stop, least=max(stop // 8, 1), ceiling=CEILING, keep_splits=True)
         splits = grow(sample, way).splits
-    found = counts(lambda part: leaf_of(part, splits, tuple(codes)) * cells + part.cell, splits.leaves * cells).reshape(-1, cells)
+        found = counts(lambda part: leaf_of(part, splits, tuple(codes)) * cells + part.cell, splits.leaves * cells).reshape(-1, cells)
     block_of, needed = merge(dense, splits, found, rows_per_block)
     block_rows = np.zeros(int(block_of.max()) + 1, dtype=np.int64)
     np.add.at(block_rows, block_of, found.sum(axis=1))
-    first_block = _first_blocks(block_rows, rows_per_task or effort_of(problem.spec).rows_per_task)
+    dense.require_room(int(block_rows.max()))
+    first_block = _first_blocks(block_rows, rows_per_task or effort.rows_per_task)
     return ClosenessTreePlan(dense, growth, splits, tuple(codes), block_of, block_rows, first_block, needed)
 
 

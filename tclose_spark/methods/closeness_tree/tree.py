@@ -9,15 +9,15 @@ import numpy as np
 
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.block import Block, Requirement
-from tclose_spark.methods.closeness_tree.kernels import kernel
+from tclose_spark.methods.closeness_tree.kernels import kernel, log2
 from tclose_spark.methods.closeness_tree.loads import asked_of, holds
-from tclose_spark.methods.closeness_tree.peel import goal_of, worst
+from tclose_spark.methods.closeness_tree.peel import MOST_BINS, goal_of, worst
 from tclose_spark.methods.closeness_tree.plan import Splits, no_splits
 from tclose_spark.methods.closeness_tree.search import (
     CUTS,
     FLOOR,
     HALVES,
-    PLAIN,
+    REGION,
     Found,
     Node,
     Present,
@@ -80,12 +80,14 @@ def grow(block: Block, growth: Growth = CLASSES) -> Tree:
     rows[:q] = block.quasi.T
     rows[q] = block.cell
     rows[q + 1] = np.arange(n)
+    surely = 1.0 - 1e-6 if int(need.domains.max()) <= MOST_BINS else 0.95
     ruler = Ruler(widths.kinds, widths.missing, widths.place, widths.nodes, widths.shares)
-    rules = Rules(ruler, goal_of(need), asked_of(need), _buckets(need, block), widths.domains, least, float(growth.price))
-    splits = no_splits(n // least if growth.keep_splits else 0, len(need.codes))
+    rules = Rules(ruler, goal_of(need), asked_of(need), _buckets(need, block), widths.domains, least, float(growth.price), surely)
+    smallest = max(min(least, (growth.most + 1) // 2) if growth.most else least, 1)  # of all leaves
+    splits = no_splits(n // smallest if growth.keep_splits else 0, len(need.codes))
     leaf = np.zeros(n, dtype=np.int64)
-    slack = growth.beta / max(float(np.log2(max(need.rows / need.k, 2.0))), 1.0)
-    stack = np.zeros((n // max(least, 1) + 2, 5), dtype=np.int64)
+    slack = growth.beta / max(log2(max(need.rows / need.k, 2.0)), 1.0)
+    stack = np.zeros((n // smallest + 2, 5), dtype=np.int64)
     made, leaves, depth = _divide(
         rows, leaf, stack, slack, growth.stop, growth.most, growth.scale, growth.ceiling, rules, _space(block), splits
     )
@@ -95,11 +97,17 @@ def grow(block: Block, growth: Growth = CLASSES) -> Tree:
 def smallest_size(requirement: Requirement, most: int) -> int:
     """The smallest class, from k to `most` rows, whose distances can be within the limits; `most` if none can.
 
-    Equal: the largest remainders, rounded up, are what is nearest to the table; ordered: every cumulative count rounded.
-    Hierarchical distances are not looked at.
+    Equal: the largest remainders, rounded up, are what is nearest to the table, and s rows reach no more than the s most frequent
+    values; ordered: every cumulative count rounded. Hierarchical distances are not looked at.
     """
-    n = requirement.rows
-    for size in range(requirement.k, most):
+    n, least = requirement.rows, int(requirement.k)
+    for s in np.flatnonzero(~requirement.ordered & (requirement.heights == 0)).tolist():
+        held = np.cumsum(np.sort(requirement.tables[s, : requirement.domains[s]])[::-1])
+        sizes = np.arange(1, len(held) + 1)[
+            2 * (n - held) <= (float(requirement.limits[s, -1]) + 1.0) / max(requirement.limits.shape[1] - 1, 1)
+        ]
+        least = max(least, int(sizes[0]))
+    for size in range(min(least, most), most):
         for s in range(len(requirement.domains)):
             table = requirement.tables[s, : requirement.domains[s]]
             if requirement.heights[s] > 0:
@@ -136,7 +144,7 @@ def _buckets(need: Requirement, block: Block) -> IntArray:
 
 def _space(block: Block) -> Space:
     n, q = block.quasi.shape
-    cells, (attributes, values) = len(block.requirement.codes), block.requirement.tables.shape
+    cells, (attributes, values) = len(block.requirement.codes), goal_of(block.requirement).target.shape
     longest = max(int(block.widths.domains.max()), cells)
     most = q * (MOST_SINGLES * (block.widths.nodes.shape[1] + 1) + 2 * CUTS + 8)
     room = min(longest, n) + 1
@@ -158,7 +166,7 @@ def _space(block: Block) -> Space:
         quota=np.zeros(cells, np.int64),
         counted=np.zeros(cells),
         taken=np.zeros(cells),
-        sides=np.zeros((2, attributes, values), np.int64),
+        sides=np.zeros((2, *block.requirement.tables.shape), np.int64),
     )
 
 
@@ -243,7 +251,7 @@ def note(me: int, found: Found, node: Node, rules: Rules, space: Space, splits: 
     splits.quasi[me], splits.lo[me], splits.hi[me] = j, found.first, found.last
     counted[:] = 0.0
     taken[:] = 0.0
-    if found.kind == PLAIN:
+    if found.kind == REGION:
         for i in range(len(column)):
             if found.first <= column[i] <= found.last:
                 counted[node.cells[node.cell[i]]] += 1.0
@@ -303,12 +311,13 @@ def _divide(
         height -= 1
         start, end, above, side, depth = stack[height]
         size, child = 0, -1 - leaves
-        if end - start >= 2 * rules.least and end - start > stop:
+        if end - start > stop and (end - start >= 2 * rules.least or 0 < most < end - start):
             cells = space.cells[: find_cells(rows, start, end, rules, space)]
             load, _ = worst(space.whole, float(end - start), rules.goal)
             node = Node(rows, start, end, cells, space.cell[: end - start], load)
-            later = np.log2(max((end - start) * scale / (2.0 * rules.asked.k), 1.0))
-            size = split(node, max(FLOOR, 1.0 - slack * later) * ceiling, ceiling, rules, space, made, splits)
+            later = log2(max((end - start) * scale / (2.0 * rules.asked.k), 1.0))
+            if end - start >= 2 * rules.least:
+                size = split(node, max(FLOOR, 1.0 - slack * later) * ceiling, ceiling, rules, space, made, splits)
             if size == 0 and 0 < most < end - start:
                 size = thin(node, rules, space, made, splits)
         if size > 0:
@@ -345,7 +354,7 @@ def thin(node: Node, rules: Rules, space: Space, made: int, splits: Splits) -> i
     for c in range(len(node.cells)):
         odd += int(space.take[c]) & 1
         space.take[c] = int(space.take[c]) // 2 + (int(space.take[c]) & odd & 1)
-    found = Found(0.0, PLAIN, 0, 0, rules.domains[0] - 1, -1)
+    found = Found(0.0, REGION, 0, 0, rules.domains[0] - 1, -1)
     size = mark(found, node, rules, space)
     if len(splits.quasi) > 0:
         note(made, found, node, rules, space, splits)
@@ -356,10 +365,10 @@ def thin(node: Node, rules: Rules, space: Space, made: int, splits: Splits) -> i
 def split(node: Node, limit: float, ceiling: float, rules: Rules, space: Space, made: int, splits: Splits) -> int:
     """How many rows go left, marked in space.left; 0 if nothing splits.
 
-    With the load that the schedule allows, then with all of it, then a little less: floats may pass what integers refuse.
+    With the load that the schedule allows, then with all of it, then less: floats, or values in bins, may pass what integers refuse.
     """
     count = propose_all(node, rules, space)
-    for target in (limit, ceiling, ceiling * (1.0 - 1e-6)):
+    for target in (limit, ceiling, ceiling * rules.surely):
         found = search(count, target, node, rules, space)
         if found.kind == 0:
             if target == ceiling:

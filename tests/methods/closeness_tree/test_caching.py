@@ -81,3 +81,12 @@ def test_functions_of_others_are_kept_where_numba_keeps_them() -> None:
 
     assert KernelCache.from_function(run, __file__) is None
     assert KernelCache.from_function(width.py_func, "") is not None
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(wheel: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache/tclose_spark").mkdir(parents=True)
+    (tmp_path / "cache/tclose_spark").chmod(0o777)
+    (tmp_path / "temporary").mkdir()
+    first, _ = run(wheel, {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "temporary")})
+    assert first.is_relative_to(tmp_path / "temporary")
+    assert first.stat().st_mode & 0o077 == first.parent.stat().st_mode & 0o077 == 0

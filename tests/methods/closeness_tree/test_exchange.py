@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -267,6 +268,29 @@ def test_splits_keep_what_is_asked(start: Start, seed: int) -> None:
         assert_holds((block, one, distances, t), partition.of.astype(np.int64))
 
 
+def test_a_class_of_two_kinds_of_rows_is_cut_in_two() -> None:
+    rows = 40
+    quasi = np.repeat(np.arange(2), rows // 2).astype(np.int32)[:, None]
+    need = Requirement(
+        codes=np.arange(2, dtype=np.int32)[:, None],
+        tables=np.array([[rows // 2, rows // 2]]),
+        domains=np.array([2]),
+        ordered=np.array([False]),
+        parents=np.full((1, 1, 2), -1, np.int32),
+        heights=np.array([0]),
+        rows=rows,
+        k=5,
+        distinct=np.array([1]),
+        limits=exact_limits([Fraction(1, 10)], [2], rows, rows),
+    )
+    none = np.zeros((1, 1, 2))
+    widths = Widths(np.zeros(1, np.int8), np.array([2]), np.zeros(1, np.bool_), np.array([[0.0, 1.0]]), none.astype(np.int32), none)
+    block = Block(quasi, np.tile(np.arange(2), rows // 2).astype(np.int32), widths, need)
+    found = exchange(block, np.zeros(rows, np.int64), 1, 0, 1)
+    assert len(set(zip(found.tolist(), quasi[:, 0].tolist(), strict=True))) == 2
+    assert loss_of(block, found) == 0
+
+
 @given(starts(), st.integers(1, 4))
 @drawn(60)
 def test_a_block_in_parts_keeps_what_is_asked(start: Start, parts: int) -> None:
@@ -302,8 +326,14 @@ def test_orders_are_lexicographic(start: Start, seed: int) -> None:
     table = make_table(start[0])
     for number, order in enumerate(make_orders(table, 2, seed)):
         assert sorted(order) == list(range(len(table.cell)))
-        if number % 2:
-            assert np.all(np.diff(table.cell[order]) >= 0)
+        by_cell = [table.cell] if number % 2 else []
+        q = table.quasi.shape[1]
+        sorts = [
+            np.lexsort([*(sign * table.quasi[:, j] for j, sign in zip(sequence, signs, strict=True)), *by_cell])
+            for sequence in itertools.permutations(range(q))
+            for signs in itertools.product((1, -1), repeat=q)
+        ]
+        assert any(np.array_equal(order, by) for by in sorts)
 
 
 def test_ends_in_large_domains_are_looked_up_in_the_members() -> None:
@@ -366,4 +396,4 @@ def test_adult_loses_a_good_deal_less(data: Path) -> None:
     found = exchange(block, classes, 30, 0, 1)
     assert_holds((block, classes, [EqualDistance(tables[0])], [Fraction(1, 5)]), found)
     assert loss_of(block, found) < 0.95 * loss_of(block, classes)
-    assert loss_of(block, exchange(block, classes, 30, 10, 1)) < loss_of(block, found)
+    assert loss_of(block, exchange(block, classes, 30, 20, 1)) < loss_of(block, exchange(block, classes, 60, 0, 1))

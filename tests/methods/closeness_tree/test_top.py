@@ -15,8 +15,12 @@ from strategies import CITIES, Record, content, count_in, drawn, make_problem, p
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.closeness_tree import classes as classes_module
+from tclose_spark.methods.closeness_tree import top
+from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.dense import Dense
-from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED
+from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort
+from tclose_spark.methods.closeness_tree.exchange import exchange
 from tclose_spark.methods.closeness_tree.figures import rows_lost
 from tclose_spark.methods.closeness_tree.merge import holds, merge
 from tclose_spark.methods.closeness_tree.top import ClosenessTreePlan, make_plan
@@ -124,10 +128,10 @@ def test_blocks_hold_on_full_counts():
     assert plan.tasks > 1
 
 
-def test_a_crowd_of_rows_alike_is_many_blocks():
+def test_a_crowd_with_the_same_quasi_identifiers_is_many_blocks():
     records = [{"age": 30, "sex": "f", "city": "Pisa", "disease": d, "grade": 1} for d in ("flu", "gout", "gout") for _ in range(1000)]
     problem, rows = make_problem(records, {"disease": {"t": "0.2"}}, k=5)
-    hashes = np.random.default_rng(4).integers(0, 2**64, len(rows), dtype=np.uint64)
+    hashes = np.random.default_rng(4).integers(0, 2**64, len(rows), dtype=np.uint64)  # they differ in insensitive columns
     rows = replace(rows, hash=hashes)
     plan = make_plan(asked(replace(problem, sample=rows.take(rows.sorted_by_hash()))), count_in(rows), 200, 500)
     assert plan.blocks >= 8
@@ -150,10 +154,12 @@ def test_leaves_are_merged_into_blocks_that_hold_and_are_not_too_large():
     assert needed == 0
     assert len(sizes) < splits.leaves
     assert sizes.max() <= 300
-    counts[::3] = counts[::3, ::-1]  # not what the tree was grown on
+    counts[::2, 0] += counts[1::2, 0][: len(counts[::2])] if splits.leaves % 2 == 0 else np.append(counts[1::2, 0], 0)
+    counts[1::2, 0] = 0  # not what the tree was grown on; the whole is as it was
+    assert holds(dense, counts.sum(axis=0))
     healed, needed = merge(dense, splits, counts, 0)
     assert 0 < needed == splits.leaves - healed.max() - 1
-    assert holds(dense, counts.sum(axis=0)) <= all(holds(dense, counts[healed == b].sum(axis=0)) for b in range(healed.max() + 1))
+    assert all(holds(dense, counts[healed == b].sum(axis=0)) for b in range(healed.max() + 1))
 
 
 def test_figures_are_those_of_the_classes():
@@ -177,6 +183,44 @@ def test_the_growth_that_loses_least_on_the_sample_is_planned():
     lost = [rows_lost(block, grow(block, way).leaf) for way in GROWTHS[:PLANNED]]
     assert len(set(lost)) > 1
     assert make_plan(asked(problem), count_in(rows)).growth == GROWTHS[int(np.argmin(lost))]
+
+
+def test_small_nodes_of_a_small_sample_are_halved_too():
+    problem, rows = make_problem(town(4000), {"disease": {"t": "0.02"}}, k=5)
+    few = biased(asked(problem), rows, rows.hash % 40 == 0)
+    assert make_plan(few, count_in(rows), 500, 500).splits.leaves >= 4
+
+
+def test_the_counts_of_leaves_are_limited(monkeypatch):
+    problem, rows = make_problem(town(3000), {"disease": {"t": "0.3"}}, k=5)
+    usual = make_plan(asked(problem), count_in(rows), 100).splits.leaves
+    monkeypatch.setattr(top, "MOST_COUNTS", 4 * len(problem.profile.cells))
+    assert make_plan(asked(problem), count_in(rows), 100).splits.leaves < usual / 2
+
+
+def test_what_does_not_fit_the_integers_is_refused_when_it_is_planned():
+    problem, rows = make_problem(town(300), {"disease": {"t": "0.3"}}, k=5)
+    many = 10**13
+    domains = tuple(replace(s, counts=tuple(n * many for n in s.counts)) for s in problem.profile.sensitive)
+    profile = replace(problem.profile, rows=300 * many, sensitive=domains)
+    with pytest.raises(ConfigurationError, match="too many for the integers"):
+        make_plan(replace(asked(problem), profile=profile), count_in(rows), 10**18)
+
+
+def test_the_best_tree_is_kept_and_small_blocks_are_annealed_from_several():
+    problem, _ = make_problem(town(900), {"disease": {"t": "0.2"}}, k=5)
+    block, _ = Dense(problem.spec, problem.profile, problem.hierarchies).block(problem.sample)
+    effort = Effort(trees=3, sweeps=3, rounds=4, sample_rows=1, rows_per_task=1)
+    trees = [grow(block, way) for way in GROWTHS[:3]]
+    starts = [exchange(block, tree.leaf, classes_module.TRIAL, 0, classes_module.SEED) for tree in trees]
+    ends = [rows_lost(block, exchange(block, start, 3, 4, classes_module.SEED)) for start in starts]
+    found, figures = put_into_classes(block, GROWTHS[0], effort)
+    assert figures["lost"] == rows_lost(block, found) == min(ends)
+    first = int(np.argmin([rows_lost(block, start) for start in starts]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(classes_module, "ROWS_PER_BLOCK", 900)
+        assert put_into_classes(block, GROWTHS[0], effort)[1]["lost"] == ends[first]
+    assert len(set(ends)) > 1
 
 
 def test_more_effort_loses_no_more():

@@ -91,7 +91,20 @@ def test_the_plan_is_the_tree_and_counts_its_rows(drawn_problem, stop):
     assert sorted(-1 - child for child in (*splits.left, *splits.right) if child < 0) == (
         list(range(splits.leaves)) if len(splits.quasi) else []
     )
-    assert np.all((splits.share >= 0) & (splits.share <= 1))
+    for node in range(len(splits.quasi)):
+        here, gone = np.isin(leaf, leaves_below(splits, node)), np.isin(leaf, leaves_below(splits, splits.left[node]))
+        codes = block.quasi[:, splits.quasi[node]]
+        for cell in np.unique(block.cell):
+            if splits.cut[node, cell] < 0:
+                region = here & (block.cell == cell) & (splits.lo[node] <= codes) & (codes <= splits.hi[node])
+                assert not region.any() or splits.share[node, cell] == pytest.approx(gone[region].mean())
+
+
+def leaves_below(splits, child: int) -> list[int]:
+    """The leaves below a node; of a leaf, itself."""
+    if child < 0:
+        return [-1 - child]
+    return leaves_below(splits, splits.left[child]) + leaves_below(splits, splits.right[child])
 
 
 @drawn(100)
