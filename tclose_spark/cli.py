@@ -278,7 +278,7 @@ def _unexpected(error: Exception) -> int:
         return int(error.exit_code)
     if os.environ.get("TCLOSE_DEBUG"):
         traceback.print_exception(error)
-    if "cancelled" in str(error) and "all jobs" in str(error):  # what Ctrl-C becomes while a job runs
+    if _is_interrupt(error):
         err.print("interrupted; what was not finished is not public")
         return 130
     known = _known(error)
@@ -292,6 +292,16 @@ def _unexpected(error: Exception) -> int:
         markup=False,
     )
     return TcloseError.exit_code
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether it is what Ctrl-C becomes while a job runs, or while Py4J reads an answer."""
+    while error is not None:
+        text = str(error)
+        if isinstance(error, KeyboardInterrupt) or ("cancelled" in text and "all jobs" in text) or "reentrant call" in text:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _known(error: Exception) -> TcloseError | None:

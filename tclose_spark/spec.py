@@ -216,11 +216,17 @@ class StackAndDeal(Section):
     class_size: Literal["auto", "k"] = "auto"
 
 
+def _effort(value: Any) -> Any:
+    if value in ("fast", "balanced", "thorough") or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    raise ValueError("expected fast, balanced, thorough, or a number of sweeps over the rows (0 or more)")
+
+
 class ClosenessTree(Section):
     """Carve a tree of valid classes, then exchange rows. effort: in work, not in time; a number is sweeps over the rows."""
 
     name: Literal["closeness_tree"] = "closeness_tree"
-    effort: Literal["fast", "balanced", "thorough"] | Annotated[int, Field(ge=0)] = "balanced"
+    effort: Annotated[Literal["fast", "balanced", "thorough"] | int, BeforeValidator(_effort)] = "balanced"
 
 
 def _named(value: Any) -> Any:
@@ -361,6 +367,8 @@ def explain(error: ValidationError) -> str:
         if problem["type"] == "extra_forbidden":
             near = difflib.get_close_matches(steps[-1], sorted(_known_keys()), n=1)
             elsewhere = "; it belongs elsewhere, see the keys in README" if near == [steps[-1]] else "; see the keys in README"
+            if steps[:1] == ["method"]:
+                elsewhere = f"; it is no setting of {problem['loc'][1]}, see the methods in README"
             hint = f"; did you mean {near[0]!r}?" if near and near != [steps[-1]] else elsewhere
             text = f"unknown key{hint}"
         elif problem["type"] == "missing":
