@@ -27,14 +27,15 @@ from tclose_spark.methods.closeness_tree.tree import Growth, grow
 from tclose_spark.methods.method import GroupCounts, Problem, Settled
 from tclose_spark.rows import Rows
 
-MOST_COUNTS = 1 << 22  # leaves times cells, which the driver and every task hold: aimed at, small leaves may make it several times as many
+MOST_COUNTS = 1 << 22  # leaves times cells, which the driver and every task hold: aimed at; small leaves make it a few times as many
 CEILING = 0.9  # of the load on the sample, so that most leaves hold on full counts too
 
 
 @dataclass(frozen=True)
 class ClosenessTreePlan:
-    """See the module. growth: of the plan's tree, and of the blocks' where the effort is one tree. codes: for each quasi-identifier the codes that the splits know, ascending. block_of:
-    of each leaf. block_rows: of each block, counted. first_block: of each task. merges: of leaves that did not hold what is asked.
+    """See the module. growth: of the plan's tree, and of the blocks' where the effort is one tree. codes: for each quasi-identifier
+    the codes that the splits know, ascending. block_of: of each leaf. block_rows: of each block, counted. first_block: of each task.
+    merges: of leaves that did not hold what is asked.
     """
 
     dense: Dense
