@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tclose_spark.measures.histograms import IntArray
@@ -22,11 +20,14 @@ def put_into_classes(block: Block, growth: Growth, effort: Effort) -> tuple[IntA
 
     Every class holds what is asked if the block does. growth: of the tree, where the effort is one tree.
     """
-    starts = _starts(block, GROWTHS[: effort.trees], TRIAL) if effort.trees > 1 else _starts(block, (growth,), 0)
-    # A small block is annealed from several trees, for no more work than a whole one takes.
-    tries = max(1, min(ROWS_PER_BLOCK // len(block.cell), len(starts)))
-    ends = [(tree, exchange(block, leaf, effort.sweeps, effort.rounds, SEED)) for tree, leaf in starts[:tries]]
-    tree, classes = min(ends, key=lambda end: rows_lost(block, end[1]))
+    trees = [grow(block, way) for way in GROWTHS[: effort.trees]] if effort.trees > 1 else [grow(block, growth)]
+    field = [(tree, tree.leaf) for tree in trees]
+    if len(field) > 1:
+        field = _exchanged(block, field, TRIAL, 0)
+    more = max(1, ROWS_PER_BLOCK // len(block.cell))  # of a small block more go on, for no more work than a whole one takes
+    for best, rounds in effort.heats:
+        field = _exchanged(block, field[: best * more], effort.sweeps, rounds)
+    tree, classes = field[0]
     load = loads(block, classes)
     return classes, {
         "rows": len(classes),
@@ -38,8 +39,7 @@ def put_into_classes(block: Block, growth: Growth, effort: Effort) -> tuple[IntA
     }
 
 
-def _starts(block: Block, growths: Sequence[Growth], sweeps: int) -> list[tuple[Tree, IntArray]]:
-    """A tree for each growth, and its classes after some sweeps; those that lose least first."""
-    trees = [grow(block, growth) for growth in growths]
-    starts = [(tree, exchange(block, tree.leaf, sweeps, 0, SEED)) for tree in trees]
-    return sorted(starts, key=lambda start: rows_lost(block, start[1]))
+def _exchanged(block: Block, field: list[tuple[Tree, IntArray]], sweeps: int, rounds: int) -> list[tuple[Tree, IntArray]]:
+    """Each tree with its classes after an exchange; those that lose least first."""
+    after = [(tree, exchange(block, classes, sweeps, rounds, SEED)) for tree, classes in field]
+    return sorted(after, key=lambda end: rows_lost(block, end[1]))

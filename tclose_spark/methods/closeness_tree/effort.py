@@ -18,22 +18,23 @@ ROWS_PER_BLOCK = 40_000  # of most blocks, at most
 
 @dataclass(frozen=True)
 class Effort:
-    """trees: grown for each block, of which the best is kept; one: as the plan says. sweeps, rounds: of the exchange (see `exchange`).
+    """trees: grown for each block; one: as the plan says. heats: how many of the best go on, and for how many rounds of annealing, each
+    after so many `sweeps` (see `exchange`); the best of the last heat is kept.
 
     sample_rows: of the sample that the plan is grown on. rows_per_task: about; a task holds whole blocks, so 1 is a task for each.
     """
 
     trees: int
     sweeps: int
-    rounds: int
+    heats: tuple[tuple[int, int], ...]
     sample_rows: int
     rows_per_task: int
 
 
 EFFORTS = {
-    "fast": Effort(trees=1, sweeps=10, rounds=0, sample_rows=200_000, rows_per_task=200_000),
-    "balanced": Effort(trees=3, sweeps=8, rounds=25, sample_rows=1_000_000, rows_per_task=80_000),
-    "thorough": Effort(trees=len(GROWTHS), sweeps=8, rounds=1500, sample_rows=1_000_000, rows_per_task=1),
+    "fast": Effort(trees=1, sweeps=10, heats=((1, 0),), sample_rows=200_000, rows_per_task=200_000),
+    "balanced": Effort(trees=3, sweeps=8, heats=((1, 25),), sample_rows=1_000_000, rows_per_task=80_000),
+    "thorough": Effort(trees=len(GROWTHS), sweeps=8, heats=((9, 100), (3, 600)), sample_rows=1_000_000, rows_per_task=1),
 }
 
 

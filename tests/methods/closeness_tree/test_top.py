@@ -210,7 +210,7 @@ def test_what_does_not_fit_the_integers_is_refused_when_it_is_planned():
 def test_the_best_tree_is_kept_and_small_blocks_are_annealed_from_several():
     problem, _ = make_problem(town(900), {"disease": {"t": "0.2"}}, k=5)
     block, _ = Dense(problem.spec, problem.profile, problem.hierarchies).block(problem.sample)
-    effort = Effort(trees=3, sweeps=3, rounds=4, sample_rows=1, rows_per_task=1)
+    effort = Effort(trees=3, sweeps=3, heats=((1, 4),), sample_rows=1, rows_per_task=1)
     trees = [grow(block, way) for way in GROWTHS[:3]]
     starts = [exchange(block, tree.leaf, classes_module.TRIAL, 0, classes_module.SEED) for tree in trees]
     ends = [rows_lost(block, exchange(block, start, 3, 4, classes_module.SEED)) for start in starts]
