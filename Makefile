@@ -38,7 +38,7 @@ format: $(READY)  ## Format the code.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)  ## Measure the release against Spark's floor, at 1 and 3 million rows.
+bench: $(READY)  ## Measure the release against Spark's floor, at 300 thousand and 3 million rows.
 	$(BIN)/python benchmarks/release.py
 
 wheel: $(READY)  ## Build dist/*.whl.
