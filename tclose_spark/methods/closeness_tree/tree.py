@@ -12,7 +12,7 @@ from tclose_spark.methods.closeness_tree.block import Block, Requirement
 from tclose_spark.methods.closeness_tree.division import find_cells, is_sound, mark, note, part_rows, thin
 from tclose_spark.methods.closeness_tree.kernels import kernel, log2
 from tclose_spark.methods.closeness_tree.loads import asked_of
-from tclose_spark.methods.closeness_tree.peel import MOST_BINS, goal_of, worst
+from tclose_spark.methods.closeness_tree.peel import MOST_BINS, Goal, goal_of, worst
 from tclose_spark.methods.closeness_tree.plan import Splits, no_splits
 from tclose_spark.methods.closeness_tree.regions import CUTS, Present, Regions, Ruler
 from tclose_spark.methods.closeness_tree.search import FLOOR, Node, Rules, Space, propose_all, search
@@ -66,15 +66,15 @@ def grow(block: Block, growth: Growth = CLASSES) -> Tree:
     rows[q] = block.cell
     rows[q + 1] = np.arange(n)
     surely = 1.0 - 1e-6 if int(need.domains.max()) <= MOST_BINS else 0.95
-    ruler = Ruler(widths.kinds, widths.missing, widths.place, widths.nodes, widths.shares)
-    rules = Rules(ruler, goal_of(need), asked_of(need), _buckets(need, block), widths.domains, least, float(growth.price), surely)
+    ruler, goal = Ruler(widths.kinds, widths.missing, widths.place, widths.nodes, widths.shares), goal_of(need)
+    rules = Rules(ruler, goal, asked_of(need), _buckets(need, block), widths.domains, least, float(growth.price), surely)
     smallest = max(min(least, (growth.most + 1) // 2) if growth.most else least, 1)  # of all leaves
     splits = no_splits(n // smallest if growth.keep_splits else 0, len(need.codes))
     leaf = np.zeros(n, dtype=np.int64)
     slack = growth.beta / max(log2(max(need.rows / need.k, 2.0)), 1.0)
     stack = np.zeros((n // smallest + 2, 5), dtype=np.int64)
     made, leaves, depth = _divide(
-        rows, leaf, stack, slack, growth.stop, growth.most, growth.scale, growth.ceiling, rules, _space(block), splits
+        rows, leaf, stack, slack, growth.stop, growth.most, growth.scale, growth.ceiling, rules, _space(block, goal), splits
     )
     return Tree(leaf, depth, Splits._make([*(array[:made] for array in splits[:-1]), leaves]))
 
@@ -127,9 +127,9 @@ def _buckets(need: Requirement, block: Block) -> IntArray:
     return np.array(levels, dtype=np.int64).reshape(-1, cells)
 
 
-def _space(block: Block) -> Space:
+def _space(block: Block, goal: Goal) -> Space:
     n, q = block.quasi.shape
-    cells, (attributes, values) = len(block.requirement.codes), goal_of(block.requirement).target.shape
+    cells, (attributes, values) = len(block.requirement.codes), goal.target.shape
     longest = max(int(block.widths.domains.max()), cells)
     most = q * (MOST_SINGLES * (block.widths.nodes.shape[1] + 1) + 2 * CUTS + 8)
     room = min(longest, n) + 1
@@ -179,7 +179,7 @@ def _divide(
     is kept back for each halving still to come.
 
     Invariant: the nodes on the stack and the leaves made so far divide the rows; each is a slice of the columns, and holds
-    all that is asked; the stack is in the order of the tree, its first node on top.
+    all that is asked, but for parts of nodes halved for their size; the stack is in the order of the tree, its first node on top.
     """
     push(stack, 0, 0, rows.shape[1], -1, 0, 0)
     height, made, leaves, deepest = 1, 0, 0, 0

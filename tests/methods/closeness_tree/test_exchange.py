@@ -73,6 +73,23 @@ def width_of(widths: Widths, j: int, codes: IntArray) -> float:
     return 1.0
 
 
+def equal_requirement(table: IntArray, t: Fraction, k: int, distinct: int = 1) -> Requirement:
+    """Of one attribute with equal distance; table: (values,), records with each value. A cell is a value."""
+    values, rows = len(table), int(table.sum())
+    return Requirement(
+        codes=np.arange(values, dtype=np.int32)[:, None],
+        tables=table[None, :].astype(np.int64),
+        domains=np.array([values]),
+        ordered=np.array([False]),
+        parents=np.full((1, 1, values), -1, np.int32),
+        heights=np.array([0]),
+        rows=rows,
+        k=k,
+        distinct=np.array([distinct]),
+        limits=exact_limits([t], [2], rows, rows),
+    )
+
+
 def loss_of(block: Block, classes: IntArray) -> float:
     """Rows times width of their class, summed over quasi-identifiers."""
     members = [block.quasi[classes == c] for c in np.unique(classes)]
@@ -271,18 +288,7 @@ def test_splits_keep_what_is_asked(start: Start, seed: int) -> None:
 def test_a_class_of_two_kinds_of_rows_is_cut_in_two() -> None:
     rows = 40
     quasi = np.repeat(np.arange(2), rows // 2).astype(np.int32)[:, None]
-    need = Requirement(
-        codes=np.arange(2, dtype=np.int32)[:, None],
-        tables=np.array([[rows // 2, rows // 2]]),
-        domains=np.array([2]),
-        ordered=np.array([False]),
-        parents=np.full((1, 1, 2), -1, np.int32),
-        heights=np.array([0]),
-        rows=rows,
-        k=5,
-        distinct=np.array([1]),
-        limits=exact_limits([Fraction(1, 10)], [2], rows, rows),
-    )
+    need = equal_requirement(np.array([rows // 2, rows // 2]), Fraction(1, 10), k=5)
     none = np.zeros((1, 1, 2))
     widths = Widths(np.zeros(1, np.int8), np.array([2]), np.zeros(1, np.bool_), np.array([[0.0, 1.0]]), none.astype(np.int32), none)
     block = Block(quasi, np.tile(np.arange(2), rows // 2).astype(np.int32), widths, need)
@@ -342,18 +348,7 @@ def test_ends_in_large_domains_are_looked_up_in_the_members() -> None:
     quasi = random.permutation(rows).astype(np.int32)[:, None]
     place = np.arange(rows)[None, :] / (rows - 1)
     none = np.zeros((1, 1, rows))
-    need = Requirement(
-        codes=np.zeros((1, 1), np.int32),
-        tables=np.array([[rows]]),
-        domains=np.array([1]),
-        ordered=np.array([False]),
-        parents=np.full((1, 1, 1), -1, np.int32),
-        heights=np.array([0]),
-        rows=rows,
-        k=2,
-        distinct=np.array([1]),
-        limits=exact_limits([Fraction(1, 10)], [2], rows, rows),
-    )
+    need = equal_requirement(np.array([rows]), Fraction(1, 10), k=2)
     widths = Widths(np.zeros(1, np.int8), np.array([rows]), np.zeros(1, np.bool_), place, none.astype(np.int32), none)
     block = Block(quasi, np.zeros(rows, np.int32), widths, need)
     classes = np.arange(rows) // 10
@@ -371,23 +366,12 @@ def test_adult_loses_a_good_deal_less(data: Path) -> None:
     frame = pd.read_csv(data / "adult/adult.csv", sep=";").head(6000)
     columns = ["age", "workclass", "education", "marital-status", "race", "sex"]
     quasi = np.stack([np.unique(frame[name], return_inverse=True)[1] for name in columns], axis=1).astype(np.int32)
-    values, cell = np.unique(frame["occupation"], return_inverse=True)
+    _, cell = np.unique(frame["occupation"], return_inverse=True)
     domains = quasi.max(axis=0).astype(np.int64) + 1
     place = np.arange(domains.max())[None, :] / np.maximum(domains - 1, 1)[:, None]
     none = np.zeros((len(columns), 1, int(domains.max())))
     tables = np.bincount(cell)[None, :].astype(np.int64)
-    need = Requirement(
-        codes=np.arange(len(values), dtype=np.int32)[:, None],
-        tables=tables,
-        domains=np.array([len(values)]),
-        ordered=np.array([False]),
-        parents=np.full((1, 1, len(values)), -1, np.int32),
-        heights=np.array([0]),
-        rows=len(frame),
-        k=5,
-        distinct=np.array([3]),
-        limits=exact_limits([Fraction(1, 5)], [2], len(frame), len(frame)),
-    )
+    need = equal_requirement(tables[0], Fraction(1, 5), k=5, distinct=3)
     widths = Widths(np.zeros(len(columns), np.int8), domains, np.zeros(len(columns), np.bool_), place, none.astype(np.int32), none)
     block = Block(quasi, cell.astype(np.int32), widths, need)
     stack = np.lexsort([*quasi.T, cell])
