@@ -16,6 +16,7 @@ from tclose_spark.exact import parse_number
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.spec import SensitiveAttribute
 
 Counts = Mapping[str | None, int]
@@ -89,6 +90,11 @@ class Profile:
     def cell_table(self) -> IntArray:
         """Rows of each cell, shape (cells,)."""
         return np.array(self.cell_counts, dtype=np.int64)
+
+    @cached_property
+    def matrix(self) -> MultiplicityMatrix:
+        """The multiplicity matrix of the sensitive attributes; its cells are those of `cells`."""
+        return MultiplicityMatrix(self.cell_codes, self.cell_table, tuple(len(s.values) for s in self.sensitive))
 
     def to_json(self) -> str:
         """As text that `from_json` reads."""

@@ -211,8 +211,8 @@ class StackAndDeal(Section):
     """Stack & Deal (Gowda 2023, ch. 3 and 5)."""
 
     name: Literal["stack_and_deal"] = "stack_and_deal"
-    stack_order: Literal["value", "frequency"] | None = None
-    deal: Literal["local", "round_robin"] = "local"
+    stack_order: Literal["value", "frequency", "best"] | None = None
+    deal: Literal["local", "round_robin", "layered"] = "local"
     class_size: Literal["auto", "k"] = "auto"
 
 

@@ -112,7 +112,7 @@ WRONG = [
     ("method.effort=2.5", "method.effort: found 2.5; expected fast"),
     ("method.effort=true", "method.effort: found True; expected fast"),
     ("method.deal=local", "method.deal: unknown key; it is no setting of closeness_tree"),
-    ("method={name: stack_and_deal, stack_order: size}", "method.stack_order: found 'size'; expected 'value' or 'frequency'"),
+    ("method={name: stack_and_deal, stack_order: size}", "method.stack_order: found 'size'; expected 'value', 'frequency' or 'best'"),
     ("method={name: stack_and_deal, class_size: 7}", "method.class_size: found 7; expected 'auto' or 'k'"),
 ]
 

@@ -36,4 +36,4 @@ def read_plan(tree: Mapping[str, Any], spec: ReleaseSpec, profile: Profile, hier
         from tclose_spark.methods.closeness_tree import dense, top
 
         return top.ClosenessTreePlan.from_json(tree, dense.Dense(spec, profile, hierarchies))
-    return stack_and_deal.StackAndDealPlan.from_json(tree, profile)
+    return stack_and_deal.StackAndDealPlan.from_json(tree, spec, profile, hierarchies)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.boxes import covers, width_after
 from tclose_spark.methods.closeness_tree.changes import move, swap
 from tclose_spark.methods.closeness_tree.extras import may, may_swap
-from tclose_spark.methods.closeness_tree.kernels import kernel
 from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, draw
 
 LOOKS = 8

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tclose_spark.methods.closeness_tree.kernels import kernel
+from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.partition import Partition, Table
 from tclose_spark.methods.closeness_tree.widths import width
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tclose_spark.methods.closeness_tree.kernels import kernel
+from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.loads import holds
 from tclose_spark.methods.closeness_tree.plan import Splits
 from tclose_spark.methods.closeness_tree.regions import find_present

@@ -8,7 +8,7 @@ the extras, and a correction for each value, tell for all values at once which a
 
 from __future__ import annotations
 
-from tclose_spark.methods.closeness_tree.kernels import kernel
+from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.loads import ANYTHING
 from tclose_spark.methods.closeness_tree.partition import EQUAL, HIERARCHICAL, JOIN, ORDERED, Partition, Table
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.block import Requirement
-from tclose_spark.methods.closeness_tree.kernels import kernel
 
 ANYTHING = np.iinfo(np.int64).max
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose_spark.kernels import kernel
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.block import Block, Codes, Floats
-from tclose_spark.methods.closeness_tree.kernels import kernel
 
 EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
 LEAVE, JOIN = 0, 1

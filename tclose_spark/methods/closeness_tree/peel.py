@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.block import Requirement
-from tclose_spark.methods.closeness_tree.kernels import kernel
 from tclose_spark.methods.closeness_tree.loads import ANYTHING, equal_numerator, ordered_numerator, twice_hierarchical_numerator
 from tclose_spark.methods.closeness_tree.partition import EQUAL, HIERARCHICAL, ORDERED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tclose_spark.methods.closeness_tree.kernels import kernel, log2
+from tclose_spark.kernels import kernel, log2
 from tclose_spark.methods.closeness_tree.peel import SMALLEST_SHARE
 from tclose_spark.methods.closeness_tree.widths import NODE, width
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tclose_spark.methods.closeness_tree.kernels import kernel
+from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.loads import Asked
 from tclose_spark.methods.closeness_tree.peel import NEARLY, SMALLEST_SHARE, Goal, largest_part, peel, worst
 from tclose_spark.methods.closeness_tree.regions import (

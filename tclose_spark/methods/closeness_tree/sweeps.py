@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.boxes import covers
 from tclose_spark.methods.closeness_tree.changes import move, swap
 from tclose_spark.methods.closeness_tree.extras import may
-from tclose_spark.methods.closeness_tree.kernels import kernel
 from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, draw
 
 MOVE_LOOKS, SWAP_LOOKS = 16, 4

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tclose_spark.kernels import kernel, log2
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.block import Block, Requirement
 from tclose_spark.methods.closeness_tree.division import find_cells, is_sound, mark, note, part_rows, thin
-from tclose_spark.methods.closeness_tree.kernels import kernel, log2
 from tclose_spark.methods.closeness_tree.loads import asked_of
 from tclose_spark.methods.closeness_tree.peel import MOST_BINS, Goal, goal_of, worst
 from tclose_spark.methods.closeness_tree.plan import Splits, no_splits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tclose_spark.methods.closeness_tree.kernels import kernel
+from tclose_spark.kernels import kernel
 
 NUMBER, NODE, VALUE = 0, 1, 2
 

@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
+from tclose_spark.domains import Profile
 from tclose_spark.errors import UnreachableError
+from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures import diversity
-from tclose_spark.measures.distances import GroundDistance
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.distances import GroundDistance, maximum
+from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.methods.dealing.reach import maximum_emd
+from tclose_spark.methods.dealing.stacks import Stack, compositions
 from tclose_spark.methods.method import Problem
-from tclose_spark.methods.stack_and_deal.dealing import Stack, compositions, maximum_emd
-from tclose_spark.spec import SensitiveAttribute
+from tclose_spark.methods.stack_and_deal.bounds import lower_bound
+from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, groups_of
+from tclose_spark.methods.stack_and_deal.members import rulers_of
+from tclose_spark.spec import ReleaseSpec, SensitiveAttribute
 
 LOOK_BEYOND_CELLS = 2_000  # and not at all where a look takes long
 LOOK_BEYOND = 10  # sizes looked at after the first that fits, so that a user sees how it goes on
+SCREENED_CELLS = 20_000  # from here on only the best stacks at the smallest size are looked at further
+SCREENED = 3
+MOST_GROUPS = 100  # of classes dealt in layers that the plan looks at, evenly spread; more are alike but for rounding
+
+Stacks = Sequence[tuple[str, Stack]]
+"""Orders of the stack that may be taken, with what they are called."""
 
 
 @dataclass(frozen=True)
 class SizeReport:
-    """What dealing to `classes` classes, the smallest of `size` records, reaches: the exact largest EMD of each attribute."""
+    """What dealing to `classes` classes, the smallest of `size` records, reaches: the exact largest EMD of each attribute.
+
+    bounds: no classes of these sizes do better. order: what the stack is called. emd is empty where a bound is above what is
+    asked already, so that nothing was dealt.
+    """
 
     size: int
     classes: int
+    order: str
+    bounds: tuple[Fraction, ...]
     emd: tuple[Fraction, ...]
     holds: bool
 
@@ -38,29 +58,80 @@ class Attribute:
     distance: GroundDistance
 
 
-def attributes_of(problem: Problem) -> list[Attribute]:
-    """The sensitive attributes of a problem."""
-    asked = problem.spec.attributes.sensitive_attributes
+def attributes_of(spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> list[Attribute]:
+    """The sensitive attributes of a run."""
+    asked = spec.attributes.sensitive_attributes
     return [
-        Attribute(d.name, i, asked[d.name], d.distance(asked[d.name], problem.hierarchies.get(d.name)))
-        for i, d in enumerate(problem.profile.sensitive)
+        Attribute(d.name, i, asked[d.name], d.distance(asked[d.name], hierarchies.get(d.name))) for i, d in enumerate(profile.sensitive)
     ]
 
 
-def report_size(problem: Problem, stack: Stack, e: int) -> SizeReport:
-    """What dealing a stack to e classes reaches, exactly, before any row moves."""
-    attributes = attributes_of(problem)
-    codes = problem.profile.cell_codes
-    emd = tuple(maximum_emd(stack, codes[:, a.column], a.distance, e) for a in attributes)
-    holds = all(a.spec.t is None or reached <= a.spec.t for a, reached in zip(attributes, emd, strict=True))
-    return SizeReport(stack.rows // e, e, emd, holds and all(_is_diverse(stack, codes[:, a.column], a, e) for a in attributes))
+def layered_deal(attributes: Sequence[Attribute], codes: IntArray, stack: Stack, e: int) -> LayeredDeal:
+    """The layers of a stack dealt to e classes: loads are distances over the t that are asked, or distances where none is.
+
+    codes: of each cell, shape (cells, attributes).
+    """
+    none = all(a.spec.t is None for a in attributes)
+    weights = [1.0 if none else 0.0 if a.spec.t is None else float(1 / a.spec.t) for a in attributes]
+    groups = min(groups_of(stack.rows), e)
+    starts = np.arange(groups + 1, dtype=np.int64) * e // groups
+    return LayeredDeal(stack, codes, rulers_of([a.distance for a in attributes], weights), starts)
 
 
-def _is_diverse(stack: Stack, codes: IntArray, attribute: Attribute, e: int) -> bool:
-    asked = attribute.spec.l
-    if asked.distinct is None and asked.entropy is None and asked.recursive is None:
+def report_size(problem: Problem, stacks: Stacks, e: int) -> SizeReport:
+    """What dealing the best of these stacks to e classes reaches, exactly, before any row moves."""
+    attributes = attributes_of(problem.spec, problem.profile, problem.hierarchies)
+    n = problem.profile.rows
+    bounds = tuple(lower_bound(a.distance, e) for a in attributes)
+    layered = problem.stack_and_deal.deal == "layered"
+    if layered and not _reaches(attributes, bounds):
+        return SizeReport(n // e, e, "", bounds, (), False)
+    found = [
+        (tuple(maximum_emd(stack, problem.profile.cell_codes[:, a.column], a.distance, e) for a in attributes), name, stack)
+        for name, stack in stacks
+    ]
+    emd, order, stack = min(found, key=lambda one: (not _reaches(attributes, one[0]), worst_load(attributes, one[0])))
+    if not layered:
+        diverse = _reaches(attributes, emd) and all(_deals_diversely(problem, stack, a, e) for a in attributes)
+        return SizeReport(n // e, e, order, bounds, emd, diverse)
+    emd, diverse = _reached_in_layers(problem, attributes, layered_deal(attributes, problem.profile.cell_codes, stack, e))
+    return SizeReport(n // e, e, order, bounds, emd, diverse and _reaches(attributes, emd))
+
+
+def _reached_in_layers(problem: Problem, attributes: Sequence[Attribute], deal: LayeredDeal) -> tuple[tuple[Fraction, ...], bool]:
+    """(the largest EMD of each attribute, whether all classes are diverse)."""
+    emd, diverse = [Fraction(0)] * len(attributes), True
+    groups = len(deal.starts) - 1
+    for number in np.unique(np.linspace(0, groups - 1, min(groups, MOST_GROUPS)).round().astype(np.int64)).tolist():
+        cells, classes = deal.group(number)
+        for i, a in enumerate(attributes):
+            codes, ones = problem.profile.cell_codes[cells, a.column], np.ones(len(cells), dtype=np.int64)
+            part = Histograms.tally(classes, codes, ones, int(classes.max()) + 1, len(a.distance.table))
+            emd[i] = max(emd[i], maximum(a.distance, a.distance.numerators(part), part.sizes))
+            diverse = diverse and is_diverse([part], a)
+    return tuple(emd), diverse
+
+
+def _deals_diversely(problem: Problem, stack: Stack, attribute: Attribute, e: int) -> bool:
+    if not attribute.spec.l.model_dump(exclude_none=True):
         return True
-    for part in compositions(stack, codes, attribute.distance, e):
+    return is_diverse(compositions(stack, problem.profile.cell_codes[:, attribute.column], attribute.distance, e), attribute)
+
+
+def worst_load(attributes: Sequence[Attribute], emd: Sequence[Fraction]) -> Fraction:
+    """The largest distance over the t that is asked; the largest distance where none is."""
+    loads = [reached / a.spec.t for a, reached in zip(attributes, emd, strict=True) if a.spec.t is not None]
+    return max(loads or emd)
+
+
+def _reaches(attributes: Sequence[Attribute], emd: Sequence[Fraction]) -> bool:
+    return all(a.spec.t is None or reached <= a.spec.t for a, reached in zip(attributes, emd, strict=True))
+
+
+def is_diverse(parts: Iterable[Histograms], attribute: Attribute) -> bool:
+    """Whether all classes have the l-diversity that is asked."""
+    asked = attribute.spec.l
+    for part in parts:
         if asked.distinct is not None and diversity.distinct(part).min() < asked.distinct:
             return False
         if asked.entropy is not None and diversity.entropy(part).min() < float(asked.entropy) - diversity.ENTROPY_TOLERANCE:
@@ -70,16 +141,26 @@ def _is_diverse(stack: Stack, codes: IntArray, attribute: Attribute, e: int) -> 
     return True
 
 
-def reports(problem: Problem, stack: Stack, smallest: int) -> Iterator[SizeReport]:
+def reports(problem: Problem, stacks: Stacks, smallest: int) -> Iterator[SizeReport]:
     """Reports of all class sizes from `smallest` on, lazily. The EMD is not monotone in the size, so each is looked at."""
-    size = smallest
-    while size <= stack.rows:
-        report = report_size(problem, stack, stack.rows // size)
+    size, rows = smallest, problem.profile.rows
+    stacks = _screened(problem, stacks, rows // size)
+    while size <= rows:
+        report = report_size(problem, stacks, rows // size)
         yield report
         size = report.size + 1
 
 
-def choose_size(problem: Problem, stack: Stack) -> tuple[SizeReport, list[SizeReport]]:
+def _screened(problem: Problem, stacks: Stacks, e: int) -> Stacks:
+    """The stacks that are looked at at every size: all, or of large matrices those with the least worst load at one size."""
+    attributes, codes = attributes_of(problem.spec, problem.profile, problem.hierarchies), problem.profile.cell_codes
+    if len(stacks) <= SCREENED or len(codes) <= SCREENED_CELLS:
+        return stacks
+    loads = [worst_load(attributes, [maximum_emd(stack, codes[:, a.column], a.distance, e) for a in attributes]) for _, stack in stacks]
+    return [stacks[i] for i in sorted(np.argsort(np.array(loads, dtype=float), kind="stable")[:SCREENED])]
+
+
+def choose_size(problem: Problem, stacks: Stacks) -> tuple[SizeReport, list[SizeReport]]:
     """The class size to deal with, and the reports of the sizes that were looked at.
 
     Raises:
@@ -87,14 +168,15 @@ def choose_size(problem: Problem, stack: Stack) -> tuple[SizeReport, list[SizeRe
             it reaches and which sizes do; or if no size does.
     """
     k = problem.spec.privacy.k
-    if stack.rows < k:
-        raise UnreachableError(f"privacy.k is {k}, but the table has {stack.rows} rows; no class of {k} can be made")
+    if problem.profile.rows < k:
+        raise UnreachableError(f"privacy.k is {k}, but the table has {problem.profile.rows} rows; no class of {k} can be made")
     seen: list[SizeReport] = []
     fitting = None
-    for report in reports(problem, stack, k):
+    for report in reports(problem, stacks, k):
         seen.append(report)
         fitting = fitting or (report if report.holds else None)
-        if fitting and (report.size >= fitting.size + LOOK_BEYOND or len(stack.counts) > LOOK_BEYOND_CELLS):
+        slow = len(problem.profile.cells) > LOOK_BEYOND_CELLS or problem.stack_and_deal.deal == "layered"
+        if fitting and (report.size >= fitting.size + LOOK_BEYOND or slow):
             break
     if fitting is None:
         raise UnreachableError(f"no class size from {k} to the whole table reaches what is asked; {_describe(problem, seen[-1])}")
@@ -113,7 +195,7 @@ def _describe(problem: Problem, report: SizeReport) -> str:
     """What a size reaches, in words."""
     asked = problem.spec.attributes.sensitive_attributes
     parts = []
-    for name, reached in zip(asked, report.emd, strict=True):
+    for name, reached in zip(asked, report.emd or report.bounds, strict=True):
         t = asked[name].t
         parts.append(f"t = {float(reached):.4f} for {name}" + (f" (asked: {float(t):g})" if t is not None else ""))
     lacking = (
@@ -121,4 +203,5 @@ def _describe(problem: Problem, report: SizeReport) -> str:
         if report.holds or not any(s.l.model_dump(exclude_none=True) for s in asked.values())
         else ", and the l that is asked may be lacking"
     )
-    return f"classes of size {report.size} reach {' and '.join(parts)}{lacking}"
+    reach = "reach" if report.emd else "cannot do better than"
+    return f"classes of size {report.size} {reach} {' and '.join(parts)}{lacking}"

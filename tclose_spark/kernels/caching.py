@@ -16,17 +16,19 @@ from typing import Any
 
 from numba.core.caching import CacheImpl
 
-
-@cache
-def sources() -> str:
-    """A hash of all sources of the kernels."""
-    files = sorted((file for file in resources.files(__package__).iterdir() if file.name.endswith(".py")), key=lambda file: file.name)
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+PROJECT = __name__.partition(".")[0]
 
 
 @cache
-def folder() -> str:
-    """The folder of this version's compiled kernels, made if need be.
+def sources(package: str) -> str:
+    """A hash of all sources of the kernels of a package, which call each other and those of this one."""
+    files = [file for folder in (package, __package__) for file in resources.files(folder).iterdir() if file.name.endswith(".py")]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files, key=str))).hexdigest()[:16]
+
+
+@cache
+def folder(package: str) -> str:
+    """The folder of the compiled kernels of this version of a package, made if need be.
 
     Below NUMBA_CACHE_DIR, or the user's cache; where a user has none that can be written (a service on a worker), below a folder
     of temporary files that is this user's alone. It holds code: no one else may write to it.
@@ -36,12 +38,12 @@ def folder() -> str:
     usual = Path(named) if named else Path(os.path.expanduser("~")) / ".cache"
     for base in (usual / "tclose_spark", Path(tempfile.gettempdir()) / f"tclose_spark-{mine}"):
         try:
-            for path in (base, base / sources()):
+            for path in (base, base / sources(package)):
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
                 if not is_mine_alone(path):
                     raise PermissionError(f"others may write to {path}")
-            tempfile.TemporaryFile(dir=base / sources()).close()
-            return str(base / sources())
+            tempfile.TemporaryFile(dir=base / sources(package)).close()
+            return str(base / sources(package))
         except OSError:
             continue
     return tempfile.mkdtemp(prefix="tclose_spark-")
@@ -54,26 +56,26 @@ def is_mine_alone(path: Path) -> bool:
 
 
 class KernelCache:
-    """The locator, as numba calls it, of this package's kernels."""
+    """The locator, as numba calls it, of this project's kernels."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._line = function.__code__.co_firstlineno
+        self._line, self._package = function.__code__.co_firstlineno, function.__module__.rpartition(".")[0]
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], _: str) -> KernelCache | None:
         """The locator of one function; None for what is not ours."""
-        return cls(function) if function.__module__.startswith(f"{__package__}.") else None
+        return cls(function) if function.__module__.startswith(f"{PROJECT}.") else None
 
     def get_cache_path(self) -> str:
         """The folder."""
-        return folder()
+        return folder(self._package)
 
     def ensure_cache_path(self) -> None:
         """Nothing: `folder` made it."""
 
     def get_source_stamp(self) -> str:
         """What must be unchanged for compiled code to be used."""
-        return sources()
+        return sources(self._package)
 
     def get_disambiguator(self) -> str:
         """Tells functions of one name apart."""
@@ -81,7 +83,7 @@ class KernelCache:
 
 
 def keep_compiled_kernels() -> None:
-    """Makes numba keep this package's kernels in `folder`; nothing changes for other packages."""
+    """Makes numba keep this project's kernels in `folder`; nothing changes for other packages."""
     locators: list[Any] = CacheImpl._locator_classes
     if KernelCache not in locators:
         locators.insert(0, KernelCache)

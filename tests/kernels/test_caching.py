@@ -16,13 +16,13 @@ PACKAGE = Path(tclose_spark.__file__).parent
 PROGRAM = """
 import sys
 import numpy as np
-from tclose_spark.methods.closeness_tree import caching
+from tclose_spark.kernels import caching
 from tclose_spark.methods.closeness_tree.widths import width
 one = np.zeros((1, 2))
 args = 0, 0, 1, np.zeros(1, np.int8), np.zeros(1, bool), np.array([[0.0, 0.5]]), np.zeros((1, 1, 2), np.int32), np.zeros((1, 1, 2))
 assert width(*args) == 0.5
 assert caching.__file__.startswith(sys.argv[1]), caching.__file__
-print(caching.folder(), sum(width.stats.cache_hits.values()))
+print(caching.folder("tclose_spark.methods.closeness_tree"), sum(width.stats.cache_hits.values()))
 """
 
 
@@ -76,7 +76,7 @@ def test_other_sources_have_other_kernels(tmp_path: Path) -> None:
 
 
 def test_functions_of_others_are_kept_where_numba_keeps_them() -> None:
-    from tclose_spark.methods.closeness_tree.caching import KernelCache
+    from tclose_spark.kernels.caching import KernelCache
     from tclose_spark.methods.closeness_tree.widths import width
 
     assert KernelCache.from_function(run, __file__) is None

@@ -14,13 +14,17 @@ from tclose_spark.domains import by_value
 from tclose_spark.errors import UnreachableError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.labels import range_losses, ranges
-from tclose_spark.measures.distances import EqualDistance, GroundDistance, OrderedDistance
-from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.stack_and_deal.dealing import maximum_emd, stack_by_frequency, stack_by_value
-from tclose_spark.methods.stack_and_deal.plan import make_plan, make_stack
+from tclose_spark.measures.distances import EqualDistance, GroundDistance, OrderedDistance, maximum
+from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.methods.dealing.reach import maximum_emd
+from tclose_spark.methods.dealing.stacks import stack_by_frequency, stack_by_value
+from tclose_spark.methods.stack_and_deal.bounds import lower_bound
+from tclose_spark.methods.stack_and_deal.layers import LayeredDeal
+from tclose_spark.methods.stack_and_deal.members import rulers_of
+from tclose_spark.methods.stack_and_deal.plan import make_plan, make_stacks
 from tclose_spark.methods.stack_and_deal.sizing import choose_size
 
-DATA = Path(os.environ.get("TCLOSE_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data").resolve()
+DATA = Path(os.environ.get("TCLOSE_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data").resolve()
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no real tables: {DATA} is not a folder (set TCLOSE_DATA)")
 
 ADULT, HEART = ("adult/adult.csv", ";"), ("heart/heart_1025.csv", ",")
@@ -60,6 +64,49 @@ def test_largest_distance_by_stack_order(table, column, distance, k, by_frequenc
     assert round(float(largest(over, "value", k)), 3) == by_order_of_value
 
 
+@pytest.mark.parametrize(
+    ("table", "column", "distance", "reached", "bound"),
+    [
+        (HEART, "chol", OrderedDistance, (0.068, 0.033, 0.017), (0.068, 0.033, 0.016)),
+        (HEART, "trestbps", OrderedDistance, (0.067, 0.033, 0.016), (0.067, 0.032, 0.016)),
+        (ADULT, "age", OrderedDistance, (0.107, 0.048, 0.022), (0.107, 0.048, 0.022)),
+        (ADULT, "occupation", EqualDistance, (0.483, 0.248, 0.125), (0.477, 0.243, 0.122)),
+    ],
+)
+def test_layers_all_but_reach_the_bound(table, column, distance, reached, bound):
+    over = distance(histogram(table, column))
+    stack, codes = STACKS["value" if distance is OrderedDistance else "frequency"](over.table), np.arange(len(over.table))[:, None]
+    for k, best, least in zip((5, 10, 20), reached, bound, strict=True):
+        e = stack.rows // k
+        deal = LayeredDeal(stack, codes, rulers_of([over], [1.0]), np.array([0, e]))
+        cells, classes = deal.group(0)
+        found = Histograms.tally(classes, cells, np.ones(len(cells), dtype=np.int64), e, len(over.table))
+        largest_found = maximum(over, over.numerators(found), found.sizes)
+        assert found.sizes.min() >= k
+        assert lower_bound(over, e) <= largest_found < best + 0.0006
+        assert abs(float(lower_bound(over, e)) - least) < 0.0006
+
+
+PAIRS = {"heart": (HEART, {"chol": "ordered", "trestbps": "ordered"}), "adult": (ADULT, {"age": "ordered", "occupation": "equal"})}
+
+
+@pytest.mark.parametrize(
+    ("table", "t", "by_frequency", "best", "in_layers"),
+    [("heart", "0.1", 16, 7, 5), ("heart", "0.2", 8, 3, 3), ("adult", "0.15", 94, 16, 15), ("adult", "0.3", 37, 9, 7)],
+)
+def test_smallest_class_size_of_pairs(table, t, by_frequency, best, in_layers):
+    (path, separator), kinds = PAIRS[table]
+    with (DATA / path).open(encoding="utf-8", newline="") as file:
+        records = [
+            {name: int(row[name]) if kind == "ordered" else row[name] for name, kind in kinds.items()} | {"sex": row["sex"]}
+            for row in csv.DictReader(file, delimiter=separator)
+        ]
+    sensitive = {name: {"distance": kind, "t": t} for name, kind in kinds.items()}
+    for method, size in [({"stack_order": "frequency"}, by_frequency), ({}, best), ({"deal": "layered"}, in_layers)]:
+        problem, _ = make_problem(records, sensitive, {"sex": {}}, **method)
+        assert choose_size(problem, make_stacks(problem))[0].size == size
+
+
 @pytest.fixture(scope="module")
 def adults() -> list[dict[str, str | int]]:
     """The records of Adult."""
@@ -72,7 +119,7 @@ def test_the_distance_is_not_monotone_in_the_class_size(adults):
     # Adult occupation by value: 16 is the first size that reaches .2, the next two do not.
     sensitive, method = {"occupation": {"t": "0.2"}}, {"stack_order": "value"}
     problem, _ = make_problem(adults, sensitive, {"sex": {}}, k=5, **method)
-    report, seen = choose_size(problem, make_stack(problem))
+    report, seen = choose_size(problem, make_stacks(problem))
     assert report.size == 16
     assert [(r.size, round(float(r.emd[0]), 3), r.holds) for r in seen if 16 <= r.size < 20] == [
         (16, 0.149, True),
@@ -82,7 +129,7 @@ def test_the_distance_is_not_monotone_in_the_class_size(adults):
     ]
     exactly, _ = make_problem(adults, sensitive, {"sex": {}}, k=17, class_size="k", **method)
     with pytest.raises(UnreachableError, match=r"classes of size 17 reach t = 0.2028 .* begin with 19"):
-        choose_size(exactly, make_stack(exactly))
+        choose_size(exactly, make_stacks(exactly))
 
 
 TREES = ["workclass", "education", "native-country", "marital-status", "race", "sex"]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tclose_spark.domains import QuasiDomain
 from tclose_spark.labels import MISSING, ranges
 from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.stack_and_deal.dealing import Shares, Stack
+from tclose_spark.methods.dealing.stacks import Shares, Stack
 from tclose_spark.rows import HashArray, Rows
 
 KEY_BITS = 40  # of an order key; the 16 bits below are the top of the row's hash

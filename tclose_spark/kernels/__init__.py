@@ -1,4 +1,4 @@
-"""How kernels are compiled."""
+"""How kernels are compiled, and kept."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from numba import njit
+
+from tclose_spark.kernels.caching import keep_compiled_kernels
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -19,6 +21,9 @@ def kernel(function: Kernel) -> Kernel:
     options: dict[str, Any] = {"cache": True, "_nrt": False}
     compiled: Any = njit(**options)(function)
     return cast(Kernel, compiled)
+
+
+keep_compiled_kernels()
 
 
 @kernel

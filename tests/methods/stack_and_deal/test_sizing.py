@@ -10,7 +10,7 @@ from strategies import drawn, make_problem, people
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.method import Problem
-from tclose_spark.methods.stack_and_deal.plan import make_stack
+from tclose_spark.methods.stack_and_deal.plan import make_stacks
 from tclose_spark.methods.stack_and_deal.sizing import choose_size, report_size
 
 
@@ -24,7 +24,7 @@ def problem_of(records: list[dict[str, object]], k: int, method: dict[str, str] 
 
 
 def chosen(problem: Problem):
-    return choose_size(problem, make_stack(problem))[0]
+    return choose_size(problem, make_stacks(problem))[0]
 
 
 def equal_emd(records: list[dict[str, object]], e: int) -> Fraction:
@@ -125,11 +125,11 @@ def test_reports_are_exact(records, k):
     problem = make_problem(records, {"disease": {"t": "0.05"}}, k=k)[0]
     if len(records) < k:
         return
-    stack = make_stack(problem)
-    for report in choose_size(problem, stack)[1]:
+    stacks = make_stacks(problem)
+    for report in choose_size(problem, stacks)[1]:
         assert report.size == len(records) // report.classes >= k
         assert report.emd == (equal_emd(records, report.classes),)
-        assert report == report_size(problem, stack, report.classes)
+        assert report == report_size(problem, stacks, report.classes)
 
 
 @pytest.mark.parametrize(
@@ -143,4 +143,4 @@ def test_reports_are_exact(records, k):
 )
 def test_stacks_by_value_where_values_are_ordered_else_by_frequency(sensitive, asked, order):
     problem, _ = make_problem(table(flu=2, gout=1, mumps=3), sensitive, {"sex": {}}, **asked)
-    assert make_stack(problem).order.tolist() == order
+    assert [stack.order.tolist() for _, stack in make_stacks(problem)] == [order]

@@ -11,13 +11,12 @@ from strategies import drawn
 
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.methods.stack_and_deal import dealing
-from tclose_spark.methods.stack_and_deal.dealing import (
+from tclose_spark.methods.dealing.reach import maximum_emd
+from tclose_spark.methods.dealing.stacks import (
     Shares,
     Stack,
     class_counts,
     compositions,
-    maximum_emd,
     positions_before,
     representatives,
     stack_by_frequency,
@@ -142,7 +141,7 @@ def test_compositions_may_come_in_chunks(case, chunk):
     stack, e = case
     codes = np.arange(len(stack.counts))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dealing, "CHUNK", chunk)
+        patch.setattr("tclose_spark.methods.dealing.stacks.CHUNK", chunk)
         parts = compositions(stack, codes, EqualDistance(stack.counts), e)
     found = {
         frozenset(zip(part.values[i:j].tolist(), part.counts[i:j].tolist(), strict=True))

@@ -13,9 +13,11 @@ from strategies import content, count_in, drawn, make_problem, people, settle_al
 
 from tclose_spark.labels import MISSING
 from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.dealing.numbering import bucket_of, sort_by_content
+from tclose_spark.methods.dealing.stacks import class_counts
 from tclose_spark.methods.method import Problem
-from tclose_spark.methods.stack_and_deal.dealing import class_counts
-from tclose_spark.methods.stack_and_deal.plan import StackAndDealPlan, bucket_of, make_plan, sort_by_content
+from tclose_spark.methods.stack_and_deal.layers import groups_of
+from tclose_spark.methods.stack_and_deal.plan import StackAndDealPlan, make_plan
 from tclose_spark.methods.stack_and_deal.sizing import attributes_of
 from tclose_spark.rows import Rows
 from tclose_spark.stages.generalize import Generalizer
@@ -23,7 +25,14 @@ from tclose_spark.stages.generalize import Generalizer
 ONE = {"disease": {}}
 TWO = {"disease": {"t": "0.5"}, "grade": {"distance": "ordered", "t": "0.4"}}
 SENSITIVE = st.sampled_from([ONE, {"grade": {"distance": "ordered", "t": "0.3"}}, TWO])
-DEALS = st.sampled_from(["local", "round_robin"])
+EXPLAINS = {"sizes": None, "order": None, "loss_on_sample": None}
+DEALS = st.sampled_from(["local", "round_robin", "layered"])
+
+
+@pytest.fixture(autouse=True)
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of some ten rows are dealt in layers in several groups."""
+    monkeypatch.setattr("tclose_spark.methods.stack_and_deal.layers.ROWS_PER_GROUP", 10)
 
 
 def plan_of(problem: Problem, rows: Rows, rows_per_task: int = 10**6) -> StackAndDealPlan:
@@ -36,7 +45,8 @@ def test_classes_do_not_depend_on_tasks_batches_or_the_order_of_rows(records, se
     problem, rows = make_problem(records, sensitive, k=k, deal=deal)
     expected = content(*settle_all(plan_of(problem, rows), rows))
     plan = plan_of(problem, rows, rows_per_task)
-    assert plan.tasks == min(plan.classes, -(-len(rows) // rows_per_task))
+    most = min(groups_of(len(rows)), plan.numbering.classes) if deal == "layered" else plan.numbering.classes
+    assert plan.tasks == min(most, -(-len(rows) // rows_per_task))
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     cuts = data.draw(st.lists(st.integers(0, len(rows)), max_size=4).map(sorted))
     assert content(*settle_all(plan, rows, np.split(order, cuts))) == expected
@@ -49,18 +59,19 @@ def test_classes_are_those_that_were_planned(records, sensitive, deal, k, rows_p
     problem, rows = make_problem(records, sensitive, k=k, deal=deal)
     plan = plan_of(problem, rows, rows_per_task)
     rows, classes = settle_all(plan, rows)
-    found = np.zeros((plan.classes, len(plan.stack.counts)), dtype=np.int64)
+    found = np.zeros((plan.numbering.classes, len(plan.numbering.stack.counts)), dtype=np.int64)
     np.add.at(found, (classes, rows.cell), 1)
-    assert found.tolist() == class_counts(plan.stack, np.arange(plan.classes), plan.classes).tolist()
+    if deal != "layered":
+        assert found.tolist() == class_counts(plan.numbering.stack, np.arange(plan.numbering.classes), plan.numbering.classes).tolist()
     assert found.sum(axis=1).min() >= k
-    planned = next(report for report in plan.sizes if report.classes == plan.classes)
+    planned = next(report for report in plan.sizes if report.classes == plan.numbering.classes)
     assert largest_distances(problem, rows, classes) == planned.emd
 
 
 def largest_distances(problem: Problem, rows: Rows, classes: np.ndarray) -> tuple[Fraction, ...]:
     """The largest distance of the classes, for each attribute."""
     worst = []
-    for attribute in attributes_of(problem):
+    for attribute in attributes_of(problem.spec, problem.profile, problem.hierarchies):
         codes = problem.profile.cell_codes[rows.cell, attribute.column]
         table = np.zeros((classes.max() + 1, len(attribute.distance.table)), dtype=np.int64)
         np.add.at(table, (classes, codes), 1)
@@ -107,10 +118,10 @@ def test_local_dealing_keeps_near_rows_together():
 def test_a_plan_survives_json(records, sensitive, rows_per_task):
     problem, rows = make_problem(records, sensitive)
     plan = plan_of(problem, rows, rows_per_task)
-    again = StackAndDealPlan.from_json(json.loads(json.dumps(plan.to_json())), problem.profile)
+    again = StackAndDealPlan.from_json(json.loads(json.dumps(plan.to_json())), problem.spec, problem.profile, problem.hierarchies)
     assert content(*settle_all(again, rows)) == content(*settle_all(plan, rows))
-    assert again.to_json() | {"sizes": None} == plan.to_json() | {"sizes": None}
-    assert plan.to_json()["class_size"] == len(rows) // plan.classes
+    assert again.to_json() | EXPLAINS == plan.to_json() | EXPLAINS
+    assert plan.to_json()["class_size"] == len(rows) // plan.numbering.classes
 
 
 @drawn(40)
@@ -133,7 +144,7 @@ def test_a_row_doubled_or_lost_is_noticed(records, rows_per_task, data):
 def test_a_bucket_goes_to_the_tasks_between_its_first_row_and_its_last(records, rows_per_task):
     problem, rows = make_problem(records, ONE)
     plan = plan_of(problem, rows, rows_per_task)
-    bucket = bucket_of(rows, plan.locality.key(rows), plan.cuts)
+    bucket = bucket_of(rows.cell, plan.numbering.locality.key(rows), plan.numbering.cuts)
     row, task = plan.route(rows)
     stays: dict[int, list[int]] = {}
     for number in range(plan.tasks):
@@ -180,4 +191,4 @@ def test_sorts_by_cell_key_hash_and_codes(cells):
     )
     key = random.integers(0, 4, n, dtype=np.uint64) << np.uint64(54)
     content = list(zip(rows.cell.tolist(), key.tolist(), rows.hash.tolist(), rows.quasi[1].tolist(), rows.quasi[0].tolist(), strict=True))
-    assert [content[i] for i in sort_by_content(rows, key)] == sorted(content)
+    assert [content[i] for i in sort_by_content(rows, rows.cell, key)] == sorted(content)

@@ -11,8 +11,7 @@ from strategies import drawn, make_problem, people
 
 from tclose_spark.domains import QuasiDomain
 from tclose_spark.labels import MISSING, encode_numbers, range_losses
-from tclose_spark.methods.stack_and_deal.dealing import stack_by_frequency
-from tclose_spark.methods.stack_and_deal.locality import (
+from tclose_spark.methods.dealing.locality import (
     BINS,
     MOST_DIGITS,
     Digit,
@@ -21,6 +20,7 @@ from tclose_spark.methods.stack_and_deal.locality import (
     make_digits,
     simulate_loss,
 )
+from tclose_spark.methods.dealing.stacks import stack_by_frequency
 from tclose_spark.rows import Rows
 
 M = int(MISSING)

@@ -1,0 +1,131 @@
+"""The multiplicity matrix: how many rows have each tuple of sensitive values (Gowda 2023, 4.2.1 and 4.5). Only tuples that occur are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.measures.histograms import IntArray
+
+EXACT_FLOAT = 1 << 53
+
+
+def tally(places: IntArray, weights: IntArray, length: int) -> IntArray:
+    """Sum of the weights (>= 0) at each place 0..length-1, shape (length,), exact in 64 bits."""
+    # bincount adds in floats and is several times faster; its sums are exact below 2^53.
+    if float(weights.sum(dtype=np.float64)) < EXACT_FLOAT:
+        return np.bincount(places, weights, minlength=length).astype(np.int64)
+    sums = np.zeros(length, dtype=np.int64)
+    np.add.at(sums, places, weights)
+    return sums
+
+
+@dataclass(frozen=True)
+class MultiplicityMatrix:
+    """A sparse matrix with one dimension for each sensitive attribute; its size follows the distinct tuples.
+
+    codes: shape (cells, attributes); the distinct tuples, in lexicographic order.
+    counts: shape (cells,); rows with that tuple, at least 1.
+    domains: the size of the domain of each attribute.
+    """
+
+    codes: IntArray
+    counts: IntArray
+    domains: tuple[int, ...]
+
+    @staticmethod
+    def of(codes: IntArray, counts: IntArray, domains: Sequence[int]) -> MultiplicityMatrix:
+        """The matrix of weighted tuples in any order, equal ones added up.
+
+        codes: shape (tuples, attributes); counts: shape (tuples,).
+
+        Raises:
+            ValueError: if there is no tuple, a count is below 1, or a code is outside its domain.
+        """
+        codes, counts = np.asarray(codes, dtype=np.int64), np.asarray(counts, dtype=np.int64)
+        if codes.shape != (len(counts), len(domains)):
+            raise ValueError(f"codes of shape {codes.shape} do not fit {len(counts)} counts and {len(domains)} domains")
+        if not len(counts):
+            raise ValueError("a matrix without rows has no distribution")
+        if counts.min() < 1:
+            raise ValueError("a tuple that occurs has at least one row")
+        if np.any(codes < 0) or np.any(codes >= np.array(domains)):
+            raise ValueError(f"a code is outside its domain; the domains have {tuple(domains)} values")
+        order = np.lexsort(codes.T[::-1])
+        codes = codes[order]
+        new = np.ones(len(codes), dtype=bool)
+        new[1:] = np.any(codes[1:] != codes[:-1], axis=1)
+        return MultiplicityMatrix(codes[new], np.add.reduceat(counts[order], np.flatnonzero(new)), tuple(domains))
+
+    @property
+    def attributes(self) -> int:
+        """The dimensions of the matrix."""
+        return len(self.domains)
+
+    @property
+    def cells(self) -> int:
+        """How many distinct tuples there are."""
+        return len(self.counts)
+
+    @property
+    def rows(self) -> int:
+        """|M|, the sum of all counts."""
+        return int(self.counts.sum())
+
+    def marginal(self, attribute: int) -> IntArray:
+        """The slice sums of an attribute, its histogram, shape (m,) (Gowda 2023, Definition 1 and 4.5)."""
+        return tally(self.codes[:, attribute], self.counts, self.domains[attribute])
+
+    def normalized(self) -> NDArray[np.float64]:
+        """The share of the rows in each cell, shape (cells,)."""
+        shares: NDArray[np.float64] = self.counts / self.rows
+        return shares
+
+    def dense(self) -> IntArray:
+        """All cells, also the empty ones, as an array of shape `domains`: for small matrices."""
+        table = np.zeros(self.domains, dtype=np.int64)
+        table[tuple(self.codes.T)] = self.counts
+        return table
+
+    def __add__(self, other: MultiplicityMatrix) -> MultiplicityMatrix:
+        """The matrix of two sets of rows together.
+
+        Raises:
+            ValueError: if the domains differ.
+        """
+        if self.domains != other.domains:
+            raise ValueError(f"domains of {self.domains} and of {other.domains} values do not add")
+        return MultiplicityMatrix.of(np.concatenate([self.codes, other.codes]), np.concatenate([self.counts, other.counts]), self.domains)
+
+    def binned(self, attribute: int, bin_of: IntArray) -> MultiplicityMatrix:
+        """The matrix with an attribute's values put into bins.
+
+        bin_of: shape (m,); the bin of each value, nondecreasing from 0.
+
+        Raises:
+            ValueError: if `bin_of` is not of that kind.
+        """
+        if len(bin_of) != self.domains[attribute] or bin_of[0] != 0 or np.any(np.diff(bin_of) < 0):
+            raise ValueError(f"bins of an attribute with {self.domains[attribute]} values are one number a value, nondecreasing from 0")
+        return self._recoded(attribute, bin_of, int(bin_of[-1]) + 1)
+
+    def reordered(self, attribute: int, rank: IntArray) -> MultiplicityMatrix:
+        """The matrix with an attribute's values in another order.
+
+        rank: shape (m,); the new code of each value, a permutation.
+
+        Raises:
+            ValueError: if it is none.
+        """
+        domain = self.domains[attribute]
+        if not np.array_equal(np.sort(rank), np.arange(domain)):
+            raise ValueError(f"the ranks of {domain} values are a permutation of 0..{domain - 1}")
+        return self._recoded(attribute, rank, domain)
+
+    def _recoded(self, attribute: int, code_of: IntArray, domain: int) -> MultiplicityMatrix:
+        codes = self.codes.copy()
+        codes[:, attribute] = code_of[codes[:, attribute]]
+        return MultiplicityMatrix.of(codes, self.counts, (*self.domains[:attribute], domain, *self.domains[attribute + 1 :]))

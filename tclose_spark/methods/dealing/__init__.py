@@ -1,0 +1,1 @@
+"""Dealing as arithmetic on positions: what Stack & Deal and fragmentation share."""

@@ -1,0 +1,203 @@
+"""Distributed numbering: which class each row is dealt to, with one shuffle and no window over the table.
+
+Rows are counted by bucket: a part of the stack (a tuple of sensitive values, or a fragment of them) and a stretch of the order
+inside it. The counts of all buckets give each its first rank, so a task that has whole buckets knows the exact rank of
+every row in them, and with it the class. A task makes a range of classes; a bucket whose ranks reach into two tasks is
+sent to both, and each keeps its own rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.methods.dealing.locality import Digit, Locality
+from tclose_spark.methods.dealing.stacks import Shares, Stack
+from tclose_spark.methods.method import GroupCounts
+from tclose_spark.rows import HashArray, Rows
+
+ROWS_PER_TASK = 500_000
+BUCKETS_PER_TASK = 16  # a task reads about 1/16 more rows than it keeps
+MOST_BUCKETS = 1 << 22  # parts times stretches: what the driver and every task hold
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """Rows of one task in the order of parts and ranks. here: their places; part, classes: of each; all of shape (stayed,)."""
+
+    here: IntArray
+    part: IntArray
+    classes: IntArray
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """See the module. part_of: the part of each cell, shape (cells,). groups: of classes, even ranges that stay in one task.
+
+    cuts: ascending order keys at which a new stretch begins; bucket_counts: shape (parts, stretches).
+    """
+
+    part_of: IntArray
+    stack: Stack
+    classes: int
+    groups: int
+    tasks: int
+    locality: Locality
+    cuts: HashArray
+    bucket_counts: IntArray
+
+    @staticmethod
+    def of(
+        part_of: IntArray,
+        stack: Stack,
+        classes: int,
+        locality: Locality,
+        sample: Rows,
+        counts: GroupCounts,
+        rows_per_task: int = ROWS_PER_TASK,
+        groups: int | None = None,
+    ) -> Numbering:
+        """Counts the buckets. Which class a row is dealt to does not depend on rows_per_task; groups: as many as tasks, if None."""
+        parts = len(stack.counts)
+        most = max(MOST_BUCKETS // parts, 1)
+        tasks = min(groups or classes, -(-stack.rows // rows_per_task), most)
+        cuts = _cut_evenly(np.sort(locality.key(sample)), min(tasks * BUCKETS_PER_TASK, most))
+        found = counts(lambda rows: bucket_of(part_of[rows.cell], locality.key(rows), cuts), parts * (len(cuts) + 1))
+        return Numbering(part_of, stack, classes, groups or tasks, tasks, locality, cuts, found.reshape(parts, -1))
+
+    @cached_property
+    def group_starts(self) -> IntArray:
+        """The first class of each group, and the number of classes, shape (groups + 1,)."""
+        return np.arange(self.groups + 1, dtype=np.int64) * self.classes // self.groups
+
+    @cached_property
+    def task_groups(self) -> IntArray:
+        """The first group of each task, and the number of groups, shape (tasks + 1,)."""
+        return np.arange(self.tasks + 1, dtype=np.int64) * self.groups // self.tasks
+
+    @cached_property
+    def _first_class(self) -> IntArray:
+        """The first class of each task, and the number of classes, shape (tasks + 1,)."""
+        return self.group_starts[self.task_groups]
+
+    @cached_property
+    def shares(self) -> Shares:
+        """How the rows of each part are dealt."""
+        return Shares.of(self.stack, self.classes)
+
+    @cached_property
+    def _first_rank(self) -> IntArray:
+        """Rank, inside its part, of the first row of each bucket, shape (parts, stretches)."""
+        return np.cumsum(self.bucket_counts, axis=1) - self.bucket_counts
+
+    @cached_property
+    def _task_range(self) -> tuple[IntArray, IntArray]:
+        """First task and number of tasks of each bucket, both of shape (parts * stretches,)."""
+        part = np.repeat(np.arange(len(self.bucket_counts)), self.bucket_counts.shape[1])
+        first = self._first_rank.ravel()
+        last = np.maximum(first + self.bucket_counts.ravel() - 1, first)
+        starts = self._first_class[:-1]
+        tasks = [np.searchsorted(starts, self.shares.class_of(part, rank), side="right") - 1 for rank in (first, last)]
+        return tasks[0], np.where(self.bucket_counts.ravel() > 0, tasks[1] - tasks[0] + 1, 0)
+
+    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
+        """(row, task): the places in `rows` to send, and to which task.
+
+        Raises:
+            ValueError: if a row is none of those that were counted.
+        """
+        bucket = bucket_of(self.part_of[rows.cell], self.locality.key(rows), self.cuts)
+        first, tasks = self._task_range
+        copies = tasks[bucket]
+        if np.any(copies == 0):
+            raise ValueError("a row is in a bucket that was empty when the plan was made: the input changed since")
+        row = np.repeat(np.arange(len(rows)), copies)
+        nth = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
+        return row, first[bucket][row] + nth
+
+    def deal(self, rows: Rows, task: int) -> Dealt:
+        """The rows sent to a task that stay there, and their classes.
+
+        Raises:
+            ValueError: if the rows are not those that were counted.
+        """
+        key, part = self.locality.key(rows), self.part_of[rows.cell]
+        order = sort_by_content(rows, part, key)
+        bucket = bucket_of(part, key, self.cuts)[order]
+        begins = np.flatnonzero(np.diff(bucket, prepend=-1))
+        found = np.diff(np.append(begins, len(bucket)))
+        first, tasks = self._task_range
+        expected = np.flatnonzero((first <= task) & (task < first + tasks))
+        if not np.array_equal(bucket[begins], expected) or np.any(found != self.bucket_counts.ravel()[expected]):
+            raise ValueError("a bucket has not the rows that the plan counted: the input changed since, or rows were lost")
+        rank = self._first_rank.ravel()[bucket] + np.arange(len(bucket)) - np.repeat(begins, found)
+        part = part[order]
+        classes = self.shares.class_of(part, rank)
+        stays = (classes >= self._first_class[task]) & (classes < self._first_class[task + 1])
+        return Dealt(order[stays], part[stays], classes[stays])
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON, without the stack's counts and the parts, which follow from the profile and the method's own plan."""
+        return {
+            "classes": self.classes,
+            "class_size": self.stack.rows // self.classes,
+            "groups": self.groups,
+            "tasks": self.tasks,
+            "stack_order": self.stack.order.tolist(),
+            "locality": {
+                "order": list(self.locality.order),
+                "digits": [[d.categories, d.bins] for d in self.locality.digits],
+            },
+            "cuts": [str(cut) for cut in self.cuts.tolist()],
+            "bucket_counts": self.bucket_counts.tolist(),
+        }
+
+    @staticmethod
+    def from_json(tree: Mapping[str, Any], part_of: IntArray, counts: IntArray) -> Numbering:
+        """The numbering that `to_json` wrote. counts: rows of each part, shape (parts,)."""
+        digits = tuple(Digit(categories, None if bins is None else tuple(bins)) for categories, bins in tree["locality"]["digits"])
+        return Numbering(
+            part_of,
+            Stack(np.array(tree["stack_order"], dtype=np.int64), counts),
+            tree["classes"],
+            tree["groups"],
+            tree["tasks"],
+            Locality(digits, tuple(tree["locality"]["order"])),
+            np.array([int(cut) for cut in tree["cuts"]], dtype=np.uint64),
+            np.array(tree["bucket_counts"], dtype=np.int64).reshape(len(counts), -1),
+        )
+
+
+def bucket_of(part: IntArray, key: HashArray, cuts: HashArray) -> IntArray:
+    """The bucket of each row: its part, and the stretch of the order that its key is in, shape (n,)."""
+    return part * (len(cuts) + 1) + np.searchsorted(cuts, key, side="right")
+
+
+def sort_by_content(rows: Rows, part: IntArray, key: HashArray) -> IntArray:
+    """The order of rows by part, order key, hash, cell and all codes, shape (n,): total over content.
+
+    Part and key in one number sort several times faster than all of them one by one; the few rows that agree in both
+    are put right after.
+    """
+    bits = int(part.max(initial=0)).bit_length()
+    if int(key.max(initial=0)) >> (64 - bits) if bits else 0:
+        return np.lexsort((*rows.quasi, rows.cell, rows.hash, key, part))
+    both = key | (part.astype(np.uint64) << np.uint64(64 - bits)) if bits else key
+    order = np.argsort(both)
+    both = both[order]
+    alike = both[1:] == both[:-1]
+    ties = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
+    tied = order[ties]
+    order[ties] = tied[np.lexsort((*[codes[tied] for codes in rows.quasi], rows.cell[tied], rows.hash[tied], both[ties]))]
+    return order
+
+
+def _cut_evenly(keys: HashArray, stretches: int) -> HashArray:
+    """Order keys that cut sorted keys of a sample into even stretches."""
+    places = np.arange(1, stretches) * len(keys) // stretches
+    return np.unique(keys[places]) if len(keys) else keys

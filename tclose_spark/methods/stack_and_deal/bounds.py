@@ -1,0 +1,98 @@
+"""What no partition can do better: lower bounds on the largest distance of classes of given sizes.
+
+Every ground distance is a sum of weighted differences |C / s - X / n| between the counts of a class of s rows and of the table
+of n, over features of the values: all values up to a place (ordered, weight 1 / (m - 1)), single values (equal, 1 / 2), nodes
+below the root (hierarchical, 1 / (2 H)). The C are whole numbers, so a class misses its ideal s X / n by some fraction.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from tclose_spark.measures.distances import EqualDistance, ExactArray, GroundDistance, HierarchicalDistance, OrderedDistance, exact
+from tclose_spark.measures.histograms import IntArray
+
+
+def lower_bound(distance: GroundDistance, e: int) -> Fraction:
+    """No partition of the table into e classes as even as can be (n // e rows, or one more) has a smaller largest distance."""
+    return max(supply_bound(distance, e), forced_bound(distance, e))
+
+
+def supply_bound(distance: GroundDistance, e: int) -> Fraction:
+    """From the mean: of each feature all classes together have what the table has, so as many are above their ideal as below.
+
+    The mean is weighted by the sizes of the classes. With one size r and f the fraction of r X / n it is the sum of
+    weight 2 f (1 - f) / r.
+    """
+    n = int(distance.table.sum())
+    size, larger = divmod(n, e)
+    table = exact(_features(distance), 4 * n * n)
+    floors, parts = zip(*[(size_ * table // n, size_ * table % n) for size_ in (size, size + 1)], strict=True)
+    classes = (e - larger, larger)
+    up = table - classes[0] * floors[0] - classes[1] * floors[1]  # classes that must be above their ideal, cheapest first
+    first = np.where(parts[1] > parts[0], np.minimum(up, classes[1]), up - np.minimum(up, classes[0]))
+    missed: ExactArray = first * (n - parts[1]) + (up - first) * (n - parts[0])
+    return Fraction(2 * int(missed.sum()), _scale(distance) * n * n)
+
+
+def forced_bound(distance: GroundDistance, e: int) -> Fraction:
+    """From the rarest value (equal), or the lowest and the highest (ordered): some class must have it. None of hierarchical ones.
+
+    Either a class of the smaller size has a row of the value, or the few larger ones have them all, and one of them many.
+    """
+    n = int(distance.table.sum())
+    size, larger = divmod(n, e)
+    if isinstance(distance, HierarchicalDistance):
+        return Fraction(0)
+    least = _with_places if isinstance(distance, OrderedDistance) else _with_values
+    present = np.flatnonzero(distance.table)
+    values = present[[0, -1]] if isinstance(distance, OrderedDistance) else present[[np.argmin(distance.table[present])]]
+    bounds = []
+    for value in values.tolist():
+        bound = Fraction(least(distance, value, 1, size), _scale(distance) * n * size)
+        many = -(-int(distance.table[value]) // max(larger, 1))
+        if larger and many <= size + 1:
+            bound = min(bound, Fraction(least(distance, value, many, size + 1), _scale(distance) * n * (size + 1)))
+        bounds.append(bound)
+    return max(bounds)
+
+
+def _with_places(distance: GroundDistance, place: int, many: int, size: int) -> int:
+    """n times the least sum of differences of a class of this size that has so many rows of this ordered value."""
+    n = int(distance.table.sum())
+    ideal = size * exact(_features(distance), 4 * n * n)
+    at = np.arange(len(ideal))
+    held = np.clip((2 * ideal + n) // (2 * n), many * (at >= place), size - many * (at < place))
+    return int(np.abs(n * held - ideal).sum())
+
+
+def _with_values(distance: GroundDistance, value: int, many: int, size: int) -> int:
+    """n times the least sum of differences of a class of this size that has so many rows of this value."""
+    n = int(distance.table.sum())
+    ideal = size * exact(distance.table, 4 * n * n)
+    held = ideal // n
+    held[value] = max(held[value], many)
+    cost, left = int(np.abs(n * held - ideal).sum()), size - int(held.sum())
+    gains = sorted((2 * int(rest) - n for rest in (ideal - n * held) if rest > 0), reverse=True)  # of one row more
+    return cost - sum(gains[: max(left, 0)]) + n * max(left - len(gains), -left, 0)
+
+
+def _features(distance: GroundDistance) -> IntArray:
+    """The table's rows of each feature."""
+    if isinstance(distance, OrderedDistance):
+        return np.cumsum(distance.table)[:-1]
+    if isinstance(distance, EqualDistance):
+        return distance.table
+    assert isinstance(distance, HierarchicalDistance)
+    levels = [distance.table]
+    for parent in distance.parents[:-1]:
+        above = np.zeros(int(parent.max()) + 1, dtype=np.int64)
+        np.add.at(above, parent, levels[-1])
+        levels.append(above)
+    return np.concatenate(levels)
+
+
+def _scale(distance: GroundDistance) -> int:
+    return 2 * distance.scale if isinstance(distance, HierarchicalDistance) else distance.scale

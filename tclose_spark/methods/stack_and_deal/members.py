@@ -1,0 +1,147 @@
+"""A class as the sorted codes of its members, and its distance from the table if one member were exchanged for another.
+
+All ground distances are sums of absolute differences between the class and the table: over the cumulative shares (ordered),
+over the shares of the values (equal), over the shares of the nodes of every height below the root (hierarchical; a value travels
+up from its leaf and down again, half a step at each node, so equal distance is a hierarchy of one step). A class of s
+members needs a look at these s codes only, however large the domain is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.kernels import kernel
+from tclose_spark.measures.distances import GroundDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.histograms import IntArray
+
+FloatArray = NDArray[np.float64]
+
+
+class Rulers(NamedTuple):
+    """The ground distances of all sensitive attributes, for kernels; domains are padded to the largest, m values.
+
+    ordered: shape (attributes,). shares: the table's share of each node at each height (of each value, at height 0), shape
+    (attributes, heights, m). nodes: the node of each value at each height, same shape. heights: steps from a value to the
+    root, shape (attributes,). below: the cumulative shares, shape (attributes, m). sums: sums of these before each place,
+    shape (attributes, m + 1). units: what one step costs, over the t that is asked, shape (attributes,).
+    """
+
+    ordered: NDArray[np.bool_]
+    shares: NDArray[np.float64]
+    nodes: IntArray
+    heights: IntArray
+    below: FloatArray
+    sums: FloatArray
+    domains: IntArray
+    units: FloatArray
+
+
+def rulers_of(distances: Sequence[GroundDistance], weights: Sequence[float]) -> Rulers:
+    """The rulers of ground distances; weights: what a distance of 1 of each weighs (1 / t)."""
+    domains = np.array([len(d.table) for d in distances])
+    height = max(d.scale if isinstance(d, HierarchicalDistance) else 1 for d in distances)
+    shape = (len(distances), height, int(domains.max()))
+    shares, nodes = np.zeros(shape), np.zeros(shape, dtype=np.int64)
+    heights, units = np.ones(len(distances), dtype=np.int64), np.zeros(len(distances))
+    below, sums = np.zeros(shape[::2]), np.zeros((shape[0], shape[2] + 1))
+    for a, distance in enumerate(distances):
+        m, share = domains[a], distance.table / distance.table.sum()
+        below[a, :m] = np.cumsum(share)
+        sums[a, 1 : m + 1] = np.cumsum(below[a, :m])
+        node = np.arange(m)
+        steps = distance.parents if isinstance(distance, HierarchicalDistance) else (np.zeros(m, dtype=np.int64),)
+        heights[a] = len(steps)
+        for level, parent in enumerate(steps):
+            nodes[a, level, :m] = node
+            shares[a, level, : node.max() + 1] = np.bincount(node, share)
+            node = parent[node]
+        units[a] = weights[a] / (distance.scale if isinstance(distance, OrderedDistance) else 2 * len(steps))
+    return Rulers(np.array([isinstance(d, OrderedDistance) for d in distances]), shares, nodes, heights, below, sums, domains, units)
+
+
+@kernel
+def load(codes: IntArray, size: int, gone: IntArray, new: IntArray, rulers: Rulers) -> float:
+    """The largest distance over t of a class after one member left and another came.
+
+    codes: sorted codes of the members in the first `size` places, shape (attributes, most members). gone, new: the codes of
+    the member that leaves and of the one that comes, shape (attributes,); the same for the class as it is.
+    """
+    worst = 0.0
+    for a in range(len(rulers.domains)):
+        if rulers.units[a] > 0.0:
+            found = _ordered(codes[a], size, gone[a], new[a], a, rulers) if rulers.ordered[a] else 0.0
+            if not rulers.ordered[a]:
+                for height in range(rulers.heights[a]):
+                    found += _nodes(codes[a], size, gone[a], new[a], rulers.nodes[a, height], rulers.shares[a, height])
+            worst = max(worst, found * rulers.units[a])
+    return worst
+
+
+@kernel
+def _ordered(codes: IntArray, size: int, gone: int, new: int, a: int, rulers: Rulers) -> float:
+    """Sum over all places but the last of |class's cumulative share - the table's|."""
+    below, sums, last = rulers.below[a], rulers.sums[a], rulers.domains[a] - 1
+    total, held, start, left, came, i = 0.0, 0, 0, False, False, 0
+    while held < size:
+        if i < size and not left and codes[i] == gone:
+            left, i = True, i + 1
+            continue
+        if not came and (i == size or codes[i] >= new):
+            code, came = new, True
+        else:
+            code, i = codes[i], i + 1
+        total += _stretch(below, sums, start, code, held / size)
+        start, held = code, held + 1
+    return float(total + _stretch(below, sums, start, last, 1.0))
+
+
+@kernel
+def _stretch(below: FloatArray, sums: FloatArray, start: int, end: int, share: float) -> float:
+    """Sum over start <= place < end of |share - below[place]|; below is ascending."""
+    low, high = start, end
+    while low < high:
+        middle = (low + high) // 2
+        if below[middle] < share:
+            low = middle + 1
+        else:
+            high = middle
+    return float(share * (2 * low - start - end) - 2 * sums[low] + sums[start] + sums[end])
+
+
+@kernel
+def _nodes(codes: IntArray, size: int, gone: int, new: int, node: IntArray, shares: FloatArray) -> float:
+    """Sum over the nodes of one height of |class's share - the table's|; nodes follow the order of the codes."""
+    total, at, held, left, came, i, taken = 1.0, -1, 0, False, False, 0, 0
+    while taken < size:
+        if i < size and not left and codes[i] == gone:
+            left, i = True, i + 1
+            continue
+        if not came and (i == size or codes[i] >= new):
+            code, came = new, True
+        else:
+            code, i = codes[i], i + 1
+        if node[code] != at:
+            if held:
+                total += abs(held / size - shares[at]) - shares[at]
+            at, held = node[code], 0
+        held, taken = held + 1, taken + 1
+    return float(total + abs(held / size - shares[at]) - shares[at])
+
+
+@kernel
+def replace(codes: IntArray, size: int, gone: int, new: int) -> None:
+    """One attribute's sorted codes after one member left and another came, in place."""
+    place = 0
+    while codes[place] != gone:
+        place += 1
+    while place + 1 < size and codes[place + 1] < new:
+        codes[place] = codes[place + 1]
+        place += 1
+    while place > 0 and codes[place - 1] > new:
+        codes[place] = codes[place - 1]
+        place -= 1
+    codes[place] = new

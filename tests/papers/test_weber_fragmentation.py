@@ -1,0 +1,65 @@
+"""Weber, chapter 3: Figure 15, Propositions 5 and 6, Definitions 7 and 8 as they are meant, and the sizing of 3.4.2 and 4.1.3."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.methods.fragmentation.bounds import paper_bounds
+from tclose_spark.methods.fragmentation.conformance import gcd_class_size, gcd_classes
+from tclose_spark.methods.fragmentation.fragments import PaperFragments
+from tclose_spark.methods.fragmentation.rulers import OrderedRuler
+from tclose_spark.methods.fragmentation.search import find_fragmentation
+
+# Rows .5 and .5, columns .3 and .7, in tenths. The figure's own cells are not in the text.
+FIGURE_15 = MultiplicityMatrix.of(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([1, 4, 2, 3]), (2, 2))
+RULERS = [OrderedRuler(2), OrderedRuler(2)]
+WHOLE, TENTH = np.array([[[0, 1], [0, 1]]]), Fraction(1, 10)
+COLUMNS = np.array([[[0, 1], [0, 0]], [[0, 1], [1, 1]]])
+
+
+def test_figure_15_a_split_that_raises_a_bound():
+    assert [FIGURE_15.marginal(s).tolist() for s in (0, 1)] == [[5, 5], [3, 7]]
+    assert paper_bounds(FIGURE_15, np.zeros(4, dtype=np.int64), WHOLE) == (5 * TENTH, 7 * TENTH)
+    assert paper_bounds(FIGURE_15, FIGURE_15.codes[:, 1], COLUMNS) == (6 * TENTH, 0)
+
+
+def test_figure_15_is_what_the_search_weighs():
+    kind = PaperFragments(FIGURE_15, RULERS, {})
+    cuts = kind.cuts(kind.top())
+    assert cuts.attribute.tolist() == [0, 1]
+    assert (cuts.changes * 10).round(9).tolist() == [[-5, 0], [1, -7]]
+
+
+def test_section_3_4_1_the_hinge_leaves_a_bound_that_is_met():
+    # With t .6 for the rows and .5 for the columns only a split by columns does, though it raises the bound of the rows.
+    t = [Fraction(6, 10), Fraction(5, 10)]
+    path = find_fragmentation(
+        FIGURE_15, RULERS, t, kind="paper", objective="hinge", stop=lambda found, _: all(b <= x for b, x in zip(found, t, strict=True))
+    )
+    assert path.exact_bounds == ((5 * TENTH, 7 * TENTH), (6 * TENTH, 0))
+    assert path.boxes(1).tolist() == COLUMNS.tolist()
+
+
+def test_proposition_5_the_bottom_has_no_bounds():
+    path = find_fragmentation(FIGURE_15, RULERS, [TENTH, TENTH], kind="paper", objective="hinge")
+    assert path.exact_bounds[-1] == (0, 0)
+    assert len(path.boxes(path.steps)) == 4
+
+
+def test_definitions_7_and_8_a_split_makes_one_fragment_more_and_its_union_is_the_whole():
+    # Printed: min for the union's upper indexes too, and one fragment fewer after a split.
+    path = find_fragmentation(FIGURE_15, RULERS, [TENTH, TENTH], kind="paper", objective="hinge")
+    for steps in range(path.steps):
+        before, after, parent = path.boxes(steps), path.boxes(steps + 1), path.parents[steps]
+        assert len(after) == len(before) + 1
+        lower, upper = after[parent], after[-1]
+        union = np.stack([np.minimum(lower[:, 0], upper[:, 0]), np.maximum(lower[:, 1], upper[:, 1])], axis=1)
+        assert union.tolist() == before[parent].tolist()
+
+
+def test_sections_3_4_2_and_4_1_3_one_row_more_leaves_one_class():
+    sizes = [250, 100, 350, 300]
+    assert (gcd_classes(sizes), gcd_class_size(sizes)) == (50, 20)
+    sizes[3] += 1
+    assert (gcd_classes(sizes), gcd_class_size(sizes)) == (1, 1001)
