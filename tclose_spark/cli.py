@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from tclose_spark import __version__
 from tclose_spark.errors import ConfigurationError, InputError, TcloseError
-from tclose_spark.spec import load_spec
+from tclose_spark.spec import ReleaseSpec, load_spec
 
 if TYPE_CHECKING:
     from tclose_spark.run import Run
@@ -66,10 +65,8 @@ def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool
 
     run = Run(spec, get_session(f"tclose {name} {spec.name}"), _announce, overwrite, _show_blocks)
     result = getattr(pipeline, name)(run)
-    if name == "plan" and "sizes" in result:
-        _show_plan(run, result)
-    elif name == "plan":
-        out.print(f"{spec.name}: {result['note']}", highlight=False)
+    if name == "plan":
+        _show_plan(spec, result)
     elif name in ("release", "publish"):
         _show_certificate(run, result)
 
@@ -92,24 +89,14 @@ def _bar(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-def _show_plan(run: Run, plan: Mapping[str, Any]) -> None:
-    """What each class size that was looked at reaches."""
-    from fractions import Fraction
+def _show_plan(spec: ReleaseSpec, plan: Mapping[str, Any]) -> None:
+    from tclose_spark.plan_tables import plan_table
 
-    asked = run.spec.attributes.sensitive_attributes
-    table = Table(title=f"{run.spec.name}: class sizes, and the exact largest distance of a class from the table")
-    for heading in (
-        "class size",
-        "classes",
-        *[f"{name} (t = {'measured' if a.t is None else float(a.t)})" for name, a in asked.items()],
-        "reached",
-    ):
-        table.add_column(heading, justify="right")
-    for size in plan["sizes"]:
-        chosen = "  <- chosen" if size["classes"] == plan["classes"] else ""
-        distances = [f"{float(Fraction(emd)):.6f}" for emd in size["emd"]]
-        table.add_row(str(size["size"]), f"{size['classes']:,}", *distances, ("yes" if size["holds"] else "no") + chosen)
-    out.print(table)
+    table, notes = plan_table(spec, plan)
+    if table is not None:
+        out.print(table)
+    for note in notes:
+        out.print(note, highlight=False, markup=False)
 
 
 def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:

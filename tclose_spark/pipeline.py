@@ -56,10 +56,10 @@ def plan(run: Run) -> Mapping[str, Any]:
         found = _profile(run)
         table, codec = _input(run, found), Codec.of(found)
         sample = draw_sample(table, run.spec, run.secret, found, sample_rows(run.spec))
-        problem = Problem(run.spec, found, run.hierarchies, sample)
+        problem = Problem(run.spec, found, run.hierarchies, sample, lambda line: run.announce(f"{'plan':<10} {line}"))
         tree = make_plan(problem, partial(_count, run, table, codec)).to_json()
         run.staging.write("plan.json", json.dumps(tree))
-        record["plan"] = {key: tree[key] for key in ("classes", "class_size", "blocks", "tasks", "merges") if key in tree}
+        record["plan"] = {key: tree[key] for key in ("classes", "class_size", "fragments", "blocks", "tasks", "merges") if key in tree}
         if "note" in tree:
             run.announce(f"{'plan':<10} {tree['note']}")
     return tree

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -134,6 +135,22 @@ class Diversity(Section):
     recursive: Recursive | None = None
 
 
+class Bins(Section):
+    """Bins of an ordered attribute's values, one of three kinds; fragments are cut between bins only. t is that of the values."""
+
+    equal_width: Annotated[int, Field(ge=1)] | None = None
+    equal_mass: Annotated[int, Field(ge=1)] | None = None
+    edges: Annotated[tuple[Exact, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if sum(kind is not None for kind in (self.equal_width, self.equal_mass, self.edges)) != 1:
+            raise ValueError("expected one of equal_width: N, equal_mass: N, edges: [a, b, ..]")
+        if self.edges is not None and (not self.edges or any(a >= b for a, b in pairwise(self.edges))):
+            raise ValueError("edges are not ascending numbers")
+        return self
+
+
 class SensitiveAttribute(Section):
     """A column whose distribution in every class must be near that of the table."""
 
@@ -145,6 +162,7 @@ class SensitiveAttribute(Section):
     hierarchy: str | None = None
     missing: Literal["error", "lowest", "highest"] = "error"
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
+    bins: Bins | None = None
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -154,6 +172,8 @@ class SensitiveAttribute(Section):
             raise ValueError("order is an empty list; expected all values, lowest first")
         if self.distance != "ordered" and (self.order != "value" or self.missing != "error"):
             raise ValueError("order and missing are for distance: ordered")
+        if self.bins is not None and (self.distance != "ordered" or self.order != "value"):
+            raise ValueError("bins are for distance: ordered by value")
         return self
 
 
@@ -229,6 +249,26 @@ class ClosenessTree(Section):
     effort: Annotated[Literal["fast", "balanced", "thorough"] | int, BeforeValidator(_effort)] = "balanced"
 
 
+def _seconds(value: Any) -> Fraction:
+    number = exact_number(value)
+    if number <= 0:
+        raise ValueError("expected a number of seconds above 0")
+    return number
+
+
+class Fragmentation(Section):
+    """Fragmentation of the multiplicity matrix (Gowda 2023, ch. 4; Weber, ch. 3).
+
+    most_fragments, search_seconds: where the search ends; without a fragmentation by then, nothing is released.
+    """
+
+    name: Literal["fragmentation"] = "fragmentation"
+    sizing: Literal["proportional", "measured", "gcd"] = "proportional"
+    bounds: Literal["domain", "paper"] = "domain"
+    most_fragments: Annotated[int, Field(ge=1)] = 500
+    search_seconds: Annotated[Fraction, BeforeValidator(_seconds), PlainSerializer(str)] = Fraction(300)
+
+
 def _named(value: Any) -> Any:
     """A method without a name is the closeness tree."""
     return {"name": "closeness_tree", **value} if isinstance(value, dict) else value
@@ -242,13 +282,32 @@ class ReleaseSpec(Section):
     output: Output
     attributes: Attributes
     privacy: Privacy
-    method: Annotated[StackAndDeal | ClosenessTree, Field(discriminator="name"), BeforeValidator(_named)] = ClosenessTree()
+    method: Annotated[StackAndDeal | Fragmentation | ClosenessTree, Field(discriminator="name"), BeforeValidator(_named)] = ClosenessTree()
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
         for folder in (self.output.public_path, self.output.internal_path):
             if f"{folder}/".startswith(f"{self.input.path}/"):
                 raise ValueError(f"output: {folder} lies in the input {self.input.path}; expected a folder elsewhere")
+        return self
+
+    @model_validator(mode="after")
+    def _fit_for_fragmentation(self) -> Self:
+        sensitive = self.attributes.sensitive_attributes
+        if not isinstance(self.method, Fragmentation):
+            for name, attribute in sensitive.items():
+                if attribute.bins is not None:
+                    raise ValueError(f"attributes.sensitive_attributes.{name}.bins is for method: fragmentation")
+            return self
+        if all(attribute.t is None for attribute in sensitive.values()):
+            raise ValueError("method: fragmentation needs a t of at least one sensitive attribute")
+        for name, attribute in sensitive.items():
+            if attribute.l != Diversity():
+                raise ValueError(f"attributes.sensitive_attributes.{name}.l: fragmentation plans no l; use another method, or leave it out")
+            if self.method.bounds == "paper" and attribute.distance != "ordered":
+                raise ValueError(
+                    f"method.bounds: paper is for ordered distances only, and that of {name} is {attribute.distance}; use domain"
+                )
         return self
 
     @property
@@ -362,7 +421,7 @@ def explain(error: ValidationError) -> str:
     for problem in error.errors():
         steps = [str(step) for step in problem["loc"] if not str(step).startswith(("literal[", "tuple[", "function-"))]
         if steps[:1] == ["method"]:
-            steps = [step for step in steps if step not in ("stack_and_deal", "closeness_tree")]
+            steps = [step for step in steps if step not in ("stack_and_deal", "closeness_tree", "fragmentation")]
         key, found = ".".join(steps) or "the run file", problem["input"]
         if problem["type"] == "extra_forbidden":
             near = difflib.get_close_matches(steps[-1], sorted(_known_keys()), n=1)

@@ -10,7 +10,7 @@ from tclose_spark.domains import Profile
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.rows import Rows
-from tclose_spark.spec import ReleaseSpec, StackAndDeal
+from tclose_spark.spec import Fragmentation, ReleaseSpec, StackAndDeal
 
 GroupCounts = Callable[[Callable[[Rows], IntArray], int], IntArray]
 """`counts(group_of, groups)`: how many rows of the whole table `group_of` puts into each of 0..groups-1.
@@ -19,17 +19,27 @@ From Spark in a run, from an array in a test."""
 
 @dataclass(frozen=True)
 class Problem:
-    """What a method plans from: the run file, the profile, hierarchies by column, and a sample of the rows."""
+    """What a method plans from: the run file, the profile, hierarchies by column, and a sample of the rows.
+
+    say: takes a line on how the planning goes.
+    """
 
     spec: ReleaseSpec
     profile: Profile
     hierarchies: Mapping[str, Hierarchy]
     sample: Rows
+    say: Callable[[str], None] = lambda _: None
 
     @property
     def stack_and_deal(self) -> StackAndDeal:
         """The settings of that method, which the run file names."""
         assert isinstance(self.spec.method, StackAndDeal)
+        return self.spec.method
+
+    @property
+    def fragmentation(self) -> Fragmentation:
+        """The settings of that method, which the run file names."""
+        assert isinstance(self.spec.method, Fragmentation)
         return self.spec.method
 
 

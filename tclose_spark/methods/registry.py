@@ -7,9 +7,10 @@ from typing import Any
 
 from tclose_spark.domains import Profile
 from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.method import GroupCounts, Plan, Problem
 from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
-from tclose_spark.spec import ClosenessTree, ReleaseSpec
+from tclose_spark.spec import ClosenessTree, Fragmentation, ReleaseSpec
 
 
 def sample_rows(spec: ReleaseSpec) -> int:
@@ -18,7 +19,7 @@ def sample_rows(spec: ReleaseSpec) -> int:
         from tclose_spark.methods.closeness_tree.effort import effort_of
 
         return effort_of(spec).sample_rows
-    return stack_and_deal.SAMPLE_ROWS
+    return fragmentation.SAMPLE_ROWS if isinstance(spec.method, Fragmentation) else stack_and_deal.SAMPLE_ROWS
 
 
 def make_plan(problem: Problem, counts: GroupCounts) -> Plan:
@@ -27,6 +28,8 @@ def make_plan(problem: Problem, counts: GroupCounts) -> Plan:
         from tclose_spark.methods.closeness_tree import top  # compiled kernels, which other methods do without
 
         return top.make_plan(problem, counts)
+    if isinstance(problem.spec.method, Fragmentation):
+        return fragmentation.make_plan(problem, counts)
     return stack_and_deal.make_plan(problem, counts)
 
 
@@ -36,4 +39,6 @@ def read_plan(tree: Mapping[str, Any], spec: ReleaseSpec, profile: Profile, hier
         from tclose_spark.methods.closeness_tree import dense, top
 
         return top.ClosenessTreePlan.from_json(tree, dense.Dense(spec, profile, hierarchies))
+    if isinstance(spec.method, Fragmentation):
+        return fragmentation.FragmentationPlan.from_json(tree, spec, profile, hierarchies)
     return stack_and_deal.StackAndDealPlan.from_json(tree, spec, profile, hierarchies)

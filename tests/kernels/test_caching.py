@@ -17,7 +17,7 @@ PROGRAM = """
 import sys
 import numpy as np
 from tclose_spark.kernels import caching
-from tclose_spark.methods.closeness_tree.widths import width
+from tclose_spark.kernels.widths import width
 one = np.zeros((1, 2))
 args = 0, 0, 1, np.zeros(1, np.int8), np.zeros(1, bool), np.array([[0.0, 0.5]]), np.zeros((1, 1, 2), np.int32), np.zeros((1, 1, 2))
 assert width(*args) == 0.5
@@ -68,7 +68,7 @@ def test_other_sources_have_other_kernels(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "changed" / "tclose_spark", ignore=shutil.ignore_patterns("__pycache__"))
     home = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     first, _ = run(tmp_path / "changed", home)
-    with (tmp_path / "changed/tclose_spark/methods/closeness_tree/loads.py").open("a", encoding="utf-8") as file:
+    with (tmp_path / "changed/tclose_spark/kernels/widths.py").open("a", encoding="utf-8") as file:
         file.write("# another one\n")
     second, hits = run(tmp_path / "changed", home)
     assert second != first
@@ -77,7 +77,7 @@ def test_other_sources_have_other_kernels(tmp_path: Path) -> None:
 
 def test_functions_of_others_are_kept_where_numba_keeps_them() -> None:
     from tclose_spark.kernels.caching import KernelCache
-    from tclose_spark.methods.closeness_tree.widths import width
+    from tclose_spark.kernels.widths import width
 
     assert KernelCache.from_function(run, __file__) is None
     assert KernelCache.from_function(width.py_func, "") is not None

@@ -54,6 +54,12 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of some ninety rows have several blocks, so that several tasks can share them."""
+    monkeypatch.setattr("tclose_spark.methods.dealing.nearest.CLASSES_PER_BLOCK", 3)
+
+
 def comparable(rows: list[Any]) -> Counter[tuple[str, ...]]:
     """Rows as a multiset; repr tells -0.0 from 0.0, and NaN is NaN."""
     return Counter(tuple(repr(value) for value in row) for row in rows)

@@ -13,31 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.measures.histograms import IntArray
-
-Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Widths:
-    """How wide the label is that covers the codes lo..hi of a quasi-identifier, as its information loss (NCP, 0 to 1).
-
-    Codes are dense: 0..domains[j]-1 in the order of numbers, or of the hierarchy's leaves. Three kinds:
-    `place[j, code]` of a numeric one (kinds[j] == 0): the width is place[hi] - place[lo], and 0 where lo == hi;
-    of a hierarchy (kinds[j] == 1): `nodes[j, h, code]`, the node at height h above each code, and `shares[j, h, code]`, the loss of
-    that node (0 at height 0): the width is the share at the lowest height at which both codes have one node;
-    of values without a hierarchy (kinds[j] == 2): 1 where lo != hi.
-    missing[j]: code 0 is the missing value: a range from it to any other code is as wide as the whole domain, 1.
-
-    Shapes: kinds, domains, missing (q,); place (q, longest domain); nodes, shares (q, highest hierarchy + 1, longest domain).
-    """
-
-    kinds: NDArray[np.int8]
-    domains: IntArray
-    missing: NDArray[np.bool_]
-    place: Floats
-    nodes: Codes
-    shares: Floats
+from tclose_spark.methods.widths import Codes, Widths
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.widths import width
 from tclose_spark.methods.closeness_tree.partition import Partition, Table
-from tclose_spark.methods.closeness_tree.widths import width
 
 UNKNOWN = -2
 BELOW, ABOVE = -1, np.int32(2**31 - 1)  # no next code: beyond any

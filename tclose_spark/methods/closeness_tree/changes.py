@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.widths import width
 from tclose_spark.methods.closeness_tree.boxes import change_box, scan
 from tclose_spark.methods.closeness_tree.extras import change_extras
 from tclose_spark.methods.closeness_tree.partition import HIERARCHICAL, ORDERED, Partition, Table
-from tclose_spark.methods.closeness_tree.widths import width
 
 
 @kernel

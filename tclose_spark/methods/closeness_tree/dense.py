@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from tclose_spark.domains import Profile, QuasiDomain
+from tclose_spark.domains import Profile
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.labels import MISSING, decode_numbers
 from tclose_spark.measures.distances import WIDEST, GroundDistance
 from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.closeness_tree.block import Block, Requirement, Widths, exact_limits
-from tclose_spark.methods.closeness_tree.widths import NODE, NUMBER, VALUE
+from tclose_spark.methods.closeness_tree.block import Block, Requirement, exact_limits
+from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.rows import Rows
-from tclose_spark.spec import QuasiIdentifier, ReleaseSpec
+from tclose_spark.spec import ReleaseSpec
 
 
 @dataclass(frozen=True)
@@ -51,13 +49,8 @@ class Dense:
 
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
         """(the rows as a block, the codes that its dense codes stand for, an ascending array a quasi-identifier)."""
-        codes, dense = [], []
-        for column in rows.quasi:
-            known, place = np.unique(column, return_inverse=True)  # MISSING is the smallest code there is
-            codes.append(known)
-            dense.append(place)
-        quasi = np.ascontiguousarray(np.stack(dense, axis=1), dtype=np.int32)
-        return Block(quasi, rows.cell.astype(np.int32), self._widths(codes), self.requirement(len(rows))), codes
+        quasi, widths, codes = QuasiWidths(self.spec, self.profile, self.hierarchies).of(rows)
+        return Block(quasi, rows.cell.astype(np.int32), widths, self.requirement(len(rows))), codes
 
     def requirement(self, largest: int) -> Requirement:
         """What classes of up to `largest` rows must hold."""
@@ -87,44 +80,3 @@ class Dense:
             distinct=np.array([a.l.distinct or 1 for a in asked], dtype=np.int64),
             limits=exact_limits([a.t for a in asked], [d.scale for d in self.distances], self.profile.rows, largest),
         )
-
-    def _widths(self, codes: Sequence[IntArray]) -> Widths:
-        asked = self.spec.attributes.quasi_identifiers
-        parts = [_width(d, asked[d.name], self.hierarchies.get(d.name), known) for d, known in zip(self.profile.quasi, codes, strict=True)]
-        longest, highest = max(len(known) for known in codes), max(len(part["nodes"]) for part in parts)
-        q = len(parts)
-        place, shares = np.zeros((q, longest)), np.ones((q, highest, longest))
-        nodes = np.zeros((q, highest, longest), dtype=np.int32)
-        for j, part in enumerate(parts):
-            place[j, : len(part["place"])] = part["place"]
-            levels, values = part["nodes"].shape
-            nodes[j, :levels, :values] = part["nodes"]
-            shares[j, :levels, :values] = part["shares"]
-        return Widths(
-            kinds=np.array([part["kind"] for part in parts], dtype=np.int8),
-            domains=np.array([len(known) for known in codes], dtype=np.int64),
-            missing=np.array([known[0] == MISSING for known in codes]),
-            place=place,
-            nodes=nodes,
-            shares=shares,
-        )
-
-
-def _width(domain: QuasiDomain, asked: QuasiIdentifier, hierarchy: Hierarchy | None, codes: IntArray) -> dict[str, Any]:
-    """The width tables of one quasi-identifier over these codes (see Widths)."""
-    present = codes[1:] if codes[0] == MISSING else codes
-    pad = len(codes) - len(present)
-    none = {"place": np.zeros(0), "nodes": np.zeros((1, 0), dtype=np.int32), "shares": np.zeros((1, 0))}
-    if domain.kind != "category":
-        numbers = present if domain.kind == "integer" else decode_numbers(present)
-        place = (numbers - domain.low) / ((domain.high - domain.low) or 1.0)
-        return {**none, "kind": NUMBER, "place": np.concatenate([np.zeros(pad), place])}
-    if hierarchy is not None:
-        nodes = np.stack([np.concatenate([np.full(pad, -1), node[present]]) for node in hierarchy.nodes]).astype(np.int32)
-        shares = np.stack([np.concatenate([np.ones(pad), share[present]]) for share in hierarchy.shares])
-        shares[0] = 0.0
-        return {**none, "kind": NODE, "nodes": nodes, "shares": shares}
-    if asked.generalization == "set":  # a set of b - a + 1 values at most
-        place = np.arange(len(present)) / max(domain.present, 1)
-        return {**none, "kind": NUMBER, "place": np.concatenate([np.zeros(pad), place])}
-    return {**none, "kind": VALUE}

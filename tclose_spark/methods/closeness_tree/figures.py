@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.widths import width
 from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.closeness_tree.block import Block, Floats
+from tclose_spark.methods.closeness_tree.block import Block
 from tclose_spark.methods.closeness_tree.loads import Asked, add_cell, asked_of, load
-from tclose_spark.methods.closeness_tree.widths import width
+from tclose_spark.methods.widths import Floats
 
 
 def rows_lost(block: Block, classes: IntArray) -> float:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
 from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.closeness_tree.block import Block, Codes, Floats
+from tclose_spark.methods.closeness_tree.block import Block
+from tclose_spark.methods.widths import Codes, Floats
 
 EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
 LEAVE, JOIN = 0, 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.closeness_tree.block import Codes
+from tclose_spark.methods.widths import Codes
 from tclose_spark.rows import HashArray
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tclose_spark.kernels import kernel, log2
+from tclose_spark.kernels.widths import NODE, width
 from tclose_spark.methods.closeness_tree.peel import SMALLEST_SHARE
-from tclose_spark.methods.closeness_tree.widths import NODE, width
 
 CUTS = 12
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.widths import NUMBER
 from tclose_spark.methods.closeness_tree.loads import Asked
 from tclose_spark.methods.closeness_tree.peel import NEARLY, SMALLEST_SHARE, Goal, largest_part, peel, worst
 from tclose_spark.methods.closeness_tree.regions import (
@@ -23,7 +24,6 @@ from tclose_spark.methods.closeness_tree.regions import (
     propose_nodes,
     span,
 )
-from tclose_spark.methods.closeness_tree.widths import NUMBER
 
 REGION, HALVES = 1, 2
 TARGETS = 3

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.widths import width
 from tclose_spark.methods.closeness_tree.boxes import ABOVE, BELOW
 from tclose_spark.methods.closeness_tree.changes import count_class
 from tclose_spark.methods.closeness_tree.extras import sum_nodes
 from tclose_spark.methods.closeness_tree.loads import ANYTHING
 from tclose_spark.methods.closeness_tree.partition import HIERARCHICAL, ORDERED, Partition, Table
 from tclose_spark.methods.closeness_tree.sweeps import LEAST
-from tclose_spark.methods.closeness_tree.widths import width
 
 MOST = 256  # rows of a class that is looked at
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.dealing.locality import Digit, Locality
+from tclose_spark.methods.dealing.locality import Digit, Locality, sort_by_content
+from tclose_spark.methods.dealing.nearest import classes_per_block
 from tclose_spark.methods.dealing.stacks import Shares, Stack
 from tclose_spark.methods.method import GroupCounts
 from tclose_spark.rows import HashArray, Rows
@@ -38,6 +39,7 @@ class Dealt:
 @dataclass(frozen=True)
 class Numbering:
     """See the module. part_of: the part of each cell, shape (cells,). groups: of classes, even ranges that stay in one task.
+    block: how many classes of a group exchange rows with each other (see `nearest`).
 
     cuts: ascending order keys at which a new stretch begins; bucket_counts: shape (parts, stretches).
     """
@@ -46,6 +48,7 @@ class Numbering:
     stack: Stack
     classes: int
     groups: int
+    block: int
     tasks: int
     locality: Locality
     cuts: HashArray
@@ -63,12 +66,12 @@ class Numbering:
         groups: int | None = None,
     ) -> Numbering:
         """Counts the buckets. Which class a row is dealt to does not depend on rows_per_task; groups: as many as tasks, if None."""
-        parts = len(stack.counts)
+        parts, block = len(stack.counts), classes_per_block(stack.rows // classes)
         most = max(MOST_BUCKETS // parts, 1)
         tasks = min(groups or classes, -(-stack.rows // rows_per_task), most)
         cuts = _cut_evenly(np.sort(locality.key(sample)), min(tasks * BUCKETS_PER_TASK, most))
         found = counts(lambda rows: bucket_of(part_of[rows.cell], locality.key(rows), cuts), parts * (len(cuts) + 1))
-        return Numbering(part_of, stack, classes, groups or tasks, tasks, locality, cuts, found.reshape(parts, -1))
+        return Numbering(part_of, stack, classes, groups or tasks, block, tasks, locality, cuts, found.reshape(parts, -1))
 
     @cached_property
     def group_starts(self) -> IntArray:
@@ -84,6 +87,11 @@ class Numbering:
     def _first_class(self) -> IntArray:
         """The first class of each task, and the number of classes, shape (tasks + 1,)."""
         return self.group_starts[self.task_groups]
+
+    def blocks(self, classes: IntArray) -> IntArray:
+        """The block of each class in which rows are exchanged with near ones: consecutive classes of one group, shape (n,)."""
+        group = np.searchsorted(self.group_starts, classes, side="right") - 1
+        return group * (self.classes // self.block + 1) + (classes - self.group_starts[group]) // self.block
 
     @cached_property
     def shares(self) -> Shares:
@@ -147,6 +155,7 @@ class Numbering:
             "classes": self.classes,
             "class_size": self.stack.rows // self.classes,
             "groups": self.groups,
+            "block_classes": self.block,
             "tasks": self.tasks,
             "stack_order": self.stack.order.tolist(),
             "locality": {
@@ -166,6 +175,7 @@ class Numbering:
             Stack(np.array(tree["stack_order"], dtype=np.int64), counts),
             tree["classes"],
             tree["groups"],
+            tree["block_classes"],
             tree["tasks"],
             Locality(digits, tuple(tree["locality"]["order"])),
             np.array([int(cut) for cut in tree["cuts"]], dtype=np.uint64),
@@ -176,25 +186,6 @@ class Numbering:
 def bucket_of(part: IntArray, key: HashArray, cuts: HashArray) -> IntArray:
     """The bucket of each row: its part, and the stretch of the order that its key is in, shape (n,)."""
     return part * (len(cuts) + 1) + np.searchsorted(cuts, key, side="right")
-
-
-def sort_by_content(rows: Rows, part: IntArray, key: HashArray) -> IntArray:
-    """The order of rows by part, order key, hash, cell and all codes, shape (n,): total over content.
-
-    Part and key in one number sort several times faster than all of them one by one; the few rows that agree in both
-    are put right after.
-    """
-    bits = int(part.max(initial=0)).bit_length()
-    if int(key.max(initial=0)) >> (64 - bits) if bits else 0:
-        return np.lexsort((*rows.quasi, rows.cell, rows.hash, key, part))
-    both = key | (part.astype(np.uint64) << np.uint64(64 - bits)) if bits else key
-    order = np.argsort(both)
-    both = both[order]
-    alike = both[1:] == both[:-1]
-    ties = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
-    tied = order[ties]
-    order[ties] = tied[np.lexsort((*[codes[tied] for codes in rows.quasi], rows.cell[tied], rows.hash[tied], both[ties]))]
-    return order
 
 
 def _cut_evenly(keys: HashArray, stretches: int) -> HashArray:

@@ -16,15 +16,17 @@ import numpy as np
 
 from tclose_spark.domains import Profile
 from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.labels import range_losses
 from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.dealing.locality import Locality, choose_locality, make_digits, simulate_loss
-from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Numbering
+from tclose_spark.methods.dealing.locality import Locality, choose_locality, deal_sample, information_loss, label_widths, make_digits
+from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_near, gather_near
+from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Dealt, Numbering
+from tclose_spark.methods.dealing.orders import orders
 from tclose_spark.methods.dealing.stacks import stack_by_frequency, stack_by_value
 from tclose_spark.methods.method import GroupCounts, Problem, Settled
+from tclose_spark.methods.sensitive import attributes_of
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal
-from tclose_spark.methods.stack_and_deal.orders import orders
-from tclose_spark.methods.stack_and_deal.sizing import SizeReport, Stacks, attributes_of, choose_size, layered_deal
+from tclose_spark.methods.stack_and_deal.sizing import SizeReport, Stacks, choose_size, layered_deal
+from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.rows import Rows
 from tclose_spark.spec import ReleaseSpec
 
@@ -33,9 +35,10 @@ SAMPLE_ROWS = 20_000
 
 @dataclass(frozen=True)
 class StackAndDealPlan:
-    """See the module. layers: where classes are dealt in layers."""
+    """See the module. widths: where near rows are gathered. layers: where classes are dealt in layers."""
 
     numbering: Numbering
+    widths: QuasiWidths | None = None
     layers: LayeredDeal | None = None
     sizes: tuple[SizeReport, ...] = ()
     order: str = ""
@@ -59,16 +62,23 @@ class StackAndDealPlan:
     def settle(self, rows: Rows, task: int) -> Settled:
         """See Plan."""
         dealt = self.numbering.deal(rows, task)
-        if self.layers is None:
-            return Settled(dealt.here, dealt.classes)
+        classes = dealt.classes if self.layers is None else self._in_layers(dealt, self.layers, task)
+        if self.widths is not None:
+            stayed = rows.take(dealt.here)
+            key, block = self.numbering.locality.key(stayed), self.numbering.blocks(classes)
+            classes = gather_near(stayed, dealt.part, classes, block, key, self.widths)
+        return Settled(dealt.here, classes)
+
+    def _in_layers(self, dealt: Dealt, layers: LayeredDeal, task: int) -> IntArray:
+        """The classes of a task's rows as the layers of its groups have them."""
         classes, starts = dealt.classes.copy(), self.numbering.group_starts
         for number in range(*self.numbering.task_groups[task : task + 2]):
             here = np.flatnonzero((dealt.classes >= starts[number]) & (dealt.classes < starts[number + 1]))
-            cells, found = self.layers.group(number)
+            cells, found = layers.group(number)
             if not np.array_equal(cells, dealt.part[here]):
                 raise ValueError("a group has not the rows that the plan counted: the input changed since, or rows were lost")
             classes[here] = starts[number] + found
-        return Settled(dealt.here, classes)
+        return classes
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan: the plan says it all beforehand."""
@@ -79,6 +89,7 @@ class StackAndDealPlan:
         return self.numbering.to_json() | {
             "order": self.order,
             "loss_on_sample": self.loss,
+            "near": self.widths is not None,
             "layered": self.layers is not None,
             "sizes": [
                 {
@@ -97,10 +108,11 @@ class StackAndDealPlan:
     def from_json(tree: Mapping[str, Any], spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> StackAndDealPlan:
         """The plan that `to_json` wrote, for the run it was made for (the sizes looked at are left out)."""
         numbering = Numbering.from_json(tree, np.arange(len(profile.cells)), profile.cell_table)
+        widths = QuasiWidths(spec, profile, hierarchies) if tree["near"] else None
         if not tree["layered"]:
-            return StackAndDealPlan(numbering)
+            return StackAndDealPlan(numbering, widths)
         attributes = attributes_of(spec, profile, hierarchies)
-        return StackAndDealPlan(numbering, layered_deal(attributes, profile.cell_codes, numbering.stack, numbering.classes))
+        return StackAndDealPlan(numbering, widths, layered_deal(attributes, profile.cell_codes, numbering.stack, numbering.classes))
 
 
 def make_stacks(problem: Problem) -> Stacks:
@@ -126,19 +138,20 @@ def make_plan(problem: Problem, counts: GroupCounts, rows_per_task: int = ROWS_P
     report, sizes = choose_size(problem, stacks)
     stack = dict(stacks)[report.order]
     locality = Locality(make_digits(problem.profile.quasi, problem.sample))
-    asked, deal = problem.spec.attributes.quasi_identifiers, problem.stack_and_deal.deal
-    widths = [
-        partial(range_losses, domain=domain, quasi=asked[domain.name], hierarchy=problem.hierarchies.get(domain.name))
-        for domain in problem.profile.quasi
-    ]
+    deal, cells = problem.stack_and_deal.deal, problem.sample.cell
+    widths = label_widths(problem.spec, problem.profile, problem.hierarchies)
     if deal != "round_robin":
-        locality = choose_locality(locality, problem.sample, stack, report.size, widths)
-    loss = simulate_loss(locality, problem.sample, stack, report.size, widths)
-    layers = None
+        locality = choose_locality(locality, problem.sample, cells, stack, report.size, widths)
+    near = None if deal == "round_robin" else QuasiWidths(problem.spec, problem.profile, problem.hierarchies)
+    dealt = (deal_sample if near is None else partial(deal_sample_near, quasi_widths=near))(
+        locality, problem.sample, cells, stack, report.size
+    )
+    loss = information_loss(problem.sample, dealt, widths)
+    layers, groups = None, None if near is None else -(-report.classes // classes_per_block(report.size))
     if deal == "layered":
         attributes = attributes_of(problem.spec, problem.profile, problem.hierarchies)
         layers = layered_deal(attributes, problem.profile.cell_codes, stack, report.classes)
-    groups = None if layers is None else len(layers.starts) - 1
+        groups = len(layers.starts) - 1
     parts = np.arange(len(stack.counts))
     numbering = Numbering.of(parts, stack, report.classes, locality, problem.sample, counts, rows_per_task, groups)
-    return StackAndDealPlan(numbering, layers, tuple(sizes), report.order, loss)
+    return StackAndDealPlan(numbering, near, layers, tuple(sizes), report.order, loss)

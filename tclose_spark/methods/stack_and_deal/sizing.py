@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from tclose_spark.domains import Profile
 from tclose_spark.errors import UnreachableError
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.measures import diversity
-from tclose_spark.measures.distances import GroundDistance, maximum
+from tclose_spark.measures.distances import maximum
 from tclose_spark.measures.histograms import Histograms, IntArray
 from tclose_spark.methods.dealing.reach import maximum_emd
 from tclose_spark.methods.dealing.stacks import Stack, compositions
 from tclose_spark.methods.method import Problem
+from tclose_spark.methods.sensitive import Attribute, attributes_of, is_diverse, reaches, worst_load
 from tclose_spark.methods.stack_and_deal.bounds import lower_bound
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, groups_of
 from tclose_spark.methods.stack_and_deal.members import rulers_of
-from tclose_spark.spec import ReleaseSpec, SensitiveAttribute
 
 LOOK_BEYOND_CELLS = 2_000  # and not at all where a look takes long
 LOOK_BEYOND = 10  # sizes looked at after the first that fits, so that a user sees how it goes on
@@ -48,24 +45,6 @@ class SizeReport:
     holds: bool
 
 
-@dataclass(frozen=True)
-class Attribute:
-    """One sensitive attribute as sizing sees it; `column` is its place in the cells' codes."""
-
-    name: str
-    column: int
-    spec: SensitiveAttribute
-    distance: GroundDistance
-
-
-def attributes_of(spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> list[Attribute]:
-    """The sensitive attributes of a run."""
-    asked = spec.attributes.sensitive_attributes
-    return [
-        Attribute(d.name, i, asked[d.name], d.distance(asked[d.name], hierarchies.get(d.name))) for i, d in enumerate(profile.sensitive)
-    ]
-
-
 def layered_deal(attributes: Sequence[Attribute], codes: IntArray, stack: Stack, e: int) -> LayeredDeal:
     """The layers of a stack dealt to e classes: loads are distances over the t that are asked, or distances where none is.
 
@@ -84,18 +63,18 @@ def report_size(problem: Problem, stacks: Stacks, e: int) -> SizeReport:
     n = problem.profile.rows
     bounds = tuple(lower_bound(a.distance, e) for a in attributes)
     layered = problem.stack_and_deal.deal == "layered"
-    if layered and not _reaches(attributes, bounds):
+    if layered and not reaches(attributes, bounds):
         return SizeReport(n // e, e, "", bounds, (), False)
     found = [
         (tuple(maximum_emd(stack, problem.profile.cell_codes[:, a.column], a.distance, e) for a in attributes), name, stack)
         for name, stack in stacks
     ]
-    emd, order, stack = min(found, key=lambda one: (not _reaches(attributes, one[0]), worst_load(attributes, one[0])))
+    emd, order, stack = min(found, key=lambda one: (not reaches(attributes, one[0]), worst_load(attributes, one[0])))
     if not layered:
-        diverse = _reaches(attributes, emd) and all(_deals_diversely(problem, stack, a, e) for a in attributes)
+        diverse = reaches(attributes, emd) and all(_deals_diversely(problem, stack, a, e) for a in attributes)
         return SizeReport(n // e, e, order, bounds, emd, diverse)
     emd, diverse = _reached_in_layers(problem, attributes, layered_deal(attributes, problem.profile.cell_codes, stack, e))
-    return SizeReport(n // e, e, order, bounds, emd, diverse and _reaches(attributes, emd))
+    return SizeReport(n // e, e, order, bounds, emd, diverse and reaches(attributes, emd))
 
 
 def _reached_in_layers(problem: Problem, attributes: Sequence[Attribute], deal: LayeredDeal) -> tuple[tuple[Fraction, ...], bool]:
@@ -116,29 +95,6 @@ def _deals_diversely(problem: Problem, stack: Stack, attribute: Attribute, e: in
     if not attribute.spec.l.model_dump(exclude_none=True):
         return True
     return is_diverse(compositions(stack, problem.profile.cell_codes[:, attribute.column], attribute.distance, e), attribute)
-
-
-def worst_load(attributes: Sequence[Attribute], emd: Sequence[Fraction]) -> Fraction:
-    """The largest distance over the t that is asked; the largest distance where none is."""
-    loads = [reached / a.spec.t for a, reached in zip(attributes, emd, strict=True) if a.spec.t is not None]
-    return max(loads or emd)
-
-
-def _reaches(attributes: Sequence[Attribute], emd: Sequence[Fraction]) -> bool:
-    return all(a.spec.t is None or reached <= a.spec.t for a, reached in zip(attributes, emd, strict=True))
-
-
-def is_diverse(parts: Iterable[Histograms], attribute: Attribute) -> bool:
-    """Whether all classes have the l-diversity that is asked."""
-    asked = attribute.spec.l
-    for part in parts:
-        if asked.distinct is not None and diversity.distinct(part).min() < asked.distinct:
-            return False
-        if asked.entropy is not None and diversity.entropy(part).min() < float(asked.entropy) - diversity.ENTROPY_TOLERANCE:
-            return False
-        if asked.recursive is not None and min(diversity.recursive_margins(part, asked.recursive.c, asked.recursive.l)) <= 0:
-            return False
-    return True
 
 
 def reports(problem: Problem, stacks: Stacks, smallest: int) -> Iterator[SizeReport]:

@@ -18,7 +18,7 @@ from tclose_spark.measures.distances import EqualDistance, GroundDistance, Hiera
 from tclose_spark.measures.histograms import Histograms, IntArray
 from tclose_spark.methods.closeness_tree import exchange as exchange_module
 from tclose_spark.methods.closeness_tree.anneal import make_risks, propose
-from tclose_spark.methods.closeness_tree.block import Block, Requirement, Widths, exact_limits
+from tclose_spark.methods.closeness_tree.block import Block, Requirement, exact_limits
 from tclose_spark.methods.closeness_tree.boxes import UNKNOWN, scan, width_after
 from tclose_spark.methods.closeness_tree.changes import count_all, loss, repack
 from tclose_spark.methods.closeness_tree.exchange import exchange, make_orders
@@ -26,6 +26,7 @@ from tclose_spark.methods.closeness_tree.extras import may, may_swap
 from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, make_partition, make_table
 from tclose_spark.methods.closeness_tree.splits import split_all
 from tclose_spark.methods.closeness_tree.sweeps import sweep_moves, sweep_swaps
+from tclose_spark.methods.widths import Widths
 
 # Six leaves under three nodes, those under two, those under the root; and how much of the domain a node of each height covers.
 PARENTS = (np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 1]), np.array([0, 0]))

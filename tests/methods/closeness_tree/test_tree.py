@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from strategies import drawn, make_problem, people
 
 from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.kernels.widths import width
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.closeness_tree.block import Block
@@ -18,7 +19,6 @@ from tclose_spark.methods.closeness_tree.dense import Dense
 from tclose_spark.methods.closeness_tree.peel import NEARLY, goal_of, peel, worst
 from tclose_spark.methods.closeness_tree.plan import route
 from tclose_spark.methods.closeness_tree.tree import Growth, grow, smallest_size
-from tclose_spark.methods.closeness_tree.widths import width
 
 PLAN = Growth(keep_splits=True)
 TS = st.sampled_from(["0.1", "0.25", "0.5", "0.75", "1"])

@@ -17,13 +17,18 @@ from tclose_spark.methods.dealing.locality import (
     Digit,
     Locality,
     choose_locality,
+    deal_sample,
+    information_loss,
     make_digits,
-    simulate_loss,
 )
 from tclose_spark.methods.dealing.stacks import stack_by_frequency
 from tclose_spark.rows import Rows
 
 M = int(MISSING)
+
+
+def simulate_loss(locality, rows, stack, size, widths):
+    return information_loss(rows, deal_sample(locality, rows, rows.cell, stack, size), widths)
 
 
 def rows_of(*columns: list[int], hashes: list[int] | None = None) -> Rows:
@@ -134,7 +139,7 @@ def test_the_chosen_order_loses_no_more_than_the_first(records, size):
     widths = [
         partial(range_losses, domain=d, quasi=asked[d.name], hierarchy=problem.hierarchies.get(d.name)) for d in problem.profile.quasi
     ]
-    chosen = choose_locality(start, rows, stack, size, widths)
+    chosen = choose_locality(start, rows, rows.cell, stack, size, widths)
     assert sorted(chosen.order) == [0, 1, 2]
     losses = [simulate_loss(locality, rows, stack, size, widths) for locality in (chosen, first)]
     assert 0 <= losses[0] <= losses[1] <= 1
@@ -155,7 +160,7 @@ def test_the_digit_that_classes_should_share_leads():
     def free(low, high):
         return np.zeros(len(low))
 
-    assert choose_locality(start, rows, stack, 4, [mixed, free]).order == (0, 1)
-    assert choose_locality(start, rows, stack, 4, [free, wide]).order == (1, 0)
+    assert choose_locality(start, rows, rows.cell, stack, 4, [mixed, free]).order == (0, 1)
+    assert choose_locality(start, rows, rows.cell, stack, 4, [free, wide]).order == (1, 0)
     assert simulate_loss(Locality(start.digits, (0, 1)), rows, stack, 4, [mixed, free]) == 0
     assert simulate_loss(Locality(start.digits, (1, 0)), rows, stack, 4, [free, wide]) == pytest.approx(3 / 59 / 2)

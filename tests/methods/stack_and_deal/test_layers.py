@@ -12,11 +12,11 @@ from strategies import drawn
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance, maximum
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.methods.dealing.orders import orders, serpentine
 from tclose_spark.methods.dealing.stacks import Stack
 from tclose_spark.methods.stack_and_deal.bounds import forced_bound, lower_bound, supply_bound
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, deal_in_layers
 from tclose_spark.methods.stack_and_deal.members import load, replace, rulers_of
-from tclose_spark.methods.stack_and_deal.orders import orders, serpentine
 
 KINDS = ["equal", "ordered", "hierarchical"]
 

@@ -13,12 +13,13 @@ from strategies import content, count_in, drawn, make_problem, people, settle_al
 
 from tclose_spark.labels import MISSING
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.methods.dealing.numbering import bucket_of, sort_by_content
+from tclose_spark.methods.dealing.locality import sort_by_content
+from tclose_spark.methods.dealing.numbering import bucket_of
 from tclose_spark.methods.dealing.stacks import class_counts
 from tclose_spark.methods.method import Problem
+from tclose_spark.methods.sensitive import attributes_of
 from tclose_spark.methods.stack_and_deal.layers import groups_of
 from tclose_spark.methods.stack_and_deal.plan import StackAndDealPlan, make_plan
-from tclose_spark.methods.stack_and_deal.sizing import attributes_of
 from tclose_spark.rows import Rows
 from tclose_spark.stages.generalize import Generalizer
 
@@ -31,8 +32,9 @@ DEALS = st.sampled_from(["local", "round_robin", "layered"])
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of some ten rows are dealt in layers in several groups."""
+    """Tables of some ten rows are dealt in several groups, and have several blocks."""
     monkeypatch.setattr("tclose_spark.methods.stack_and_deal.layers.ROWS_PER_GROUP", 10)
+    monkeypatch.setattr("tclose_spark.methods.dealing.nearest.CLASSES_PER_BLOCK", 2)
 
 
 def plan_of(problem: Problem, rows: Rows, rows_per_task: int = 10**6) -> StackAndDealPlan:
@@ -45,8 +47,9 @@ def test_classes_do_not_depend_on_tasks_batches_or_the_order_of_rows(records, se
     problem, rows = make_problem(records, sensitive, k=k, deal=deal)
     expected = content(*settle_all(plan_of(problem, rows), rows))
     plan = plan_of(problem, rows, rows_per_task)
-    most = min(groups_of(len(rows)), plan.numbering.classes) if deal == "layered" else plan.numbering.classes
-    assert plan.tasks == min(most, -(-len(rows) // rows_per_task))
+    classes = plan.numbering.classes
+    groups = {"round_robin": classes, "local": -(-classes // 2), "layered": min(groups_of(len(rows)), classes)}
+    assert plan.tasks == min(groups[deal], -(-len(rows) // rows_per_task))
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     cuts = data.draw(st.lists(st.integers(0, len(rows)), max_size=4).map(sorted))
     assert content(*settle_all(plan, rows, np.split(order, cuts))) == expected

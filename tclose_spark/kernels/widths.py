@@ -1,4 +1,4 @@
-"""How wide a label is, for the kernels: see `block.Widths`."""
+"""How wide a label is, for the kernels: see `methods.widths`."""
 
 from __future__ import annotations
 

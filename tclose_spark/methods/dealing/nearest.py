@@ -1,0 +1,143 @@
+"""GENERATE-CLASSES (Gowda 2023, 4.4.3; Weber, 3.4.3): a class is a row and, of each part, the rows that are nearest to it.
+
+How many rows of each part a class has is decided before; which ones is free, and here they are chosen by their
+quasi-identifiers. The papers look at the whole table for every class. Here dealing has brought near rows into near classes
+already, and a class looks at the rows of a block of classes only (on Adult, of all blocks tried those of 200 lose least).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.kernels import kernel
+from tclose_spark.kernels.widths import width
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.methods.dealing.locality import Locality, deal_sample, sort_by_content
+from tclose_spark.methods.dealing.stacks import Stack
+from tclose_spark.methods.widths import Codes, QuasiWidths, Widths
+from tclose_spark.rows import HashArray, Rows
+
+CLASSES_PER_BLOCK = 200
+ROWS_PER_BLOCK = 100_000  # where classes are so large that these are fewer classes
+
+
+def classes_per_block(class_size: int) -> int:
+    """How many classes of this size make a block."""
+    return min(max(ROWS_PER_BLOCK // class_size, 1), CLASSES_PER_BLOCK)
+
+
+def gather_near(rows: Rows, part: IntArray, classes: IntArray, block: IntArray, key: HashArray, quasi_widths: QuasiWidths) -> IntArray:
+    """Classes with as many rows of each part as `classes` gives them, and near rows in each, shape (n,).
+
+    part, classes: of each row, shape (n,). block: shape (n,); classes exchange rows inside a block only. key: order keys; a class
+    begins with the first row left in their order. The order of the rows decides between equally near ones, so it must follow
+    from their content.
+    """
+    quasi, widths, _ = quasi_widths.of(rows)
+    by_part = np.lexsort((part, block))  # stable: rows of a part keep their order
+    result = np.empty_like(classes)
+    for here in np.split(by_part, np.flatnonzero(np.diff(block[by_part])) + 1):
+        parts, dense = np.unique(part[here], return_inverse=True)
+        owner, inverse = np.unique(classes[here], return_inverse=True)
+        asked, need = np.unique(inverse * len(parts) + dense, return_counts=True)
+        found = np.full(len(here), -1, dtype=np.int64)
+        _generate(
+            np.searchsorted(dense, np.arange(len(parts) + 1)),
+            np.arange(len(here)),
+            np.bincount(dense),
+            np.argsort(key[here], kind="stable"),
+            dense,
+            np.searchsorted(asked // len(parts), np.arange(len(owner) + 1)),
+            asked % len(parts),
+            need,
+            quasi[here],
+            *_arrays(widths),
+            np.empty(len(here)),
+            np.empty(len(here), dtype=np.int64),
+            found,
+        )
+        result[here] = owner[found]
+    return result
+
+
+def deal_sample_near(
+    locality: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, quasi_widths: QuasiWidths
+) -> IntArray:
+    """The classes when the sample alone is dealt to classes of this size, near rows gathered, shape (n,). part: of each row."""
+    classes = deal_sample(locality, sample, part, stack, class_size)
+    order = sort_by_content(sample, part, locality.key(sample))
+    part, classes, key = part[order], classes[order], locality.key(sample)[order]
+    found = np.empty_like(classes)
+    found[order] = gather_near(sample.take(order), part, classes, classes // classes_per_block(class_size), key, quasi_widths)
+    return found
+
+
+def _arrays(
+    widths: Widths,
+) -> tuple[NDArray[np.int8], NDArray[np.bool_], NDArray[np.float64], Codes, NDArray[np.float64]]:
+    return widths.kinds, widths.missing, widths.place, widths.nodes, widths.shares
+
+
+@kernel
+def _generate(
+    starts: IntArray,
+    rows: IntArray,
+    left: IntArray,
+    order: IntArray,
+    part: IntArray,
+    needs: IntArray,
+    asked: IntArray,
+    need: IntArray,
+    quasi: Codes,
+    kinds: NDArray[np.int8],
+    missing: NDArray[np.bool_],
+    place: NDArray[np.float64],
+    nodes: Codes,
+    shares: NDArray[np.float64],
+    near: NDArray[np.float64],
+    chosen: IntArray,
+    found: IntArray,
+) -> None:
+    """Fills `found`, the class of each row of a block.
+
+    rows: the rows that are left of part p are rows[starts[p] : starts[p] + left[p]]. order: the rows by their keys. Class c needs
+    need[i] rows of part asked[i], for i from needs[c] to needs[c + 1]. near, chosen: room for the nearest rows of a part.
+
+    Invariant: every row of `rows` has no class yet, and those left of each part are as many as the classes to come need.
+    """
+    for c in range(len(needs) - 1):
+        centre = -1
+        for row in order:
+            if found[row] < 0:
+                for i in range(needs[c], needs[c + 1]):
+                    if asked[i] == part[row]:
+                        centre = row
+                if centre >= 0:
+                    break
+        for i in range(needs[c], needs[c + 1]):
+            start, many, held = starts[asked[i]], need[i], 0
+            for at in range(start, start + left[asked[i]]):
+                row = rows[at]
+                far = -1.0 if row == centre else 0.0
+                for j in range(quasi.shape[1]):
+                    a, b = quasi[row, j], quasi[centre, j]
+                    far += width(j, min(a, b), max(a, b), kinds, missing, place, nodes, shares)
+                    if held == many and far >= near[held - 1]:
+                        break
+                if held == many and far >= near[held - 1]:
+                    continue
+                slot = held if held < many else held - 1
+                while slot > 0 and near[slot - 1] > far:
+                    near[slot], chosen[slot] = near[slot - 1], chosen[slot - 1]
+                    slot -= 1
+                near[slot], chosen[slot] = far, row
+                held = min(held + 1, many)
+            for slot in range(many):
+                found[chosen[slot]] = c
+            kept = start
+            for at in range(start, start + left[asked[i]]):
+                if found[rows[at]] < 0:
+                    rows[kept] = rows[at]
+                    kept += 1
+            left[asked[i]] -= many

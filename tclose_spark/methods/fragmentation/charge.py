@@ -1,0 +1,112 @@
+"""What is proven of a class before its rows are known: relaxed conformance (Weber, 4.1.3, leaves it open).
+
+A class of r rows takes r_F rows of each fragment F, whichever they are. With p_F = r_F / r, R_F the distribution of a sensitive
+attribute inside F and Q that of the table:
+
+    EMD(class, Q)  <=  sum over F of p_F Delta(F)  +  EMD(sum over F of p_F R_F, Q)
+
+Proof: go through the mixture sum p_F R_F. The class is sum p_F V_F with V_F some distribution on the values of F, moving V_F to R_F
+costs at most Delta(F) (see `bounds`), costs of parts add up, and the triangle inequality does the rest. A class that conforms
+exactly has p_F = (rows of F) / n: the mixture is Q, and what remains is the aggregate bound. So the second term is what rounding
+shares to whole rows costs; where fragments are single tuples the first is 0, and the bound is the exact distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.measures.distances import GroundDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
+from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
+from tclose_spark.methods.fragmentation.bounds import box_deltas
+from tclose_spark.methods.fragmentation.rulers import ruler
+
+FloatArray = NDArray[np.float64]
+
+LOOK_FIRST = 16  # compositions; most sizes that fail, fail there
+CHUNK = 1 << 22  # entries of a dense table of mixtures held at once: 32 MiB
+
+
+@dataclass(frozen=True)
+class FragmentTable:
+    """What the charge needs to know of a fragmentation. S attributes, f fragments.
+
+    rows: shape (f,). deltas: shape (S, f), in units of distance. gaps: for each attribute the differences between each fragment and
+    the table in the features whose weighted sum is the distance (cumulative shares, or shares of values or nodes), shape (f, features).
+    weights: of one feature of each attribute, shape (S,).
+    """
+
+    rows: IntArray
+    deltas: FloatArray
+    gaps: tuple[FloatArray, ...]
+    weights: tuple[float, ...]
+
+    @staticmethod
+    def of(
+        matrix: MultiplicityMatrix, fragment_of: IntArray, distances: Sequence[GroundDistance], boxes: IntArray | None = None
+    ) -> FragmentTable:
+        """The table of a fragmentation; with boxes, with the papers' Delta (see `bounds`).
+
+        fragment_of: shape (cells,). boxes: shape (f, S, 2).
+        """
+        f = int(fragment_of.max()) + 1
+        rows = tally(fragment_of, matrix.counts, f)
+        deltas, gaps, weights = np.zeros((len(distances), f)), [], []
+        for s, distance in enumerate(distances):
+            m = len(distance.table)
+            inside = tally(fragment_of * m + matrix.codes[:, s], matrix.counts, f * m).reshape(f, m)
+            rule = ruler(distance)
+            deltas[s] = np.array(rule.weighted(np.arange(m), inside), dtype=np.float64) / (rule.scale * rows)
+            features = _features(distance, inside / rows[:, None])
+            gaps.append(features - _features(distance, distance.table[None, :] / matrix.rows))
+            weights.append(1 / (distance.scale if isinstance(distance, OrderedDistance) else 2 * _height(distance)))
+        if boxes is not None:
+            for number, box in enumerate(boxes):
+                here = fragment_of == number
+                deltas[:, number] = [float(d) / rows[number] for d in box_deltas(matrix.codes[here], matrix.counts[here], box)]
+        return FragmentTable(rows, deltas, tuple(gaps), tuple(weights))
+
+    def charged(self, shares: FloatArray) -> FloatArray:
+        """The proven bounds of classes that take these shares of their rows from the fragments: (classes, f) -> (classes, S)."""
+        step = max(CHUNK // max(gap.shape[1] for gap in self.gaps), 1)
+        parts = []
+        for i in range(0, len(shares), step):
+            part = shares[i : i + step]
+            mixtures = [weight * np.abs(part @ gap).sum(axis=1) for gap, weight in zip(self.gaps, self.weights, strict=True)]
+            parts.append(part @ self.deltas.T + np.stack(mixtures, axis=1))
+        return np.concatenate(parts)
+
+    def proven(self, stack: Stack, e: int, limits: FloatArray) -> FloatArray:
+        """The largest proven bound of each attribute over all classes when the fragments, stacked, are dealt to e classes, shape (S,).
+
+        Where some class is above its limit already, the bounds of a few classes only.
+        """
+        classes = representatives(stack, e)
+        few = classes[np.linspace(0, len(classes) - 1, min(LOOK_FIRST, len(classes))).astype(np.int64)]
+        found = self._largest(stack, e, few)
+        return self._largest(stack, e, classes) if np.all(found <= limits) else found
+
+    def _largest(self, stack: Stack, e: int, classes: IntArray) -> FloatArray:
+        counts = class_counts(stack, classes, e)
+        largest: FloatArray = self.charged(counts / counts.sum(axis=1, keepdims=True)).max(axis=0)
+        return largest
+
+
+def _features(distance: GroundDistance, shares: FloatArray) -> FloatArray:
+    """Cumulative shares but the last (ordered), shares of values (equal), of the nodes at all heights below the root."""
+    if isinstance(distance, OrderedDistance):
+        return np.cumsum(shares, axis=1)[:, :-1]
+    levels = [shares]
+    for parent in distance.parents[:-1] if isinstance(distance, HierarchicalDistance) else ():
+        starts = np.flatnonzero(np.diff(parent, prepend=-1))
+        levels.append(np.add.reduceat(levels[-1], starts, axis=1))
+    return np.concatenate(levels, axis=1)
+
+
+def _height(distance: GroundDistance) -> int:
+    return distance.scale if isinstance(distance, HierarchicalDistance) else 1

@@ -1,0 +1,121 @@
+"""How large classes must be: of each fragmentation on the way of the search, what its classes of each size are proven to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.methods.dealing.orders import orders
+from tclose_spark.methods.dealing.stacks import Stack
+from tclose_spark.methods.fragmentation.charge import FragmentTable
+from tclose_spark.methods.fragmentation.conformance import gcd_classes
+
+FloatArray = NDArray[np.float64]
+
+SURE = 1e-12  # kept back from every t, so that no rounding of floats reaches it
+ORDERS = 3  # of the portfolio, those whose bounds are lowest at one size are looked at at all of them
+EACH_SIZE = 64  # up to here every size is looked at, above about every fiftieth
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fragmentation that may be taken, and the classes that are dealt from it.
+
+    fragments: how many. fragment_of: of each cell, shape (cells,). bounds: the aggregate bound of each attribute. stack: of the
+    fragments, in the order called `order`. size: of the smallest class; classes: how many. proven: bounds with the charge for
+    rounding shares, at this size. smallest: the least class size whose bounds hold (below k, too). loss: of information, when the
+    sample is dealt. measured: whether the size rests on distances measured, not on bounds.
+    """
+
+    fragments: int
+    fragment_of: IntArray
+    bounds: tuple[float, ...]
+    stack: Stack
+    order: str
+    size: int
+    classes: int
+    proven: tuple[float, ...]
+    smallest: int
+    loss: float = 1.0
+    measured: bool = False
+
+    def resized(self, size: int, loss: float) -> Candidate:
+        """The same fragmentation with classes of a size that was measured."""
+        e = self.stack.rows // size
+        return replace(self, size=self.stack.rows // e, classes=e, loss=loss, measured=True)
+
+
+def sizes_from(smallest: int, rows: int) -> Iterator[tuple[int, int]]:
+    """(class size, number of classes), from small to large; the last one is one class of all rows."""
+    size = min(smallest, rows)
+    while True:
+        e = rows // size
+        yield rows // e, e
+        if e == 1:
+            return
+        size = min(max(rows // e + 1, size + (size // 50 if size > EACH_SIZE else 1)), rows)
+
+
+def centres(matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray) -> MultiplicityMatrix:
+    """The fragments as cells of a matrix: an attribute's code is the rank of a fragment's centre of gravity among all fragments.
+
+    Two fragments with the same centres are told apart by their number, as a last attribute.
+    """
+    ranks = [
+        np.unique((np.bincount(fragment_of, matrix.counts * matrix.codes[:, a]) / rows).round(9), return_inverse=True)[1]
+        for a in range(matrix.attributes)
+    ]
+    codes = np.stack([*ranks, np.arange(len(rows))], axis=1)
+    return MultiplicityMatrix(codes, rows, tuple(int(codes[:, a].max()) + 1 for a in range(codes.shape[1])))
+
+
+def best_stacks(table: FragmentTable, portfolio: Sequence[tuple[str, Stack]], limits: FloatArray, size: int) -> list[tuple[str, Stack]]:
+    """The stacks of the portfolio whose proven bounds are lowest at one class size."""
+    e = max(int(table.rows.sum()) // size, 1)
+    never = np.full(len(limits), -1.0)  # a few compositions of each will do
+    loads = [float(np.max(table.proven(stack, e, never) / limits)) for _, stack in portfolio]
+    return [portfolio[i] for i in np.argsort(loads, kind="stable")[:ORDERS]]
+
+
+def prove(
+    matrix: MultiplicityMatrix,
+    fragment_of: IntArray,
+    table: FragmentTable,
+    bounds: tuple[float, ...],
+    limits: FloatArray,
+    names: tuple[str, ...],
+    k: int,
+) -> Candidate:
+    """The smallest class size of at least k rows at which the bounds of all classes hold, by proportional shares.
+
+    limits: t of each attribute, infinite where there is none; every aggregate bound must be below.
+    """
+    n, fragments = matrix.rows, len(table.rows)
+    limits = limits - SURE
+    portfolio = list(orders(centres(matrix, fragment_of, table.rows), names))
+    stacks = best_stacks(table, portfolio, limits, max(k, min(fragments, n)))
+    smallest = 0
+    for size, e in sizes_from(2, n):
+        for order, stack in stacks:
+            proven = table.proven(stack, e, limits)
+            if np.all(proven <= limits) or e == 1:
+                smallest = smallest or size
+                if size >= k:
+                    return Candidate(fragments, fragment_of, bounds, stack, order, size, e, tuple(proven.tolist()), smallest)
+                break
+    raise AssertionError("one class of all rows conforms to every fragmentation")
+
+
+def conform_exactly(
+    matrix: MultiplicityMatrix, fragment_of: IntArray, table: FragmentTable, bounds: tuple[float, ...], k: int
+) -> Candidate:
+    """Classes that conform exactly (Gowda 2023, 4.4.2): as many as divide the rows of every fragment, and have k rows."""
+    most = gcd_classes(table.rows)
+    e = max(e for e in range(1, most + 1) if most % e == 0 and (matrix.rows // e >= k or e == 1))
+    stack = Stack(np.arange(len(table.rows)), table.rows)
+    return Candidate(len(table.rows), fragment_of, bounds, stack, "as found", matrix.rows // e, e, bounds, matrix.rows // most)

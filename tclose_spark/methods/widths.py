@@ -1,0 +1,97 @@
+"""How wide the labels of quasi-identifiers are, as plain arrays that kernels work on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.domains import Profile, QuasiDomain
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.kernels.widths import NODE, NUMBER, VALUE
+from tclose_spark.labels import MISSING, decode_numbers
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.rows import Rows
+from tclose_spark.spec import QuasiIdentifier, ReleaseSpec
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Widths:
+    """How wide the label is that covers the codes lo..hi of a quasi-identifier, as its information loss (NCP, 0 to 1).
+
+    Codes are dense: 0..domains[j]-1 in the order of numbers, or of the hierarchy's leaves. Three kinds:
+    `place[j, code]` of a numeric one (kinds[j] == 0): the width is place[hi] - place[lo], and 0 where lo == hi;
+    of a hierarchy (kinds[j] == 1): `nodes[j, h, code]`, the node at height h above each code, and `shares[j, h, code]`, the loss of
+    that node (0 at height 0): the width is the share at the lowest height at which both codes have one node;
+    of values without a hierarchy (kinds[j] == 2): 1 where lo != hi.
+    missing[j]: code 0 is the missing value: a range from it to any other code is as wide as the whole domain, 1.
+
+    Shapes: kinds, domains, missing (q,); place (q, longest domain); nodes, shares (q, highest hierarchy + 1, longest domain).
+    """
+
+    kinds: NDArray[np.int8]
+    domains: IntArray
+    missing: NDArray[np.bool_]
+    place: Floats
+    nodes: Codes
+    shares: Floats
+
+
+@dataclass(frozen=True)
+class QuasiWidths:
+    """Makes the widths of any rows of a run. It holds the domains and the hierarchies, nothing that grows with the rows."""
+
+    spec: ReleaseSpec
+    profile: Profile
+    hierarchies: Mapping[str, Hierarchy]
+
+    def of(self, rows: Rows) -> tuple[Codes, Widths, list[IntArray]]:
+        """(the rows' dense codes, shape (n, q); their widths; the codes that dense ones stand for, ascending, by quasi-identifier)."""
+        coded = [np.unique(column, return_inverse=True) for column in rows.quasi]  # MISSING is the smallest code there is
+        codes, dense = [known for known, _ in coded], [code for _, code in coded]
+        asked = self.spec.attributes.quasi_identifiers
+        parts = [_width(d, asked[d.name], self.hierarchies.get(d.name), known) for d, known in zip(self.profile.quasi, codes, strict=True)]
+        longest, highest = max(len(known) for known in codes), max(len(part["nodes"]) for part in parts)
+        q = len(parts)
+        place, shares = np.zeros((q, longest)), np.ones((q, highest, longest))
+        nodes = np.zeros((q, highest, longest), dtype=np.int32)
+        for j, part in enumerate(parts):
+            place[j, : len(part["place"])] = part["place"]
+            levels, values = part["nodes"].shape
+            nodes[j, :levels, :values] = part["nodes"]
+            shares[j, :levels, :values] = part["shares"]
+        widths = Widths(
+            kinds=np.array([part["kind"] for part in parts], dtype=np.int8),
+            domains=np.array([len(known) for known in codes], dtype=np.int64),
+            missing=np.array([known[0] == MISSING for known in codes]),
+            place=place,
+            nodes=nodes,
+            shares=shares,
+        )
+        return np.ascontiguousarray(np.stack(dense, axis=1), dtype=np.int32), widths, codes
+
+
+def _width(domain: QuasiDomain, asked: QuasiIdentifier, hierarchy: Hierarchy | None, codes: IntArray) -> dict[str, Any]:
+    """The width tables of one quasi-identifier over these codes (see Widths)."""
+    present = codes[1:] if codes[0] == MISSING else codes
+    pad = len(codes) - len(present)
+    none = {"place": np.zeros(0), "nodes": np.zeros((1, 0), dtype=np.int32), "shares": np.zeros((1, 0))}
+    if domain.kind != "category":
+        numbers = present if domain.kind == "integer" else decode_numbers(present)
+        place = (numbers - domain.low) / ((domain.high - domain.low) or 1.0)
+        return {**none, "kind": NUMBER, "place": np.concatenate([np.zeros(pad), place])}
+    if hierarchy is not None:
+        nodes = np.stack([np.concatenate([np.full(pad, -1), node[present]]) for node in hierarchy.nodes]).astype(np.int32)
+        shares = np.stack([np.concatenate([np.ones(pad), share[present]]) for share in hierarchy.shares])
+        shares[0] = 0.0
+        return {**none, "kind": NODE, "nodes": nodes, "shares": shares}
+    if asked.generalization == "set":  # a set of b - a + 1 values at most
+        place = np.arange(len(present)) / max(domain.present, 1)
+        return {**none, "kind": NUMBER, "place": np.concatenate([np.zeros(pad), place])}
+    return {**none, "kind": VALUE}

@@ -1,0 +1,68 @@
+"""What `tclose plan` prints of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from rich.table import Table
+
+from tclose_spark.spec import ReleaseSpec
+
+
+def plan_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[Table | None, list[str]]:
+    """(a table of what was looked at, sentences below it) of a plan as JSON."""
+    if "sizes" in plan:
+        return sizes_table(spec, plan)
+    if "candidates" in plan:
+        return candidates_table(spec, plan)
+    return None, [f"{spec.name}: {plan['note']}"]
+
+
+def _asked(spec: ReleaseSpec) -> dict[str, str]:
+    """Each sensitive attribute with its t, in words."""
+    asked = spec.attributes.sensitive_attributes
+    return {name: f"{name} (t = {'measured' if a.t is None else f'{float(a.t):g}'})" for name, a in asked.items()}
+
+
+def _table(title: str, *headings: str) -> Table:
+    table = Table(title=title)
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def sizes_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[Table, list[str]]:
+    """Of Stack & Deal: what each class size reaches, and the bound that no classes of this size beat."""
+    asked = _asked(spec)
+    headings = [heading for name in asked.values() for heading in (name, "bound")]
+    title = f"{spec.name}: class sizes, the exact largest distance of a class from the table, and what no partition can beat"
+    table = _table(title, "class size", "classes", *headings, "reached", "stack")
+    for size in plan["sizes"]:
+        emd = [f"{float(Fraction(x)):.6f}" for x in size["emd"]] or ["-"] * len(asked)
+        bounds = [f"{float(Fraction(x)):.6f}" for x in size["bounds"]]
+        chosen = "  <- chosen" if size["classes"] == plan["classes"] else ""
+        pairs = [cell for pair in zip(emd, bounds, strict=True) for cell in pair]
+        table.add_row(str(size["size"]), f"{size['classes']:,}", *pairs, ("yes" if size["holds"] else "no") + chosen, size["order"] or "-")
+    return table, [f"Information loss (NCP) when the sample is dealt: {plan['loss_on_sample']:.3f}"]
+
+
+def candidates_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[Table, list[str]]:
+    """Of fragmentation: the fragmentations looked at, their aggregate bounds, the class size that follows, and the loss."""
+    title = f"{spec.name}: fragmentations, their aggregate bounds, and the classes dealt from them"
+    table = _table(title, "fragments", *_asked(spec).values(), "class size", "classes", "rests on", "loss (NCP) on the sample", "")
+    for c in plan["candidates"]:
+        rests = "measured distances" if c["measured"] else "bounds"
+        cells = [f"{c['fragments']:,}", *(f"{b:.4f}" for b in c["bounds"]), f"{c['class_size']:,}", f"{c['classes']:,}", rests]
+        table.add_row(*cells, f"{c['loss_on_sample']:.3f}", "<- chosen" if c["chosen"] else "")
+    proven = [c for c in plan["candidates"] if not c["measured"]]
+    notes = [f"The smallest k that this t allows, of these fragmentations: {min(c['smallest'] for c in proven):,} (by the bounds)."]
+    chosen = next(c for c in plan["candidates"] if c["chosen"])
+    if chosen["classes"] == 1:
+        notes.append("One class of all rows is dealt: with sizing: gcd that is usual; proportional sizing makes smaller classes.")
+    if chosen["measured"]:
+        notes.append(
+            "The class size was measured on the sample; classes of the table that break a t are joined, and the verification decides."
+        )
+    return table, notes
