@@ -13,10 +13,12 @@ from strategies import count_in
 
 from tclose_spark.domains import Profile
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.methods.method import Plan, Problem
-from tclose_spark.methods.stack_and_deal.plan import make_plan
+from tclose_spark.methods.fragmentation import plan as fragmentation
+from tclose_spark.methods.method import GroupCounts, Plan, Problem
+from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
 from tclose_spark.rows import Codec, Rows
 from tclose_spark.run import Run
+from tclose_spark.spec import Fragmentation
 from tclose_spark.stages.anonymize import Anonymizer
 from tclose_spark.stages.encode import code_table, coded_columns, count_groups, draw_sample
 from tclose_spark.stages.generalize import Generalizer
@@ -51,6 +53,20 @@ RUNS: dict[str, dict[str, Any]] = {
         "insensitive_attributes": ["id"],
         "allow_unique": ["id"],
     },
+    "dealt in layers, two sensitive attributes": {
+        "quasi": {"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}},
+        "sensitive": {"grade": {"distance": "ordered", "t": "0.3"}, "disease": {"t": "0.5"}},
+        "method": {"name": "stack_and_deal", "deal": "layered"},
+    },
+    "fragmentation of three sensitive attributes": {
+        "quasi": {"age": {"type": "numeric"}, "sex": {}},
+        "sensitive": {
+            "grade": {"distance": "ordered", "t": "0.4", "bins": {"equal_width": 4}},
+            "disease": {"t": "0.6"},
+            "site": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.6"},
+        },
+        "method": {"name": "fragmentation"},
+    },
 }
 
 
@@ -58,11 +74,17 @@ RUNS: dict[str, dict[str, Any]] = {
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of some ninety rows have several blocks, so that several tasks can share them."""
     monkeypatch.setattr("tclose_spark.methods.dealing.nearest.CLASSES_PER_BLOCK", 3)
+    monkeypatch.setattr("tclose_spark.methods.stack_and_deal.layers.ROWS_PER_GROUP", 30)
 
 
 def comparable(rows: list[Any]) -> Counter[tuple[str, ...]]:
     """Rows as a multiset; repr tells -0.0 from 0.0, and NaN is NaN."""
     return Counter(tuple(repr(value) for value in row) for row in rows)
+
+
+def plan_by_method(problem: Problem, counts: GroupCounts, rows_per_task: int) -> Plan:
+    module = fragmentation if isinstance(problem.spec.method, Fragmentation) else stack_and_deal
+    return module.make_plan(problem, counts, rows_per_task)
 
 
 def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
@@ -73,7 +95,7 @@ def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
     people = prepare(whole, run.spec).collect()
     rows = coded_columns(run.spec).rows(Codec.of(profile), batch)
     problem = Problem(run.spec, profile, run.hierarchies, rows.take(rows.sorted_by_hash()))
-    plan = make_plan(problem, count_in(rows))
+    plan = plan_by_method(problem, count_in(rows), 10**6)
     assert plan.tasks == 1
     settled = plan.settle(rows, 0)
     order, labels = Generalizer.of(run.spec, profile, run.hierarchies).publish(rows.take(settled.here), settled.classes, [])
@@ -90,7 +112,7 @@ def prepare_run(run: Run, table: DataFrame, rows_per_task: int = 1000) -> tuple[
     def counts(group_of: Callable[[Rows], Any], groups: int) -> Any:
         return count_groups(table, run.spec, run.secret, codec, group_of, groups)
 
-    return profile, make_plan(Problem(run.spec, profile, run.hierarchies, sample), counts, rows_per_task)
+    return profile, plan_by_method(Problem(run.spec, profile, run.hierarchies, sample), counts, rows_per_task)
 
 
 def distributed(run: Run, table: DataFrame, rows_per_task: int) -> Counter[tuple[str, ...]]:

@@ -73,7 +73,7 @@ class FragmentTable:
 
     def charged(self, shares: FloatArray) -> FloatArray:
         """The proven bounds of classes that take these shares of their rows from the fragments: (classes, f) -> (classes, S)."""
-        step = max(CHUNK // max(gap.shape[1] for gap in self.gaps), 1)
+        step = max(CHUNK // max(1, *(gap.shape[1] for gap in self.gaps)), 1)
         parts = []
         for i in range(0, len(shares), step):
             part = shares[i : i + step]

@@ -19,7 +19,7 @@ from tclose_spark.errors import UnreachableError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.bins import by_edges, equal_mass, equal_width
 from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.dealing.locality import Locality, choose_locality, information_loss, label_widths, make_digits
+from tclose_spark.methods.dealing.locality import Locality, choose_locality, deal_sample, information_loss, label_widths, make_digits
 from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_near, gather_near
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Numbering
 from tclose_spark.methods.fragmentation.charge import FragmentTable
@@ -34,6 +34,7 @@ from tclose_spark.rows import Rows
 from tclose_spark.spec import Bins, ReleaseSpec
 
 SAMPLE_ROWS = 20_000
+HOPELESS = 0.02  # of the classes may break a t before near rows are gathered; with more of them it is not tried
 CANDIDATES = 16  # fragmentations that are looked at, their numbers of fragments evenly spread in ratio
 
 
@@ -132,10 +133,12 @@ def make_plan(problem: Problem, counts: GroupCounts, rows_per_task: int = ROWS_P
         candidates.append(sample.lose(candidate(problem, attributes, path, steps)))
         problem.say(_say(candidates[-1], attributes))
     if problem.fragmentation.sizing == "measured":
-        candidates += [found for c in candidates if (found := sample.measure(c)) is not None]
+        for c in candidates[::-1]:  # the many fragments of the last ones soon find a loss to beat
+            best = min((done.loss for done in candidates if done.measured), default=1.0)
+            candidates += sample.measure(c, best)
     chosen = min((c for c in candidates if c.measured == (problem.fragmentation.sizing == "measured")), key=lambda c: (c.loss, c.size))
-    if problem.fragmentation.sizing == "proportional" and (beside := sample.measure(chosen)) is not None:
-        candidates.append(beside)
+    if problem.fragmentation.sizing == "proportional":
+        candidates += sample.measure(chosen)
     groups = -(-chosen.classes // classes_per_block(chosen.size))
     numbering = Numbering.of(
         chosen.fragment_of, chosen.stack, chosen.classes, sample.locality, problem.sample, counts, rows_per_task, groups
@@ -250,13 +253,23 @@ class Sample:
             self.locality = choose_locality(self.locality, self._rows, part, c.stack, c.size, self._labels)
         return replace(c, loss=information_loss(self._rows, self._deal(c, c.size), self._labels))
 
-    def measure(self, c: Candidate) -> Candidate | None:
-        """A candidate with classes of the least size, of those tried, at which no class of the sample breaks a t; None if none does."""
+    def measure(self, c: Candidate, best: float = 1.0) -> list[Candidate]:
+        """A candidate with classes of the least size, of those tried, at which no class of the sample breaks a t.
+
+        None where that loses more than `best`.
+        """
+        part = c.fragment_of[self._rows.cell]
         for size in _sizes(self._k, len(self._rows)):
+            dealt = deal_sample(self.locality, self._rows, part, c.stack, size)
+            if breaking(self._attributes, self._codes, dealt).mean() > HOPELESS:
+                continue
             classes = self._deal(c, size)
+            loss = information_loss(self._rows, classes, self._labels)
+            if loss > best:
+                return []
             if not breaking(self._attributes, self._codes, classes).any():
-                return c.resized(size, information_loss(self._rows, classes, self._labels))
-        return None
+                return [c.resized(size, loss)]
+        return []
 
     def _deal(self, c: Candidate, size: int) -> IntArray:
         return deal_sample_near(self.locality, self._rows, c.fragment_of[self._rows.cell], c.stack, size, self._widths)

@@ -93,14 +93,14 @@ def prove(
 ) -> Candidate:
     """The smallest class size of at least k rows at which the bounds of all classes hold, by proportional shares.
 
-    limits: t of each attribute, infinite where there is none; every aggregate bound must be below.
+    limits: t of each attribute, infinite where there is none. Where an aggregate bound is above, one class of all rows is left.
     """
     n, fragments = matrix.rows, len(table.rows)
     limits = limits - SURE
     portfolio = list(orders(centres(matrix, fragment_of, table.rows), names))
     stacks = best_stacks(table, portfolio, limits, max(k, min(fragments, n)))
     smallest = 0
-    for size, e in sizes_from(2, n):
+    for size, e in sizes_from(2 if np.all(np.array(bounds) <= limits) else n, n):
         for order, stack in stacks:
             proven = table.proven(stack, e, limits)
             if np.all(proven <= limits) or e == 1:

@@ -1,0 +1,146 @@
+"""Relaxed conformance: whatever rows of the fragments a class takes, it is no farther from the table than is proven."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matrices import Case, cases
+from strategies import drawn
+
+from tclose_spark.measures.distances import EqualDistance, OrderedDistance
+from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.methods.dealing.stacks import Stack, class_counts
+from tclose_spark.methods.fragmentation.bounds import aggregate_bounds, paper_bounds
+from tclose_spark.methods.fragmentation.charge import FragmentTable
+from tclose_spark.methods.fragmentation.search import find_fragmentation
+from tclose_spark.methods.fragmentation.sizing import centres, conform_exactly, prove, sizes_from
+
+
+@st.composite
+def fragmented(draw: st.DrawFn, attributes: int = 4) -> tuple[Case, np.ndarray]:
+    """A drawn matrix, and a fragmentation that its search comes through."""
+    case = draw(cases(attributes))
+    path = find_fragmentation(case.matrix, case.rulers, [Fraction(1, 10)] * case.matrix.attributes)
+    return case, path.fragmentation(draw(st.integers(0, path.steps)))
+
+
+def draw_class(random: np.random.Generator, matrix: MultiplicityMatrix, fragment_of: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Rows in each cell of a class with these rows of each fragment, few kinds of them at a time: vertices are the worst."""
+    counts = np.zeros(matrix.cells, dtype=np.int64)
+    for fragment, rows in enumerate(shares.tolist()):
+        cells = np.flatnonzero(fragment_of == fragment)
+        kinds = random.choice(cells, size=min(len(cells), int(random.integers(1, 3))), replace=False)
+        np.add.at(counts, random.choice(kinds, size=rows), 1)
+    return counts
+
+
+@drawn(1000)
+@given(fragmented(), st.integers(1, 40), st.integers(0, 2**32 - 1), st.data())
+def test_no_class_exceeds_what_is_proven(case_and_fragments, e, seed, data):
+    # Rows may be taken again and again: the proof asks nothing of the counts inside a fragment.
+    case, fragment_of = case_and_fragments
+    random = np.random.default_rng(seed)
+    table = FragmentTable.of(case.matrix, fragment_of, case.distances)
+    stack = Stack(np.array(data.draw(st.permutations(range(len(table.rows))))), table.rows)
+    e = min(e, case.matrix.rows)
+    everywhere = np.full(case.matrix.attributes, np.inf)
+    proven = table.proven(stack, e, everywhere)
+    shares = class_counts(stack, np.arange(e), e)
+    each = table.charged(shares / shares.sum(axis=1, keepdims=True))
+    assert proven == pytest.approx(each.max(axis=0))
+    for number in random.integers(0, e, 3):
+        counts = draw_class(random, case.matrix, fragment_of, shares[number])
+        for a in range(case.matrix.attributes):
+            assert case.emd(a, counts) <= each[number, a] + 1e-9
+
+
+@drawn(200)
+@given(fragmented())
+def test_conforming_shares_cost_nothing_more(case_and_fragments):
+    case, fragment_of = case_and_fragments
+    table = FragmentTable.of(case.matrix, fragment_of, case.distances)
+    bounds = [float(b) for b in aggregate_bounds(case.matrix, fragment_of, case.rulers)]
+    assert table.charged((table.rows / case.matrix.rows)[None, :])[0] == pytest.approx(bounds)
+
+
+@drawn(200)
+@given(cases(), st.integers(1, 20), st.data())
+def test_of_single_tuples_it_is_the_exact_distance(case, e, data):
+    matrix = case.matrix
+    stack, e = Stack(np.array(data.draw(st.permutations(range(matrix.cells)))), matrix.counts), min(e, matrix.rows)
+    table = FragmentTable.of(matrix, np.arange(matrix.cells), case.distances)
+    dealt = class_counts(stack, np.arange(e), e)
+    exact = [max(case.emd(a, counts) for counts in dealt) for a in range(matrix.attributes)]
+    assert table.proven(stack, e, np.full(matrix.attributes, np.inf)) == pytest.approx([float(x) for x in exact])
+
+
+def test_the_bound_is_attained():
+    # Two halves of four values; a class of two rows with one of each: 0 and 3 is as far as it gets, and as far as is proven.
+    matrix = MultiplicityMatrix.of(np.arange(4)[:, None], np.full(4, 5), (4,))
+    table = FragmentTable.of(matrix, np.array([0, 0, 1, 1]), [OrderedDistance(matrix.marginal(0))])
+    assert table.deltas.tolist() == [[1 / 6, 1 / 6]]
+    (bound,) = table.charged(np.array([[0.5, 0.5]]))[0]
+    assert bound == pytest.approx(1 / 6)  # of (0, 3): (1/4 + 0 + 1/4) / 3
+
+
+def test_uneven_shares_are_charged():
+    matrix = MultiplicityMatrix.of(np.arange(2)[:, None], np.array([6, 4]), (2,))
+    table = FragmentTable.of(matrix, np.arange(2), [EqualDistance(matrix.marginal(0))])
+    assert table.charged(np.array([[0.5, 0.5], [0.6, 0.4]])) == pytest.approx(np.array([[0.1], [0.0]]))
+
+
+@drawn(100)
+@given(cases(kinds=("ordered",)), st.data())
+def test_with_boxes_it_has_the_papers_bounds(case, data):
+    path = find_fragmentation(case.matrix, case.rulers, [Fraction(1, 10)] * case.matrix.attributes, kind="paper", objective="hinge")
+    steps = data.draw(st.integers(0, path.steps))
+    fragment_of, boxes = path.fragmentation(steps), path.boxes(steps)
+    table = FragmentTable.of(case.matrix, fragment_of, case.distances, boxes)
+    bounds = [float(b) for b in paper_bounds(case.matrix, fragment_of, boxes)]
+    assert table.charged((table.rows / case.matrix.rows)[None, :])[0] == pytest.approx(bounds)
+
+
+@drawn(100)
+@given(fragmented(attributes=3), st.integers(2, 10), st.sampled_from([0.05, 0.2, 0.5]))
+def test_the_size_that_is_proven_is_the_first_that_holds(case_and_fragments, k, t):
+    case, fragment_of = case_and_fragments
+    matrix, limits = case.matrix, np.full(case.matrix.attributes, t)
+    k = min(k, matrix.rows)
+    table = FragmentTable.of(matrix, fragment_of, case.distances)
+    bounds = tuple(float(b) for b in aggregate_bounds(matrix, fragment_of, case.rulers))
+    found = prove(matrix, fragment_of, table, bounds, limits, tuple("abcd"[: matrix.attributes]), k)
+    assert (found.classes, found.size) == (matrix.rows // max(found.size, 1), matrix.rows // found.classes)
+    assert found.size >= k
+    assert found.classes == 1 or all(p <= t for p in found.proven)
+    assert sorted(found.stack.order.tolist()) == list(range(len(table.rows)))
+    if all(b <= t for b in bounds):
+        smaller = [(size, e) for size, e in sizes_from(k, matrix.rows) if size < found.size]
+        assert all((table.proven(found.stack, e, np.full(len(limits), np.inf)) > limits - 1e-9).any() for _, e in smaller)
+    else:
+        assert found.classes == 1
+
+
+def test_sizes_go_from_small_to_all_rows():
+    found = list(sizes_from(5, 1_000))
+    assert found[:3] == [(5, 200), (6, 166), (7, 142)]
+    assert found[-1] == (1_000, 1)
+    assert all(1_000 // e == size for size, e in found)
+    assert list(sizes_from(7, 5)) == [(5, 1)]
+
+
+def test_fragments_are_ordered_by_their_centres():
+    matrix = MultiplicityMatrix.of(np.array([[0, 5], [1, 3], [2, 0]]), np.array([1, 1, 2]), (3, 6))
+    found = centres(matrix, np.array([1, 1, 0]), np.array([2, 2]))
+    assert found.codes.tolist() == [[1, 0, 0], [0, 1, 1]]
+
+
+@pytest.mark.parametrize(("k", "classes"), [(2, 50), (20, 50), (21, 25), (50, 10), (600, 1), (5_000, 1)])
+def test_exact_conformance_takes_as_many_classes_as_divide_all_fragments(k, classes):
+    matrix = MultiplicityMatrix.of(np.arange(4)[:, None], np.array([250, 100, 350, 300]), (4,))
+    table = FragmentTable.of(matrix, np.arange(4), [OrderedDistance(matrix.marginal(0))])
+    found = conform_exactly(matrix, np.arange(4), table, (0.0,), k)
+    assert (found.classes, found.size, found.smallest) == (classes, 1000 // classes, 20)
+    shares = class_counts(found.stack, np.arange(classes), classes)
+    assert (shares * classes == table.rows).all()

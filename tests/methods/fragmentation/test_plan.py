@@ -1,0 +1,184 @@
+"""The plan of fragmentation: every row once, shares as planned, every t kept, whatever the tasks and the order of rows."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import content, count_in, drawn, make_problem, people, settle_all
+
+from tclose_spark.domains import SensitiveDomain
+from tclose_spark.errors import UnreachableError
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.dealing.stacks import class_counts
+from tclose_spark.methods.fragmentation.measuring import breaking, join_until_close
+from tclose_spark.methods.fragmentation.plan import FragmentationPlan, bin_of, make_plan
+from tclose_spark.methods.method import Problem
+from tclose_spark.methods.sensitive import Attribute, attributes_of
+from tclose_spark.rows import Rows
+from tclose_spark.spec import Bins
+
+ONE = {"grade": {"distance": "ordered", "t": "0.3"}}
+TWO = {"disease": {"t": "0.5"}, "grade": {"distance": "ordered", "t": "0.3"}}
+NAMED = {"name": "fragmentation"}
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of some ten rows have several blocks."""
+    monkeypatch.setattr("tclose_spark.methods.dealing.nearest.CLASSES_PER_BLOCK", 2)
+
+
+def planned(records, sensitive=TWO, k=2, rows_per_task=10**6, **method) -> tuple[Problem, Rows, FragmentationPlan]:
+    problem, rows = make_problem(records, sensitive, k=k, **NAMED, **method)
+    return problem, rows, make_plan(problem, count_in(rows), rows_per_task)
+
+
+def attributes(problem: Problem) -> list[Attribute]:
+    return attributes_of(problem.spec, problem.profile, problem.hierarchies)
+
+
+def largest_distances(problem: Problem, rows: Rows, classes: np.ndarray) -> list[Fraction]:
+    """The largest distance of the classes, for each attribute."""
+    worst = []
+    _, owner = np.unique(classes, return_inverse=True)
+    for a in attributes(problem):
+        table = np.zeros((owner.max() + 1, len(a.distance.table)), dtype=np.int64)
+        np.add.at(table, (owner, problem.profile.cell_codes[rows.cell, a.column]), 1)
+        found = zip(a.distance.numerators(Histograms.dense(table)), table.sum(axis=1), strict=True)
+        worst.append(max(Fraction(int(x), a.distance.scale * len(rows) * int(s)) for x, s in found))
+    return worst
+
+
+SIZINGS = st.sampled_from(["proportional", "measured", "gcd"])
+
+
+@drawn(60)
+@given(people(), st.sampled_from([ONE, TWO]), SIZINGS, st.integers(2, 4), st.integers(1, 20), st.data())
+def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(records, sensitive, sizing, k, rows_per_task, data):
+    problem, rows, plan = planned(records, sensitive, k, sizing=sizing)
+    settled, classes = settle_all(plan, rows)
+    assert np.unique(classes, return_counts=True)[1].min() >= k
+    assert all(x <= a.spec.t for x, a in zip(largest_distances(problem, settled, classes), attributes(problem), strict=True))
+    order = np.array(data.draw(st.permutations(range(len(rows)))))
+    assert content(*settle_all(plan, rows.take(order))) == content(settled, classes)
+    if sizing != "measured":  # classes are joined inside a task
+        _, _, in_tasks = planned(records, sensitive, k, rows_per_task, sizing=sizing)
+        assert content(*settle_all(in_tasks, rows)) == content(settled, classes)
+
+
+@drawn(40)
+@given(people(), SIZINGS, st.integers(2, 4))
+def test_classes_have_the_shares_that_were_planned(records, sizing, k):
+    _, rows, plan = planned(records, k=k, sizing=sizing)
+    numbering = plan.numbering
+    dealt = numbering.deal(rows, 0)
+    found = np.zeros((numbering.classes, len(numbering.stack.counts)), dtype=np.int64)
+    np.add.at(found, (dealt.classes, dealt.part), 1)
+    assert found.tolist() == class_counts(numbering.stack, np.arange(numbering.classes), numbering.classes).tolist()
+    if sizing == "gcd":
+        assert (found * numbering.classes == numbering.stack.counts).all()
+
+
+@drawn(40)
+@given(people(), SIZINGS, st.integers(1, 20))
+def test_a_plan_survives_json(records, sizing, rows_per_task):
+    problem, rows, plan = planned(records, rows_per_task=rows_per_task, sizing=sizing)
+    tree = json.loads(json.dumps(plan.to_json()))
+    again = FragmentationPlan.from_json(tree, problem.spec, problem.profile, problem.hierarchies)
+    assert content(*settle_all(again, rows)) == content(*settle_all(plan, rows))
+    assert [c["chosen"] for c in tree["candidates"]].count(True) == 1
+
+
+@drawn(30)
+@given(people(least=8), st.data())
+def test_a_row_doubled_or_lost_is_noticed(records, data):
+    _, rows, plan = planned(records)
+    place = data.draw(st.integers(0, len(rows) - 1))
+    for sent in (np.append(np.arange(len(rows)), place), np.delete(np.arange(len(rows)), place)):
+        with pytest.raises(ValueError, match="not the rows that the plan counted"):
+            plan.settle(rows.take(sent), 0)
+
+
+def graded(*grades: int) -> list[dict[str, object]]:
+    return [{"age": 20 + i % 7, "sex": "f", "city": None, "disease": "flu", "grade": grade} for i, grade in enumerate(grades)]
+
+
+def test_takes_the_fragmentation_that_loses_least():
+    _, _, plan = planned(graded(*range(40)), ONE)
+    proven = [c for c in plan.candidates if not c.measured]
+    assert len({c.fragments for c in proven}) > 3
+    assert plan.chosen.loss == min(c.loss for c in proven)
+    assert all(bound <= 0.3 for c in proven for bound in c.bounds)
+
+
+def test_measured_sizes_may_rest_on_fewer_fragments_than_can_be_proven():
+    _, _, plan = planned(graded(*range(40)), {"grade": {"distance": "ordered", "t": "0.2"}}, sizing="measured")
+    assert plan.chosen.measured
+    assert min(c.fragments for c in plan.candidates) == 1
+    assert plan.chosen.size < min(c.size for c in plan.candidates if c.fragments == 1 and not c.measured) == 40
+
+
+def test_bins_restrict_the_cuts_and_t_is_that_of_the_values():
+    records = graded(*range(40))
+    binned = {"grade": {"distance": "ordered", "t": "0.3", "bins": {"equal_width": 2}}}
+    _, _, plan = planned(records, binned)
+    assert {c.fragments for c in plan.candidates if not c.measured} == {2}
+    # Two bins of twenty values: a class of one value of each, both the lowest, is (1/2)(19/39) / 2 twice from the table.
+    assert plan.candidates[0].bounds == pytest.approx((sum(range(20)) / 20 / 39,))
+    tight = {"grade": {"distance": "ordered", "t": "0.2", "bins": {"equal_width": 2}}}
+    with pytest.raises(UnreachableError, match=r"2 fragments have bounds of 0.2436 for grade \(asked: 0.2\); .* finer bins") as found:
+        planned(records, tight)
+    assert found.value.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "bins", "expected"),
+    [
+        (("1", "2", "3", "10"), {"equal_width": 3}, [0, 0, 0, 1]),
+        (("1", "2", "3", "10"), {"equal_mass": 2}, [0, 0, 1, 1]),
+        (("1", "2", "3", "10"), {"edges": ["2", "5"]}, [0, 1, 1, 2]),
+        ((None, "1", "2", "10"), {"edges": ["5"]}, [0, 1, 1, 2]),
+        (("1", "2", "10", None), {"equal_width": 1}, [0, 0, 0, 1]),
+    ],
+)
+def test_bins_of_a_domain(values, bins, expected):
+    domain = SensitiveDomain("x", values, (1,) * len(values))
+    asked = Bins.model_validate({key: tuple(v) if isinstance(v, list) else v for key, v in bins.items()})
+    assert bin_of(domain, asked).tolist() == expected
+
+
+def test_too_few_fragments_and_too_large_k_are_refused():
+    with pytest.raises(UnreachableError, match=r"3 fragments have bounds of .* raise method.most_fragments"):
+        planned(graded(*range(40)), {"grade": {"distance": "ordered", "t": "0.01"}}, most_fragments=3)
+    with pytest.raises(UnreachableError, match=r"privacy.k is 5, but the table has 4 rows"):
+        planned(graded(1, 2, 3, 4), ONE, k=5)
+
+
+@drawn(100)
+@given(people(), st.integers(1, 8), st.integers(0, 2**32 - 1), st.sampled_from(["0.1", "0.3", "0.6"]))
+def test_joined_classes_hold_and_others_stay(records, e, seed, t):
+    sensitive = {"disease": {"t": t}, "grade": {"distance": "ordered", "t": t}}
+    problem, rows = make_problem(records, sensitive, **NAMED)
+    codes, asked = problem.profile.cell_codes[rows.cell], attributes(problem)
+    classes = np.random.default_rng(seed).integers(0, e, len(rows))
+    found, joined = join_until_close(asked, codes, classes)
+    numbers, place = np.unique(classes, return_inverse=True)
+    assert len(numbers) - len(np.unique(found)) == joined
+    assert all(len(set(found[classes == c].tolist())) == 1 for c in numbers)  # whole classes are joined
+    assert all(x <= Fraction(t) for x in largest_distances(problem, rows, found))
+    if not breaking(asked, codes, place).any():
+        assert joined == 0
+        assert found.tolist() == classes.tolist()
+
+
+def test_breaking_is_exact():
+    records = [{"age": 30, "sex": "f", "city": None, "disease": d, "grade": 1} for d in ["flu"] * 6 + ["gout"] * 2]
+    for t, expected in [("0.25", [False, False]), ("0.2499999999999999", [True, True])]:
+        problem, rows = make_problem(records, {"disease": {"t": t}}, **NAMED)
+        by_disease = np.argsort(rows.cell, kind="stable")
+        classes = np.array([0, 0, 0, 0, 1, 1, 1, 1])  # four flu; two flu and two gout
+        codes = problem.profile.cell_codes[rows.cell[by_disease]]
+        assert breaking(attributes(problem), codes, classes).tolist() == expected
