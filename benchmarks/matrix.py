@@ -1,4 +1,4 @@
-"""How large a multiplicity matrix can be planned: a table of 3,000,000 rows with about a million distinct tuples of five attributes.
+"""How large a multiplicity matrix can be planned: a table of 2,000,000 rows with about 1.2 million distinct tuples of five attributes.
 
     python benchmarks/matrix.py METHOD [--rows N] [--t T]
 
@@ -89,7 +89,7 @@ def plan(method: dict, t: float, folder: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("method", choices=["stack_and_deal", "fragmentation", "closeness_tree"])
-    parser.add_argument("--rows", type=int, default=3_000_000)
+    parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--t", type=float, default=0.2)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

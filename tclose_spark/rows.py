@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -74,12 +75,22 @@ class Codec:
         codes = [_encode_column(domain, column) for domain, column in zip(self.quasi, quasi, strict=True)]
         return Rows(tuple(codes), self._cells_of(sensitive), hashes.to_numpy().view(np.uint64))
 
+    @cached_property
+    def _prefixes(self) -> list[IntArray]:
+        """For each sensitive attribute the numbers, ascending, of the tuples that begin like some cell up to this attribute.
+
+        The number of such a tuple is the place of the one shorter tuple, times the size of the domain, plus its own code.
+        """
+        tables, known = [], np.zeros(len(self.cells), dtype=np.int64)
+        for values, codes in zip(self.sensitive, self.cells.T, strict=True):
+            table, known = np.unique(known * len(values) + codes, return_inverse=True)
+            tables.append(table)
+        return tables
+
     def _cells_of(self, sensitive: Sequence[pa.Array]) -> IntArray:
         place = np.zeros(len(sensitive[0]), dtype=np.int64)
-        known = np.zeros(len(self.cells), dtype=np.int64)
-        for values, column, codes in zip(self.sensitive, sensitive, self.cells.T, strict=True):
+        for values, column, table in zip(self.sensitive, sensitive, self._prefixes, strict=True):
             place = place * len(values) + _index(column, values)
-            table, known = np.unique(known * len(values) + codes, return_inverse=True)
             found = np.minimum(np.searchsorted(table, place), len(table) - 1)
             if np.any(table[found] != place):
                 raise UnknownValueError("sensitive values")

@@ -17,15 +17,18 @@ from tclose_spark.methods.dealing.stacks import Stack, stack_by_frequency, stack
 
 BLOCKS = (2, 4, 8, 16, 32, 64)
 MOST_PERMUTED = 3  # attributes of which all orders are tried; of more, each of them first and each other one last
+LARGE = 20_000  # cells from which on each order takes long: then each attribute is last once, in one number of blocks
+BLOCKS_OF_LARGE = (8,)
 
 
 def orders(matrix: MultiplicityMatrix, names: tuple[str, ...]) -> Iterator[tuple[str, Stack]]:
     """The portfolio: (what it is called, the stack), the paper's order first; names: of the attributes."""
     yield "frequency", stack_by_frequency(matrix.counts)
-    for lead in _leads(len(names)):
+    large = len(matrix.counts) > LARGE
+    for lead in _each_last(len(names)) if large else _leads(len(names)):
         named = ", ".join(names[a] for a in lead)
         yield f"serpentine of {named}", serpentine(matrix, lead)
-        for blocks in BLOCKS:
+        for blocks in BLOCKS_OF_LARGE if large else BLOCKS:
             if len(lead) > 1 and blocks < matrix.domains[lead[0]]:
                 yield (
                     f"{blocks} blocks of {names[lead[0]]}, serpentine of {', '.join(names[a] for a in lead[1:])}",
@@ -41,6 +44,10 @@ def _leads(attributes: int) -> list[tuple[int, ...]]:
         return list(permutations(range(attributes)))
     pairs = permutations(range(attributes), 2)
     return [(first, *(a for a in range(attributes) if a not in (first, last)), last) for first, last in pairs]
+
+
+def _each_last(attributes: int) -> list[tuple[int, ...]]:
+    return [(*(a for a in range(attributes) if a != last), last) for last in range(attributes)]
 
 
 def serpentine(matrix: MultiplicityMatrix, lead: tuple[int, ...], blocks: int | None = None) -> Stack:
