@@ -8,8 +8,8 @@ from pathlib import Path
 import tclose_spark
 
 PACKAGE = Path(tclose_spark.__file__).parent
-PURE = ["errors", "spec", "hierarchy", "labels", "domains", "rows", "methods.method", "checks.coverage", "stages.generalize"]
-FOLDERS = ["measures", "methods/stack_and_deal"]
+PURE = ["errors", "spec", "hierarchy", "labels", "domains", "rows", "checks.coverage", "stages.generalize"]
+FOLDERS = ["measures", "kernels", "methods", "methods/dealing", "methods/stack_and_deal", "methods/fragmentation", "methods/closeness_tree"]
 
 PROGRAM = """
 import importlib, sys

@@ -112,9 +112,37 @@ WRONG = [
     ("method.effort=2.5", "method.effort: found 2.5; expected fast"),
     ("method.effort=true", "method.effort: found True; expected fast"),
     ("method.deal=local", "method.deal: unknown key; it is no setting of closeness_tree"),
+    ("method={name: fragmentation, sizing: small}", "method.sizing: found 'small'; expected 'proportional', 'measured' or 'gcd'"),
+    ("method={name: fragmentation, search_seconds: 0}", "method.search_seconds: found 0; expected a number of seconds above 0"),
+    ("method={name: fragmentation, most_fragments: 0}", "method.most_fragments: found 0; expected greater than or equal to 1"),
+    ("method={name: fragmentation, bounds: paper}", "bounds: paper is for ordered distances only, and that of disease is equal; use domain"),
+    ("method={name: fragmentation, deal: local}", "method.deal: unknown key.* no setting of fragmentation"),
+    (f"{SALARY}.bins={{equal_width: 3}}", "salary.bins is for method: fragmentation"),
+    (f"{SALARY}.bins={{equal_width: 3, equal_mass: 2}}", "expected one of equal_width: N, equal_mass: N, edges"),
+    (f"{SALARY}.bins={{edges: [3, 2]}}", "edges are not ascending numbers"),
     ("method={name: stack_and_deal, stack_order: size}", "method.stack_order: found 'size'; expected 'value', 'frequency' or 'best'"),
     ("method={name: stack_and_deal, class_size: 7}", "method.class_size: found 7; expected 'auto' or 'k'"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ((f"{DISEASE}.t=null",), "fragmentation needs a t of at least one sensitive attribute"),
+        ((f"{SALARY}.l={{distinct: 2}}",), "salary.l: fragmentation plans no l; use another method"),
+        ((f"{DISEASE}.bins={{equal_mass: 2}}",), "bins are for distance: ordered by value"),
+    ],
+)
+def test_what_fragmentation_cannot_do_is_refused(load, overrides, message):
+    with pytest.raises(ConfigurationError, match=message):
+        load("method={name: fragmentation}", *overrides)
+
+
+def test_fragmentation_has_defaults_and_bins(load):
+    spec = load("method={name: fragmentation}", f"{SALARY}.bins={{edges: [1, 2.5]}}")
+    method, salary = spec.method, spec.attributes.sensitive_attributes["salary"]
+    assert (method.sizing, method.bounds, method.most_fragments, method.search_seconds) == ("proportional", "domain", 500, 300)
+    assert salary.bins.edges == (1, Fraction(5, 2))
 
 
 @pytest.mark.parametrize(("assignment", "message"), WRONG, ids=[assignment for assignment, _ in WRONG])

@@ -1,0 +1,69 @@
+"""What `tclose plan` prints, for each method."""
+
+import json
+
+from rich.console import Console
+from strategies import count_in, make_problem
+
+from tclose_spark.methods.registry import make_plan
+from tclose_spark.plan_tables import plan_table
+
+SENSITIVE = {"disease": {"t": "0.4"}, "grade": {"distance": "ordered", "t": "0.3"}}
+RECORDS = [
+    {"age": 20 + i % 30, "sex": "fm"[i % 2], "city": "Pisa", "disease": ["flu", "flu", "gout"][i % 3], "grade": 1 + i % 5}
+    for i in range(60)
+]
+
+
+def printed(**method: str) -> tuple[list[str], list[str]]:
+    """(lines of the table, sentences below it)."""
+    problem, rows = make_problem(RECORDS, SENSITIVE, k=4, **method)
+    table, notes = plan_table(problem.spec, json.loads(json.dumps(make_plan(problem, count_in(rows)).to_json())))
+    console = Console(width=250)
+    with console.capture() as capture:
+        console.print(table)
+    return capture.get().splitlines(), notes
+
+
+def test_stack_and_deal_shows_what_sizes_reach_and_what_none_can_beat():
+    lines, notes = printed(name="stack_and_deal")
+    assert "disease (t = 0.4)" in lines[2]
+    assert lines[2].count("bound") == 2
+    assert sum("<- chosen" in line for line in lines) == 1
+    assert notes[0].startswith("Information loss (NCP) when the sample is dealt: 0.")
+
+
+def test_sizes_that_the_bound_excludes_are_not_dealt_in_layers():
+    problem, rows = make_problem(
+        [{**r, "grade": 1 + i % 20} for i, r in enumerate(RECORDS)],
+        SENSITIVE | {"grade": {"distance": "ordered", "t": "0.05"}},
+        k=2,
+        name="stack_and_deal",
+        deal="layered",
+    )
+    sizes = make_plan(problem, count_in(rows)).to_json()["sizes"]
+    assert sizes[0]["emd"] == []
+    assert not sizes[0]["holds"]
+    assert sizes[-1]["holds"]
+
+
+def test_fragmentation_shows_bounds_sizes_and_what_is_measured_beside():
+    lines, notes = printed(name="fragmentation")
+    assert "grade (t = 0.3)" in lines[2]
+    assert sum("<- chosen" in line for line in lines) == 1
+    assert sum("measured distances" in line for line in lines) == 1
+    assert notes[0].startswith("The smallest k that this t allows, of these fragmentations: ")
+    assert len(notes) == 1
+
+
+def test_fragmentation_says_where_it_collapses_and_where_it_is_measured():
+    problem, rows = make_problem(
+        RECORDS[:59], {"grade": {"distance": "ordered", "t": "0.1"}}, name="fragmentation", sizing="gcd", bounds="paper"
+    )
+    _, notes = plan_table(problem.spec, make_plan(problem, count_in(rows)).to_json())
+    assert notes[1].startswith("One class of all rows is dealt: with sizing: gcd that is usual")
+    assert "verification decides" in printed(name="fragmentation", sizing="measured")[1][-1]
+
+
+def test_the_closeness_tree_says_its_note():
+    assert plan_table(make_problem(RECORDS, SENSITIVE)[0].spec, {"note": "blocks: 1"}) == (None, ["people: blocks: 1"])
