@@ -115,7 +115,10 @@ WRONG = [
     ("method={name: fragmentation, sizing: small}", "method.sizing: found 'small'; expected 'proportional', 'measured' or 'gcd'"),
     ("method={name: fragmentation, search_seconds: 0}", "method.search_seconds: found 0; expected a number of seconds above 0"),
     ("method={name: fragmentation, most_fragments: 0}", "method.most_fragments: found 0; expected greater than or equal to 1"),
-    ("method={name: fragmentation, bounds: paper}", "bounds: paper is for ordered distances only, and that of disease is equal; use domain"),
+    (
+        "method={name: fragmentation, bounds: paper}",
+        "bounds: paper is for ordered distances only, and that of disease is equal; use domain",
+    ),
     ("method={name: fragmentation, deal: local}", "method.deal: unknown key.* no setting of fragmentation"),
     (f"{SALARY}.bins={{equal_width: 3}}", "salary.bins is for method: fragmentation"),
     (f"{SALARY}.bins={{equal_width: 3, equal_mass: 2}}", "expected one of equal_width: N, equal_mass: N, edges"),
