@@ -627,6 +627,14 @@ def answers() -> pa.Table:
     )
 
 
+def farthest_tuples(release: pd.DataFrame, sensitive: Any) -> Fraction:
+    """The largest equal distance of the tuples of a class from the table's."""
+    release = release.assign(all=list(zip(*[release[name] for name in sensitive], strict=True)))
+    whole = Counter(release["all"])
+    classes = [Counter(group["all"]) for _, group in release.groupby(["age", "sex"])]
+    return max(sum(abs(Fraction(c[v], c.total()) - Fraction(n, len(release))) for v, n in whole.items()) / 2 for c in classes)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("attributes", [2, 3, 5])
 def test_several_sensitive_attributes(
@@ -641,6 +649,9 @@ def test_several_sensitive_attributes(
     assert (certificate["release"]["rows"], guarantees["k"]["achieved"] >= 5) == (600, True)
     assert list(guarantees["t"]) == list(sensitive)
     assert all(Fraction(t["achieved_exact"]) <= Fraction(sensitive[name]["t"]) for name, t in guarantees["t"].items())
+    assert Fraction(certificate["information"]["tuples"]["achieved_exact"]) == farthest_tuples(
+        read(tmp_path / "out/public/release"), sensitive
+    )
     plan = json.loads((tmp_path / "out/internal/plan.json").read_text())
     assert plan.get("fragments", 2) > 1 or method == "measured"
 

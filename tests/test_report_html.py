@@ -85,6 +85,7 @@ def certificate() -> dict[str, Any]:
             "columns": ["age", "sex", "occupation", "income", "wave"],
         },
         "input": {"rows": 30170, "version": 7},
+        "information": {"tuples": {"distance": "equal", "achieved": 0.412345, "achieved_exact": "1/2"}},
         "method": {"name": "stack_and_deal", "stack_order": "value", "deal": "local", "class_size": "auto"},
         "guarantees": {
             "k": {"required": 20, "achieved": 24},
@@ -148,6 +149,12 @@ def test_what_was_asked_and_what_is_reached(certificate):
     assert page.only("tr", "Distinct l-diversity of occupation").endswith("at least 3 9 met")
     assert page.only("tr", "Entropy l-diversity of occupation").endswith("at least 2.5 7.1235 met")
     assert page.only("tr", "Recursive l-diversity of occupation").endswith("c = 3, l = 2 in every class met")
+
+
+def test_combinations_of_several_attributes_are_told(certificate):
+    assert "0.4123" in page_of(certificate).only("p", "Their combinations are farther")
+    certificate["information"] = {}
+    assert not [text for _, text in page_of(certificate).blocks if "combinations" in text]
 
 
 def test_each_distance_is_explained(certificate):

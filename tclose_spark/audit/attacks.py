@@ -20,7 +20,7 @@ from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures import attacks
 from tclose_spark.measures.attacks import Gain
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.histograms import IntArray
 from tclose_spark.tables import quoted
 
 
@@ -128,44 +128,6 @@ def knowing_column(measure: str, known: str, target: str) -> str:
     """The class table's column of what a known attribute tells of another."""
     both = "/".join(name.replace("%", "%25").replace("/", "%2F") for name in (known, target))
     return measure_column(measure, both)
-
-
-@dataclass(frozen=True)
-class TupleCloseness:
-    """Equal distance over the tuples of all sensitive attributes (a `ClassMeasure`): `tuples_emd`, and `tuples_numerator`.
-
-    keys: of the tuples that the whole table has, ascending (see `tuple_keys`); counts: their records.
-    """
-
-    domains: tuple[int, ...]
-    keys: IntArray
-    counts: IntArray
-
-    @property
-    def distance(self) -> EqualDistance:
-        """Over the codes of the tuples."""
-        return EqualDistance(self.counts)
-
-    def fields(self) -> list[tuple[str, pa.DataType]]:
-        """See ClassMeasure."""
-        return [("tuples_emd", pa.float64()), ("tuples_numerator", pa.decimal128(38, 0))]
-
-    def of(self, classes: Classes) -> list[pa.Array]:
-        """See ClassMeasure."""
-        code = np.searchsorted(self.keys, tuple_keys(classes.codes, self.domains))
-        tuples = classes.tuples
-        histograms = Histograms.tally(tuples.owner, code[tuples.values], tuples.counts, tuples.groups, len(self.keys))
-        numerators = self.distance.numerators(histograms).astype(object)
-        unit = classes.sizes.astype(object) * (2 * int(self.counts.sum()))
-        return [pa.array((numerators / unit).astype(np.float64)), pa.array(numerators.tolist(), pa.decimal128(38, 0))]
-
-
-def tuple_keys(codes: IntArray, domains: Sequence[int]) -> IntArray:
-    """One number for each tuple of codes, shape (tuples,). The product of the domains must be below 2^62."""
-    keys = np.zeros(len(codes), dtype=np.int64)
-    for column, domain in zip(codes.T, domains, strict=True):
-        keys = keys * domain + column
-    return keys
 
 
 def exposures(classes: DataFrame, columns: Sequence[AttackColumns], knowing: KnowingColumns | None, rows: int) -> list[Exposure]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tclose_spark.audit.attacks import AttackColumns, Exposure, KnowingColumns, TupleCloseness, exposures, tuple_keys
+from tclose_spark.audit.attacks import AttackColumns, Exposure, KnowingColumns, exposures
 from tclose_spark.audit.background import BackgroundJoin, join_background
 from tclose_spark.audit.inputs import check_rows, check_table, judged_attributes, trees_of
 from tclose_spark.audit.labels import judged_quasi
@@ -22,7 +20,8 @@ from tclose_spark.audit.supersets import Ladder, count_heights, heights_to_try, 
 from tclose_spark.checks.classes import ClassMeasure, JudgedAttribute, class_table, measure_column
 from tclose_spark.checks.expectations import Expectation, expect_present, expect_some_rows, expectations_of, suite_json, validate
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
-from tclose_spark.checks.tallies import Histogram, count_values, tally_classes
+from tclose_spark.checks.tallies import count_values, tally_classes
+from tclose_spark.checks.tuples import farthest_of_tuples, tuple_closeness
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.session import kept
@@ -30,7 +29,6 @@ from tclose_spark.spec import Recursive
 from tclose_spark.tables import quoted, write_delta
 
 SUPERSETS = 64  # vectors of heights that are tried for (n, t)-closeness
-MOST_KEYS = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ def audit_table(
         columns = [AttackColumns(a, question.gain, trees.get(a.name)) for a in attributes if attacks]
         several = len(attributes) > 1 and attacks
         knowing = KnowingColumns(tuple(a.name for a in attributes)) if several else None
-        tuples = _tuple_closeness(tuple_counts, attributes) if several and reference is None else None
+        tuples = tuple_closeness(tuple_counts, attributes) if several and reference is None else None
         more: list[ClassMeasure] = [*columns, *([knowing] if knowing else []), *([tuples] if tuples else [])]
         classes = held.enter_context(kept(class_table(tallies, quasi, attributes, more)))
         if question.n is not None:
@@ -132,7 +130,7 @@ def audit_table(
         if question.n is not None:
             guarantees = _near_supersets(guarantees, classes, question, attributes)
         if tuples is not None:
-            guarantees.append(_of_tuples(classes, tuples, [a.name for a in attributes]))
+            guarantees.append(farthest_of_tuples(classes, tuples, [a.name for a in attributes]))
         elif several and reference is not None:
             notes.append("the distance of the tuples of all sensitive attributes is not told beside a reference")
         elif several:
@@ -160,27 +158,6 @@ def _check_names(question: Question) -> None:
             raise InputError(
                 f"--classes-output: a Delta table cannot hold the column name {column!r}; rename it (no blanks or , ; {{ }} ( ) =)"
             )
-
-
-def _tuple_closeness(found: Histogram | None, attributes: Sequence[JudgedAttribute]) -> TupleCloseness | None:
-    """Equal distance on the tuples of all sensitive attributes; None where they are too many."""
-    domains = tuple(len(a.values) for a in attributes)
-    if found is None or math.prod(domains) >= MOST_KEYS:
-        return None
-    places = [{value: code for code, value in enumerate(a.values)} for a in attributes]
-    codes = np.array([[place[value] for place, value in zip(places, key, strict=True)] for key in found], dtype=np.int64)
-    keys = tuple_keys(codes, domains)
-    order = np.argsort(keys)
-    return TupleCloseness(domains, keys[order], np.array(list(found.values()), dtype=np.int64)[order])
-
-
-def _of_tuples(classes: DataFrame, tuples: TupleCloseness, names: Sequence[str]) -> Guarantee:
-    """How far the tuples of a class are from the table's: closeness of each attribute by itself diminishes for several."""
-    by_size = classes.groupBy("size").agg(F.max(F.struct("tuples_numerator", "quasi_identifiers")).alias("worst")).toArrow().to_pylist()
-    unit = 2 * int(tuples.counts.sum())
-    emds = [(Fraction(int(part["worst"]["tuples_numerator"]), unit * part["size"]), part["worst"]["quasi_identifiers"]) for part in by_size]
-    emd, worst = max(emds, key=lambda pair: pair[0])
-    return Guarantee("t-closeness of tuples", " and ".join(names), None, emd, 0, 0, worst)
 
 
 def _with_supersets(

@@ -14,7 +14,8 @@ from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_tabl
 from tclose_spark.checks.expectations import expect_rows, expectations_of, validate
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.tallies import count_values, tally_classes
-from tclose_spark.domains import Profile
+from tclose_spark.checks.tuples import farthest_of_tuples, tuple_closeness
+from tclose_spark.domains import Counts, Profile
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.utility import LabelLoss
@@ -71,9 +72,11 @@ def verify_release(
     observed = release.observe(observation, *Multiset.columns([quoted(name) for name in release.columns], "release"))
     labels = [column for q in quasi for column in q.columns]
     with kept(tally_classes(observed, labels, list(spec.attributes.sensitive_attributes))) as tallies:
-        attributes = _judged_attributes(release, tallies, spec, hierarchies)
+        counts, tuple_counts = count_values(tallies, list(spec.attributes.sensitive_attributes))
+        attributes = _judged_attributes(release, counts, spec, hierarchies)
+        tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
         try:
-            write_delta(class_table(tallies, quasi, attributes), classes_path)
+            write_delta(class_table(tallies, quasi, attributes, [tuples] if tuples else []), classes_path)
         except PySparkException as error:
             if "NoLabelError" in str(error):
                 raise GuaranteeError("a published value is no label of its quasi-identifier; nothing is published") from None
@@ -88,6 +91,8 @@ def verify_release(
     if not passed:
         problems.append("Great Expectations: an expectation over the class table does not hold")
     told = {**_as_json(figures, attributes), "fingerprint": str(found), "rows": found.rows, "expectations_evaluated": len(expectations)}
+    if tuples is not None:
+        told["tuples_emd"] = str(farthest_of_tuples(classes, tuples, [a.name for a in attributes]).achieved)
     return Verdict(tuple(problems), told, validation)
 
 
@@ -130,11 +135,10 @@ def _judged_quasi(spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str,
 
 
 def _judged_attributes(
-    release: DataFrame, tallies: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]
+    release: DataFrame, counts: Sequence[Counts], spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]
 ) -> list[JudgedAttribute]:
     """The sensitive attributes with their distributions over the whole release, counted anew."""
     try:
-        counts, _ = count_values(tallies, list(spec.attributes.sensitive_attributes))
         return [
             judged_attribute(name, asked, found, hierarchies.get(name), release.schema[name].dataType)
             for (name, asked), found in zip(spec.attributes.sensitive_attributes.items(), counts, strict=True)

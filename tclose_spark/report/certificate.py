@@ -36,6 +36,7 @@ def build_certificate(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int, 
             "t": {name: _closeness(asked[name], Fraction(found[name]["emd"])) for name in asked},
             "l": {name: entry for name in asked if (entry := _diversity(asked[name], found[name]))},
         },
+        "information": _information(figures),
         "utility": {
             "ncp": figures["ncp"],
             "ncp_by_quasi_identifier": figures["ncp_by_quasi_identifier"],
@@ -47,6 +48,14 @@ def build_certificate(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int, 
         "evidence": {"expectations_evaluated": figures["expectations_evaluated"], "labels_checked": figures["rows"]},
         "allow_unique": list(spec.attributes.allow_unique),
     }
+
+
+def _information(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told and not required: how far the tuples of several sensitive attributes are, by equal distance."""
+    if "tuples_emd" not in figures:
+        return {}
+    reached = Fraction(figures["tuples_emd"])
+    return {"tuples": {"distance": "equal", "achieved": float(reached), "achieved_exact": str(reached)}}
 
 
 def _closeness(asked: SensitiveAttribute, reached: Fraction) -> dict[str, Any]:

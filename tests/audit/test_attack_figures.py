@@ -12,11 +12,12 @@ import pytest
 from pyspark.sql import SparkSession
 from strategies import CITIES
 
-from tclose_spark.audit.attacks import AttackColumns, Exposure, KnowingColumns, TupleCloseness, exposures, tuple_keys
+from tclose_spark.audit.attacks import AttackColumns, Exposure, KnowingColumns, exposures
 from tclose_spark.audit.audit import audit_table
 from tclose_spark.audit.question import ask
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.tallies import tally_classes
+from tclose_spark.checks.tuples import TupleCloseness, tuple_keys
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.utility import LabelLoss
 from tclose_spark.spec import SensitiveAttribute

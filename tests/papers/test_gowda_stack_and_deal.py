@@ -7,6 +7,8 @@ import pytest
 
 from tclose_spark.measures.distances import OrderedDistance
 from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.methods.dealing.orders import orders
 from tclose_spark.methods.dealing.reach import maximum_emd
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, stack_by_frequency, stack_by_value
 
@@ -88,15 +90,21 @@ def test_figure_3_1_privacy_loss_of_dataset_1(k: int, loss: float):
     assert round(float(found), 6) == loss
 
 
-# The pairs (a1, b1), (a1, b2), (a2, b1), (a2, b2), (a2, b3) that occur in Table 5.1, with their multiplicities of Table 5.2.
-PAIRS = ["a1 b1", "a1 b2", "a2 b1", "a2 b2", "a2 b3"]
-MULTIPLICITIES = np.array([2, 3, 5, 1, 4])
+# The pairs of Table 5.1, a1 b1 as (0, 0), in the order of its records.
+RECORDS = [(1, 0), (1, 0), (1, 2), (0, 1), (1, 1), (1, 2), (0, 1), (1, 0), (1, 2), (0, 0), (1, 0), (0, 0), (1, 2), (1, 0), (0, 1)]
+
+
+def test_table_5_2_is_the_multiplicity_matrix_of_table_5_1():
+    matrix = MultiplicityMatrix.of(np.array(RECORDS), np.ones(15, dtype=np.int64), (2, 3))
+    assert matrix.dense().tolist() == [[2, 3, 0], [5, 1, 4]]
 
 
 def test_table_5_3_stacks_pairs_by_descending_multiplicity():
-    stack = stack_by_frequency(MULTIPLICITIES)
-    stacked = [PAIRS[cell] for cell in np.repeat(stack.order, MULTIPLICITIES[stack.order])]
-    assert stacked == ["a2 b1"] * 5 + ["a2 b3"] * 4 + ["a1 b2"] * 3 + ["a1 b1"] * 2 + ["a2 b2"]
+    matrix = MultiplicityMatrix.of(np.array(RECORDS), np.ones(15, dtype=np.int64), (2, 3))
+    (name, stack), *_ = orders(matrix, ("a", "b"))
+    assert name == "frequency"
+    stacked = matrix.codes[np.repeat(stack.order, matrix.counts[stack.order])].tolist()
+    assert stacked == [[1, 0]] * 5 + [[1, 2]] * 4 + [[0, 1]] * 3 + [[0, 0]] * 2 + [[1, 1]]
 
 
 def test_section_5_3_breaks_ties_by_row_and_then_by_column():
