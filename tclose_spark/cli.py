@@ -90,10 +90,10 @@ def _bar(total: int) -> Iterator[Callable[[int], None]]:
 
 
 def _show_plan(spec: ReleaseSpec, plan: Mapping[str, Any]) -> None:
-    from tclose_spark.plan_tables import plan_table
+    from tclose_spark.plan_tables import plan_tables
 
-    table, notes = plan_table(spec, plan)
-    if table is not None:
+    tables, notes = plan_tables(spec, plan)
+    for table in tables:
         out.print(table)
     for note in notes:
         out.print(note, highlight=False, markup=False)

@@ -11,13 +11,15 @@ from rich.table import Table
 from tclose_spark.spec import ReleaseSpec
 
 
-def plan_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[Table | None, list[str]]:
-    """(a table of what was looked at, sentences below it) of a plan as JSON."""
+def plan_tables(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[list[Table], list[str]]:
+    """(tables of what was looked at, sentences below them) of a plan as JSON."""
     if "sizes" in plan:
-        return sizes_table(spec, plan)
+        table, notes = sizes_table(spec, plan)
+        return [table], notes
     if "candidates" in plan:
-        return candidates_table(spec, plan)
-    return None, [f"{spec.name}: {plan['note']}"]
+        table, notes = candidates_table(spec, plan)
+        return [table, fragments_table(spec, plan)], notes
+    return [], [f"{spec.name}: {plan['note']}"]
 
 
 def _asked(spec: ReleaseSpec) -> dict[str, str]:
@@ -66,3 +68,13 @@ def candidates_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[Table,
             "The class size was measured on the sample; classes of the table that break a t are joined, and the verification decides."
         )
     return table, notes
+
+
+def fragments_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> Table:
+    """The largest fragments of the chosen fragmentation: rows of one fragment may stand for each other."""
+    shown, every = plan["largest_fragments"], plan["fragments"]
+    title = "The fragments chosen" if len(shown) == every else f"The largest {len(shown)} of the {every:,} fragments chosen"
+    table = _table(title, "rows", *spec.attributes.sensitive_attributes)
+    for fragment in shown:
+        table.add_row(f"{fragment['rows']:,}", *fragment["values"])
+    return table

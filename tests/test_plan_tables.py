@@ -2,11 +2,15 @@
 
 import json
 
+import numpy as np
+import pytest
 from rich.console import Console
-from strategies import count_in, make_problem
+from strategies import CITIES, count_in, make_problem
 
+from tclose_spark.domains import SensitiveDomain
+from tclose_spark.methods.fragmentation.describe import in_words
 from tclose_spark.methods.registry import make_plan
-from tclose_spark.plan_tables import plan_table
+from tclose_spark.plan_tables import plan_tables
 
 SENSITIVE = {"disease": {"t": "0.4"}, "grade": {"distance": "ordered", "t": "0.3"}}
 RECORDS = [
@@ -18,10 +22,10 @@ RECORDS = [
 def printed(**method: str) -> tuple[list[str], list[str]]:
     """(lines of the table, sentences below it)."""
     problem, rows = make_problem(RECORDS, SENSITIVE, k=4, **method)
-    table, notes = plan_table(problem.spec, json.loads(json.dumps(make_plan(problem, count_in(rows)).to_json())))
+    tables, notes = plan_tables(problem.spec, json.loads(json.dumps(make_plan(problem, count_in(rows)).to_json())))
     console = Console(width=250)
     with console.capture() as capture:
-        console.print(table)
+        console.print(*tables)
     return capture.get().splitlines(), notes
 
 
@@ -54,16 +58,46 @@ def test_fragmentation_shows_bounds_sizes_and_what_is_measured_beside():
     assert sum("measured distances" in line for line in lines) == 1
     assert notes[0].startswith("The smallest k that this t allows, of these fragmentations: ")
     assert len(notes) == 1
+    assert any("fragments chosen" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("distance", "codes", "expected"),
+    [
+        ("equal", [2], "c"),
+        ("equal", [0, 2], "a, c"),
+        ("equal", [0, 1, 2, 3, 4, 5], "a, b, c, d and 2 more"),
+        ("ordered", [0, 1, 4], "a to e"),
+        ("ordered", [0, 5], "a to missing"),
+    ],
+)
+def test_fragments_in_words(distance, codes, expected):
+    domain = SensitiveDomain("x", ("a", "b", "c", "d", "e", None), (1,) * 6)
+    assert in_words(domain, distance, np.array(codes), None) == expected
+
+
+def test_a_fragment_of_a_hierarchy_is_named_by_its_node():
+    domain = SensitiveDomain("city", CITIES.leaves, (1,) * 5)
+    assert in_words(domain, "hierarchical", np.array([0, 1]), CITIES) == "Tuscany (2 values)"
+    assert in_words(domain, "hierarchical", np.array([0, 2]), CITIES) == "Italy (2 values)"
+
+
+def test_the_largest_fragments_are_described():
+    problem, rows = make_problem(RECORDS, SENSITIVE, k=4, name="fragmentation")
+    tree = make_plan(problem, count_in(rows)).to_json()
+    shown = [fragment["rows"] for fragment in tree["largest_fragments"]]
+    assert shown == sorted(shown, reverse=True)
+    assert len(shown) == min(tree["fragments"], 10)
 
 
 def test_fragmentation_says_where_it_collapses_and_where_it_is_measured():
     problem, rows = make_problem(
         RECORDS[:59], {"grade": {"distance": "ordered", "t": "0.1"}}, name="fragmentation", sizing="gcd", bounds="paper"
     )
-    _, notes = plan_table(problem.spec, make_plan(problem, count_in(rows)).to_json())
+    _, notes = plan_tables(problem.spec, make_plan(problem, count_in(rows)).to_json())
     assert notes[1].startswith("One class of all rows is dealt: with sizing: gcd that is usual")
     assert "verification decides" in printed(name="fragmentation", sizing="measured")[1][-1]
 
 
 def test_the_closeness_tree_says_its_note():
-    assert plan_table(make_problem(RECORDS, SENSITIVE)[0].spec, {"note": "blocks: 1"}) == (None, ["people: blocks: 1"])
+    assert plan_tables(make_problem(RECORDS, SENSITIVE)[0].spec, {"note": "blocks: 1"}) == ([], ["people: blocks: 1"])

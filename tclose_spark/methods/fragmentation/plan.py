@@ -23,6 +23,7 @@ from tclose_spark.methods.dealing.locality import Locality, choose_locality, dea
 from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_near, gather_near
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Numbering
 from tclose_spark.methods.fragmentation.charge import FragmentTable
+from tclose_spark.methods.fragmentation.describe import largest_fragments
 from tclose_spark.methods.fragmentation.measuring import breaking, join_until_close
 from tclose_spark.methods.fragmentation.rulers import ruler
 from tclose_spark.methods.fragmentation.search import SearchPath, find_fragmentation
@@ -35,6 +36,7 @@ from tclose_spark.spec import Bins, ReleaseSpec
 
 SAMPLE_ROWS = 20_000
 HOPELESS = 0.02  # of the classes may break a t before near rows are gathered; with more of them it is not tried
+DESCRIBED = 10  # of the chosen fragments, the largest, in words
 CANDIDATES = 16  # fragmentations that are looked at, their numbers of fragments evenly spread in ratio
 
 
@@ -49,6 +51,7 @@ class FragmentationPlan:
     measured: bool
     chosen: Candidate | None = None
     candidates: tuple[Candidate, ...] = ()
+    largest: tuple[tuple[int, list[str]], ...] = ()
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {"joined": "sum"}
 
     @property
@@ -85,6 +88,7 @@ class FragmentationPlan:
             "measured": self.measured,
             "fragment_of": self.numbering.part_of.tolist(),
             "fragments": len(self.numbering.stack.counts),
+            "largest_fragments": [{"rows": rows, "values": values} for rows, values in self.largest],
             "candidates": [
                 {
                     "fragments": c.fragments,
@@ -151,6 +155,11 @@ def make_plan(problem: Problem, counts: GroupCounts, rows_per_task: int = ROWS_P
         chosen.measured,
         chosen,
         tuple(candidates),
+        tuple(
+            largest_fragments(
+                problem.profile.matrix, chosen.fragment_of, problem.profile.sensitive, attributes, problem.hierarchies, DESCRIBED
+            )
+        ),
     )
 
 

@@ -1,0 +1,50 @@
+"""Fragments in words: which values of each sensitive attribute they hold, and how many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tclose_spark.domains import SensitiveDomain
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
+from tclose_spark.methods.sensitive import Attribute
+
+MOST_NAMED = 4  # values of a set; more are counted
+
+
+def largest_fragments(
+    matrix: MultiplicityMatrix,
+    fragment_of: IntArray,
+    domains: Sequence[SensitiveDomain],
+    attributes: Sequence[Attribute],
+    hierarchies: Mapping[str, Hierarchy],
+    most: int,
+) -> list[tuple[int, list[str]]]:
+    """(rows, the values of each attribute in words) of the fragments with the most rows, at most so many of them."""
+    rows = tally(fragment_of, matrix.counts, int(fragment_of.max()) + 1)
+    found = []
+    for fragment in np.argsort(-rows, kind="stable")[:most].tolist():
+        codes = matrix.codes[fragment_of == fragment]
+        words = [
+            in_words(domain, attribute.spec.distance, np.unique(codes[:, attribute.column]), hierarchies.get(attribute.name))
+            for domain, attribute in zip(domains, attributes, strict=True)
+        ]
+        found.append((int(rows[fragment]), words))
+    return found
+
+
+def in_words(domain: SensitiveDomain, distance: str, codes: IntArray, hierarchy: Hierarchy | None) -> str:
+    """Values of one attribute: a range, the node that holds them, or a set. codes: ascending."""
+    named = ["missing" if domain.values[code] is None else str(domain.values[code]) for code in codes.tolist()]
+    if len(named) == 1:
+        return named[0]
+    if distance == "ordered":
+        return f"{named[0]} to {named[-1]}"
+    if hierarchy is not None:
+        height, leaf = hierarchy.common_ancestors(codes[:1], codes[-1:])
+        return f"{hierarchy.paths[int(leaf[0])][int(height[0])]} ({len(named)} values)"
+    more = len(named) - MOST_NAMED
+    return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
