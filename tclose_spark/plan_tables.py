@@ -36,10 +36,10 @@ def _table(title: str, *headings: str) -> Table:
 
 
 def sizes_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[Table, list[str]]:
-    """Of Stack & Deal: what each class size reaches, and the bound that no classes of this size beat."""
+    """Of Stack & Deal: what each class size reaches, and the bound that no even classes of this size beat."""
     asked = _asked(spec)
     headings = [heading for name in asked.values() for heading in (name, "bound")]
-    title = f"{spec.name}: class sizes, the exact largest distance of a class from the table, and what no partition can beat"
+    title = f"{spec.name}: class sizes, the exact largest distance of a class from the table, and what no even classes can beat"
     table = _table(title, "class size", "classes", *headings, "reached", "stack")
     for size in plan["sizes"]:
         emd = [f"{float(Fraction(x)):.6f}" for x in size["emd"]] or ["-"] * len(asked)
@@ -62,7 +62,12 @@ def candidates_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[Table,
     notes = [f"The smallest k that this t allows, of these fragmentations: {min(c['smallest'] for c in proven):,} (by the bounds)."]
     chosen = next(c for c in plan["candidates"] if c["chosen"])
     if chosen["classes"] == 1:
-        notes.append("One class of all rows is dealt: with sizing: gcd that is usual; proportional sizing makes smaller classes.")
+        better = (
+            "proportional sizing makes smaller classes"
+            if spec.method.model_dump().get("sizing") == "gcd"
+            else "a larger t makes smaller classes"
+        )
+        notes.append(f"One class of all rows is dealt; {better}.")
     if chosen["measured"]:
         notes.append(
             "The class size was measured on the sample; classes of the table that break a t are joined, and the verification decides."

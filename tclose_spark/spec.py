@@ -259,13 +259,13 @@ def _seconds(value: Any) -> Fraction:
 class Fragmentation(Section):
     """Fragmentation of the multiplicity matrix (Gowda 2023, ch. 4; Weber, ch. 3).
 
-    most_fragments, search_seconds: where the search ends; without a fragmentation by then, nothing is released.
+    most_fragments: where the search ends. search_seconds: without a fragmentation that meets every t by then, nothing is released.
     """
 
     name: Literal["fragmentation"] = "fragmentation"
     sizing: Literal["proportional", "measured", "gcd"] = "proportional"
     bounds: Literal["domain", "paper"] = "domain"
-    most_fragments: Annotated[int, Field(ge=1)] = 500
+    most_fragments: Annotated[int, Field(ge=1, le=10_000)] = 500
     search_seconds: Annotated[Fraction, BeforeValidator(_seconds), PlainSerializer(str)] = Fraction(300)
 
 

@@ -95,7 +95,7 @@ def test_fragmentation_says_where_it_collapses_and_where_it_is_measured():
         RECORDS[:59], {"grade": {"distance": "ordered", "t": "0.1"}}, name="fragmentation", sizing="gcd", bounds="paper"
     )
     _, notes = plan_tables(problem.spec, make_plan(problem, count_in(rows)).to_json())
-    assert notes[1].startswith("One class of all rows is dealt: with sizing: gcd that is usual")
+    assert notes[1] == "One class of all rows is dealt; proportional sizing makes smaller classes."
     assert "verification decides" in printed(name="fragmentation", sizing="measured")[1][-1]
 
 

@@ -27,7 +27,7 @@ def tally(places: IntArray, weights: IntArray, length: int) -> IntArray:
 class MultiplicityMatrix:
     """A sparse matrix with one dimension for each sensitive attribute; its size follows the distinct tuples.
 
-    codes: shape (cells, attributes); the distinct tuples, in lexicographic order.
+    codes: shape (cells, attributes); the distinct tuples, in lexicographic order if made by `of`.
     counts: shape (cells,); rows with that tuple, at least 1.
     domains: the size of the domain of each attribute.
     """

@@ -25,7 +25,7 @@ def sample_rows(spec: ReleaseSpec) -> int:
 def make_plan(problem: Problem, counts: GroupCounts) -> Plan:
     """The plan of the method that the problem's run file names."""
     if isinstance(problem.spec.method, ClosenessTree):
-        from tclose_spark.methods.closeness_tree import top  # compiled kernels, which other methods do without
+        from tclose_spark.methods.closeness_tree import top  # compiling its kernels takes longest
 
         return top.make_plan(problem, counts)
     if isinstance(problem.spec.method, Fragmentation):

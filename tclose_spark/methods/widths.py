@@ -92,6 +92,6 @@ def _width(domain: QuasiDomain, asked: QuasiIdentifier, hierarchy: Hierarchy | N
         shares[0] = 0.0
         return {**none, "kind": NODE, "nodes": nodes, "shares": shares}
     if asked.generalization == "set":  # a set of b - a + 1 values at most
-        place = np.arange(len(present)) / max(domain.present, 1)
+        place = present / max(domain.present, 1)
         return {**none, "kind": NUMBER, "place": np.concatenate([np.zeros(pad), place])}
     return {**none, "kind": VALUE}

@@ -29,7 +29,7 @@ BINS = 256  # of a number
 SEARCH_ROWS = 10_000  # of the sample, for the search: more rows did not find better orders on Adult
 SEARCH_ROUNDS = 6
 
-Widths = Callable[[IntArray, IntArray], NDArray[np.float64]]
+LabelLoss = Callable[[IntArray, IntArray], NDArray[np.float64]]
 """Information loss, 0 to 1, of publishing each range of codes (low, high)."""
 
 
@@ -125,7 +125,7 @@ def deal_sample(locality: Locality, sample: Rows, part: IntArray, stack: Stack, 
     return classes
 
 
-def information_loss(rows: Rows, classes: IntArray, widths: Sequence[Widths]) -> float:
+def information_loss(rows: Rows, classes: IntArray, widths: Sequence[LabelLoss]) -> float:
     """Mean information loss of rows that are published by class."""
     order = np.argsort(classes, kind="stable")
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
@@ -134,13 +134,13 @@ def information_loss(rows: Rows, classes: IntArray, widths: Sequence[Widths]) ->
     return sum(losses) / (len(losses) * len(rows))
 
 
-def label_widths(spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> list[Widths]:
-    """The widths of the labels of each quasi-identifier."""
+def label_losses(spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> list[LabelLoss]:
+    """What the labels of each quasi-identifier lose."""
     asked = spec.attributes.quasi_identifiers
     return [partial(range_losses, domain=d, quasi=asked[d.name], hierarchy=hierarchies.get(d.name)) for d in profile.quasi]
 
 
-def choose_locality(start: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, widths: Sequence[Widths]) -> Locality:
+def choose_locality(start: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, widths: Sequence[LabelLoss]) -> Locality:
     """The order of digits with the least simulated loss that moving one digit at a time finds, few-valued digits first."""
     sample, part = sample.take(np.arange(min(len(sample), SEARCH_ROWS))), part[:SEARCH_ROWS]
 

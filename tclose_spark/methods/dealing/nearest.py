@@ -117,6 +117,11 @@ def _generate(
                     break
         for i in range(needs[c], needs[c + 1]):
             start, many, held = starts[asked[i]], need[i], 0
+            if many == left[asked[i]]:  # the last class of a part takes what is left
+                for at in range(start, start + many):
+                    found[rows[at]] = c
+                left[asked[i]] = 0
+                continue
             for at in range(start, start + left[asked[i]]):
                 row = rows[at]
                 far = -1.0 if row == centre else 0.0

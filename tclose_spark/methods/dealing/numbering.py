@@ -23,7 +23,7 @@ from tclose_spark.methods.method import GroupCounts
 from tclose_spark.rows import HashArray, Rows
 
 ROWS_PER_TASK = 500_000
-BUCKETS_PER_TASK = 16  # a task reads about 1/16 more rows than it keeps
+BUCKETS_PER_TASK = 16  # a task reads about 1/16 more rows than it keeps, unless MOST_BUCKETS leaves fewer
 MOST_BUCKETS = 1 << 22  # parts times stretches: what the driver and every task hold
 
 

@@ -30,6 +30,7 @@ FloatArray = NDArray[np.float64]
 
 LOOK_FIRST = 16  # compositions; most sizes that fail, fail there
 CHUNK = 1 << 22  # entries of a dense table of mixtures held at once: 32 MiB
+MOST_FEATURES = 2_000  # of an attribute, that mixtures are measured in
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class FragmentTable:
     """What the charge needs to know of a fragmentation. S attributes, f fragments.
 
     rows: shape (f,). deltas: shape (S, f), in units of distance. gaps: for each attribute the differences between each fragment and
-    the table in the features whose weighted sum is the distance (cumulative shares, or shares of values or nodes), shape (f, features).
+    the table in the features whose weighted sum is the distance (cumulative shares, or shares of values or nodes), shape (f, features); of very
+    many features, sums of neighbours (see `_measure`).
     weights: of one feature of each attribute, shape (S,).
     """
 
@@ -56,20 +58,17 @@ class FragmentTable:
         """
         f = int(fragment_of.max()) + 1
         rows = tally(fragment_of, matrix.counts, f)
-        deltas, gaps, weights = np.zeros((len(distances), f)), [], []
+        deltas, charges, gaps, weights = np.zeros((len(distances), f)), np.zeros((len(distances), f)), [], []
         for s, distance in enumerate(distances):
-            m = len(distance.table)
-            inside = tally(fragment_of * m + matrix.codes[:, s], matrix.counts, f * m).reshape(f, m)
-            rule = ruler(distance)
-            deltas[s] = np.array(rule.weighted(np.arange(m), inside), dtype=np.float64) / (rule.scale * rows)
-            features = _features(distance, inside / rows[:, None])
-            gaps.append(features - _features(distance, distance.table[None, :] / matrix.rows))
             weights.append(1 / (distance.scale if isinstance(distance, OrderedDistance) else 2 * _height(distance)))
+            deltas[s], blunted, gap = _measure(matrix, fragment_of, rows, s, distance)
+            charges[s] = weights[s] * blunted
+            gaps.append(gap)
         if boxes is not None:
             for number, box in enumerate(boxes):
                 here = fragment_of == number
                 deltas[:, number] = [float(d) / rows[number] for d in box_deltas(matrix.codes[here], matrix.counts[here], box)]
-        return FragmentTable(rows, deltas, tuple(gaps), tuple(weights))
+        return FragmentTable(rows, deltas + charges, tuple(gaps), tuple(weights))
 
     def charged(self, shares: FloatArray) -> FloatArray:
         """The proven bounds of classes that take these shares of their rows from the fragments: (classes, f) -> (classes, S)."""
@@ -97,11 +96,40 @@ class FragmentTable:
         return largest
 
 
-def _features(distance: GroundDistance, shares: FloatArray) -> FloatArray:
-    """Cumulative shares but the last (ordered), shares of values (equal), of the nodes at all heights below the root."""
+def _measure(
+    matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray, attribute: int, distance: GroundDistance
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(Delta of each fragment, what its gaps were blunted by, the gaps) of one attribute, some fragments at a time.
+
+    Of very many features, each MOST_FEATURES-th part is added up: its features are taken for their mean, and what each fragment
+    differs from its means is charged to its Delta, by the triangle inequality.
+    """
+    f, m, rule = len(rows), len(distance.table), ruler(distance)
+    whole = _features(distance, distance.table[None, :]) / matrix.rows
+    starts = np.unique(np.arange(min(MOST_FEATURES, whole.shape[1])) * whole.shape[1] // min(MOST_FEATURES, max(whole.shape[1], 1)))
+    widths = np.diff(np.append(starts, whole.shape[1]))
+    delta, blunted, gaps = np.zeros(f), np.zeros(f), np.zeros((f, len(starts)))
+    order = np.argsort(fragment_of, kind="stable")
+    ends = np.searchsorted(fragment_of[order], np.arange(f + 1))
+    step = max(CHUNK // m, 1)
+    for i in range(0, f, step):
+        j = min(i + step, f)
+        cells = order[ends[i] : ends[j]]
+        inside = tally((fragment_of[cells] - i) * m + matrix.codes[cells, attribute], matrix.counts[cells], (j - i) * m).reshape(j - i, m)
+        delta[i:j] = np.array(rule.weighted(np.arange(m), inside), dtype=np.float64) / (rule.scale * rows[i:j])
+        if len(starts):
+            gap = _features(distance, inside) / rows[i:j, None] - whole
+            gaps[i:j] = np.add.reduceat(gap, starts, axis=1)
+            if len(starts) < gap.shape[1]:
+                blunted[i:j] = np.abs(gap - np.repeat(gaps[i:j] / widths, widths, axis=1)).sum(axis=1)
+    return delta, blunted, gaps
+
+
+def _features(distance: GroundDistance, counts: IntArray) -> IntArray:
+    """Cumulative counts but the last (ordered), counts of values (equal), of the nodes at all heights below the root."""
     if isinstance(distance, OrderedDistance):
-        return np.cumsum(shares, axis=1)[:, :-1]
-    levels = [shares]
+        return np.cumsum(counts, axis=1)[:, :-1]
+    levels = [counts]
     for parent in distance.parents[:-1] if isinstance(distance, HierarchicalDistance) else ():
         starts = np.flatnonzero(np.diff(parent, prepend=-1))
         levels.append(np.add.reduceat(levels[-1], starts, axis=1))

@@ -30,21 +30,21 @@ def breaking(attributes: Sequence[Attribute], codes: IntArray, classes: IntArray
     return found
 
 
-def join_until_close(attributes: Sequence[Attribute], codes: IntArray, classes: IntArray) -> tuple[IntArray, int]:
-    """(the classes after those that break a t were joined with the next ones until none does, how many were joined away).
+def join_until_close(attributes: Sequence[Attribute], codes: IntArray, classes: IntArray, block: IntArray) -> tuple[IntArray, int]:
+    """(the classes after those that break a t were joined with the next ones of their block until none does, how many were joined away).
 
-    A last one that still breaks t is left: nothing near it is left to join, and the verification will say so.
-    codes: shape (n, attributes); classes: shape (n,).
+    A block that breaks a t as one class is left so: nothing near it is left to join, and the verification will say so.
+    codes: shape (n, attributes); classes, block: shape (n,), blocks being ranges of classes.
     """
-    numbers, place = np.unique(classes, return_inverse=True)
-    before = len(numbers)
-    while len(numbers) > 1:
+    numbers, first, place = np.unique(classes, return_index=True, return_inverse=True)
+    before, of = len(numbers), block[first]
+    while True:
         broken = breaking(attributes, codes, place)
-        if not broken.any():
+        follows = np.append(False, of[1:] == of[:-1])  # it has a class before it in its block
+        joins = follows & np.append(False, broken[:-1])  # the class after one that breaks t joins it
+        joins |= follows & broken & ~np.append(follows[1:], False)  # the last one of a block joins the one before
+        if not joins.any():
             break
-        joins = np.append(False, broken[:-1])  # the class after one that breaks t joins it
-        joins[-1] |= broken[-1]
-        joins[0] = False
         group = np.cumsum(~joins) - 1
-        place, numbers = group[place], numbers[~joins]
+        place, numbers, of = group[place], numbers[~joins], of[~joins]
     return numbers[place], before - len(numbers)

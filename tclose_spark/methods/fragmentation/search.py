@@ -115,7 +115,8 @@ def find_fragmentation(
 
     kind: the kind of bounds (see bounds). objective: which cut is taken, see `hinge` and `steepest`; of equal ones the first
     attribute's, then the first fragment's, then the lowest. bins: by attribute, the bin of each value of an ordered one, at
-    whose edges only it is cut; the bounds still see every value. limit: seconds.
+    whose edges only it is cut; the bounds still see every value. limit: seconds in which the bounds must meet every t; a search that
+    has come so far goes on, so that what it finds does not depend on the clock.
 
     Raises:
         UnreachableError: if the time is over before.
@@ -127,7 +128,7 @@ def find_fragmentation(
     started = said = time.monotonic()
     while not (stop is not None and stop(search.bounds, search.held)) and (most is None or search.held < most) and len(search.cuts):
         now = time.monotonic()
-        if limit is not None and now - started >= limit:
+        if limit is not None and now - started >= limit and not search.meets:
             raise UnreachableError(_out_of_time(search, thresholds, limit))
         if progress is not None and now - said >= PROGRESS_SECONDS:
             said = now
@@ -178,6 +179,11 @@ class _Search:
     def bounds(self) -> Bounds:
         """The aggregate bounds now."""
         return self._bounds[-1]
+
+    @property
+    def meets(self) -> bool:
+        """Whether every bound is at most its t."""
+        return bool(np.all(np.array(self.bounds, dtype=np.float64) <= self._t))
 
     @property
     def worst(self) -> float:

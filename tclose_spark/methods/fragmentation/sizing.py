@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from tclose_spark.methods.fragmentation.conformance import gcd_classes
 
 FloatArray = NDArray[np.float64]
 
-SURE = 1e-12  # kept back from every t, so that no rounding of floats reaches it
+SURE = 1e-12  # kept back from every t, for what floats round; the verification is exact
 ORDERS = 3  # of the portfolio, those whose bounds are lowest at one size are looked at at all of them
 EACH_SIZE = 64  # up to here every size is looked at, above about every fiftieth
 
@@ -99,23 +100,35 @@ def prove(
     limits = limits - SURE
     portfolio = list(orders(centres(matrix, fragment_of, table.rows), names))
     stacks = best_stacks(table, portfolio, limits, max(k, min(fragments, n)))
-    smallest = 0
-    for size, e in sizes_from(2 if np.all(np.array(bounds) <= limits) else n, n):
+    provable = bool(np.all(np.array(bounds) <= limits))
+    order, stack, size, e, proven = _first_proven(table, stacks, limits, k if provable else n, n)
+    below = _first_proven(table, stacks, limits, 2, min(k, n)) if provable and k > 2 else None
+    smallest = below[2] if below is not None and np.all(below[4] <= limits) else size
+    return Candidate(fragments, fragment_of, bounds, stack, order, size, e, tuple(proven.tolist()), smallest)
+
+
+def _first_proven(
+    table: FragmentTable, stacks: Sequence[tuple[str, Stack]], limits: FloatArray, smallest: int, largest: int
+) -> tuple[str, Stack, int, int, FloatArray]:
+    """(order, stack, class size, classes, bounds) of the first size from `smallest` on whose bounds hold, else of the largest size."""
+    for size, e in sizes_from(smallest, int(table.rows.sum())):
         for order, stack in stacks:
             proven = table.proven(stack, e, limits)
-            if np.all(proven <= limits) or e == 1:
-                smallest = smallest or size
-                if size >= k:
-                    return Candidate(fragments, fragment_of, bounds, stack, order, size, e, tuple(proven.tolist()), smallest)
-                break
-    raise AssertionError("one class of all rows conforms to every fragmentation")
+            if np.all(proven <= limits):
+                return order, stack, size, e, proven
+        if size >= largest:
+            break
+    return *stacks[0], size, e, table.proven(stacks[0][1], e, limits)
 
 
-def conform_exactly(
-    matrix: MultiplicityMatrix, fragment_of: IntArray, table: FragmentTable, bounds: tuple[float, ...], k: int
-) -> Candidate:
-    """Classes that conform exactly (Gowda 2023, 4.4.2): as many as divide the rows of every fragment, and have k rows."""
-    most = gcd_classes(table.rows)
-    e = max(e for e in range(1, most + 1) if most % e == 0 and (matrix.rows // e >= k or e == 1))
-    stack = Stack(np.arange(len(table.rows)), table.rows)
-    return Candidate(len(table.rows), fragment_of, bounds, stack, "as found", matrix.rows // e, e, bounds, matrix.rows // most)
+def conform_exactly(matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray, bounds: tuple[float, ...], k: int) -> Candidate:
+    """Classes that conform exactly (Gowda 2023, 4.4.2): as many as divide the rows of every fragment, and have k rows.
+
+    rows: of each fragment, shape (f,).
+    """
+    most = gcd_classes(rows)
+    small = [d for d in range(1, isqrt(most) + 1) if most % d == 0]
+    e = max(d for d in {1, *small, *(most // d for d in small)} if d == 1 or matrix.rows // d >= k)
+    return Candidate(
+        len(rows), fragment_of, bounds, Stack(np.arange(len(rows)), rows), "as found", matrix.rows // e, e, bounds, matrix.rows // most
+    )

@@ -1,4 +1,4 @@
-"""What no partition can do better: lower bounds on the largest distance of classes of given sizes.
+"""What no even partition can do better: lower bounds on the largest distance of classes of n // e rows, or one more.
 
 Every ground distance is a sum of weighted differences |C / s - X / n| between the counts of a class of s rows and of the table
 of n, over features of the values: all values up to a place (ordered, weight 1 / (m - 1)), single values (equal, 1 / 2), nodes
@@ -28,7 +28,8 @@ def supply_bound(distance: GroundDistance, e: int) -> Fraction:
     """
     n = int(distance.table.sum())
     size, larger = divmod(n, e)
-    table = exact(_features(distance), 4 * n * n)
+    features = _features(distance)
+    table = exact(features, 4 * n * max(n, len(features) * e))
     floors, parts = zip(*[(size_ * table // n, size_ * table % n) for size_ in (size, size + 1)], strict=True)
     classes = (e - larger, larger)
     up = table - classes[0] * floors[0] - classes[1] * floors[1]  # classes that must be above their ideal, cheapest first
@@ -62,7 +63,8 @@ def forced_bound(distance: GroundDistance, e: int) -> Fraction:
 def _with_places(distance: GroundDistance, place: int, many: int, size: int) -> int:
     """n times the least sum of differences of a class of this size that has so many rows of this ordered value."""
     n = int(distance.table.sum())
-    ideal = size * exact(_features(distance), 4 * n * n)
+    features = _features(distance)
+    ideal = size * exact(features, 4 * n * max(n, len(features) * size))
     at = np.arange(len(ideal))
     held = np.clip((2 * ideal + n) // (2 * n), many * (at >= place), size - many * (at < place))
     return int(np.abs(n * held - ideal).sum())
@@ -71,7 +73,7 @@ def _with_places(distance: GroundDistance, place: int, many: int, size: int) -> 
 def _with_values(distance: GroundDistance, value: int, many: int, size: int) -> int:
     """n times the least sum of differences of a class of this size that has so many rows of this value."""
     n = int(distance.table.sum())
-    ideal = size * exact(distance.table, 4 * n * n)
+    ideal = size * exact(distance.table, 4 * n * max(n, len(distance.table) * size))
     held = ideal // n
     held[value] = max(held[value], many)
     cost, left = int(np.abs(n * held - ideal).sum()), size - int(held.sum())

@@ -17,10 +17,11 @@ import numpy as np
 from tclose_spark.domains import Profile
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.dealing.locality import Locality, choose_locality, deal_sample, information_loss, label_widths, make_digits
-from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_near, gather_near
+from tclose_spark.methods.dealing.locality import Locality, choose_locality, deal_sample, information_loss, label_losses, make_digits
+from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_near
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Dealt, Numbering
 from tclose_spark.methods.dealing.orders import orders
+from tclose_spark.methods.dealing.plan import DealtPlan
 from tclose_spark.methods.dealing.stacks import stack_by_frequency, stack_by_value
 from tclose_spark.methods.method import GroupCounts, Problem, Settled
 from tclose_spark.methods.sensitive import attributes_of
@@ -34,40 +35,20 @@ SAMPLE_ROWS = 20_000
 
 
 @dataclass(frozen=True)
-class StackAndDealPlan:
-    """See the module. widths: where near rows are gathered. layers: where classes are dealt in layers."""
+class StackAndDealPlan(DealtPlan):
+    """See the module. layers: where classes are dealt in layers."""
 
-    numbering: Numbering
-    widths: QuasiWidths | None = None
     layers: LayeredDeal | None = None
     sizes: tuple[SizeReport, ...] = ()
     order: str = ""
     loss: float | None = None
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {}
 
-    @property
-    def tasks(self) -> int:
-        """See Plan."""
-        return self.numbering.tasks
-
-    @property
-    def blocks(self) -> int:
-        """See Plan: here, the tasks."""
-        return self.tasks
-
-    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
-        """See Plan."""
-        return self.numbering.route(rows)
-
     def settle(self, rows: Rows, task: int) -> Settled:
         """See Plan."""
         dealt = self.numbering.deal(rows, task)
         classes = dealt.classes if self.layers is None else self._in_layers(dealt, self.layers, task)
-        if self.widths is not None:
-            stayed = rows.take(dealt.here)
-            key, block = self.numbering.locality.key(stayed), self.numbering.blocks(classes)
-            classes = gather_near(stayed, dealt.part, classes, block, key, self.widths)
-        return Settled(dealt.here, classes)
+        return Settled(dealt.here, self.gathered(rows.take(dealt.here), dealt.part, classes))
 
     def _in_layers(self, dealt: Dealt, layers: LayeredDeal, task: int) -> IntArray:
         """The classes of a task's rows as the layers of its groups have them."""
@@ -139,7 +120,7 @@ def make_plan(problem: Problem, counts: GroupCounts, rows_per_task: int = ROWS_P
     stack = dict(stacks)[report.order]
     locality = Locality(make_digits(problem.profile.quasi, problem.sample))
     deal, cells = problem.stack_and_deal.deal, problem.sample.cell
-    widths = label_widths(problem.spec, problem.profile, problem.hierarchies)
+    widths = label_losses(problem.spec, problem.profile, problem.hierarchies)
     if deal != "round_robin":
         locality = choose_locality(locality, problem.sample, cells, stack, report.size, widths)
     near = None if deal == "round_robin" else QuasiWidths(problem.spec, problem.profile, problem.hierarchies)

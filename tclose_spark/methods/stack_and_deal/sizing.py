@@ -21,7 +21,7 @@ from tclose_spark.methods.stack_and_deal.members import rulers_of
 
 LOOK_BEYOND_CELLS = 2_000  # and not at all where a look takes long
 LOOK_BEYOND = 10  # sizes looked at after the first that fits, so that a user sees how it goes on
-SCREENED_CELLS = 20_000  # from here on only the best stacks at the smallest size are looked at further
+SCREENED_CELLS = 100_000  # of all stacks together; from here on only the best stacks at the smallest size are looked at further
 SCREENED = 3
 MOST_GROUPS = 100  # of classes dealt in layers that the plan looks at, evenly spread; more are alike but for rounding
 
@@ -33,8 +33,8 @@ Stacks = Sequence[tuple[str, Stack]]
 class SizeReport:
     """What dealing to `classes` classes, the smallest of `size` records, reaches: the exact largest EMD of each attribute.
 
-    bounds: no classes of these sizes do better. order: what the stack is called. emd is empty where a bound is above what is
-    asked already, so that nothing was dealt.
+    bounds: no even classes do better. order: what the stack is called. emd is empty where a bound is above what is asked already,
+    so that nothing was dealt. In layers, it is that of the groups of classes that were looked at (see MOST_GROUPS).
     """
 
     size: int
@@ -78,7 +78,7 @@ def report_size(problem: Problem, stacks: Stacks, e: int) -> SizeReport:
 
 
 def _reached_in_layers(problem: Problem, attributes: Sequence[Attribute], deal: LayeredDeal) -> tuple[tuple[Fraction, ...], bool]:
-    """(the largest EMD of each attribute, whether all classes are diverse)."""
+    """(the largest EMD of each attribute, whether all classes are diverse); of the groups up to the first that breaks a t."""
     emd, diverse = [Fraction(0)] * len(attributes), True
     groups = len(deal.starts) - 1
     for number in np.unique(np.linspace(0, groups - 1, min(groups, MOST_GROUPS)).round().astype(np.int64)).tolist():
@@ -88,6 +88,8 @@ def _reached_in_layers(problem: Problem, attributes: Sequence[Attribute], deal: 
             part = Histograms.tally(classes, codes, ones, int(classes.max()) + 1, len(a.distance.table))
             emd[i] = max(emd[i], maximum(a.distance, a.distance.numerators(part), part.sizes))
             diverse = diverse and is_diverse([part], a)
+        if not reaches(attributes, emd):
+            break
     return tuple(emd), diverse
 
 
@@ -110,7 +112,7 @@ def reports(problem: Problem, stacks: Stacks, smallest: int) -> Iterator[SizeRep
 def _screened(problem: Problem, stacks: Stacks, e: int) -> Stacks:
     """The stacks that are looked at at every size: all, or of large matrices those with the least worst load at one size."""
     attributes, codes = attributes_of(problem.spec, problem.profile, problem.hierarchies), problem.profile.cell_codes
-    if len(stacks) <= SCREENED or len(codes) <= SCREENED_CELLS:
+    if len(stacks) <= SCREENED or len(stacks) * len(codes) <= SCREENED_CELLS:
         return stacks
     loads = [worst_load(attributes, [maximum_emd(stack, codes[:, a.column], a.distance, e) for a in attributes]) for _, stack in stacks]
     return [stacks[i] for i in sorted(np.argsort(np.array(loads, dtype=float), kind="stable")[:SCREENED])]
@@ -128,10 +130,12 @@ def choose_size(problem: Problem, stacks: Stacks) -> tuple[SizeReport, list[Size
         raise UnreachableError(f"privacy.k is {k}, but the table has {problem.profile.rows} rows; no class of {k} can be made")
     seen: list[SizeReport] = []
     fitting = None
+    slow = len(problem.profile.cells) > LOOK_BEYOND_CELLS or problem.stack_and_deal.deal == "layered"
     for report in reports(problem, stacks, k):
         seen.append(report)
+        if slow:
+            problem.say(f"classes of {report.size:,} rows: {'hold' if report.holds else 'do not hold'}")
         fitting = fitting or (report if report.holds else None)
-        slow = len(problem.profile.cells) > LOOK_BEYOND_CELLS or problem.stack_and_deal.deal == "layered"
         if fitting and (report.size >= fitting.size + LOOK_BEYOND or slow):
             break
     if fitting is None:

@@ -11,9 +11,9 @@ from strategies import drawn
 
 from tclose_spark.measures.distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.stacks import Stack, class_counts
+from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
 from tclose_spark.methods.fragmentation.bounds import aggregate_bounds, paper_bounds
-from tclose_spark.methods.fragmentation.charge import FragmentTable
+from tclose_spark.methods.fragmentation.charge import LOOK_FIRST, FragmentTable
 from tclose_spark.methods.fragmentation.search import find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import centres, conform_exactly, prove, sizes_from
 
@@ -74,6 +74,47 @@ def test_of_single_tuples_it_is_the_exact_distance(case, e, data):
     dealt = class_counts(stack, np.arange(e), e)
     exact = [max(case.emd(a, counts) for counts in dealt) for a in range(matrix.attributes)]
     assert table.proven(stack, e, np.full(matrix.attributes, np.inf)) == pytest.approx([float(x) for x in exact])
+
+
+def test_all_compositions_are_looked_at_not_the_first_few_only():
+    # Forty cells of uneven sizes make more compositions than are looked at first, and the worst is not among those.
+    counts = np.array([3 + (7 * i) % 11 for i in range(40)])
+    matrix = MultiplicityMatrix.of(np.arange(40)[:, None], counts, (40,))
+    table = FragmentTable.of(matrix, np.arange(40), [OrderedDistance(counts)])
+    differs = 0
+    for e in range(20, 60):
+        stack = Stack(np.argsort(np.arange(40) * 17 % 40), counts)
+        dealt = class_counts(stack, np.arange(e), e)
+        worst = table.charged(dealt / dealt.sum(axis=1, keepdims=True)).max()
+        few = representatives(stack, e)[np.linspace(0, len(representatives(stack, e)) - 1, LOOK_FIRST).astype(int)]
+        differs += table.charged(dealt[few] / dealt[few].sum(axis=1, keepdims=True)).max() < worst - 1e-9
+        assert table.proven(stack, e, np.array([np.inf]))[0] == pytest.approx(worst)
+    assert differs > 5
+
+
+def test_mixtures_may_come_in_chunks(monkeypatch):
+    counts = np.arange(1, 9)
+    matrix = MultiplicityMatrix.of(np.arange(8)[:, None], counts, (8,))
+    whole = FragmentTable.of(matrix, np.arange(8) // 2, [OrderedDistance(counts)])
+    shares = np.random.default_rng(1).dirichlet(np.ones(4), 30)
+    expected = whole.charged(shares)
+    monkeypatch.setattr("tclose_spark.methods.fragmentation.charge.CHUNK", 1)
+    again = FragmentTable.of(matrix, np.arange(8) // 2, [OrderedDistance(counts)])
+    assert again.charged(shares) == pytest.approx(expected)
+    assert again.deltas == pytest.approx(whole.deltas)
+
+
+@drawn(200)
+@given(fragmented(), st.integers(1, 3), st.integers(0, 2**32 - 1))
+def test_features_that_are_added_up_never_prove_more(case_and_fragments, most, seed):
+    case, fragment_of = case_and_fragments
+    shares = np.random.default_rng(seed).dirichlet(np.ones(int(fragment_of.max()) + 1), 5)
+    exact = FragmentTable.of(case.matrix, fragment_of, case.distances).charged(shares)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tclose_spark.methods.fragmentation.charge.MOST_FEATURES", most)
+        table = FragmentTable.of(case.matrix, fragment_of, case.distances)
+    assert all(gap.shape[1] <= most for gap in table.gaps)
+    assert (table.charged(shares) >= exact - 1e-12).all()
 
 
 def test_the_bound_is_attained():
@@ -139,8 +180,7 @@ def test_fragments_are_ordered_by_their_centres():
 @pytest.mark.parametrize(("k", "classes"), [(2, 50), (20, 50), (21, 25), (50, 10), (600, 1), (5_000, 1)])
 def test_exact_conformance_takes_as_many_classes_as_divide_all_fragments(k, classes):
     matrix = MultiplicityMatrix.of(np.arange(4)[:, None], np.array([250, 100, 350, 300]), (4,))
-    table = FragmentTable.of(matrix, np.arange(4), [OrderedDistance(matrix.marginal(0))])
-    found = conform_exactly(matrix, np.arange(4), table, (0.0,), k)
+    found = conform_exactly(matrix, np.arange(4), matrix.counts, (0.0,), k)
     assert (found.classes, found.size, found.smallest) == (classes, 1000 // classes, 20)
     shares = class_counts(found.stack, np.arange(classes), classes)
-    assert (shares * classes == table.rows).all()
+    assert (shares * classes == matrix.counts).all()

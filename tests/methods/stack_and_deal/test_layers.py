@@ -152,6 +152,14 @@ def test_bounds_of_one_size_are_the_formulas():
     assert supply_bound(EqualDistance(table), 4) == sum(f * (1 - f) for f in each) / 5
 
 
+def test_the_bound_does_not_overflow():
+    # A billion rows of a thousand even values, in classes of five: every cumulative count misses its ideal.
+    table = np.full(1000, 10**6)
+    bound = supply_bound(OrderedDistance(table), 2 * 10**8)
+    parts = [Fraction(5 * (i + 1) % 1000, 1000) for i in range(999)]
+    assert bound == sum(2 * f * (1 - f) for f in parts) / (999 * 5)
+
+
 def test_a_rare_value_must_be_somewhere():
     # One row of a thousand has the highest value: its class of ten is a tenth there, 1/10 - 1/1000 from the table.
     table = np.array([999, 1])

@@ -151,7 +151,7 @@ def test_local_dealing_loses_less_than_round_robin(adults):
             for d, codes in columns
         ]
         losses[deal] = float(np.mean([width @ sizes for width in widths])) / len(rows)
-    assert losses["local"] < 0.67
+    assert losses["local"] < 0.6  # .64 without the nearest rows
     assert losses["round_robin"] > 0.85
 
 

@@ -3,15 +3,20 @@
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn, make_problem, people
 
 from tclose_spark.errors import UnreachableError
+from tclose_spark.measures.distances import maximum
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.dealing.reach import maximum_emd
 from tclose_spark.methods.method import Problem
+from tclose_spark.methods.sensitive import attributes_of, worst_load
 from tclose_spark.methods.stack_and_deal.plan import make_stacks
-from tclose_spark.methods.stack_and_deal.sizing import choose_size, report_size
+from tclose_spark.methods.stack_and_deal.sizing import choose_size, layered_deal, report_size
 
 
 def table(**counts: int) -> list[dict[str, object]]:
@@ -144,3 +149,54 @@ def test_reports_are_exact(records, k):
 def test_stacks_by_value_where_values_are_ordered_else_by_frequency(sensitive, asked, order):
     problem, _ = make_problem(table(flu=2, gout=1, mumps=3), sensitive, {"sex": {}}, **asked)
     assert [stack.order.tolist() for _, stack in make_stacks(problem)] == [order]
+
+
+def test_layers_lower_what_is_far_over_its_t():
+    # Two attributes that hang together badly: with a tight t for the one, its distance is lower than with a tight t for the other.
+    records = [{"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 7} for i in range(60)]
+    reached = {}
+    for disease, grade in (("0.9", "0.02"), ("0.02", "0.9")):
+        sensitive = {"disease": {"t": disease}, "grade": {"distance": "ordered", "t": grade}}
+        problem, _ = make_problem(records, sensitive, {"sex": {}}, deal="layered")
+        attributes = attributes_of(problem.spec, problem.profile, problem.hierarchies)
+        deal = layered_deal(attributes, problem.profile.cell_codes, make_stacks(problem)[0][1], 12)
+        cells, classes = deal.group(0)
+        part = [
+            Histograms.tally(classes, problem.profile.cell_codes[cells, a.column], np.ones(60, dtype=np.int64), 12, len(a.distance.table))
+            for a in attributes
+        ]
+        reached[disease] = [maximum(a.distance, a.distance.numerators(h), h.sizes) for a, h in zip(attributes, part, strict=True)]
+    assert reached["0.02"][0] < reached["0.9"][0]
+    assert reached["0.9"][1] < reached["0.02"][1]
+
+
+def test_layers_keep_the_diversity_that_is_asked():
+    records = table(flu=40, gout=5)
+    plain = chosen(problem_of(records, k=3, method={"deal": "layered"}))
+    diverse = chosen(problem_of(records, k=3, method={"deal": "layered"}, l={"distinct": 2}))
+    assert plain.size == 3
+    assert (diverse.size, diverse.holds) == (9, True)
+
+
+def test_of_many_stacks_the_best_are_looked_at_further(monkeypatch):
+    monkeypatch.setattr("tclose_spark.methods.stack_and_deal.sizing.SCREENED_CELLS", 0)
+    records = [{"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 23} for i in range(90)]
+    sensitive = {"disease": {"t": "0.2"}, "grade": {"distance": "ordered", "t": "0.1"}}
+    problem, _ = make_problem(records, sensitive, {"sex": {}}, k=5)
+    stacks = make_stacks(problem)
+    assert len(stacks) > 5
+    report, _ = choose_size(problem, stacks)
+    codes, attributes = problem.profile.cell_codes, attributes_of(problem.spec, problem.profile, problem.hierarchies)
+    loads = {
+        name: worst_load(attributes, [maximum_emd(s, codes[:, a.column], a.distance, 90 // 5) for a in attributes]) for name, s in stacks
+    }
+    assert loads[report.order] <= sorted(loads.values())[2]
+
+
+def test_the_best_stack_of_the_portfolio_is_taken():
+    records = [{"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 23} for i in range(90)]
+    problem, _ = make_problem(records, {"disease": {}, "grade": {"distance": "ordered"}}, {"sex": {}}, k=5)
+    stacks = make_stacks(problem)
+    report = report_size(problem, stacks, 18)
+    assert max(report.emd) == min(max(report_size(problem, [one], 18).emd) for one in stacks)
+    assert max(report.emd) < max(max(report_size(problem, [one], 18).emd) for one in stacks)

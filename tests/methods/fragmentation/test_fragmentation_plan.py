@@ -1,6 +1,7 @@
 """The plan of fragmentation: every row once, shares as planned, every t kept, whatever the tasks and the order of rows."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +14,11 @@ from tclose_spark.domains import SensitiveDomain
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.dealing.stacks import class_counts
+from tclose_spark.methods.fragmentation.binning import bin_of
 from tclose_spark.methods.fragmentation.measuring import breaking, join_until_close
-from tclose_spark.methods.fragmentation.plan import FragmentationPlan, bin_of, make_plan
+from tclose_spark.methods.fragmentation.plan import FragmentationPlan, make_plan
+from tclose_spark.methods.fragmentation.rulers import OrderedRuler
+from tclose_spark.methods.fragmentation.search import find_fragmentation
 from tclose_spark.methods.method import Problem
 from tclose_spark.methods.sensitive import Attribute, attributes_of
 from tclose_spark.rows import Rows
@@ -64,9 +68,8 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(rec
     assert all(x <= a.spec.t for x, a in zip(largest_distances(problem, settled, classes), attributes(problem), strict=True))
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     assert content(*settle_all(plan, rows.take(order))) == content(settled, classes)
-    if sizing != "measured":  # classes are joined inside a task
-        _, _, in_tasks = planned(records, sensitive, k, rows_per_task, sizing=sizing)
-        assert content(*settle_all(in_tasks, rows)) == content(settled, classes)
+    _, _, in_tasks = planned(records, sensitive, k, rows_per_task, sizing=sizing)
+    assert content(*settle_all(in_tasks, rows)) == content(settled, classes)
 
 
 @drawn(40)
@@ -164,7 +167,7 @@ def test_joined_classes_hold_and_others_stay(records, e, seed, t):
     problem, rows = make_problem(records, sensitive, **NAMED)
     codes, asked = problem.profile.cell_codes[rows.cell], attributes(problem)
     classes = np.random.default_rng(seed).integers(0, e, len(rows))
-    found, joined = join_until_close(asked, codes, classes)
+    found, joined = join_until_close(asked, codes, classes, np.zeros(len(classes), dtype=np.int64))
     numbers, place = np.unique(classes, return_inverse=True)
     assert len(numbers) - len(np.unique(found)) == joined
     assert all(len(set(found[classes == c].tolist())) == 1 for c in numbers)  # whole classes are joined
@@ -172,6 +175,64 @@ def test_joined_classes_hold_and_others_stay(records, e, seed, t):
     if not breaking(asked, codes, place).any():
         assert joined == 0
         assert found.tolist() == classes.tolist()
+
+
+def test_classes_are_joined_inside_their_block_only():
+    records = [{"age": 30, "sex": "f", "city": None, "disease": d, "grade": 1} for d in ["flu"] * 4 + ["gout"] * 4]
+    problem, rows = make_problem(records, {"disease": {"t": "0.2"}}, **NAMED)
+    order = np.argsort(rows.cell, kind="stable")  # flu, then gout: every class of two breaks t
+    codes, classes = problem.profile.cell_codes[rows.cell[order]], np.arange(8) // 2
+    whole, joined = join_until_close(attributes(problem), codes, classes, np.zeros(8, dtype=np.int64))
+    assert (len(set(whole.tolist())), joined) == (1, 3)
+    halves, joined = join_until_close(attributes(problem), codes, classes, classes // 2)
+    assert (halves.tolist(), joined) == ([0, 0, 0, 0, 2, 2, 2, 2], 2)
+
+
+def test_a_sample_smaller_than_k_plans_no_smaller_class():
+    problem, rows = make_problem(graded(*[1 + i % 5 for i in range(60)]), ONE, k=20, **NAMED, sizing="measured")
+    plan = make_plan(replace(problem, sample=problem.sample.take(np.arange(6))), count_in(rows))
+    assert plan.chosen.size >= 20
+    assert np.unique(settle_all(plan, rows)[1], return_counts=True)[1].min() >= 20
+
+
+def test_measured_sizes_hold_on_the_sample():
+    problem, rows = make_problem(
+        graded(*[(i * i) % 23 for i in range(80)]), {"grade": {"distance": "ordered", "t": "0.12"}}, **NAMED, sizing="measured"
+    )
+    plan = make_plan(problem, count_in(rows))  # the sample is the whole table
+    settled = [plan.settle(rows, 0)]
+    assert settled[0].figures["joined"] == 0
+    assert plan.chosen.size < 80
+
+
+def test_near_rows_are_gathered():
+    records = [
+        {"age": a, "sex": "f", "city": None, "disease": d, "grade": 1} for a, d in zip([20, 40, 60] * 8, ["flu", "gout"] * 12, strict=True)
+    ]
+    problem, rows = make_problem(records, {"disease": {"t": "0.5"}}, {"age": {"type": "numeric"}}, k=4, **NAMED)
+    plan = make_plan(problem, count_in(rows))
+    dealt = plan.numbering.deal(rows, 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tclose_spark.methods.dealing.plan.gather_near", lambda rows, part, classes, *_: classes[::-1].copy())
+        assert plan.settle(rows, 0).classes.tolist() == dealt.classes[::-1].tolist()
+
+
+def test_as_in_the_papers_the_search_stops_where_the_bounds_of_boxes_hold():
+    problem, rows = make_problem(graded(*range(24)), {"grade": {"distance": "ordered", "t": "0.3"}}, **NAMED, sizing="gcd", bounds="paper")
+    plan = make_plan(problem, count_in(rows))
+    path = find_fragmentation(
+        problem.profile.matrix,
+        [OrderedRuler(24)],
+        [Fraction(3, 10)],
+        kind="paper",
+        objective="hinge",
+        stop=lambda bounds, _: bounds[0] <= Fraction(3, 10),
+    )
+    (one,) = plan.candidates
+    assert (one.fragments, one.bounds) == (path.steps + 1, (float(path.exact_bounds[-1][0]),))
+    relaxed, rows = make_problem(graded(*range(24)), {"grade": {"distance": "ordered", "t": "0.8"}}, **NAMED, bounds="paper")
+    one = make_plan(relaxed, count_in(rows)).candidates[0]
+    assert one.proven[0] >= 0.5  # one box of 24 values: half of its length, where the domain's bound would be no smaller
 
 
 def test_breaking_is_exact():

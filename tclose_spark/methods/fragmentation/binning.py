@@ -1,0 +1,27 @@
+"""The bins that a run file asks of an ordered attribute."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tclose_spark.domains import SensitiveDomain, number
+from tclose_spark.measures.bins import by_edges, equal_mass, equal_width
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.spec import Bins
+
+
+def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:
+    """The bin of each value of an ordered attribute, shape (m,); missing values have one of their own."""
+    known = [i for i, value in enumerate(domain.values) if value is not None]
+    numbers = [found for i in known if (found := number(str(domain.values[i]))) is not None]
+    if bins.equal_mass is not None:
+        inside = equal_mass(domain.table[known], bins.equal_mass)
+    elif bins.equal_width is not None:
+        inside = equal_width(numbers, bins.equal_width)
+    else:
+        inside = by_edges(numbers, bins.edges or ())
+    bin_numbers = np.zeros(len(domain.values), dtype=np.int64)
+    bin_numbers[known] = inside + known[0]  # missing ones are the lowest or the highest
+    if known[-1] + 1 < len(bin_numbers):
+        bin_numbers[-1] = bin_numbers[-2] + 1
+    return bin_numbers

@@ -1,0 +1,71 @@
+"""Fragmentations tried on the sample: what classes dealt from them lose, and the sizes at which none of them breaks a t."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.methods.dealing.locality import Locality, choose_locality, deal_sample, information_loss, label_losses, make_digits
+from tclose_spark.methods.dealing.nearest import deal_sample_near
+from tclose_spark.methods.fragmentation.measuring import breaking
+from tclose_spark.methods.fragmentation.sizing import Candidate
+from tclose_spark.methods.method import Problem
+from tclose_spark.methods.sensitive import Attribute
+from tclose_spark.methods.widths import QuasiWidths
+
+HOPELESS = 0.02  # of the classes may break a t before near rows are gathered; with more of them it is not tried
+
+
+class Trials:
+    """The sample, dealt from fragmentations to see what they lose and what they reach."""
+
+    def __init__(self, problem: Problem, attributes: Sequence[Attribute]) -> None:
+        self._rows, self._k = problem.sample, problem.spec.privacy.k
+        self._labels = label_losses(problem.spec, problem.profile, problem.hierarchies)
+        self._widths = QuasiWidths(problem.spec, problem.profile, problem.hierarchies)
+        self._codes = problem.profile.cell_codes[problem.sample.cell]
+        self._attributes = [
+            replace(a, distance=replace(a.distance, table=np.bincount(self._codes[:, a.column], minlength=len(a.distance.table))))  # type: ignore[type-var]
+            for a in attributes
+        ]
+        self.locality = Locality(make_digits(problem.profile.quasi, problem.sample))
+
+    def lose(self, c: Candidate) -> Candidate:
+        """A candidate with what its classes lose."""
+        if not self.locality.order:
+            part = c.fragment_of[self._rows.cell]
+            self.locality = choose_locality(self.locality, self._rows, part, c.stack, c.size, self._labels)
+        return replace(c, loss=information_loss(self._rows, self._deal(c, c.size), self._labels))
+
+    def measure(self, c: Candidate, best: float = 1.0) -> list[Candidate]:
+        """A candidate with classes of the least size, of those tried, at which no class of the sample breaks a t.
+
+        Nothing where that loses more than `best`. Distances are from the sample's own distribution.
+        """
+        part = c.fragment_of[self._rows.cell]
+        for size in _sizes(self._k, len(self._rows)):
+            dealt = deal_sample(self.locality, self._rows, part, c.stack, size)
+            if breaking(self._attributes, self._codes, dealt).mean() > HOPELESS:
+                continue
+            classes = self._deal(c, size)
+            loss = information_loss(self._rows, classes, self._labels)
+            if loss > best:
+                return []
+            if not breaking(self._attributes, self._codes, classes).any():
+                return [c.resized(max(size, self._k), loss)]
+        return []
+
+    def _deal(self, c: Candidate, size: int) -> IntArray:
+        return deal_sample_near(self.locality, self._rows, c.fragment_of[self._rows.cell], c.stack, size, self._widths)
+
+
+def _sizes(smallest: int, rows: int) -> Iterator[int]:
+    """Class sizes to try, about a sixteenth apart; last, one class of all rows."""
+    size = smallest
+    while size < rows:
+        yield size
+        size += max(size // 16, 1)
+    yield rows
