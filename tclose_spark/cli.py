@@ -131,7 +131,7 @@ def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
 def _warnings(certificate: Mapping[str, Any]) -> list[str]:
     """What holds and is still worth a second look before it goes out."""
     notes = []
-    if certificate["release"]["classes"] == 1:
+    if certificate["release"]["classes"] == 1 and certificate["utility"]["ncp"] > 0:
         notes.append("all rows are in one class: nothing of the quasi-identifiers tells anyone apart, and the table is nearly useless")
     elif certificate["utility"]["ncp"] > 0.9:
         notes.append("most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or hierarchies keep more")

@@ -10,6 +10,8 @@ from rich.table import Table
 
 from tclose_spark.spec import ReleaseSpec
 
+MERGED = "Classes that end up with the same labels are published as one."
+
 
 def plan_tables(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[list[Table], list[str]]:
     """(tables of what was looked at, sentences below them) of a plan as JSON."""
@@ -25,7 +27,7 @@ def plan_tables(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[list[Table]
 def _asked(spec: ReleaseSpec) -> dict[str, str]:
     """Each sensitive attribute with its t, in words."""
     asked = spec.attributes.sensitive_attributes
-    return {name: f"{name} (t = {'measured' if a.t is None else f'{float(a.t):g}'})" for name, a in asked.items()}
+    return {name: f"{name} ({'no t' if a.t is None else f't = {float(a.t):g}'})" for name, a in asked.items()}
 
 
 def _table(title: str, *headings: str) -> Table:
@@ -47,20 +49,31 @@ def sizes_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[Table, list
         chosen = "  <- chosen" if size["classes"] == plan["classes"] else ""
         pairs = [cell for pair in zip(emd, bounds, strict=True) for cell in pair]
         table.add_row(str(size["size"]), f"{size['classes']:,}", *pairs, ("yes" if size["holds"] else "no") + chosen, size["order"] or "-")
-    return table, [f"Information loss (NCP) when the sample is dealt: {plan['loss_on_sample']:.3f}"]
+    notes = (
+        ["-: not dealt, since no even classes of this size reach the t that is asked."]
+        if any(not size["emd"] for size in plan["sizes"])
+        else []
+    )
+    return table, [*notes, f"Information loss (NCP) when the sample is dealt: {plan['loss_on_sample']:.3f}", MERGED]
 
 
 def candidates_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[Table, list[str]]:
     """Of fragmentation: the fragmentations looked at, their aggregate bounds, the class size that follows, and the loss."""
     title = f"{spec.name}: fragmentations, their aggregate bounds, and the classes dealt from them"
     table = _table(title, "fragments", *_asked(spec).values(), "class size", "classes", "rests on", "loss (NCP) on the sample", "")
+    chosen = next(c for c in plan["candidates"] if c["chosen"])
     for c in plan["candidates"]:
         rests = "measured distances" if c["measured"] else "bounds"
         cells = [f"{c['fragments']:,}", *(f"{b:.4f}" for b in c["bounds"]), f"{c['class_size']:,}", f"{c['classes']:,}", rests]
-        table.add_row(*cells, f"{c['loss_on_sample']:.3f}", "<- chosen" if c["chosen"] else "")
-    proven = [c for c in plan["candidates"] if not c["measured"]]
-    notes = [f"The smallest k that this t allows, of these fragmentations: {min(c['smallest'] for c in proven):,} (by the bounds)."]
-    chosen = next(c for c in plan["candidates"] if c["chosen"])
+        beside = "to compare: sizing: measured" if c["measured"] and not chosen["measured"] else ""
+        table.add_row(*cells, f"{c['loss_on_sample']:.3f}", "<- chosen" if c["chosen"] else beside)
+    if chosen["measured"]:
+        notes = ["The class size was measured on the sample; classes of the table that break a t are joined, and the verification decides."]
+        if chosen["fragments"] == 1:
+            notes.append("One fragment: classes are made by quasi-identifiers alone, and are large enough to be near the table.")
+        return table, [*notes, MERGED]
+    smallest = min(c["smallest"] for c in plan["candidates"] if not c["measured"])
+    notes = [f"The smallest k that this t allows, of these fragmentations: {smallest:,} (by the bounds)."]
     if chosen["classes"] == 1:
         better = (
             "proportional sizing makes smaller classes"
@@ -68,11 +81,7 @@ def candidates_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[Table,
             else "a larger t makes smaller classes"
         )
         notes.append(f"One class of all rows is dealt; {better}.")
-    if chosen["measured"]:
-        notes.append(
-            "The class size was measured on the sample; classes of the table that break a t are joined, and the verification decides."
-        )
-    return table, notes
+    return table, [*notes, MERGED]
 
 
 def fragments_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> Table:

@@ -659,7 +659,7 @@ def test_several_sensitive_attributes(
 def test_measured_classes_that_break_a_t_are_joined(
     answers: pa.Table, write_run: WriteRun, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tclose_spark.methods.fragmentation.plan.breaking", lambda *_: np.zeros(1, dtype=bool))  # a sample that misleads
+    monkeypatch.setattr("tclose_spark.methods.fragmentation.trials.breaking", lambda *_: np.zeros(1, dtype=bool))  # a sample that misleads
     sensitive = {"grade": {"distance": "ordered", "t": "0.15"}, "disease": {"t": "0.2"}}
     method = METHODS["measured"]
     conf = write_run(tmp_path, answers, quasi={"age": {"type": "numeric"}}, sensitive=sensitive, k=5, drop_others=True, method=method)

@@ -57,7 +57,8 @@ def test_fragmentation_shows_bounds_sizes_and_what_is_measured_beside():
     assert sum("<- chosen" in line for line in lines) == 1
     assert sum("measured distances" in line for line in lines) == 1
     assert notes[0].startswith("The smallest k that this t allows, of these fragmentations: ")
-    assert len(notes) == 1
+    assert len(notes) == 2
+    assert sum("to compare" in line for line in lines) == 1
     assert any("fragments chosen" in line for line in lines)
 
 
@@ -96,7 +97,7 @@ def test_fragmentation_says_where_it_collapses_and_where_it_is_measured():
     )
     _, notes = plan_tables(problem.spec, make_plan(problem, count_in(rows)).to_json())
     assert notes[1] == "One class of all rows is dealt; proportional sizing makes smaller classes."
-    assert "verification decides" in printed(name="fragmentation", sizing="measured")[1][-1]
+    assert "verification decides" in printed(name="fragmentation", sizing="measured")[1][0]
 
 
 def test_the_closeness_tree_says_its_note():

@@ -5,15 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from tclose_spark.domains import SensitiveDomain, number
+from tclose_spark.errors import InputError
 from tclose_spark.measures.bins import by_edges, equal_mass, equal_width
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.spec import Bins
 
 
 def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:
-    """The bin of each value of an ordered attribute, shape (m,); missing values have one of their own."""
+    """The bin of each value of an ordered attribute, shape (m,); missing values have one of their own.
+
+    Raises:
+        InputError: if bins by width or by edges are asked of values that are no numbers.
+    """
     known = [i for i, value in enumerate(domain.values) if value is not None]
+    if not known:
+        return np.zeros(len(domain.values), dtype=np.int64)
     numbers = [found for i in known if (found := number(str(domain.values[i]))) is not None]
+    if len(numbers) < len(known) and bins.equal_mass is None:
+        raise InputError(
+            f"attributes.sensitive_attributes.{domain.name}.bins: the values are no numbers; use equal_mass, or leave bins out"
+        )
     if bins.equal_mass is not None:
         inside = equal_mass(domain.table[known], bins.equal_mass)
     elif bins.equal_width is not None:

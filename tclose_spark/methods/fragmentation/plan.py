@@ -173,9 +173,14 @@ def search(problem: Problem, attributes: Sequence[Attribute]) -> SearchPath:
             for b, a in zip(path.exact_bounds[-1], attributes, strict=True)
             if a.spec.t
         )
+        fragments = int(path.fragmentation(path.steps).max()) + 1
+        way = (
+            "raise method.most_fragments or a t"
+            if fragments >= method.most_fragments
+            else "there is nothing left to cut; give finer bins, or raise a t"
+        )
         raise UnreachableError(
-            f"{path.steps + 1:,} fragments have bounds of {reached}; raise method.most_fragments or a t, or give finer bins where there "
-            "are bins; sizing: measured, stack_and_deal and closeness_tree need no bounds"
+            f"{fragments:,} fragments have bounds of {reached}; {way}; sizing: measured, stack_and_deal and closeness_tree need no bounds"
         )
     return path
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import content, count_in, drawn, make_problem, people, settle_all
 
 from tclose_spark.domains import SensitiveDomain
-from tclose_spark.errors import UnreachableError
+from tclose_spark.errors import InputError, UnreachableError
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.dealing.stacks import class_counts
 from tclose_spark.methods.fragmentation.binning import bin_of
@@ -132,7 +132,9 @@ def test_bins_restrict_the_cuts_and_t_is_that_of_the_values():
     # Two bins of twenty values: a class of one value of each, both the lowest, is (1/2)(19/39) / 2 twice from the table.
     assert plan.candidates[0].bounds == pytest.approx((sum(range(20)) / 20 / 39,))
     tight = {"grade": {"distance": "ordered", "t": "0.2", "bins": {"equal_width": 2}}}
-    with pytest.raises(UnreachableError, match=r"2 fragments have bounds of 0.2436 for grade \(asked: 0.2\); .* finer bins") as found:
+    with pytest.raises(
+        UnreachableError, match=r"2 fragments have bounds of 0.2436 for grade \(asked: 0.2\); there is nothing left to cut; give finer bins"
+    ) as found:
         planned(records, tight)
     assert found.value.exit_code == 3
 
@@ -145,12 +147,20 @@ def test_bins_restrict_the_cuts_and_t_is_that_of_the_values():
         (("1", "2", "3", "10"), {"edges": ["2", "5"]}, [0, 1, 1, 2]),
         ((None, "1", "2", "10"), {"edges": ["5"]}, [0, 1, 1, 2]),
         (("1", "2", "10", None), {"equal_width": 1}, [0, 0, 0, 1]),
+        ((None,), {"equal_width": 3}, [0]),
+        (("2020-01-01", "2021-01-01"), {"equal_mass": 2}, [0, 1]),
     ],
 )
 def test_bins_of_a_domain(values, bins, expected):
     domain = SensitiveDomain("x", values, (1,) * len(values))
     asked = Bins.model_validate({key: tuple(v) if isinstance(v, list) else v for key, v in bins.items()})
     assert bin_of(domain, asked).tolist() == expected
+
+
+def test_bins_by_width_are_of_numbers():
+    domain = SensitiveDomain("day", ("2020-01-01", "2021-01-01"), (1, 1))
+    with pytest.raises(InputError, match=r"sensitive_attributes.day.bins: the values are no numbers; use equal_mass"):
+        bin_of(domain, Bins(equal_width=2))
 
 
 def test_too_few_fragments_and_too_large_k_are_refused():
