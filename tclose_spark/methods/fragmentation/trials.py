@@ -43,7 +43,7 @@ class Trials:
     def measure(self, c: Candidate, best: float = 1.0) -> list[Candidate]:
         """A candidate with classes of the least size, of those tried, at which no class of the sample breaks a t.
 
-        Nothing where that loses more than `best`. Distances are from the sample's own distribution.
+        Nothing where that loses more than `best`: with more rows a class than fragments, larger classes lose more. Distances are from the sample's own distribution.
         """
         part = c.fragment_of[self._rows.cell]
         for size in _sizes(self._k, len(self._rows)):
@@ -52,7 +52,7 @@ class Trials:
                 continue
             classes = self._deal(c, size)
             loss = information_loss(self._rows, classes, self._labels)
-            if loss > best:
+            if loss > best and size > 2 * c.fragments:
                 return []
             if not breaking(self._attributes, self._codes, classes).any():
                 return [c.resized(max(size, self._k), loss)]
