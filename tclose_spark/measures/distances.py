@@ -141,8 +141,8 @@ class HierarchicalDistance:
         return len(self.parents)
 
     @cached_property
-    def _node_counts(self) -> list[IntArray]:
-        """Counts of the table at each height, leaves first."""
+    def node_counts(self) -> list[IntArray]:
+        """Counts of the table at each height 0..H, leaves first, each of shape (nodes,)."""
         levels = [self.table]
         for parent in self.parents:
             above = np.zeros(int(parent.max()) + 1, dtype=np.int64)
@@ -156,14 +156,14 @@ class HierarchicalDistance:
         n, sizes = int(self.table.sum()), exact(classes.sizes, bound)
         owner, node, count = classes.owner, classes.values, exact(classes.counts, bound)
         total: ExactArray = exact(np.zeros(classes.groups, dtype=np.int64), bound)
-        extra = n * count - sizes[owner] * exact(self._node_counts[0], bound)[node]
+        extra = n * count - sizes[owner] * exact(self.node_counts[0], bound)[node]
         for height, parent in enumerate(self.parents, start=1):
             node = parent[node]
             first = np.flatnonzero(np.concatenate([[True], (owner[1:] != owner[:-1]) | (node[1:] != node[:-1])]))
             positive = np.add.reduceat(np.maximum(extra, 0), first)
             count = np.add.reduceat(count, first)
             owner, node = owner[first], node[first]
-            extra = n * count - sizes[owner] * exact(self._node_counts[height], bound)[node]
+            extra = n * count - sizes[owner] * exact(self.node_counts[height], bound)[node]
             cost = height * np.minimum(positive, positive - extra)
             total += np.add.reduceat(cost, np.searchsorted(owner, np.arange(classes.groups)))
         return total

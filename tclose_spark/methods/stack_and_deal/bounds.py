@@ -88,12 +88,7 @@ def _features(distance: GroundDistance) -> IntArray:
     if isinstance(distance, EqualDistance):
         return distance.table
     assert isinstance(distance, HierarchicalDistance)
-    levels = [distance.table]
-    for parent in distance.parents[:-1]:
-        above = np.zeros(int(parent.max()) + 1, dtype=np.int64)
-        np.add.at(above, parent, levels[-1])
-        levels.append(above)
-    return np.concatenate(levels)
+    return np.concatenate(distance.node_counts[:-1])
 
 
 def _scale(distance: GroundDistance) -> int:

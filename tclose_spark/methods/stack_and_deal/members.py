@@ -82,18 +82,22 @@ def load(codes: IntArray, size: int, gone: IntArray, new: IntArray, rulers: Rule
 
 
 @kernel
+def _next(codes: IntArray, size: int, gone: int, new: int, i: int, left: bool, came: bool) -> tuple[int, int, bool, bool]:
+    """(the next code of the members after the exchange, ascending, the place to go on from, whether one left, whether one came)."""
+    if i < size and not left and codes[i] == gone:
+        i, left = i + 1, True
+    if not came and (i == size or codes[i] >= new):
+        return new, i, left, True
+    return codes[i], i + 1, left, came
+
+
+@kernel
 def _ordered(codes: IntArray, size: int, gone: int, new: int, a: int, rulers: Rulers) -> float:
     """Sum over all places but the last of |class's cumulative share - the table's|."""
     below, sums, last = rulers.below[a], rulers.sums[a], rulers.domains[a] - 1
     total, held, start, left, came, i = 0.0, 0, 0, False, False, 0
     while held < size:
-        if i < size and not left and codes[i] == gone:
-            left, i = True, i + 1
-            continue
-        if not came and (i == size or codes[i] >= new):
-            code, came = new, True
-        else:
-            code, i = codes[i], i + 1
+        code, i, left, came = _next(codes, size, gone, new, i, left, came)
         total += _stretch(below, sums, start, code, held / size)
         start, held = code, held + 1
     return float(total + _stretch(below, sums, start, last, 1.0))
@@ -117,13 +121,7 @@ def _nodes(codes: IntArray, size: int, gone: int, new: int, node: IntArray, shar
     """Sum over the nodes of one height of |class's share - the table's|; nodes follow the order of the codes."""
     total, at, held, left, came, i, taken = 1.0, -1, 0, False, False, 0, 0
     while taken < size:
-        if i < size and not left and codes[i] == gone:
-            left, i = True, i + 1
-            continue
-        if not came and (i == size or codes[i] >= new):
-            code, came = new, True
-        else:
-            code, i = codes[i], i + 1
+        code, i, left, came = _next(codes, size, gone, new, i, left, came)
         if node[code] != at:
             if held:
                 total += abs(held / size - shares[at]) - shares[at]
