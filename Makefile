@@ -3,6 +3,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
 .DEFAULT_GOAL := help
@@ -22,8 +23,8 @@ demo: $(READY)  ## Make a synthetic census of 100,000 people, release it, show w
 	$(BIN)/tclose generate --rows 100000 --output build/demo
 	$(BIN)/tclose release conf/demo.yaml --overwrite
 
-test: $(READY)  ## Run the tests.
-	$(BIN)/pytest -m "not slow"
+test: $(READY)  ## Run the tests, in WORKERS processes with a Spark of their own each.
+	$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile
 
 test-slow: $(READY)  ## Run the tests that take minutes: clusters, large tables.
 	$(BIN)/pytest -m slow

@@ -16,7 +16,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tclose_spark import __version__
+from tclose_spark.disks import full_disk
 from tclose_spark.errors import ConfigurationError, InputError, TcloseError
+from tclose_spark.interrupts import MESSAGE, apart, noticed
 from tclose_spark.spec import ReleaseSpec, load_spec
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 STAGES = {
     "release": "All stages: from a raw table to a verified, published release.",
-    "profile": "Stage 1: read the input once (domains, ranges, histogram, fingerprint) and begin a run.",
+    "profile": "Stage 1: read the input (domains, ranges, histogram, fingerprint) and begin a run.",
     "plan": "Stage 2: decide how rows come into classes; shows what each class size reaches.",
     "anonymize": "Stage 3: move the rows into their classes, generalize, write the staged release.",
     "verify": "Stage 4: judge the staged release from what was written; or a finished one again.",
@@ -64,11 +66,24 @@ def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool
     from tclose_spark.session import get_session
 
     run = Run(spec, get_session(f"tclose {name} {spec.name}"), _announce, overwrite, _show_blocks)
-    result = getattr(pipeline, name)(run)
+    with run.locked(), _full_disks_named(spec):
+        result = getattr(pipeline, name)(run)
     if name == "plan":
         _show_plan(spec, result)
     elif name in ("release", "publish"):
         _show_certificate(run, result)
+
+
+@contextmanager
+def _full_disks_named(spec: ReleaseSpec) -> Iterator[None]:
+    """Raises ConfigurationError, naming the disk, for what a full one did in the body."""
+    try:
+        yield
+    except Exception as error:
+        known = None if isinstance(error, TcloseError) and error.__cause__ is None else full_disk(error, spec.output.internal_path)
+        if known is None:
+            raise
+        raise known from error
 
 
 def _announce(line: str) -> None:
@@ -110,6 +125,8 @@ def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
     for name, t in guarantees["t"].items():
         asked = "not asked" if t["required"] is None else f"asked {t['required']:g}"
         lines.append((f"t of {name} ({t['distance']})", f"{asked}, reached {t['achieved']:.6f}"))
+    for name, attribute in certificate["attributes"]["sensitive"].items():
+        lines.append((f"{name} is certain", _certain(attribute["homogeneous"])))
     for name, kinds in guarantees["l"].items():
         lines += [(f"l of {name} ({kind})", f"asked {l_['required']}, reached {l_.get('achieved', 'yes')}") for kind, l_ in kinds.items()]
     lines += [
@@ -121,21 +138,24 @@ def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
         ("evidence", run.internal.path()),
     ]
     out.print(f"{release['name']}: the release {certificate['verdict']}", highlight=False, markup=False)
+    for name, found in certificate["unprotected"].items():
+        out.print(
+            f"  but {name} is unprotected: nothing limits what a class tells of it; certain {_certain(found)}",
+            style="yellow",
+            highlight=False,
+            markup=False,
+        )
     width = max(len(what) for what, _ in lines)
     for what, value in lines:
         out.print(f"  {what:<{width}}  {value}", highlight=False, markup=False)
-    for warning in _warnings(certificate):
+    for warning in certificate["warnings"]:
         err.print(f"note: {warning}", highlight=False, markup=False)
 
 
-def _warnings(certificate: Mapping[str, Any]) -> list[str]:
-    """What holds and is still worth a second look before it goes out."""
-    notes = []
-    if certificate["release"]["classes"] == 1 and certificate["utility"]["ncp"] > 0:
-        notes.append("all rows are in one class: nothing of the quasi-identifiers tells anyone apart, and the table is nearly useless")
-    elif certificate["utility"]["ncp"] > 0.9:
-        notes.append("most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or hierarchies keep more")
-    return notes
+def _certain(homogeneous: Mapping[str, int]) -> str:
+    """Of how many people a sensitive attribute is certain."""
+    classes, rows = homogeneous["classes"], homogeneous["rows"]
+    return f"for {rows:,} people, in {classes:,} classes of one value" if classes else "for nobody: no class has one value only"
 
 
 @app.command()
@@ -242,20 +262,36 @@ def version() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; returns the exit code."""
-    try:
-        code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
-        return code if isinstance(code, int) else 0
-    except typer.Exit as stop:
-        return int(stop.exit_code)
-    except TcloseError as error:
+    """Runs the command line; returns the exit code. An interrupt is 130 (SIGTERM 143) and one line."""
+    with noticed() as interrupt:
+        try:
+            code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+            if not code or interrupt.received is None:  # typer makes a KeyboardInterrupt a code
+                return code if isinstance(code, int) else 0
+        except (Exception, KeyboardInterrupt) as error:
+            if interrupt.received is None and not isinstance(error, KeyboardInterrupt):
+                return _failed(error)
+        interrupt.ending = True
+        _cancel_jobs()
+        err.print(MESSAGE)
+        return interrupt.exit_code
+
+
+def _cancel_jobs() -> None:
+    """Cancels what a session that outlives this command still runs for it."""
+    session = sys.modules.get("tclose_spark.session")
+    if session is not None:
+        apart(session.cancel_jobs)
+
+
+def _failed(error: Exception) -> int:
+    """The exit code of an error; says what it is."""
+    if isinstance(error, typer.Exit):
+        return int(error.exit_code)
+    if isinstance(error, TcloseError):
         err.print(f"error: {error}", style="red", highlight=False, markup=False)
         return error.exit_code
-    except KeyboardInterrupt:
-        err.print("interrupted; what was not finished is not public")
-        return 130
-    except Exception as error:
-        return _unexpected(error)
+    return _unexpected(error)
 
 
 def _unexpected(error: Exception) -> int:
@@ -265,9 +301,6 @@ def _unexpected(error: Exception) -> int:
         return int(error.exit_code)
     if os.environ.get("TCLOSE_DEBUG"):
         traceback.print_exception(error)
-    if _is_interrupt(error):
-        err.print("interrupted; what was not finished is not public")
-        return 130
     known = _known(error)
     if known is not None:
         err.print(f"error: {known}", style="red", highlight=False, markup=False)
@@ -281,26 +314,20 @@ def _unexpected(error: Exception) -> int:
     return TcloseError.exit_code
 
 
-def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether it is what Ctrl-C becomes while a job runs, or while Py4J reads an answer."""
-    while error is not None:
-        text = str(error)
-        if isinstance(error, KeyboardInterrupt) or ("cancelled" in text and "all jobs" in text) or "reentrant call" in text:
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
 def _known(error: Exception) -> TcloseError | None:
     """What an error from inside a task, or of a file system, means to the user."""
     text = str(error)
     if "UnknownValueError" in text or "the input changed since" in text:
         return InputError("the input has values or rows that it had not when it was profiled: it changed meanwhile; run again")
-    if "CSV header" in text:
-        return InputError("the CSV files have different headers; expected the same columns in one order")
+    if type(error).__module__.startswith(("pyspark", "py4j")):
+        from tclose_spark.reading import meaning
+
+        known = meaning(error)
+        if known is not None:
+            return known
     if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
         return ConfigurationError(f"output: {error.filename} cannot be written ({error.strerror})")
-    return None
+    return full_disk(error, "what is written")
 
 
 def run_job(name: str) -> None:

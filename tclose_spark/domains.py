@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -11,13 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from tclose_spark.errors import InputError
+from tclose_spark.errors import InputError, Offending
 from tclose_spark.exact import parse_number
-from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.hierarchy import MISSING_LEAF, Hierarchy
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.spec import SensitiveAttribute
+from tclose_spark.spec import SensitiveAttribute, value_text
+from tclose_spark.text import count_spellings
+
+DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
+"""A date or a timestamp as Spark writes it: -0044-03-15, 2024-02-29 12:00:00.5, +10000-01-01."""
 
 Counts = Mapping[str | None, int]
 """How many rows hold each value, as text; None is a missing value."""
@@ -29,7 +35,7 @@ class QuasiDomain:
 
     kind: "integer", "double" or "category". values: a category's domain, in code order (the hierarchy's leaves where
     there is one). low, high: the range of a numeric one. present: how many distinct values a category's rows have.
-    missing: rows without a value.
+    spellings: how many of these are another spelling of one of them (see `text`). missing: rows without a value.
     """
 
     name: str
@@ -37,6 +43,7 @@ class QuasiDomain:
     missing: int
     values: tuple[str, ...] = ()
     present: int = 0
+    spellings: int = 0
     low: float = 0
     high: float = 0
 
@@ -125,9 +132,17 @@ def number(text: str) -> Fraction | None:
 
 
 def by_value(values: Sequence[str]) -> list[str]:
-    """Values in their natural order: numbers by size where all are, else by text."""
+    """Values in their natural order: dates by time where all are; else numbers by size, and after them other texts."""
+    if values and all(map(DATE.match, values)):
+        return sorted(values, key=_moment)
     numbers = {value: number(value) for value in values}
-    return sorted(values) if None in numbers.values() else sorted(values, key=lambda value: (numbers[value] or 0, value))
+    return sorted(values, key=lambda value: (numbers[value] is None, numbers[value] or 0, value))
+
+
+def _moment(date: str) -> tuple[int, str]:
+    """What a date (see DATE) is ordered by: its year, then the text after that."""
+    end = date.index("-", 1)
+    return int(date[:end]), date[end:]
 
 
 def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, sets: bool = False) -> QuasiDomain:
@@ -138,15 +153,20 @@ def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, s
     """
     present = [value for value in counts if value is not None]
     if "*" in present:
-        raise InputError(f"quasi-identifier {name!r}: the value '*' stands for the whole domain in a release; rename it")
-    if sets and any(value.startswith("{") and value.endswith("}") for value in present):
         raise InputError(
-            f"quasi-identifier {name!r}: a value in braces reads like a set of values in a release; rename it, or use suppress"
+            f"quasi-identifier {name!r}: the value '*' ({counts['*']} rows) stands for the whole domain in a release; rename it"
+        )
+    braced = [value for value in present if value.startswith("{") and value.endswith("}")]
+    if sets and braced:
+        raise InputError(
+            f"quasi-identifier {name!r}: a value in braces reads like a set of values in a release ({_told(braced, counts)}); "
+            "rename it, or use suppress",
+            values=_offending(name, "in braces", braced, counts),
         )
     if hierarchy is not None:
-        _require_leaves(f"quasi-identifier {name!r}", counts, hierarchy)
+        _require_leaves("quasi-identifier", name, counts, hierarchy)
     values = hierarchy.leaves if hierarchy is not None else tuple(by_value(present))
-    return QuasiDomain(name, "category", counts.get(None, 0), values=values, present=len(present))
+    return QuasiDomain(name, "category", counts.get(None, 0), values=values, present=len(present), spellings=count_spellings(present))
 
 
 def sensitive_domain(
@@ -161,10 +181,14 @@ def sensitive_domain(
     if attribute.distance == "ordered":
         values = _ordered_values(name, counts, attribute, is_text)
     elif hierarchy is not None:
-        if None in counts:
-            raise InputError(f"sensitive attribute {name!r} is missing in {counts[None]} rows; a hierarchical distance has no place for it")
-        _require_leaves(f"sensitive attribute {name!r}", counts, hierarchy)
-        values = hierarchy.leaves
+        if None in counts and attribute.missing == "error":
+            raise InputError(
+                f"sensitive attribute {name!r} is missing in {counts[None]} rows and has a hierarchical distance; "
+                f"give attributes.sensitive_attributes.{name}.missing: leaf (a leaf of its own under the root)"
+            )
+        leaf = attribute.missing == "leaf"
+        _require_leaves("sensitive attribute", name, counts, hierarchy.without_missing() if leaf else hierarchy)
+        values = [None if leaf and value == MISSING_LEAF else value for value in hierarchy.leaves]
     else:
         values = [*by_value([v for v in counts if v is not None]), *([None] if None in counts else [])]
     return SensitiveDomain(name, tuple(values), tuple(counts.get(value, 0) for value in values))
@@ -177,15 +201,30 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
         values = list(_listed_values(name, present, attribute.order, counts, is_text))
     else:
         numbers = [number(value) for value in present]
-        if not is_text and {"Infinity", "-Infinity"} & set(present):
+        infinite = [value for value in present if value in ("Infinity", "-Infinity")]
+        if not is_text and infinite:
             raise InputError(
-                f"sensitive attribute {name!r} holds infinite numbers, which have no place in an order; mend them, or give a list"
+                f"sensitive attribute {name!r} holds infinite numbers ({_told(infinite, counts)}), which have no place in an order; "
+                "mend them, or give a list"
             )
-        if attribute.order == "value" and is_text and None in numbers:
-            raise InputError(f"sensitive attribute {name!r} is text, which has no order of its own; give order: frequency or a list")
-        if attribute.order == "value" and len(set(numbers) - {None}) < len([x for x in numbers if x is not None]):
+        texts = [value for value, known in zip(present, numbers, strict=True) if known is None]
+        if attribute.order == "value" and is_text and texts:
+            lost, rows = sum(counts[value] for value in texts), sum(counts.values())
+            cure = "give order: frequency or a list"
+            what = f"text, which has no order of its own; {cure}, or mend what is no number ({_told(texts, counts)} of {rows})"
+            if 2 * len(texts) < len(present):
+                what = (
+                    f"ordered by value, but {lost} of {rows} rows hold no number; mend them, read them as missing "
+                    f"(input.options.nullValue), or {cure}"
+                )
+            raise InputError(f"sensitive attribute {name!r} is {what}", values=_offending(name, "no number", texts, counts))
+        times = Counter(numbers)
+        alike = [value for value, known in zip(present, numbers, strict=True) if known is not None and times[known] > 1]
+        if attribute.order == "value" and alike:
             raise InputError(
-                f"sensitive attribute {name!r}: different texts are the same number; read it as numbers (options: inferSchema: true)"
+                f"sensitive attribute {name!r}: different texts are the same number ({_told(alike, counts)}); read it as numbers "
+                "(options: inferSchema: true)",
+                values=_offending(name, "the same number as another text", alike, counts),
             )
         values = list(by_value(present))
         if attribute.order == "frequency":
@@ -205,24 +244,40 @@ def _listed_values(name: str, present: list[str], order: Sequence[Any], counts: 
     written = {number(value): value for value in present} if not is_text else {}
     listed, different = [], set()
     for item in order:
-        text = str(item).lower() if isinstance(item, bool) else str(item)
+        text = value_text(item)
         same = None if is_text else number(text)
         listed.append(text if same is None else written.get(same, text))
         different.add(text if same is None else same)
     if len(different) < len(listed):
         raise InputError(f"attributes.sensitive_attributes.{name}.order: a value stands twice")
-    lost = [value for value in present if value not in set(listed)]
+    known = set(listed)
+    lost = [value for value in present if value not in known]
     if lost:
         raise InputError(
-            f"attributes.sensitive_attributes.{name}.order lacks {len(lost)} values of the table, such as {lost[0]!r} "
-            f"({counts[lost[0]]} rows); expected every value"
+            f"attributes.sensitive_attributes.{name}.order lacks {len(lost)} values of the table ({_rows_of(lost, counts)} rows); "
+            "expected every value",
+            values=_offending(name, "missing from its order", lost, counts),
         )
     return listed
 
 
-def _require_leaves(what: str, counts: Counts, hierarchy: Hierarchy) -> None:
-    known = set(hierarchy.leaves)
-    lost = sorted(value for value in counts if value is not None and value not in known)
+def _require_leaves(role: str, name: str, counts: Counts, hierarchy: Hierarchy) -> None:
+    lost = [value for value in counts if value is not None and value not in hierarchy.leaf_set]
     if lost:
-        more = f" and {len(lost) - 1} more values" if len(lost) > 1 else ""
-        raise InputError(f"{what}: the value {lost[0]!r} ({counts[lost[0]]} rows){more} is missing from its hierarchy; add a row for it")
+        raise InputError(
+            f"{role} {name!r}: its hierarchy lacks {_told(lost, counts)}; add a row for each",
+            values=_offending(name, "missing from its hierarchy", lost, counts),
+        )
+
+
+def _rows_of(values: Sequence[str], counts: Counts) -> int:
+    return sum(counts[value] for value in values)
+
+
+def _told(values: Sequence[str], counts: Counts) -> str:
+    """Values as a message may tell of them."""
+    return f"{len(values)} value{'s' if len(values) > 1 else ''} in {_rows_of(values, counts)} rows"
+
+
+def _offending(name: str, problem: str, values: Sequence[str], counts: Counts) -> Offending:
+    return Offending(name, problem, {value: counts[value] for value in values})

@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Offending:
+    """Raw values that an error is about. They are written to a private file and stand in no message.
+
+    rows: how many rows hold each value (None: missing), as text.
+    """
+
+    column: str
+    problem: str
+    rows: Mapping[str | None, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """As `internal/problems.json` has it, the values of most rows first."""
+        ranked = sorted(self.rows.items(), key=lambda item: (-item[1], item[0] or ""))
+        return {"column": self.column, "problem": self.problem, "values": [{"value": value, "rows": rows} for value, rows in ranked]}
+
 
 class TcloseError(Exception):
-    """An error with a message meant for the user: it names the column, key or value and what to do."""
+    """An error with a message meant for the user: it names the column, the key and how many, and what to do.
+
+    A message holds no raw value of a person, since it is kept in logs; `values` are those that it is about, for a file that
+    only the owner of the run reads. What stands in the run file or in a hierarchy may be shown.
+    """
 
     exit_code = 70
+
+    def __init__(self, message: str, *, values: Offending | None = None) -> None:
+        super().__init__(message)
+        self.values = values
 
 
 class GuaranteeError(TcloseError):

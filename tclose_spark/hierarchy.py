@@ -15,6 +15,8 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.histograms import IntArray
 
 ROOT = "*"
+MISSING_LEAF = "(missing)"
+"""What a leaf of its own for missing values is called in a hierarchy (see `Hierarchy.with_missing`)."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,20 @@ class Hierarchy:
         if ROOT in leaves:
             raise ConfigurationError(f"{key}: '*' is a leaf of the hierarchy; it stands for the whole domain")
         return Hierarchy(tuple(_in_tree_order(dict.fromkeys(rows))))
+
+    def with_missing(self, key: str) -> Hierarchy:
+        """With one leaf more, MISSING_LEAF, alone under the root: as far from every value as values can be.
+
+        Raises:
+            ConfigurationError: naming `key`, if a label has this name already.
+        """
+        if any(MISSING_LEAF in path for path in self.paths):
+            raise ConfigurationError(f"{key}: missing values become the leaf {MISSING_LEAF!r}, which the hierarchy has already; rename it")
+        return Hierarchy((*self.paths, (*[MISSING_LEAF] * self.height, ROOT)))
+
+    def without_missing(self) -> Hierarchy:
+        """The hierarchy before `with_missing`."""
+        return Hierarchy(tuple(path for path in self.paths if path[0] != MISSING_LEAF))
 
     @property
     def height(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +21,8 @@ from tclose_spark.measures.histograms import IntArray
 from tclose_spark.spec import QuasiIdentifier
 
 MISSING = np.int64(-(2**63))
+LEAST, MOST = -(2**63), 2**63 - 1
+EXACT = Context(prec=60)  # digits of an end that is no integer
 
 Labels = tuple[IntArray, list[str | None]]
 """(index, texts): the label of group g is texts[index[g]]; None is a missing value, published as NULL."""
@@ -40,10 +43,10 @@ def decode_numbers(codes: IntArray) -> NDArray[np.float64]:
     return numbers
 
 
-def write_number(value: int | float) -> str:
+def write_number(value: int | float | Decimal) -> str:
     """A number as text: 39 for 39.0, 0.1 for 0.1; reading it back gives the same number."""
-    if isinstance(value, int):
-        return str(value)
+    if not isinstance(value, float):
+        return f"{value:f}" if isinstance(value, Decimal) else str(value)
     return np.format_float_positional(value, trim="-") if 1e-5 <= abs(value) < 1e16 or value == 0 else repr(value)
 
 
@@ -75,10 +78,10 @@ class NumericLabels:
 
     @property
     def whole(self) -> bool:
-        """Whether all ends are integers."""
-        return self.integral and (self.round_to is None or self.round_to.denominator == 1)
+        """Whether all ends are integers; every integer is a multiple of 1/2."""
+        return self.integral and (self.round_to is None or 1 in (self.round_to.numerator, self.round_to.denominator))
 
-    def ends(self, low: IntArray, high: IntArray) -> tuple[list[int | float], list[int | float]]:
+    def ends(self, low: IntArray, high: IntArray) -> tuple[list[int | float | Decimal], list[int | float | Decimal]]:
         """The numbers at both ends of each interval, after rounding outward. No code may be MISSING."""
         lows = low.tolist() if self.integral else decode_numbers(low).tolist()
         highs = high.tolist() if self.integral else decode_numbers(high).tolist()
@@ -90,9 +93,27 @@ class NumericLabels:
             [self._plain(-(-Fraction(str(x)) // step) * step) for x in highs],
         )
 
-    def _plain(self, number: Fraction) -> int | float:
-        """An end as an integer where it is one and the values are, else as the nearest double."""
-        return int(number) if self.integral and number.denominator == 1 else float(number)
+    def bounds(self, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray] | tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The ends as numbers of 64 bits, integers if `whole`, no further in than the codes. No code may be MISSING."""
+        lows, highs = self.ends(low, high)
+        if self.whole:
+            return np.array([max(int(x), LEAST) for x in lows], np.int64), np.array([min(int(x), MOST) for x in highs], np.int64)
+        doubles = np.array(lows, np.float64), np.array(highs, np.float64)
+        if self.integral:  # beyond 2^53 the nearest double of an end may lie inside; Python compares it with an integer exactly
+            for i, (x, y) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+                if doubles[0][i].item() > x:
+                    doubles[0][i] = np.nextafter(doubles[0][i], -np.inf)
+                if doubles[1][i].item() < y:
+                    doubles[1][i] = np.nextafter(doubles[1][i], np.inf)
+        return doubles
+
+    def _plain(self, number: Fraction) -> int | float | Decimal:
+        """An end as an integer where it is one and the values are, else as the nearest double; of integers that a double
+        does not tell apart, as a decimal.
+        """
+        if self.integral and number.denominator == 1:
+            return int(number)
+        return EXACT.divide(number.numerator, number.denominator) if self.integral and abs(number) >= 2**53 else float(number)
 
     def label(self, codes: IntArray, starts: IntArray) -> Labels:
         """Labels of the groups of consecutive rows that begin at `starts`."""
@@ -178,14 +199,25 @@ def make_labeller(domain: QuasiDomain, quasi: QuasiIdentifier, hierarchy: Hierar
     return SetLabels(domain.values) if quasi.generalization == "set" else SuppressLabels(domain.values)
 
 
+def range_shares(low: IntArray, high: IntArray, domain: QuasiDomain) -> NDArray[np.float64]:
+    """How much of a numeric domain's range lies between codes low..high, 0 to 1, shape (n,). Exact ranges of any 64-bit integers."""
+    if domain.kind == "integer":
+        lengths = (high.view(np.uint64) - low.view(np.uint64)).astype(np.float64)  # modulo 2^64, which no range passes
+        return lengths / ((domain.high - domain.low) or 1)
+    unit = 1.0 if np.isfinite(domain.high - domain.low) else 0.25  # of doubles so large that their difference is none
+    shares: NDArray[np.float64] = (decode_numbers(high) * unit - decode_numbers(low) * unit) / (
+        (domain.high * unit - domain.low * unit) or 1.0
+    )
+    return shares
+
+
 def range_losses(
     low: IntArray, high: IntArray, domain: QuasiDomain, quasi: QuasiIdentifier, hierarchy: Hierarchy | None
 ) -> NDArray[np.float64]:
     """Information loss, 0 to 1, of publishing each range of codes low..high (for a set: at most this), shape (n,)."""
     mixed, same = (low == MISSING) & (high != MISSING), low == high
     if domain.kind != "category":
-        lows, highs = (x if domain.kind == "integer" else decode_numbers(x) for x in (np.where(mixed, high, low), high))
-        width = (highs - lows) / ((domain.high - domain.low) or 1.0)
+        width = range_shares(np.where(mixed, high, low), high, domain)
     elif hierarchy is not None:
         height, leaf = hierarchy.common_ancestors(np.maximum(low, 0), np.maximum(high, 0))
         width = hierarchy.shares[height, leaf]

@@ -19,34 +19,43 @@ from tclose_spark.checks.classes import measure_column
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.domains import Profile
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.interrupts import held
 from tclose_spark.methods.method import Plan, Problem
 from tclose_spark.methods.registry import make_plan, read_plan, sample_rows
+from tclose_spark.reading import delta_version, read_table
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
-from tclose_spark.rows import Codec
 from tclose_spark.run import CERTIFICATE, STATE, Run
+from tclose_spark.shuffles import sized_shuffles
 from tclose_spark.stages.anonymize import Anonymizer
-from tclose_spark.stages.encode import count_groups, draw_sample
+from tclose_spark.stages.encode import Encoder, count_groups, draw_sample
+from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.publish import LOG, scrub_table, stray_files
+from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.storage import Folder, move
-from tclose_spark.tables import delta_version, quoted, read_delta, read_table, write_delta
+from tclose_spark.tables import quoted, read_delta, write_delta
 
+MINIMALITY = "minimality.json"
 MADE_PUBLIC = ("release", "report.html")
-KEPT_INTERNAL = ("linked", "classes", "validation", "profile.json", "plan.json", "verification.json")
+KEPT_INTERNAL = ("linked", "classes", "validation", "profile.json", "plan.json", "verification.json", MINIMALITY)
 EXTREMES = 10
 
 
 def profile(run: Run) -> None:
-    """Reads the input once: domains, ranges, histogram, fingerprint."""
+    """Reads the input: domains, ranges, histogram, fingerprint in one pass; what insensitive columns tell in another, if there are any."""
     run.begin()
     with run.stage("profile") as record:
         version = delta_version(run.spark, run.spec.input)
         table = read_table(run.spark, run.spec.input, version)
         found = profile_table(table, run.spec, run.hierarchies, version)
+        insensitive = guard_insensitive(table, run.spec, found, run.hierarchies)
         run.staging.write("profile.json", found.to_json())
         record["input"] = {"path": run.spec.input.path, "rows": found.rows, "version": version, "fingerprint": found.fingerprint}
+        record |= {"insensitive": insensitive} if insensitive else {}
+        record["warnings"] = list(profile_warnings(found, run.spec))
+        for warning in record["warnings"]:
+            run.announce(f"note: {warning}")
 
 
 def plan(run: Run) -> Mapping[str, Any]:
@@ -54,19 +63,15 @@ def plan(run: Run) -> Mapping[str, Any]:
     run.require("plan")
     with run.stage("plan") as record:
         found = _profile(run)
-        table, codec = _input(run, found), Codec.of(found)
-        sample = draw_sample(table, run.spec, run.secret, found, sample_rows(run.spec))
+        table, encoder = _input(run, found), Encoder.of(run.spec, found, run.secret)
+        sample = draw_sample(table, run.spec, encoder, found.distinct_rows, sample_rows(run.spec))
         problem = Problem(run.spec, found, run.hierarchies, sample, lambda line: run.announce(f"{'plan':<10} {line}"))
-        tree = make_plan(problem, partial(_count, run, table, codec)).to_json()
+        tree = make_plan(problem, partial(count_groups, table, run.spec, encoder)).to_json()
         run.staging.write("plan.json", json.dumps(tree))
         record["plan"] = {key: tree[key] for key in ("classes", "class_size", "fragments", "blocks", "tasks", "merges") if key in tree}
         if "note" in tree:
             run.announce(f"{'plan':<10} {tree['note']}")
     return tree
-
-
-def _count(run: Run, table: DataFrame, codec: Codec, group_of: Any, groups: int) -> IntArray:
-    return count_groups(table, run.spec, run.secret, codec, group_of, groups)
 
 
 def anonymize(run: Run) -> None:
@@ -82,10 +87,14 @@ def anonymize(run: Run) -> None:
         with anonymizer.blocks_done.watched(plan.blocks, run.progress):
             if run.spec.output.keep_linked:
                 write_delta(rows.select(*anonymizer.linked_columns()), run.staging.path("linked"))
-                rows = read_delta(run.spark, run.staging.path("linked")).sortWithinPartitions(*anonymizer.published())
-            write_delta(rows.select(*anonymizer.published()), run.staging.path("release"))
+                kept = [quoted(name) for name in anonymizer.names]
+                released = read_delta(run.spark, run.staging.path("linked")).select(*kept).sortWithinPartitions(*kept)
+            else:
+                released = rows.select(*anonymizer.published())
+            write_delta(released, run.staging.path("release"))
         scrub_table(run.staging, "release")
         written = anonymizer.written()
+        run.staging.write(MINIMALITY, json.dumps(anonymizer.minimality.figure(found, run.spec.privacy.k), indent=1), private=True)
         record |= {"written": {"raw": str(written.raw), "published": str(written.published)}, "method": written.method}
 
 
@@ -101,9 +110,12 @@ def verify(run: Run) -> Verdict:
     with run.stage("verify") as record:
         run.staging.remove("classes")
         verdict = _judge(run, _profile(run), state, run.staging, run.staging.path("classes"))
-        run.staging.write("validation/results.json", verdict.validation)
+        run.staging.remove("validation")
+        for name, text in verdict.validation.files().items():
+            run.staging.write(f"validation/{name}", text)
         run.staging.write("verification.json", json.dumps({"problems": verdict.problems, **verdict.figures}, indent=1))
         record |= {"verdict": "holds" if verdict.holds else "does not hold", "figures": verdict.figures}
+        record["minimality"] = _minimality(run)
     _require_holds(verdict, "the release does not hold what was asked, nothing is published")
     return verdict
 
@@ -116,7 +128,8 @@ def _verify_again(run: Run) -> Verdict:
     found = Profile.from_json(run.internal.read("profile.json"))
     try:
         run.internal.remove("recheck")
-        verdict = _judge(run, found, state, run.public, run.internal.path("recheck"))
+        with sized_shuffles(run.spark, found.rows):
+            verdict = _judge(run, found, state, run.public, run.internal.path("recheck"))
     finally:
         run.internal.remove("recheck")
     _require_holds(verdict, f"the finished release in {run.public.path()} does not hold what was asked")
@@ -141,6 +154,24 @@ def _judge(run: Run, found: Profile, state: Mapping[str, Any], folder: Folder, c
     return verify_release(read_delta(run.spark, folder.path("release")), run.spec, found, run.hierarchies, evidence, classes)
 
 
+def _minimality(run: Run) -> dict[str, Any]:
+    """What the method's choices tell of those left in wide classes, at worst and without values; the console hears of it."""
+    found = json.loads(run.staging.read(MINIMALITY))
+    if not found["measured"]:
+        run.announce(f"note: what the method's choices tell is not measured: {found['why']}")
+        return {"measured": False}
+    if found["left_out"]:
+        run.announce(f"note: what the method's choices tell is not measured for {', '.join(found['left_out'])}: too many values")
+    if found["worst"] is None:
+        return {"measured": True, "worst": None}
+    worst = {key: x for key, x in found["worst"].items() if key not in ("value", "sensitive_value")}
+    run.announce(
+        f"note: the {worst['sensitive_attribute']} of people of some {worst['quasi_identifier']} who are left in wide classes follows from "
+        f"how classes are chosen, beyond what these classes say; how far is in {run.internal.path(MINIMALITY)} (see docs/promise.md)"
+    )
+    return {"measured": True, "worst": worst}
+
+
 def _require_holds(verdict: Verdict, what: str) -> None:
     if not verdict.holds:
         raise GuaranteeError(f"{what}:\n  " + "\n  ".join(verdict.problems))
@@ -150,7 +181,7 @@ def _certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], fol
     """The certificate of the release in a folder."""
     source = state["stages"]["profile"]["input"]
     columns = read_delta(run.spark, folder.path("release")).columns
-    return build_certificate(run.spec, figures, source["rows"], source["version"], columns)
+    return build_certificate(run.spec, run.hierarchies, figures, source["rows"], source["version"], columns)
 
 
 def report(run: Run) -> None:
@@ -194,19 +225,22 @@ def publish(run: Run) -> Mapping[str, Any]:
     state = run.require("publish")
     if run.finished and not (run.overwrite or state["overwrite"]):
         raise ConfigurationError(f"output: {run.public.path()} holds a finished release; give --overwrite to replace it")
-    with run.stage("publish"):
-        run.public.create()
-        run.public.remove(CERTIFICATE)
-        for name in MADE_PUBLIC:
-            _move(run, name, public=True)
-        for name in KEPT_INTERNAL:
-            _move(run, name, public=False)
-        moved = read_delta(run.spark, run.public.path("release")).count()
-        if moved != state["stages"]["verify"]["figures"]["rows"]:
-            raise GuaranteeError(f"{moved} rows arrived in {run.public.path()}: not all that was verified; it has no certificate")
-    run.internal.write(STATE, json.dumps(run.state, indent=1))
-    move(CERTIFICATE, run.staging, run.public)
-    run.staging.remove()
+    with held():  # an interrupt waits, so that no release lies there without its certificate
+        with run.stage("publish"):
+            run.public.create()
+            run.public.remove(CERTIFICATE)
+            for name in MADE_PUBLIC:
+                _move(run, name, public=True)
+            for name in KEPT_INTERNAL:
+                _move(run, name, public=False)
+            moved = read_delta(run.spark, run.public.path("release")).count()
+            if moved != state["stages"]["verify"]["figures"]["rows"]:
+                for name in MADE_PUBLIC:
+                    run.public.remove(name)
+                raise GuaranteeError(f"{moved} rows arrived in {run.public.path()}: not all that was verified; they are removed again")
+        run.internal.write(STATE, json.dumps(run.state, indent=1))
+        move(CERTIFICATE, run.staging, run.public)
+        run.staging.remove()
     return _certificate(run)
 
 

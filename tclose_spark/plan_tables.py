@@ -85,10 +85,10 @@ def candidates_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> tuple[Table,
 
 
 def fragments_table(spec: ReleaseSpec, plan: Mapping[str, Any]) -> Table:
-    """The largest fragments of the chosen fragmentation: rows of one fragment may stand for each other."""
+    """The largest fragments of the chosen fragmentation: rows of one fragment may stand for each other. No raw value is shown."""
     shown, every = plan["largest_fragments"], plan["fragments"]
     title = "The fragments chosen" if len(shown) == every else f"The largest {len(shown)} of the {every:,} fragments chosen"
-    table = _table(title, "rows", *spec.attributes.sensitive_attributes)
+    table = _table(title, "rows", *[f"{name} (places in its domain)" for name in spec.attributes.sensitive_attributes])
     for fragment in shown:
         table.add_row(f"{fragment['rows']:,}", *fragment["values"])
     return table

@@ -9,13 +9,11 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from tclose_spark.domains import Profile, QuasiDomain
 from tclose_spark.labels import MISSING, decode_numbers, encode_numbers
 from tclose_spark.measures.histograms import IntArray
-
-HashArray = NDArray[np.uint64]
+from tclose_spark.row_hash import HashArray
 
 
 @dataclass(frozen=True)
@@ -66,14 +64,14 @@ class Codec:
         """The codec of a profile's domains."""
         return Codec(profile.quasi, tuple(s.values for s in profile.sensitive), profile.cell_codes)
 
-    def encode(self, quasi: Sequence[pa.Array], sensitive: Sequence[pa.Array], hashes: pa.Array) -> Rows:
-        """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text, hashes as int64.
+    def encode(self, quasi: Sequence[pa.Array], sensitive: Sequence[pa.Array], hashes: HashArray) -> Rows:
+        """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text; and their hashes.
 
         Raises:
             UnknownValueError: if a value is not in the profile's domains.
         """
         codes = [_encode_column(domain, column) for domain, column in zip(self.quasi, quasi, strict=True)]
-        return Rows(tuple(codes), self._cells_of(sensitive), hashes.to_numpy().view(np.uint64))
+        return Rows(tuple(codes), self._cells_of(sensitive), hashes)
 
     @cached_property
     def _prefixes(self) -> list[IntArray]:

@@ -8,15 +8,17 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 
-from tclose_spark.errors import ConfigurationError
+from tclose_spark.errors import ConfigurationError, TcloseError
 from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.lock import locked
 from tclose_spark.progress import Progress, no_progress
+from tclose_spark.shuffles import sized_shuffles
 from tclose_spark.spec import ReleaseSpec
 from tclose_spark.storage import Folder, open_folder
 from tclose_spark.tables import read_hierarchies
@@ -27,9 +29,25 @@ if TYPE_CHECKING:
 SECRET_VARIABLE = "TCLOSE_SECRET"  # noqa: S105 - a name, not a secret
 CERTIFICATE = "certificate.json"
 STATE = "run.json"
+PROBLEMS = "problems.json"
 ORDER = ("profile", "plan", "anonymize", "verify", "report", "publish")
 
 Announce = Callable[[str], None]
+
+
+def given_secret() -> str | None:
+    """The secret of the environment, if there is one.
+
+    Raises:
+        ConfigurationError: if it is empty: a variable that was set and holds nothing is a mistake, not a wish for another secret.
+    """
+    given = os.environ.get(SECRET_VARIABLE)
+    if given is not None and not given.strip():
+        raise ConfigurationError(
+            f"{SECRET_VARIABLE} is set, but empty; set it to a long random text that only you have, "
+            "or unset it for one that is made and kept in internal/secret"
+        )
+    return given
 
 
 class Run:
@@ -42,6 +60,7 @@ class Run:
     def __init__(
         self, spec: ReleaseSpec, spark: SparkSession, announce: Announce, overwrite: bool = False, progress: Progress = no_progress
     ) -> None:
+        self._given_secret = given_secret()
         self.spec, self.spark, self.announce, self.overwrite, self.progress = spec, spark, announce, overwrite, progress
         self.public: Folder = open_folder(spec.output.public_path, spark)
         self.internal: Folder = open_folder(spec.output.internal_path, spark)
@@ -66,9 +85,8 @@ class Run:
     @cached_property
     def secret(self) -> str:
         """What keys all hashes: the environment's, else the one in `internal/secret`, made at the first run."""
-        given = os.environ.get(SECRET_VARIABLE)
-        if given:
-            return given
+        if self._given_secret is not None:
+            return self._given_secret
         if not self.internal.exists("secret"):
             self.internal.write("secret", secrets.token_hex(32), private=True)
         return self.internal.read("secret").strip()
@@ -91,11 +109,30 @@ class Run:
         foreign = sorted(set(self.public.names()) - {"release", "report.html", CERTIFICATE}) if self.public.exists() else []
         if foreign:
             raise ConfigurationError(f"output: {self.public.path()} holds other files, such as {foreign[0]!r}; give a folder of its own")
-        try:
+        with self._writing():
             self.internal.create(private=True)
             self.staging.remove()
             self.staging.create(private=True)
             self._save({"name": self.spec.name, "configuration": self.fingerprint, "overwrite": self.overwrite, "stages": {}})
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Holds the output for this run alone while the body runs.
+
+        Raises:
+            ConfigurationError: if another run holds it (see `lock`), or it cannot be written.
+        """
+        with ExitStack() as held:
+            with self._writing():
+                self.internal.create(private=True)
+                held.enter_context(locked(self.internal))
+            yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Raises ConfigurationError for what a file system refuses in the body."""
+        try:
+            yield
         except (OSError, Py4JJavaError) as error:
             why = getattr(error, "strerror", None) or "its file system refuses"
             raise ConfigurationError(f"output: {self.internal.path()} cannot be written ({why})") from None
@@ -133,19 +170,36 @@ class Run:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[dict[str, Any]]:
-        """Times a stage; what its body puts into the yielded record is written down with it, and announced.
+        """Times a stage; what its body puts into the yielded record is written down with it, and announced. Its shuffles
+        have tasks by the rows of the table, once those are known.
 
         What this stage and those after it had written down is forgotten before the body runs, so that a stage that fails
-        when it is done again leaves nothing behind that a later one could take for its result.
+        when it is done again leaves nothing behind that a later one could take for its result. The raw values that an
+        error of its body is about go to `internal/problems.json`, which only its owner reads, and which the error names.
         """
         state = self.state
+        self.internal.remove(PROBLEMS)
         state["stages"] = {done: record for done, record in state["stages"].items() if ORDER.index(done) < ORDER.index(name)}
         self._save(state)
         begun = time.monotonic()
         record: dict[str, Any] = {}
-        yield record
+        try:
+            with sized_shuffles(self.spark, state["stages"]["profile"]["input"]["rows"] if state["stages"] else 0):
+                yield record
+        except TcloseError as error:
+            if error.values is not None:
+                self._keep(error)
+            raise
         record["seconds"] = round(time.monotonic() - begun, 1)
         state["stages"][name] = record
         self._save(state)
         rows = state["stages"]["profile"]["input"]["rows"]
         self.announce(f"{name:<10} {rows:>14,} rows {record['seconds']:>8.1f} s")
+
+    def _keep(self, error: TcloseError) -> None:
+        """Writes the values that an error is about to a private file, and where they are into the error."""
+        assert error.values is not None
+        self.internal.write(
+            PROBLEMS, json.dumps({"error": str(error), **error.values.as_json()}, indent=1, ensure_ascii=False), private=True
+        )
+        error.args = (f"{error}. The values and their rows are in {self.internal.path(PROBLEMS)}",)

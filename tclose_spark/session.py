@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyspark import StorageLevel
+from pyspark import SparkContext, StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.installation import driver_memory, master, require_java, why_no_session
+from tclose_spark.interrupts import held
 
 DELTA_JARS_VARIABLE = "TCLOSE_DELTA_JARS"
 
@@ -46,8 +47,11 @@ ALREADY_IN_SPARK = ",".join(
 
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
+    # Files in windows-1252, Shift_JIS and others can be read too (options: encoding), not the seven encodings of the SQL functions only.
+    "spark.sql.legacy.javaCharsets": "true",
     # Fingerprints are sums of hashes modulo 2^64; under ANSI rules a sum that wraps around is an error.
     "spark.sql.ansi.enabled": "false",
+    "spark.sql.execution.arrow.useLargeVarTypes": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(1 << 28),
     # A lost executor must never lose or double rows: detect an output that differs after a retry, redo it whole.
@@ -62,7 +66,6 @@ SETTINGS = {
 LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "8",
 }
 
 
@@ -80,6 +83,13 @@ def get_session(name: str) -> SparkSession:
     for key, value in SETTINGS.items():
         active.conf.set(key, value)
     return active
+
+
+def cancel_jobs() -> None:
+    """Cancels what the active session runs, if there is one."""
+    context = SparkContext._active_spark_context
+    if context is not None:
+        context.cancelAllJobs()
 
 
 @contextlib.contextmanager
@@ -111,24 +121,24 @@ def _new_session(name: str) -> SparkSession:
     }.items():
         builder = builder.config(key, value)
     if submitted:
-        spark = builder.getOrCreate()
+        with held():
+            spark = builder.getOrCreate()
         if "SPARK_REMOTE" not in os.environ:
             _require_delta(spark)
         _quiet(spark)
         return spark
-    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        raise ConfigurationError("Java was not found: install a Java 17 runtime (Debian: openjdk-17-jre-headless), or set JAVA_HOME")
-    builder = builder.master(os.environ.get("TCLOSE_MASTER", "local[*]"))
+    require_java()
+    builder = builder.master(master())
     for key, value in LOCAL_SETTINGS.items():
         builder = builder.config(key, value)
-    builder = builder.config("spark.driver.memory", os.environ.get("TCLOSE_DRIVER_MEMORY", "4g"))
+    builder = builder.config("spark.driver.memory", driver_memory())
     builder = builder.config("spark.log.level", "OFF")
     builder = _with_delta(builder)
-    with _captured_stderr() as log:
+    with held(), _captured_stderr() as log:
         try:
             spark = builder.getOrCreate()
         except Exception as error:
-            raise ConfigurationError(_why_no_session(log.read_text(errors="replace"))) from error
+            raise ConfigurationError(why_no_session(log.read_text(errors="replace"), str(error))) from error
     _quiet(spark)
     return spark
 
@@ -191,15 +201,3 @@ def _captured_stderr() -> Iterator[Path]:
             os.dup2(saved, 2)
             os.close(saved)
             os.close(target)
-
-
-def _why_no_session(log: str) -> str:
-    if "unresolved dependency" in log or ("not found" in log and "io.delta" in log):
-        return (
-            "the Delta jars could not be had (no network?): set TCLOSE_DELTA_JARS to local copies, comma-separated "
-            "(delta-spark_4.1_2.13-4.4.0.jar and delta-storage-4.4.0.jar), or run once with the network to fill Ivy's cache"
-        )
-    if "UnsupportedClassVersionError" in log:
-        return "this Java is too old for Spark: install a Java 17 runtime, or set JAVA_HOME to one"
-    last = [line for line in log.splitlines() if line.strip()][-1:] or ["no output"]
-    return f"Spark did not start ({last[0][:200]}); set TCLOSE_LOG_LEVEL=WARN to see its log"

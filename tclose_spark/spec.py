@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError, model_validator
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.exact import parse_number
+from tclose_spark.refusals import explain_problems
+from tclose_spark.text import NormalForm, normal
 
 URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+MEASURE = "measure"
 
 
 def exact_number(value: Any) -> Fraction:
@@ -34,11 +37,13 @@ def exact_number(value: Any) -> Fraction:
         raise ValueError("expected a number such as 0.2") from None
 
 
-def _closeness(value: Any) -> Fraction:
-    """A t: above 0, at most 1."""
+def _closeness(value: Any) -> Fraction | None:
+    """A t: above 0, at most 1; None for `measure`, which tells the distance and limits nothing."""
+    if value == MEASURE:
+        return None
     number = exact_number(value)
     if not 0 < number <= 1:
-        raise ValueError("expected a number above 0 and at most 1")
+        raise ValueError("expected a number above 0 and at most 1, or measure")
     return number
 
 
@@ -95,6 +100,18 @@ class Output(Section):
         return self.internal or f"{self.path}/internal"
 
 
+class Text(Section):
+    """Which spellings of a text column are one value. They are made one when the table is read, and are published so."""
+
+    normal_form: NormalForm | None = None
+    strip: bool = False
+    case: Literal["fold"] | None = None
+
+    def of(self, value: str) -> str:
+        """A text after these options."""
+        return normal(value, self.normal_form, self.strip, self.case == "fold")
+
+
 class QuasiIdentifier(Section):
     """A column that, with others, may tell who a record is about."""
 
@@ -103,6 +120,7 @@ class QuasiIdentifier(Section):
     round_to: Exact | None = None
     numeric_output: Literal["interval", "bounds"] = "interval"
     generalization: Literal["suppress", "set"] = "suppress"
+    text: Text | None = None
 
     @property
     def is_numeric(self) -> bool:
@@ -115,6 +133,8 @@ class QuasiIdentifier(Section):
             raise ValueError("round_to and numeric_output are for type: numeric without a hierarchy")
         if (self.is_numeric or self.hierarchy) and self.generalization != "suppress":
             raise ValueError("generalization is for type: categorical without a hierarchy")
+        if self.is_numeric and self.text is not None:
+            raise ValueError("text is for columns of text; expected type: categorical")
         if self.round_to is not None and self.round_to <= 0:
             raise ValueError(f"round_to is {self.round_to}; expected a number above 0")
         return self
@@ -151,30 +171,84 @@ class Bins(Section):
         return self
 
 
+PLACES_OF_MISSING = {"ordered": ("lowest", "highest"), "hierarchical": ("leaf",)}
+"""Where missing values may be put, by distance; for an equal distance they are a value like others."""
+
+
 class SensitiveAttribute(Section):
-    """A column whose distribution in every class must be near that of the table."""
+    """A column whose distribution in every class must be near that of the table.
+
+    t: None where it is `measure`, or not said (then there is an l; only an audit asks for neither).
+    """
 
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
-    t: Annotated[Fraction, BeforeValidator(_closeness), PlainSerializer(str)] | None = None
+    t: Annotated[Fraction | None, BeforeValidator(_closeness), PlainSerializer(lambda t: MEASURE if t is None else str(t))] = None
     order: Literal["value", "frequency"] | Annotated[tuple[Any, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)] = (
         "value"
     )
     hierarchy: str | None = None
-    missing: Literal["error", "lowest", "highest"] = "error"
+    missing: Literal["error", "lowest", "highest", "leaf"] = "error"
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
     bins: Bins | None = None
+    text: Text | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _said(cls, value: Any) -> Any:
+        """A t of null is none, so that a t that is set and None is `measure`."""
+        return {key: part for key, part in value.items() if key != "t" or part is not None} if isinstance(value, dict) else value
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
         if (self.distance == "hierarchical") != (self.hierarchy is not None):
             raise ValueError("distance: hierarchical needs a hierarchy, and only that distance takes one")
-        if self.order == ():
-            raise ValueError("order is an empty list; expected all values, lowest first")
-        if self.distance != "ordered" and (self.order != "value" or self.missing != "error"):
-            raise ValueError("order and missing are for distance: ordered")
+        if isinstance(self.order, tuple):
+            _require_order(self.order)
+        if self.distance != "ordered" and self.order != "value":
+            raise ValueError("order is for distance: ordered")
+        if self.missing not in ("error", *PLACES_OF_MISSING.get(self.distance, ())):
+            raise ValueError(
+                f"missing is {self.missing}; expected error, lowest or highest for distance: ordered, error or leaf for hierarchical"
+            )
         if self.bins is not None and (self.distance != "ordered" or self.order != "value"):
             raise ValueError("bins are for distance: ordered by value")
         return self
+
+    @property
+    def limited(self) -> bool:
+        """Whether anything that is asked can be broken: a t below 1, an l above 1."""
+        close = self.t is not None and self.t < 1
+        return close or (self.l.distinct or 1) > 1 or (self.l.entropy or 1) > 1 or self.l.recursive is not None
+
+
+def _require_order(order: Sequence[Any]) -> None:
+    """Raises ValueError for a list that is no order of values. A value more in it would make every distance smaller."""
+    if not order:
+        raise ValueError("order is an empty list; expected all values, lowest first")
+    for place, value in enumerate(order, start=1):
+        if value is None:
+            raise ValueError(
+                f"order holds null (place {place}), which is no value; missing: lowest or highest says where missing values are"
+            )
+        if isinstance(value, list | dict):
+            raise ValueError(f"order holds {value!r} (place {place}); expected values only")
+    text, times = Counter(map(value_text, order)).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"order holds {text!r} {times} times; expected every value once")
+
+
+def value_text(value: Any) -> str:
+    """A value of the run file as the table's values are written."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _protected(attribute: SensitiveAttribute) -> SensitiveAttribute:
+    if "t" not in attribute.model_fields_set and attribute.l == Diversity():
+        raise ValueError(
+            "nothing is asked of it; expected a t (a number above 0 and at most 1), an l (such as {distinct: 3}), or "
+            "t: measure (the distance is told and not limited, and the verdict says that the attribute is unprotected)"
+        )
+    return attribute
 
 
 class Attributes(Section):
@@ -182,7 +256,7 @@ class Attributes(Section):
 
     direct_identifiers: tuple[str, ...] = ()
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1)
-    sensitive_attributes: dict[str, SensitiveAttribute] = Field(min_length=1)
+    sensitive_attributes: dict[str, Annotated[SensitiveAttribute, AfterValidator(_protected)]] = Field(min_length=1)
     insensitive_attributes: tuple[str, ...] = ()
     drop_others: bool = False
     allow_unique: tuple[str, ...] = ()
@@ -230,6 +304,7 @@ class Privacy(Section):
 class StackAndDeal(Section):
     """Stack & Deal (Gowda 2023, ch. 3 and 5)."""
 
+    makes_l: ClassVar = ("distinct", "entropy", "recursive")
     name: Literal["stack_and_deal"] = "stack_and_deal"
     stack_order: Literal["value", "frequency", "best"] | None = None
     deal: Literal["local", "round_robin", "layered"] = "local"
@@ -245,6 +320,7 @@ def _effort(value: Any) -> Any:
 class ClosenessTree(Section):
     """Carve a tree of valid classes, then exchange rows. effort: in work, not in time; a number is sweeps over the rows."""
 
+    makes_l: ClassVar = ("distinct",)
     name: Literal["closeness_tree"] = "closeness_tree"
     effort: Annotated[Literal["fast", "balanced", "thorough"] | int, BeforeValidator(_effort)] = "balanced"
 
@@ -262,11 +338,15 @@ class Fragmentation(Section):
     most_fragments: where the search ends. search_seconds: without a fragmentation that meets every t by then, nothing is released.
     """
 
+    makes_l: ClassVar = ()
     name: Literal["fragmentation"] = "fragmentation"
     sizing: Literal["proportional", "measured", "gcd"] = "proportional"
     bounds: Literal["domain", "paper"] = "domain"
     most_fragments: Annotated[int, Field(ge=1, le=10_000)] = 500
     search_seconds: Annotated[Fraction, BeforeValidator(_seconds), PlainSerializer(str)] = Fraction(300)
+
+
+METHODS: tuple[type[StackAndDeal] | type[Fragmentation] | type[ClosenessTree], ...] = (ClosenessTree, StackAndDeal, Fragmentation)
 
 
 def _named(value: Any) -> Any:
@@ -292,6 +372,19 @@ class ReleaseSpec(Section):
         return self
 
     @model_validator(mode="after")
+    def _makes_l(self) -> Self:
+        """A kind of l that is asked is one that the method makes."""
+        for name, attribute in self.attributes.sensitive_attributes.items():
+            for kind in Diversity.model_fields:
+                if getattr(attribute.l, kind) is not None and kind not in self.method.makes_l:
+                    able = [method.model_fields["name"].default for method in METHODS if kind in method.makes_l]
+                    raise ValueError(
+                        f"attributes.sensitive_attributes.{name}.l.{kind}: method {self.method.name} makes no {kind} l; "
+                        f"expected method: {{name: {' or '.join(able)}}}, or this key left out"
+                    )
+        return self
+
+    @model_validator(mode="after")
     def _fit_for_fragmentation(self) -> Self:
         sensitive = self.attributes.sensitive_attributes
         if not isinstance(self.method, Fragmentation):
@@ -302,8 +395,6 @@ class ReleaseSpec(Section):
         if all(attribute.t is None for attribute in sensitive.values()):
             raise ValueError("method: fragmentation needs a t of at least one sensitive attribute")
         for name, attribute in sensitive.items():
-            if attribute.l != Diversity():
-                raise ValueError(f"attributes.sensitive_attributes.{name}.l: fragmentation plans no l; use another method, or leave it out")
             if self.method.bounds == "paper" and attribute.distance != "ordered":
                 raise ValueError(
                     f"method.bounds: paper is for ordered distances only, and that of {name} is {attribute.distance}; use domain"
@@ -417,39 +508,7 @@ def _override(tree: dict[str, Any], assignment: str) -> None:
 
 def explain(error: ValidationError) -> str:
     """One line a problem: the key, what was found, what was expected."""
-    lines = []
-    for problem in error.errors():
-        steps = [str(step) for step in problem["loc"] if not str(step).startswith(("literal[", "tuple[", "function-"))]
-        if steps[:1] == ["method"]:
-            steps = [step for step in steps if step not in ("stack_and_deal", "closeness_tree", "fragmentation")]
-        key, found = ".".join(steps) or "the run file", problem["input"]
-        if problem["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(steps[-1], sorted(_known_keys()), n=1)
-            elsewhere = "; it belongs elsewhere, see the keys in README" if near == [steps[-1]] else "; see the keys in README"
-            if steps[:1] == ["method"]:
-                elsewhere = f"; it is no setting of {problem['loc'][1]}, see the methods in README"
-            hint = f"; did you mean {near[0]!r}?" if near and near != [steps[-1]] else elsewhere
-            text = f"unknown key{hint}"
-        elif problem["type"] == "missing":
-            text = "missing; this key is required"
-        elif problem["type"] == "union_tag_invalid":
-            key, text = f"{key}.name", f"found {problem['ctx']['tag']!r}; expected {problem['ctx']['expected_tags']}"
-        elif problem["type"] == "value_error":
-            value = "" if isinstance(found, dict) else f"found {found}; "
-            text = value + problem["msg"].removeprefix("Value error, ")
-        else:
-            expected = _lower_first(problem["msg"].removeprefix("Input should be ")).replace("valid tuple", "list")
-            text = f"found {found!r}; expected {expected}"
-        lines.append(f"{key}: {text}")
-    return "\n".join(dict.fromkeys(lines))
-
-
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]
-
-
-def _known_keys() -> set[str]:
-    return {key for section in Section.__subclasses__() for key in section.model_fields}
+    return explain_problems(error, {key for section in Section.__subclasses__() for key in section.model_fields})
 
 
 def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:

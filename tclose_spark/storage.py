@@ -7,6 +7,9 @@ import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.spec import URI
@@ -30,8 +33,16 @@ class Folder(Protocol):
         """The text of a file."""
         ...
 
+    def begin(self, name: str, size: int) -> bytes:
+        """The first bytes of a file."""
+        ...
+
     def write(self, name: str, text: str, private: bool = False) -> None:
         """Writes a file, and the folders above it; a private one is readable by its owner only."""
+        ...
+
+    def write_new(self, name: str, text: str) -> bool:
+        """Writes a private file that is not there yet; False, and nothing is written, if it is. One of many writers gets True."""
         ...
 
     def remove(self, name: str = "") -> None:
@@ -69,6 +80,11 @@ class LocalFolder:
         """See Folder."""
         return (self._root / name).read_text(encoding="utf-8")
 
+    def begin(self, name: str, size: int) -> bytes:
+        """See Folder."""
+        with (self._root / name).open("rb") as file:
+            return file.read(size)
+
     def write(self, name: str, text: str, private: bool = False) -> None:
         """See Folder. The file appears whole or not at all."""
         target = self._root / name
@@ -77,6 +93,20 @@ class LocalFolder:
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666), "w", encoding="utf-8") as file:
             file.write(text)
         partial.replace(target)
+
+    def write_new(self, name: str, text: str) -> bool:
+        """See Folder."""
+        try:
+            descriptor = os.open(self._root / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return False
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError:
+            self.remove(name)  # an empty one would say that someone is here, and not who
+            raise
+        return True
 
     def remove(self, name: str = "") -> None:
         """See Folder."""
@@ -143,6 +173,14 @@ class HadoopFolder:
         finally:
             stream.close()
 
+    def begin(self, name: str, size: int) -> bytes:
+        """See Folder."""
+        stream = self._files.open(self._path(name))
+        try:
+            return bytes(stream.readNBytes(size))
+        finally:
+            stream.close()
+
     def write(self, name: str, text: str, private: bool = False) -> None:
         """See Folder."""
         stream = self._files.create(self._path(name), True)
@@ -152,6 +190,21 @@ class HadoopFolder:
             stream.write(bytearray(text.encode("utf-8")))
         finally:
             stream.close()
+
+    def write_new(self, name: str, text: str) -> bool:
+        """See Folder. As atomic as the file system makes it: HDFS is, an object store may not be."""
+        try:
+            stream = self._files.create(self._path(name), False)
+        except Py4JJavaError:
+            if not self.exists(name):
+                raise
+            return False
+        try:
+            self._mode(name, "600")
+            stream.write(bytearray(text.encode("utf-8")))
+        finally:
+            stream.close()
+        return True
 
     def remove(self, name: str = "") -> None:
         """See Folder."""
@@ -184,6 +237,13 @@ class HadoopFolder:
 def for_spark(path: str) -> str:
     """A path as Spark takes it for the same file, whatever file system is its default. Databricks' volumes are known by path only."""
     return path if URI.match(path) or path.startswith("/Volumes/") else f"file://{path}"
+
+
+def local_path(file: str) -> Path | None:
+    """The path of a file that is named by its path or by a `file:` URI, as Spark names those that it reads; None of other URIs."""
+    if URI.match(file) and not file.startswith("file:"):
+        return None
+    return Path(unquote(urlsplit(file).path) if file.startswith("file:") else file)
 
 
 def open_folder(path: str, spark: SparkSession) -> Folder:

@@ -1,4 +1,4 @@
-"""Reading and writing tables, missing values, and fingerprints: what stages and checks all need."""
+"""Columns, missing values, fingerprints and written tables: what stages and checks all need. Tables are read in `reading`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # pyspark's stubs lack it
 
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.spec import URI, Input, QuasiIdentifier, ReleaseSpec, SensitiveAttribute
+from tclose_spark.names import instead_of, shown
+from tclose_spark.spec import URI, QuasiIdentifier, ReleaseSpec, SensitiveAttribute, Text
 from tclose_spark.storage import for_spark, open_folder
 
 MALFORMED = "_tclose_malformed"
@@ -32,7 +35,7 @@ UNSUPPORTED = (
     T.DayTimeIntervalType,
 )  # hashes of rows do not tell all their values apart, or text does not order them
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
-NOT_FOUND = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST")
+UNREADABLE = "tclose_unreadable"  # in a column's metadata: why its values cannot be had, and the cure
 
 
 def quoted(name: str) -> Column:
@@ -40,73 +43,12 @@ def quoted(name: str) -> Column:
     return F.col("`" + name.replace("`", "``") + "`")
 
 
-def read_table(spark: SparkSession, source: Input, version: int | None = None) -> DataFrame:
-    """The raw table. A CSV file is read as text unless `inferSchema` is set, with its malformed rows marked in MALFORMED.
-
-    version: of a Delta table, to read again what was read before.
-
-    Raises:
-        InputError: if it is missing or cannot be read as its format.
-    """
-    reader = spark.read.options(**source.options)
-    try:
-        if source.format == "csv":
-            return _read_csv(spark, source)
-        if version is not None:
-            options = {key: value for key, value in source.options.items() if key != "timestampAsOf"}
-            reader = spark.read.options(**{**options, "versionAsOf": str(version)})
-        if source.format == "table":
-            return reader.table(source.path)
-        return reader.format(source.format).load(for_spark(source.path))
-    except (PySparkException, Py4JJavaError) as error:
-        condition = (error.getCondition() or "") if isinstance(error, PySparkException) else ""
-        if condition.startswith(NOT_FOUND):
-            raise InputError(f"input.path: {source.path} does not exist") from None
-        raise InputError(f"input.path: {source.path} cannot be read as {source.format} ({condition or type(error).__name__})") from None
-
-
-def _read_csv(spark: SparkSession, source: Input) -> DataFrame:
-    options: dict[str, str] = {"escape": '"', **source.options}
-    schema = spark.read.options(**options).csv(for_spark(source.path)).schema
-    marked = T.StructType([*schema.fields, T.StructField(MALFORMED, T.StringType())])
-    options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": MALFORMED, "columnPruning": "false", "enforceSchema": "false"}
-    table = spark.read.options(**options).schema(marked).csv(for_spark(source.path))
-    return table.select(
-        *[_empty_as_null(field).alias(field.name) for field in schema.fields], quoted(MALFORMED).isNotNull().alias(MALFORMED)
-    )
-
-
-def _empty_as_null(field: T.StructField) -> Column:
-    column = quoted(field.name)
-    return F.when(column != "", column) if isinstance(field.dataType, T.StringType) else column
-
-
-def guess_format(path: str) -> str:
-    """What a table is by its path: csv or parquet by its ending, delta by its log; else parquet where it exists, and else
-    the name of a table in the catalog.
-    """
-    bare = path.rstrip("/").lower()
-    for ending, kind in (
-        (".csv", "csv"),
-        (".csv.gz", "csv"),
-        (".txt", "csv"),
-        (".tsv", "csv"),
-        (".parquet", "parquet"),
-        (".delta", "delta"),
-    ):
-        if bare.endswith(ending):
-            return kind
-    if (Path(path) / "_delta_log").is_dir():
-        return "delta"
-    if Path(path).is_dir():
-        return "csv" if any(Path(path).glob("*.csv")) else "parquet"
-    return "delta" if "/" in path else "table"
-
-
 def read_hierarchies(
     quasi: Mapping[str, QuasiIdentifier], sensitive: Mapping[str, SensitiveAttribute], spark: SparkSession, where: str = ""
 ) -> dict[str, Hierarchy]:
     """The hierarchies of the columns that have one, by column; `where` begins the keys that errors name.
+
+    That of a sensitive attribute with `missing: leaf` has the leaf.
 
     Raises:
         ConfigurationError: if one cannot be read or is not a tree.
@@ -116,7 +58,8 @@ def read_hierarchies(
         for name, asked in columns.items():
             if asked.hierarchy is not None:
                 key = f"{where}{role}.{name}.hierarchy"
-                found[name] = Hierarchy.parse(_read_text(asked.hierarchy, key, spark), key)
+                tree = Hierarchy.parse(_read_text(asked.hierarchy, key, spark), key)
+                found[name] = tree.with_missing(key) if isinstance(asked, SensitiveAttribute) and asked.missing == "leaf" else tree
     return found
 
 
@@ -128,42 +71,26 @@ def _read_text(path: str, key: str, spark: SparkSession) -> str:
         raise ConfigurationError(f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})") from None
 
 
-def delta_version(spark: SparkSession, source: Input) -> int | None:
-    """The version of a Delta input, else None."""
-    if source.format not in ("delta", "table"):
-        return None
-    if "versionAsOf" in source.options:
-        return int(source.options["versionAsOf"])
-    table = source.path if source.format == "table" else f"delta.`{for_spark(source.path)}`"
-    try:
-        history = spark.sql(f"DESCRIBE HISTORY {table}")
-        if "timestampAsOf" in source.options:
-            history = history.where(F.col("timestamp") <= F.lit(source.options["timestampAsOf"]).cast("timestamp"))
-        latest = history.agg(F.max("version")).head()
-    except (PySparkException, Py4JJavaError):
-        return None
-    return int(latest[0]) if latest and latest[0] is not None else None
-
-
 def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
     """Raises InputError unless the table has every column the spec names, and none that it does not name."""
     attributes, names = spec.attributes, [name for name in table.columns if name != MALFORMED]
+    listed = {*attributes.direct_identifiers, *attributes.published}
     for role in ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes"):
         for column in getattr(attributes, role):
             if column not in names:
-                raise InputError(f"attributes.{role}: column {column!r} is not in the input; it has {', '.join(names)}")
-    listed = {*attributes.direct_identifiers, *attributes.published}
-    others = [name for name in names if name not in listed]
+                raise InputError(f"attributes.{role}: column {column!r} is not in the input; {instead_of(column, names, listed)}")
+    others = [(place, name) for place, name in enumerate(names) if name not in listed]
     if others and not attributes.drop_others:
         raise InputError(
-            f"column {others[0]!r} of the input is in no list of attributes"
+            f"{shown(*others[0])} of the input is in no list of attributes"
             + (f" (nor are {len(others) - 1} more)" if len(others) > 1 else "")
             + "; give it a role, or set attributes.drop_others: true to leave such columns out"
         )
     lower = [name.lower() for name in names]
     for column in attributes.published:
         if lower.count(column.lower()) > 1:
-            raise InputError(f"column {column!r}: the input has several columns of this name but for case; rename them")
+            raise InputError(f"column {column!r}: the input has a duplicate, several columns of this name but for case; rename them")
+        check_readable(table, column)
         if set(column) & set(" ,;{}()\n\t="):
             raise InputError(f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =)")
         kind = table.schema[column].dataType
@@ -182,15 +109,22 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
             raise InputError(f"column {column!r} is of type {kind.simpleString()}; expected single values")
 
 
+def check_readable(table: DataFrame, column: str) -> None:
+    """Raises InputError if the column's values could not be had from the files: see `reading`."""
+    why = table.schema[column].metadata.get(UNREADABLE)
+    if why:
+        raise InputError(f"column {column!r} is {why}")
+
+
 def _check_made_names(spec: ReleaseSpec) -> None:
     """Raises InputError if a column has the name of one that is made: of a bound, or of a raw value in `linked`."""
-    attributes, made = spec.attributes, set()
+    attributes, made = spec.attributes, []
     for name, quasi in attributes.quasi_identifiers.items():
-        made |= {f"{name}_min", f"{name}_max"} if quasi.numeric_output == "bounds" else set()
-        made |= {f"{name}_raw"} if spec.output.keep_linked else set()
-    for column in attributes.published:
-        if column in made:
-            raise InputError(f"column {column!r} has the name of a column that the release makes; rename it")
+        made += [f"{name}_min", f"{name}_max"] if quasi.numeric_output == "bounds" else []
+        made += [f"{name}_raw"] if spec.output.keep_linked else []
+    for column in (*attributes.published, *made):
+        if [name.lower() for name in (*attributes.published, *made)].count(column.lower()) > 1:
+            raise InputError(f"column {column!r}: the release makes a column of this name (up to case) from another; rename it")
 
 
 def integral_columns(table: DataFrame, columns: Sequence[str]) -> frozenset[str]:
@@ -207,27 +141,61 @@ def plain(table: DataFrame, name: str) -> Column:
     return column
 
 
+def prepared_name(place: int) -> str:
+    """What the column at this place of the published ones is called while the pipeline works: a number, since names of the
+    user's may be like any that we make.
+    """
+    return f"c{place}"
+
+
 def prepare(table: DataFrame, spec: ReleaseSpec) -> DataFrame:
     """The columns of `prepared`; direct identifiers end here."""
     return table.select(*prepared(table, spec))
 
 
 def prepared(table: DataFrame, spec: ReleaseSpec) -> list[Column]:
-    """The columns to publish with one form for every value.
+    """The columns to publish, in their order and numbered (see `prepared_name`), with one form for every value.
 
-    A numeric quasi-identifier is a bigint or a double (text that is no number becomes NULL), a categorical one a
-    string; sensitive and insensitive columns keep their types. Missing values are NULL.
+    A numeric quasi-identifier is a bigint or a double (text that is no number becomes NULL; a float is the number that its
+    shortest text says, so 0.3 stays 0.3), a categorical one a string; sensitive and insensitive columns keep their types.
+    Missing values are NULL. Texts that a column's options make one value are one from here on.
     """
     quasi, columns = spec.attributes.quasi_identifiers, []
-    for name in spec.attributes.published:
+    judged: dict[str, QuasiIdentifier | SensitiveAttribute] = {**quasi, **spec.attributes.sensitive_attributes}
+    for place, name in enumerate(spec.attributes.published):
         kind = table.schema[name].dataType
-        column = plain(table, name) if name in spec.attributes.sensitive_attributes or name in quasi else quoted(name)
+        column = plain(table, name) if name in judged else quoted(name)
+        if name in judged and (text := judged[name].text) not in (None, Text()):
+            column = normal_text(column, text)
         if name in quasi and not quasi[name].is_numeric:
             column = column.cast("string")
         elif name in quasi:
+            column = column.cast("string") if isinstance(kind, T.FloatType) else column
             column = column.cast("bigint") if isinstance(kind, INTEGRAL) else column.try_cast("double")
-        columns.append(column.alias(name))
+        columns.append(column.alias(prepared_name(place)))
     return columns
+
+
+def normal_text(column: Column, text: Text) -> Column:
+    """A column of text after its options. A value that a batch holds many times is looked at once."""
+
+    def normalize(values: pa.Array) -> pa.Array:
+        coded = values.dictionary_encode()
+        made = pa.array([text.of(value) for value in coded.dictionary.to_pylist()], pa.string())
+        return made.take(coded.indices)
+
+    normalized: Column = arrow_udf(normalize, T.StringType())(column)
+    return normalized
+
+
+def normal_texts(table: DataFrame, asked: Mapping[str, QuasiIdentifier | SensitiveAttribute]) -> DataFrame:
+    """A table with its columns of text that are among these after their options."""
+    options = {name: settings.text for name, settings in asked.items() if settings.text not in (None, Text())}
+    texts = {field.name for field in table.schema if isinstance(field.dataType, T.StringType)}
+    found = {name: text for name, text in options.items() if text is not None and name in texts}
+    if not found:
+        return table
+    return table.select(*[normal_text(quoted(c), found[c]).alias(c) if c in found else quoted(c) for c in table.columns])
 
 
 def not_numbers(table: DataFrame, name: str) -> Column:
@@ -244,13 +212,13 @@ def not_numbers(table: DataFrame, name: str) -> Column:
     return column.cast("bigint") == F.lit(-(2**63))  # stands for a missing value in codes
 
 
-def content_hash(columns: Sequence[Column], salt: str) -> Column:
-    """A 64-bit hash of a row's content. NULLs count by their place (xxhash64 alone skips them)."""
+def content_hash(columns: Sequence[Column], purpose: str) -> Column:
+    """A 64-bit hash of a row's content, a different one for each purpose; it is no secret. NULLs count by their place (xxhash64 alone skips them)."""
     nulls = [
         sum((F.when(c.isNull(), F.lit(1 << i)).otherwise(F.lit(0)) for i, c in enumerate(part)), F.lit(0).cast("bigint"))
         for part in (columns[i : i + 60] for i in range(0, len(columns), 60))
     ]
-    return F.xxhash64(F.lit(salt), *nulls, *columns)
+    return F.xxhash64(F.lit(purpose), *nulls, *columns)
 
 
 @dataclass(frozen=True)

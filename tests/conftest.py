@@ -23,6 +23,7 @@ from tclose_spark.spec import load_spec
 
 ROOT = Path(__file__).resolve().parent.parent
 
+os.environ.pop("COLUMNS", None)  # which processes that run tests set
 os.environ["TCLOSE_SECRET"] = "tests"  # so that fingerprints of different runs can be compared
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 os.environ.setdefault("TCLOSE_DRIVER_MEMORY", "2g")
@@ -61,16 +62,20 @@ def write_run_file(
     source: Mapping[str, Any] | None = None,
     **attributes: Any,
 ) -> Path:
-    """A run file in `folder`, beside it the table as people.parquet (none: `source` says where it is) and cities.csv."""
+    """A run file in `folder`, beside it the table as people.parquet (none: `source` says where it is) and cities.csv.
+
+    A sensitive attribute without a t is measured.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cities.csv").write_text("".join(";".join(path) + "\n" for path in CITIES.paths))
     if table is not None:
         pq.write_table(table if isinstance(table, pa.Table) else pa.table(dict(table)), folder / "people.parquet")
+    asked = {name: {"t": "measure", **(settings or {})} for name, settings in sensitive.items()}
     tree = {
         "name": "small",
         "input": dict(source or {"path": "people.parquet"}),
         "output": {**({} if output and "public" in output else {"path": "out"}), **(output or {})},
-        "attributes": {"quasi_identifiers": dict(quasi), "sensitive_attributes": dict(sensitive), **attributes},
+        "attributes": {"quasi_identifiers": dict(quasi), "sensitive_attributes": asked, **attributes},
         "privacy": {"k": k},
         "method": {"name": "stack_and_deal", **(method or {})},
     }

@@ -113,7 +113,10 @@ def make_problem(
             "name": "people",
             "input": {"path": "people.csv"},
             "output": {"path": "build"},
-            "attributes": {"quasi_identifiers": dict(quasi), "sensitive_attributes": dict(sensitive)},
+            "attributes": {
+                "quasi_identifiers": dict(quasi),
+                "sensitive_attributes": {n: {**asked, "t": asked.get("t") or "measure"} for n, asked in sensitive.items()},
+            },
             "privacy": {"k": k},
             "method": {"name": "stack_and_deal", **method},
         }
@@ -122,7 +125,7 @@ def make_problem(
     profile = make_profile(records, spec, trees)
     codec = Codec.of(profile)
     digests = [hashlib.blake2b(repr(sorted(record.items())).encode(), digest_size=8).digest() for record in records]
-    hashes = pa.array(np.frombuffer(b"".join(digests), dtype=np.int64))
+    hashes = np.frombuffer(b"".join(digests), dtype=np.uint64)
     kinds = {"integer": pa.int64(), "double": pa.float64(), "category": pa.string()}
     columns = [pa.array([r[d.name] for r in records], kinds[d.kind]) for d in profile.quasi]
     texts = [pa.array([as_text(r[d.name]) for r in records], pa.string()) for d in profile.sensitive]

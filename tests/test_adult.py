@@ -138,7 +138,7 @@ def test_planned_distances(
         f"privacy.k={k}",
         f"method={{name: stack_and_deal, stack_order: {stack_order}}}",
         "attributes.quasi_identifiers={sex: }",
-        f"attributes.sensitive_attributes={{{sensitive}}}",
+        f"attributes.sensitive_attributes={{{sensitive.replace('}', ', t: measure}')}}}",
     )
     pipeline.profile(opened)
     assert format(float(planned(dict(pipeline.plan(opened)))), f".{len(emd) - 2}f") == emd

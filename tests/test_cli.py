@@ -96,16 +96,15 @@ BAD_TABLES: dict[str, tuple[Mapping[str, Sequence[Any]], dict[str, Any], int, li
         with_column(disease=some("mumps", PEOPLE["disease"])),
         roles(sensitive=ORDERED),
         2,
-        ["disease.order lacks 1 values"],
+        ["disease.order lacks 1 values", "problems.json"],
     ),
     "a value that its hierarchy lacks": (
         with_column(sex=some("Oslo", ["Pisa", "Lyon"] * 12, 3)),
         roles(quasi={"age": {"type": "numeric"}, "sex": {"hierarchy": "cities.csv"}}),
         2,
-        ["'sex'", "'Oslo' (3 rows)", "missing from its hierarchy"],
+        ["'sex'", "its hierarchy lacks 1 value in 3 rows", "problems.json"],
     ),
-    "a value that means everything": (with_column(sex=some("*", PEOPLE["sex"])), ROLES, 2, ["'sex'", "'*' stands for the whole domain"]),
-    "k larger than the table": (PEOPLE, roles(k=25), 2, ["privacy.k is 25", "24 rows"]),
+    "a value that means everything": (with_column(sex=some("*", PEOPLE["sex"])), ROLES, 2, ["'sex'", "stands for the whole domain"]),
     "an insensitive column that is nearly unique": (
         with_column(name=[f"{RAW} {i}" for i in range(24)]),
         roles(insensitive_attributes=["name"]),
@@ -224,7 +223,7 @@ def test_an_output_that_cannot_be_written_is_named(tclose: Command, run_file: Ru
     ("change", "says"),
     [
         ("privacy.kk=5", ["privacy.kk: unknown key"]),
-        ("privacy.k=1", ["privacy.k: found 1", "greater than or equal to 2"]),
+        ("privacy.k=1", ["privacy.k: found 1", "expected 2 or more"]),
         ("attributes.sensitive_attributes.disease.t=1.5", ["attributes.sensitive_attributes.disease.t", "at most 1"]),
         ("input.format=xlsx", ["input.format: found 'xlsx'"]),
         ("privacy", ["--set privacy: expected key.path=value"]),
@@ -254,6 +253,13 @@ def test_a_t_that_classes_of_k_do_not_reach(tclose: Command, run_file: RunFile, 
     # 4 of three values: one of them twice, so 1/2 instead of 1/3; 6 rows hold each value twice
     says = ["classes of size 4 reach t = 0.1667 for disease (asked: 0.1)", "begin with 6", "class_size: auto"]
     check_refused(tclose("plan", path), 3, says, tmp_path)
+
+
+@pytest.mark.parametrize("method", ["closeness_tree", "stack_and_deal", "fragmentation"])
+def test_a_k_above_the_table(tclose: Command, run_file: RunFile, tmp_path: Path, method: str) -> None:
+    path = run_file(PEOPLE, k=25, method={"name": method})
+    assert tclose("profile", path)[0] == 0
+    check_refused(tclose("plan", path), 3, ["privacy.k is 25, but the table has 24 rows"], tmp_path)
 
 
 def test_an_l_that_no_class_reaches(tclose: Command, run_file: RunFile, tmp_path: Path) -> None:

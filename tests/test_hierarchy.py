@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import drawn, tree_rows, trees
+from strategies import CITIES, drawn, tree_rows, trees
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.hierarchy import Hierarchy
@@ -142,3 +142,13 @@ def test_parents_lead_from_each_leaf_through_its_nodes_to_the_root(tree):
         node = parent[node]
         assert node.tolist() == above.tolist()
     assert not node.any()
+
+
+def test_missing_values_are_a_leaf_of_their_own_under_the_root():
+    tree = CITIES.with_missing("cities")
+    assert tree.leaves == (*CITIES.leaves, "(missing)")
+    assert tree.without_missing() == CITIES
+    height, leaf = tree.common_ancestors(np.arange(5), np.full(5, 5))
+    assert [tree.paths[i][h] for i, h in zip(leaf, height, strict=True)] == ["*"] * 5
+    with pytest.raises(ConfigurationError, match=r"cities: missing values become the leaf '\(missing\)', which the hierarchy has already"):
+        tree.with_missing("cities")

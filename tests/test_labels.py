@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from strategies import CITIES, drawn, trees
 
 from tclose_spark.checks.coverage import Coverage
+from tclose_spark.domains import QuasiDomain
 from tclose_spark.labels import (
     MISSING,
     HierarchyLabels,
@@ -20,10 +21,13 @@ from tclose_spark.labels import (
     decode_numbers,
     encode_numbers,
     quote_member,
+    range_losses,
+    range_shares,
     ranges,
     write_number,
 )
 from tclose_spark.measures.utility import interval_ends, set_members
+from tclose_spark.spec import QuasiIdentifier
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 NASTY = st.text(alphabet="ab,{}\"' \n\r\t;*[]\\é", max_size=5)
@@ -130,6 +134,8 @@ def test_labels_doubles():
         (3, 4, Fraction(5, 2), "[2.5, 5]"),
         (2**53 + 1, 2**53 + 1, 1, "9007199254740993"),
         (2**53 + 1, 2**53 + 1, Fraction(1, 2), "9007199254740993"),
+        (2**53 + 1, 2**53 + 3, Fraction(5, 2), "[9007199254740992.5, 9007199254740995]"),
+        (2**63 - 4, 2**63 - 1, 5, "[9223372036854775800, 9223372036854775810]"),
     ],
 )
 def test_rounds_the_ends_of_integers_outward(low, high, step, label):
@@ -154,6 +160,34 @@ def test_rounds_the_ends_of_doubles_outward(low, high, step, label):
 def test_ends_are_what_bounds_publish():
     assert NumericLabels(integral=True, round_to=Fraction(5)).ends(np.array([41]), np.array([44])) == ([40], [45])
     assert NumericLabels(integral=False).ends(np.array(codes_of(1.5)), np.array(codes_of(2))) == ([1.5], [2.0])
+
+
+@pytest.mark.parametrize("step", [None, "1", "5", "1/2", "0.1", "5/2", "0.3", "2/3"])
+def test_bounds_cover_integers_of_any_size(step):
+    edges = [-(2**63) + 1, -(2**53) - 1, -7, 0, 3, 2**53 - 1, 2**53 + 1, 2**60 + 1, 2**63 - 513, 2**63 - 1]
+    low, high = (np.array(codes, dtype=np.int64) for codes in zip(*[(x, y) for x in edges for y in edges if x <= y], strict=True))
+    labels = NumericLabels(integral=True, round_to=None if step is None else Fraction(step))
+    least, most = labels.bounds(low, high)
+    assert least.dtype == most.dtype == (np.int64 if labels.whole else np.float64)
+    assert all(a <= x and y <= b for a, x, y, b in zip(least.tolist(), low.tolist(), high.tolist(), most.tolist(), strict=True))
+    for codes in (low, high):
+        assert Coverage.between(pa.array(codes), pa.array(least), pa.array(most)).all()
+
+
+def test_every_integer_is_a_multiple_of_one_half():
+    assert NumericLabels(integral=True, round_to=Fraction(1, 2)).whole
+    assert not NumericLabels(integral=False, round_to=Fraction(1, 2)).whole
+
+
+def test_range_shares_of_the_widest_ranges_there_are():
+    codes = np.array([-(2**63) + 1, -1, 0, 2**63 - 1])
+    whole = QuasiDomain("x", "integer", 0, low=-(2**63) + 1, high=2**63 - 1)
+    assert range_shares(np.full(4, codes[0]), codes, whole).tolist() == pytest.approx([0, 0.5, 0.5, 1])
+    largest = 1.7e308
+    doubles = QuasiDomain("x", "double", 0, low=-largest, high=largest)
+    assert range_shares(np.array(codes_of(*[-largest] * 2)), np.array(codes_of(0, largest)), doubles).tolist() == [0.5, 1]
+    losses = range_losses(np.array([MISSING, codes[0]]), np.array([5, codes[3]]), whole, QuasiIdentifier(type="numeric"), None)
+    assert losses.tolist() == [1, 1]
 
 
 def test_a_set_names_its_members_once_in_the_order_of_the_domain():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import stat
 from collections import Counter
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from strategies import CITIES
 
 from tclose_spark import pipeline
@@ -34,6 +36,7 @@ from tclose_spark.tables import write_delta
 OpenRun = Callable[..., Run]
 WriteRun = Callable[..., Path]
 
+ROOT = Path(__file__).resolve().parent.parent
 STAGES = ("profile", "plan", "anonymize", "verify", "report", "publish")
 ROWS = 48
 PEOPLE = pa.table(
@@ -164,6 +167,43 @@ def test_the_evidence_inside(finished: Path) -> None:
     results = json.loads((finished / "internal/validation/results.json").read_text())
     assert results["success"] is True
     assert read(finished / "internal/classes")["size"].sum() == ROWS
+
+
+def test_great_expectations_keeps_its_suite_its_results_and_pages(finished: Path) -> None:
+    kept = finished / "internal/validation"
+    suite, results = (json.loads((kept / name).read_text()) for name in ("suite.json", "results.json"))
+    asked = [(each["type"], each["kwargs"]) for each in suite["expectations"]]
+    assert ("expect_column_values_to_be_between", {"column": "emd_disease", "max_value": 0.2}) in asked
+    assert ("expect_column_values_to_be_between", {"column": "margin_disease", "min_value": 0.0}) in asked
+    assert ("expect_column_values_to_be_between", {"column": "size", "min_value": 5.0}) in asked
+    assert len(results["results"]) == len(asked)
+    classes = len(read(finished / "internal/classes"))
+    for result in results["results"]:
+        assert set(result["result"]) <= {"element_count", "unexpected_count", "unexpected_percent", "missing_count", "observed_value"}
+        assert result["result"].get("element_count", classes) == classes
+    for name in ("index", "suite"):
+        assert "emd_disease" in (kept / f"data_docs/{name}.html").read_text()
+    values = {*map(str, PEOPLE["disease"].unique().to_pylist()), *CITIES.leaves}
+    text = "".join(content.decode() for content in tree(kept).values())
+    assert not [value for value in values if re.search(rf"\b{re.escape(value)}\b", text)]
+
+
+def test_the_checkpoint_is_run_again_as_documented(output: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    (documented,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/promise.md").read_text(), re.DOTALL)
+
+    def run_again() -> tuple[bool, list[str]]:
+        names: dict[str, Any] = {"spark": spark, "output": str(output)}
+        exec(documented, names)
+        return names["found"].success, [line for line in capsys.readouterr().out.splitlines() if line.startswith("False")]
+
+    assert run_again() == (True, [])
+    table = spark.read.format("delta").load(f"{output}/internal/classes")
+    first = table.agg(F.min("quasi_identifiers")).head()[0]  # type: ignore[index]
+    far = F.col("quasi_identifiers") == F.struct(*[F.lit(label).alias(name) for name, label in first.asDict().items()])
+    write_delta(table.withColumn("emd_disease", F.when(far, 0.21).otherwise(F.col("emd_disease"))), f"{output}/internal/changed")
+    shutil.rmtree(output / "internal/classes")
+    shutil.move(output / "internal/changed", output / "internal/classes")
+    assert run_again() == (False, ["False t-closeness of disease: EMD <= 1/5 in every class 1"])
 
 
 # --- the same release, whatever way

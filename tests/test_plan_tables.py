@@ -65,11 +65,11 @@ def test_fragmentation_shows_bounds_sizes_and_what_is_measured_beside():
 @pytest.mark.parametrize(
     ("distance", "codes", "expected"),
     [
-        ("equal", [2], "c"),
-        ("equal", [0, 2], "a, c"),
-        ("equal", [0, 1, 2, 3, 4, 5], "a, b, c, d and 2 more"),
-        ("ordered", [0, 1, 4], "a to e"),
-        ("ordered", [0, 5], "a to missing"),
+        ("equal", [2], "3"),
+        ("equal", [0, 2], "1, 3"),
+        ("equal", [0, 1, 2, 3, 4, 5], "1, 2, 3, 4 and 2 more"),
+        ("ordered", [0, 1, 4], "1 to 5"),
+        ("ordered", [0, 5], "1 to missing"),
     ],
 )
 def test_fragments_in_words(distance, codes, expected):
@@ -81,6 +81,7 @@ def test_a_fragment_of_a_hierarchy_is_named_by_its_node():
     domain = SensitiveDomain("city", CITIES.leaves, (1,) * 5)
     assert in_words(domain, "hierarchical", np.array([0, 1]), CITIES) == "Tuscany (2 values)"
     assert in_words(domain, "hierarchical", np.array([0, 2]), CITIES) == "Italy (2 values)"
+    assert in_words(domain, "hierarchical", np.array([0]), CITIES) == "Pisa"
 
 
 def test_the_largest_fragments_are_described():

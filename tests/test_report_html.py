@@ -108,7 +108,7 @@ def certificate() -> dict[str, Any]:
             "l": {
                 "occupation": {
                     "distinct": {"required": 3, "achieved": 9},
-                    "entropy": {"required": 2.5, "achieved": 7.123456},
+                    "entropy": {"required": 2.5, "achieved": 7.123456, "holds": True},
                     "recursive": {"required": {"c": "3", "l": 2}, "holds": True},
                 }
             },
@@ -121,6 +121,14 @@ def certificate() -> dict[str, Any]:
             "largest_class": 1044,
             "ncp_by_quasi_identifier": {"age": 0.3101, "sex": 0.4},
         },
+        "unprotected": {},
+        "attributes": {
+            "sensitive": {
+                "occupation": {"homogeneous": {"classes": 0, "rows": 0}},
+                "income": {"homogeneous": {"classes": 579, "rows": 8404}},
+            }
+        },
+        "warnings": [],
         "evidence": {"expectations_evaluated": 12, "labels_checked": 30162},
         "allow_unique": [],
     }
@@ -165,7 +173,7 @@ def test_each_distance_is_explained(certificate):
 
 def test_what_was_released(certificate):
     page = page_of(certificate)
-    tiles = [text for tag, text in page.blocks if tag == "li"][:4]
+    tiles = [text for tag, text in page.blocks if tag == "li" and re.match(r"[0-9]", text)]
     assert [re.split(r" (?=rows|classes)", text)[0] for text in tiles] == ["30,162", "1,508", "20.0013", "24 to 1,044"]
     assert page.after("Rows of the input") == "30,170, version 7 of the table"
     assert page.after("Generalized columns") == "age and sex"
@@ -249,7 +257,7 @@ def test_no_l_is_asked(certificate, absent):
 def test_a_t_that_is_only_measured_is_no_promise(certificate):
     without_limit(certificate, "income")
     page = page_of(certificate)
-    assert page.only("tr", "t-closeness of income").endswith("no limit 0.05 1/20 only measured")
+    assert page.only("tr", "t-closeness of income").endswith("nothing 0.05 1/20 only measured")
     assert len(page.bars("mark")) == 4, "k, one t, distinct and entropy"
     promise = page.only("li", "t-closeness.")
     assert "occupation is within 0.1436 (asked: 0.2)" in promise
@@ -260,6 +268,45 @@ def test_no_t_at_all_is_no_promise(certificate):
     without_limit(certificate, "occupation")
     without_limit(certificate, "income")
     assert "none is promised" in page_of(certificate).only("li", "t-closeness.")
+
+
+def test_an_attribute_that_nothing_limits_makes_the_verdict_amber(certificate):
+    assert [attributes for _, attributes in page_of(certificate).tags if attributes.get("class") == "verdict holds"]
+    without_limit(certificate, "income")
+    certificate["unprotected"] = {"income": {"classes": 579, "rows": 8404}}
+    page = page_of(certificate)
+    assert page.only("strong") == "Verdict: holds, with an attribute unprotected"
+    assert "nothing that was asked limits what a class tells of income" in page.only("p", "But")
+    assert [attributes["class"] for tag, attributes in page.tags if "verdict" in (attributes.get("class") or "")] == ["verdict qualified"]
+    assert page.only("li", "Nothing is promised of income")
+    first = next(text for tag, text in page.blocks if tag == "li")
+    assert first == "income is certain for 8,404 people, in 579 classes of one value."
+
+
+def test_several_unprotected_attributes_are_all_named(certificate):
+    certificate["unprotected"] = {"income": {"classes": 1, "rows": 9}, "occupation": {"classes": 0, "rows": 0}}
+    page = page_of(certificate)
+    assert page.only("strong") == "Verdict: holds, with 2 attributes unprotected"
+    assert [text for tag, text in page.blocks if tag == "li"][:2] == [
+        "income is certain for 9 people, in 1 class of one value.",
+        "occupation is certain for nobody: no class has one value only.",
+    ]
+    certificate["verdict"] = "fails"
+    assert page_of(certificate).only("strong") == "Verdict: does not hold"
+
+
+def test_of_whom_a_value_is_certain_is_told_where_t_holds_too(certificate):
+    page = page_of(certificate)
+    assert page.only("li", "income is certain for 8,404 people, in 579 classes")
+    assert page.only("li", "occupation is certain for nobody")
+
+
+def test_warnings_are_shown(certificate):
+    assert "second look" not in page_of(certificate).text
+    certificate["warnings"] = ["sex: the published value is * in all rows", "<b>income</b>: one"]
+    page = page_of(certificate)
+    assert page.only("li", "sex: the published value is * in all rows")
+    assert "<b>income" not in page.source
 
 
 def test_promises_are_in_numbers_of_the_release(certificate):
@@ -310,6 +357,7 @@ OCCUPATION_T = {"achieved": 0.2, "achieved_exact": "200000001/1000000000"}
         (("t", "occupation"), OCCUPATION_T, "t-closeness of occupation"),
         (("l", "occupation", "distinct"), {"achieved": 2}, "Distinct"),
         (("l", "occupation", "entropy"), {"achieved": 2.4999}, "Entropy"),
+        (("l", "occupation", "entropy"), {"achieved": 2.5, "holds": False}, "Entropy"),
         (("l", "occupation", "recursive"), {"holds": False}, "Recursive"),
     ],
 )

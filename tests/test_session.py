@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.installation import driver_memory, master, require_java, why_no_session
 from tclose_spark.session import SETTINGS, get_session
 
-RUN = "name: x\ninput: {path: people.parquet}\noutput: {path: out}\nattributes: {quasi_identifiers: {a: }, sensitive_attributes: {b: }}\n"
+RUN = "name: x\ninput: {path: people.parquet}\noutput: {path: out}\nattributes: {quasi_identifiers: {a: }, sensitive_attributes: {b: {t: 1}}}\n"
 
 
 def tclose(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -46,6 +49,48 @@ def test_delta_jars_that_are_not_there_are_named(tmp_path: Path) -> None:
     done = tclose(tmp_path, PATH=os.environ["PATH"], TCLOSE_DELTA_JARS="/nowhere/delta-spark.jar")
     assert done.returncode == 2
     assert "TCLOSE_DELTA_JARS: /nowhere/delta-spark.jar is not a file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("JAVA_HOME", "/nonexistent", "JAVA_HOME is '/nonexistent', where there is no bin/java; set it to a Java 17, or unset it"),
+        ("TCLOSE_MASTER", "nonsense", "TCLOSE_MASTER is 'nonsense'; expected local[*], local[N], spark://HOST:PORT, yarn or k8s"),
+        ("TCLOSE_MASTER", "spark://127.0.0.1:1", "TCLOSE_MASTER is 'spark://127.0.0.1:1', where nothing answers"),
+        ("TCLOSE_DRIVER_MEMORY", "lots", "TCLOSE_DRIVER_MEMORY is 'lots'; expected a size such as 4g or 800m"),
+        ("TCLOSE_DRIVER_MEMORY", "10m", "TCLOSE_DRIVER_MEMORY is '10m'; expected a size such as 4g or 800m, of at least 450m"),
+        ("TCLOSE_DRIVER_MEMORY", "100000g", "TCLOSE_DRIVER_MEMORY is '100000g', and this machine has "),
+    ],
+)
+def test_the_variable_that_keeps_spark_from_starting_is_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigurationError) as found:
+        [check() for check in (require_java, master, driver_memory)]
+    assert says in str(found.value)
+
+
+@pytest.mark.parametrize(
+    "value", ["local", "local[2]", "local[*]", "local[4, 3]", "local-cluster[2,1,1024]", "yarn", "k8s://https://host:6443"]
+)
+def test_masters_that_spark_knows_are_taken(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("TCLOSE_MASTER", value)
+    assert master() == value
+
+
+@pytest.mark.parametrize(
+    ("log", "says"),
+    [
+        ("Error occurred during initialization of VM\nCould not reserve enough space for object heap", "TCLOSE_DRIVER_MEMORY"),
+        ("java.lang.IllegalArgumentException: System memory 259522560 must be at least 471859200.", "TCLOSE_DRIVER_MEMORY"),
+        ("java.io.IOException: No space left on device\n\tat java.base/java.io.FileOutputStream", "set SPARK_LOCAL_DIRS to a larger disk"),
+        ("SparkException: All masters are unresponsive! Giving up.\n\tat x.Y", "TCLOSE_MASTER"),
+        ("Exception in thread: java.net.BindException: Cannot assign\n\tat x.Y.main(Y)\n\t... 3 more", "BindException: Cannot assign"),
+    ],
+)
+def test_what_spark_says_when_it_does_not_start(log: str, says: str) -> None:
+    assert says in why_no_session(log)
 
 
 def test_without_the_network_the_message_names_the_setting_for_local_jars(tmp_path: Path) -> None:

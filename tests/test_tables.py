@@ -13,11 +13,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.reading import delta_version, read_table
 from tclose_spark.run import Run
 from tclose_spark.spec import Input
 from tclose_spark.stages.publish import scrub_table
 from tclose_spark.storage import open_folder
-from tclose_spark.tables import MALFORMED, Multiset, content_hash, delta_version, prepare, quoted, read_table, write_delta
+from tclose_spark.tables import MALFORMED, Multiset, content_hash, prepare, quoted, write_delta
 
 RunFile = Callable[..., Path]
 OpenRun = Callable[..., Run]
@@ -91,7 +92,7 @@ def test_integers_stay_integers_and_categories_become_text(spark: SparkSession, 
         run_file({"age": [30, 31], "sex": [True, False], "disease": [1, 2], "note": [1.5, None]}, insensitive_attributes=["note"])
     )
     prepared = prepare(read_table(spark, run.spec.input), run.spec)
-    assert prepared.dtypes == [("age", "bigint"), ("sex", "string"), ("disease", "bigint"), ("note", "double")]
+    assert prepared.dtypes == [("c0", "bigint"), ("c1", "string"), ("c2", "bigint"), ("c3", "double")]
     assert rows(prepared) == [(30, "true", 1, 1.5), (31, "false", 2, None)]
 
 

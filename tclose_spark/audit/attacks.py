@@ -5,7 +5,7 @@ attribute that tells another. Each as figures: how many classes and people are e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
@@ -22,6 +22,8 @@ from tclose_spark.measures.attacks import Gain
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.tables import quoted
+
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,18 @@ class AttackColumns:
 
     `likeliest_name_` (the most frequent value), `likeliest_rows_`, `likeliest_before_` (its share of the table), `second_rows_`;
     `value_gain_` (the largest rise in belief in a value), `value_before_`, `value_name_`, `value_over_` (above `threshold`); and
-    where values can be similar the same for a range or a node: `group_gain_`, `group_before_`, `group_name_`, `group_over_`.
+    where values can be similar the same for a range or a node: `group_gain_`, `group_before_`, `group_name_`, `group_over_` (above
+    `threshold`, and above what chance gives a class of the size: a class of five always has some range that rose much).
     """
 
     attribute: JudgedAttribute
     threshold: Fraction
     hierarchy: Hierarchy | None = None
+    by_chance: attacks.FloatArray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        by_chance = attacks.chance_gains(self.attribute.distance) if self.has_groups else np.zeros(1)
+        object.__setattr__(self, "by_chance", by_chance)  # drawn here once, not in every task
 
     @property
     def has_groups(self) -> bool:
@@ -74,31 +82,36 @@ class AttackColumns:
         """See ClassMeasure."""
         histograms, distance = classes.marginals[self.attribute.name], self.attribute.distance
         texts = pa.array(self.attribute.values, pa.string())
+        none = np.zeros(len(classes.sizes))
         ranked = attacks.likeliest(histograms)
         share = distance.table[ranked.value] / distance.table.sum()
         arrays = [texts.take(pa.array(ranked.value)), pa.array(ranked.first), pa.array(share), pa.array(ranked.second)]
         single = attacks.skewness(distance.table, histograms)
-        arrays += self._gains(single, texts.take(pa.array(single.first)), classes.sizes)
+        arrays += self._gains(single, texts.take(pa.array(single.first)), classes.sizes, none)
         if isinstance(distance, HierarchicalDistance):
             node = attacks.similar_node(distance, histograms)
             paths = self.hierarchy.paths if self.hierarchy is not None else ()
             names = [paths[leaf][height] for leaf, height in zip(node.first.tolist(), node.height.tolist(), strict=True)]
-            arrays += self._gains(node, pa.array(names, pa.string()), classes.sizes)
+            arrays += self._gains(node, pa.array(names, pa.string()), classes.sizes, self._chance(classes.sizes))
         elif isinstance(distance, OrderedDistance):
             span = attacks.similar_range(distance.table, histograms)
             values = ["missing" if value is None else value for value in self.attribute.values]
             ends = zip(span.first.tolist(), span.last.tolist(), strict=True)
             names = [values[low] if low == high else f"{values[low]} .. {values[high]}" for low, high in ends]
-            arrays += self._gains(span, pa.array(names, pa.string()), classes.sizes)
+            arrays += self._gains(span, pa.array(names, pa.string()), classes.sizes, self._chance(classes.sizes))
         return arrays
 
-    def _gains(self, gain: Gain, about: pa.Array, sizes: IntArray) -> list[pa.Array]:
+    def _chance(self, sizes: IntArray) -> attacks.FloatArray:
+        return attacks.chance_gain(self.by_chance, sizes)
+
+    def _gains(self, gain: Gain, about: pa.Array, sizes: IntArray, by_chance: attacks.FloatArray) -> list[pa.Array]:
         unit = sizes.astype(object) * int(self.attribute.distance.table.sum())
         numerators = gain.numerators.astype(object)
-        over = numerators * self.threshold.denominator > unit * self.threshold.numerator
+        gains = (numerators / unit).astype(np.float64)
+        over = (numerators * self.threshold.denominator > unit * self.threshold.numerator) & (gains > by_chance + ROUNDING)
         through = np.concatenate([[0], np.cumsum(self.attribute.distance.table)])
         before = (through[gain.last + 1] - through[gain.first]) / through[-1]
-        return [pa.array((numerators / unit).astype(np.float64)), pa.array(before), about, pa.array(over.astype(bool))]
+        return [pa.array(gains), pa.array(before), about, pa.array(over.astype(bool))]
 
 
 @dataclass(frozen=True)
@@ -234,7 +247,8 @@ def _attacks(part: AttackColumns) -> dict[str, _Attack]:
     }
     if part.has_groups:
         found["similarity"] = _Attack(
-            f"belief in similar values of {name} rises by more than {threshold}",
+            f"belief in similar values of {name} rises by more than {threshold}, and than in any of {attacks.RANDOM_CLASSES:,} "
+            "random classes of about the size",
             column("group_over"),
             column("group_name"),
             column("group_before"),

@@ -13,20 +13,26 @@ from pyspark.sql import functions as F
 
 from tclose_spark.audit.attacks import AttackColumns, Exposure, KnowingColumns, exposures
 from tclose_spark.audit.background import BackgroundJoin, join_background
-from tclose_spark.audit.inputs import check_rows, check_table, judged_attributes, trees_of
+from tclose_spark.audit.bounds import with_bounds
+from tclose_spark.audit.inputs import check_rows, check_table, judged_attributes, normal, trees_of
 from tclose_spark.audit.labels import judged_quasi
+from tclose_spark.audit.outsider import guess_people
 from tclose_spark.audit.question import Question
 from tclose_spark.audit.supersets import Ladder, count_heights, heights_to_try, with_supersets
 from tclose_spark.checks.classes import ClassMeasure, JudgedAttribute, class_table, measure_column
-from tclose_spark.checks.expectations import Expectation, expect_present, expect_some_rows, expectations_of, suite_json, validate
+from tclose_spark.checks.expectations import Expectation, expect_present, expect_some_rows, expectations_of
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.tallies import count_values, tally_classes
 from tclose_spark.checks.tuples import farthest_of_tuples, tuple_closeness
+from tclose_spark.checks.validation import suite_json, validate
+from tclose_spark.domains import Counts
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.session import kept
+from tclose_spark.shuffles import sized_shuffles
 from tclose_spark.spec import Recursive
 from tclose_spark.tables import quoted, write_delta
+from tclose_spark.text import count_spellings
 
 SUPERSETS = 64  # vectors of heights that are tried for (n, t)-closeness
 
@@ -98,7 +104,9 @@ def audit_table(
         InputError: naming the column and what is wrong with it.
         GuaranteeError: if Great Expectations does not come to the same verdict.
     """
-    check_table(table, question)
+    table, reference, background = normal(question, table, reference, background)
+    question, paired = with_bounds(table, question)
+    rows = check_table(table, question)
     if question.n is not None and reference is not None:
         raise ConfigurationError(
             "--n and --reference: natural supersets are parts of the table, and the reference is another; ask one of both"
@@ -106,12 +114,14 @@ def audit_table(
     if classes_output is not None:
         _check_names(question)
     if background is not None:
-        check_rows(background, "the background table")
+        rows = max(rows, check_rows(background, "the background table"))
     trees = trees_of(question, table.sparkSession, hierarchies)
     with ExitStack() as held:
+        held.enter_context(sized_shuffles(table.sparkSession, rows))
         tallies = held.enter_context(kept(tally_classes(table, question.labels, list(question.sensitive_attributes))))
         quasi, notes = judged_quasi(tallies, question, trees)
         counts, tuple_counts = count_values(tallies, list(question.sensitive_attributes))
+        notes = [*paired, *notes, *_spellings(question, counts)]
         attributes = judged_attributes(table, counts, question, trees, reference)
         columns = [AttackColumns(a, question.gain, trees.get(a.name)) for a in attributes if attacks]
         several = len(attributes) > 1 and attacks
@@ -135,20 +145,37 @@ def audit_table(
             notes.append("the distance of the tuples of all sensitive attributes is not told beside a reference")
         elif several:
             notes.append("the tuples of all sensitive attributes are too many for their distance to be told")
+        joined = None if background is None else join_background(classes, background, quasi, trees)
+        if joined is not None and background is not None and attacks:
+            guesses = guess_people(tallies, question.labels, background, quasi, trees, attributes)
+            joined = replace(joined, guesses=guesses)
+            if len(guesses) < len(attributes):
+                notes.append("the outsider's guesses are not told: too many classes, or labels that are sets of values")
         found = Audit(
             question,
             figures,
             tuple(guarantees),
             tuple(exposures(classes, columns, knowing, figures.rows)),
-            None if background is None else join_background(classes, background, quasi, trees),
+            joined,
             tuple(notes),
         )
         suite = suite_of(question, attributes)
-        if validate(classes, "every class", suite)[0] != found.holds:
+        if validate(classes, "every class", suite).passed != found.holds:
             raise GuaranteeError(
                 "Great Expectations comes to another verdict on the class table; this is an error of ours, please report it"
             )
         return found, suite_json("every class", suite)
+
+
+def _spellings(question: Question, counts: Sequence[Counts]) -> list[str]:
+    """A note on each sensitive attribute that has a value in several spellings."""
+    told = [(name, count_spellings(values)) for name, values in zip(question.sensitive_attributes, counts, strict=True)]
+    return [
+        f"{name}: {many} of its values differ from another by case, blanks, width or Unicode form only; they count as values of their own, "
+        "in l and in every distance"
+        for name, many in told
+        if many
+    ]
 
 
 def _check_names(question: Question) -> None:
@@ -237,4 +264,4 @@ def _guarantee_json(g: Guarantee, question: Question) -> dict[str, Any]:
 def _background_json(found: BackgroundJoin) -> dict[str, Any]:
     shares = {key: float(value) if isinstance(value, Fraction) else value for key, value in vars(found.risks).items()}
     del shares["members"]  # of classes; BackgroundJoin.members counts people once
-    return {**vars(found), "joined": list(found.joined), "risks": shares}
+    return {**vars(found), "joined": list(found.joined), "risks": shares, "guesses": [vars(g) for g in found.guesses]}

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.audit.labels import GENERALIZED
@@ -104,12 +104,25 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class Guesses:
+    """Of one sensitive attribute: how many people are guessed; said: how often the classes that they fit say what is guessed; at_least:
+    the share in the narrow classes, which the outsider's belief exceeds; right: how often it is so, where the list of people tells.
+    """
+
+    attribute: str
+    people: int
+    said: float | None
+    at_least: float | None
+    right: float | None
+
+
+@dataclass(frozen=True)
 class BackgroundJoin:
     """What a background table of people says of the published one.
 
     joined: the quasi-identifiers by which. people: in the background table; candidates: those who fit some class (the others
     can be seen not to be in the table). members: at least so many can be seen to be in it, if everyone in it is in the background
-    table. risks: of re-identification (see `measures.reidentification.Risks`).
+    table. risks: of re-identification (see `measures.reidentification.Risks`). guesses: of the sensitive attributes (see `audit.outsider`).
     """
 
     joined: tuple[str, ...]
@@ -117,6 +130,7 @@ class BackgroundJoin:
     candidates: int
     members: int
     risks: Risks
+    guesses: tuple[Guesses, ...] = ()
 
 
 def join_background(
@@ -127,19 +141,19 @@ def join_background(
     Raises:
         InputError: if it has none of them, no rows, if a label does not say whom it covers, or if there are too many distinct classes to send to every task.
     """
-    joined = [q for q in quasi if len(q.columns) == 1 and q.name in background.columns]
+    joined = [q for q in quasi if q.name in background.columns]
     if not joined:
         raise InputError(f"--background: the table has none of the quasi-identifiers; expected columns such as {quasi[0].name!r}")
     names = [q.name for q in joined]
-    labels, sizes = _boxes(classes, names)
+    labels, sizes = _boxes(classes, joined)
     for q, column in zip(joined, labels, strict=True):
         masks = {
             label for label in column if label and q.name not in hierarchies and GENERALIZED.match(label) and not interval_or_none(label)
         }
         if masks:
-            raise InputError(f"--background: {q.name}: labels such as {min(masks)!r} do not say whom they cover; give a hierarchy")
+            raise InputError(f"--background: {q.name}: labels ({len(masks)}) do not say whom they cover; give a hierarchy")
     axes = [Axis.of(q, set(column), hierarchies.get(q.name)) for q, column in zip(joined, labels, strict=True)]
-    low, high, owner = _corners(labels, axes)
+    low, high, owner = corners(labels, axes)
     people = background.groupBy(*[plain(background, name).cast("string").alias(name) for name in names]).count()
     with ExitStack() as held:
         people = held.enter_context(kept(people))
@@ -165,17 +179,31 @@ def _whole(text: str) -> str:
     return str(number.numerator) if number.denominator == 1 else text
 
 
-def _boxes(classes: DataFrame, names: Sequence[str]) -> tuple[list[list[str | None]], IntArray]:
+def one_label(columns: Sequence[Column]) -> Column:
+    """The label that the published columns of a quasi-identifier say: itself, or the interval between two bounds."""
+    if len(columns) == 1:
+        return columns[0]
+    low, high = columns
+    interval = F.when(low == high, low).otherwise(F.concat(F.lit("["), low, F.lit(", "), high, F.lit("]")))
+    return (
+        F.when(low.isNull() & high.isNull(), F.lit(None))
+        .when(F.coalesce((low != ROOT) & (high != ROOT), F.lit(False)), interval)
+        .otherwise(ROOT)
+    )
+
+
+def _boxes(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[str | None]], IntArray]:
     """(the labels of each distinct class, a list a quasi-identifier; its records)."""
-    labelled = [F.col("quasi_identifiers")[name].alias(f"l{i}") for i, name in enumerate(names)]
-    grouped = classes.select(*labelled, "size").groupBy(*[f"l{i}" for i in range(len(names))]).agg(F.sum("size").alias("size"))
+    published = [one_label([F.col("quasi_identifiers")[column] for column in q.columns]) for q in quasi]
+    labelled = [label.alias(f"l{i}") for i, label in enumerate(published)]
+    grouped = classes.select(*labelled, "size").groupBy(*[f"l{i}" for i in range(len(quasi))]).agg(F.sum("size").alias("size"))
     found = grouped.limit(MOST_BOXES + 1).toArrow()
     if found.num_rows > MOST_BOXES:
         raise InputError(f"--background: more than {MOST_BOXES:,} distinct classes; join by fewer quasi-identifiers")
     return [column.to_pylist() for column in found.columns[:-1]], found["size"].to_numpy().astype(np.int64)
 
 
-def _corners(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tuple[IntArray, IntArray, IntArray]:
+def corners(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tuple[IntArray, IntArray, IntArray]:
     """(lowest codes, highest codes, class) of boxes, shape (boxes, quasi-identifiers) and (boxes,). A class with sets has several."""
     ranges = [{label: axis.ranges(label) for label in set(column)} for axis, column in zip(axes, labels, strict=True)]
     low, high, owner = [], [], []
@@ -196,7 +224,7 @@ def _located(people: DataFrame, axes: Sequence[Axis], low: IntArray, high: IntAr
     def locate(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             *columns, weights = batch.columns
-            points = np.stack([_codes(axis, column) for axis, column in zip(axes, columns, strict=True)], axis=1)
+            points = np.stack([codes_of(axis, column) for axis, column in zip(axes, columns, strict=True)], axis=1)
             counts = weights.to_numpy()
             fits = count_inside(points, counts, low, high, records)
             boxes = np.flatnonzero(fits.people)
@@ -211,7 +239,8 @@ def _located(people: DataFrame, axes: Sequence[Axis], low: IntArray, high: IntAr
     return map_batches(people, locate, "people bigint, candidates bigint, box array<bigint>, fits array<bigint>")
 
 
-def _codes(axis: Axis, column: pa.Array) -> IntArray:
+def codes_of(axis: Axis, column: pa.Array) -> IntArray:
+    """The codes of a column of text, shape (n,)."""
     encoded = column.dictionary_encode(null_encoding="encode")
     codes = np.array([axis.point(value) for value in encoded.dictionary.to_pylist()], dtype=np.int64)
     result: IntArray = codes[encoded.indices.to_numpy()]

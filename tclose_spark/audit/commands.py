@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ from tclose_spark.spec import URI, Input, load_spec, resolve
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from tclose_spark.reading import Opened
 
 WIDTH = 200  # of what is not printed on a terminal; COLUMNS says another
 FORMATS = ("csv", "parquet", "delta", "table")
@@ -56,9 +60,11 @@ class Asked:
         quasi = read_quasi(self.quasi_identifiers, self.hierarchies, folder)
         return ask(quasi, read_sensitive(self.sensitive, folder), self.k, self.t, self.n, self.gain)
 
-    def read(self, spark: SparkSession, path: str | None = None) -> DataFrame:
-        """The table at a path, by default the one that is asked about; each is read by what its path says it is."""
-        from tclose_spark.tables import guess_format, read_table
+    def read(self, spark: SparkSession, columns: Sequence[str], path: str | None = None) -> Opened:
+        """The table at a path, by default the one that is asked about; each is read by what its path says it is. Its text, in
+        these columns, is what the file holds.
+        """
+        from tclose_spark.reading import Opened, checked, explained, guess_format, read_table
 
         where = path or self.table
         kind: Any = self.format if path is None and self.format else guess_format(where)
@@ -69,10 +75,23 @@ class Asked:
             options = {"header": "true", **options}
         source = Input(path=where if kind == "table" else resolve(where, "TABLE", Path.cwd()), format=kind, options=options)
         try:
-            return read_table(spark, source)
+            opened = Opened(read_table(spark, source), source, columns)
         except InputError as error:
             hint = " (neither a file nor a table of the catalog)" if kind == "table" else f" (read as {kind}; --format says another)"
-            raise InputError(str(error).removeprefix("input.path: ") + hint) from None
+            raise InputError(str(error) + hint) from None
+        with explained(opened):
+            return replace(opened, table=checked(opened))
+
+
+@contextmanager
+def _as_typed() -> Iterator[None]:
+    """Errors name what is typed here where they name keys of a run file."""
+    try:
+        yield
+    except InputError as error:
+        text = str(error).removeprefix("input.path: ").replace("input.format: ", "--format ").replace("input.format", "--format")
+        error.args = (re.sub(r"input\.options\.(\w+)(: )?", lambda key: f"--option {key[1]}{'=' if key[2] else ''}", text),)
+        raise
 
 
 def _option(text: str) -> tuple[str, str]:
@@ -96,10 +115,9 @@ def run_audit(
     from tclose_spark.audit.show import audit_lines
     from tclose_spark.session import get_session
 
-    spark = get_session("tclose audit")
-    reference, people = (None if path is None else asked.read(spark, path) for path in (asked.reference, background))
     target = None if classes is None else resolve(classes, "--classes-output", Path.cwd())
-    audit, suite = audit_table(asked.read(spark), question, None, reference, people, target, supersets, attacks)
+    with _opened(asked, question, get_session("tclose audit"), background) as (table, reference, people):
+        audit, suite = audit_table(table, question, None, reference, people, target, supersets, attacks)
     if expectations is not None:
         Path(expectations).write_text(suite + "\n", encoding="utf-8")
     if as_json:
@@ -109,6 +127,22 @@ def run_audit(
     if not audit.holds:
         broken = [f"{g.measure}{f' of {g.attribute}' if g.attribute else ''}" for g in audit.guarantees if not g.holds]
         raise GuaranteeError(f"{asked.table} does not hold what is asked: {', '.join(broken)}")
+
+
+@contextmanager
+def _opened(
+    asked: Asked, question: Question, spark: SparkSession, background: str | None = None
+) -> Iterator[tuple[DataFrame, DataFrame | None, DataFrame | None]]:
+    """The table, the reference and the background table, where they are given. Errors of their files end here."""
+    from tclose_spark.reading import explained
+
+    sensitive = list(question.sensitive_attributes)
+    with _as_typed():
+        reference = None if asked.reference is None else asked.read(spark, sensitive, asked.reference)
+        people = None if background is None else asked.read(spark, list(question.quasi_identifiers), background)
+        table = asked.read(spark, [*question.labels, *sensitive])
+        with explained(*[opened for opened in (table, reference, people) if opened is not None]):
+            yield table.table, None if reference is None else reference.table, None if people is None else people.table
 
 
 def _check_outputs(*paths: str | None) -> None:
@@ -134,9 +168,8 @@ def run_explain(asked: Asked, attribute: str | None, labels: Sequence[str], as_j
         if not equals:
             raise ConfigurationError(f"--class {text}: expected QUASI_IDENTIFIER=LABEL, such as --class 'age=[20, 29]'")
         chosen[name] = label or None
-    spark = get_session("tclose explain")
-    reference = None if asked.reference is None else asked.read(spark, asked.reference)
-    explanation = explain_class(asked.read(spark), question, attribute, chosen, None, reference)
+    with _opened(asked, question, get_session("tclose explain")) as (table, reference, _):
+        explanation = explain_class(table, question, attribute, chosen, None, reference)
     if as_json:
         sys.stdout.write(json.dumps(explanation.to_json(), indent=1, default=str, ensure_ascii=False) + "\n")
     else:

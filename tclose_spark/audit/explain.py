@@ -14,7 +14,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tclose_spark.audit.inputs import check_table, judged_attributes, trees_of
+from tclose_spark.audit.bounds import with_bounds
+from tclose_spark.audit.inputs import check_table, judged_attributes, normal, trees_of
 from tclose_spark.audit.question import Question
 from tclose_spark.checks.classes import Classes, JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.tallies import Tally, count_values, tally_classes
@@ -24,6 +25,7 @@ from tclose_spark.measures.histograms import IntArray
 from tclose_spark.measures.transport import TransportPlan, transport_plan
 from tclose_spark.measures.utility import LabelLoss
 from tclose_spark.session import kept
+from tclose_spark.shuffles import sized_shuffles
 from tclose_spark.tables import quoted
 
 
@@ -88,7 +90,9 @@ def explain_class(
         ConfigurationError: if the question has no such attribute or column.
         InputError: if the table has no such class, or several because not all its columns were given.
     """
-    check_table(table, question)
+    table, reference, _ = normal(question, table, reference)
+    question, _ = with_bounds(table, question)
+    records = check_table(table, question)
     if not question.sensitive_attributes:
         raise ConfigurationError("which attribute is to be explained? Give --sensitive COLUMN:DISTANCE, such as salary:ordered")
     if attribute is not None and attribute not in question.sensitive_attributes:
@@ -96,7 +100,8 @@ def explain_class(
             f"--attribute: {attribute!r} is none of the sensitive attributes ({', '.join(question.sensitive_attributes)})"
         )
     trees = trees_of(question, table.sparkSession, hierarchies)
-    with kept(tally_classes(table, question.labels, list(question.sensitive_attributes))) as tallies:
+    tallied = tally_classes(table, question.labels, list(question.sensitive_attributes))
+    with sized_shuffles(table.sparkSession, records), kept(tallied) as tallies:
         counts, _ = count_values(tallies, list(question.sensitive_attributes))
         attributes = judged_attributes(table, counts, question, trees, reference)
         wanted = [a for a in attributes if attribute in (None, a.name)]

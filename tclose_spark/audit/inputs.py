@@ -14,7 +14,9 @@ from tclose_spark.checks.tallies import count_columns
 from tclose_spark.domains import Counts
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.tables import INTEGRAL, MALFORMED, UNSUPPORTED, quoted, read_hierarchies
+from tclose_spark.names import instead_of
+from tclose_spark.spec import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.tables import INTEGRAL, MALFORMED, UNSUPPORTED, check_readable, normal_texts, quoted, read_hierarchies
 
 
 def trees_of(question: Question, spark: SparkSession, given: Mapping[str, Hierarchy] | None) -> Mapping[str, Hierarchy]:
@@ -30,41 +32,62 @@ def trees_of(question: Question, spark: SparkSession, given: Mapping[str, Hierar
     for name, tree in trees.items():
         if tree is not None and name not in given:
             raise ConfigurationError(f"hierarchies: the one of {name!r} is not among those given ({', '.join(given) or 'none'})")
-    return given
+    leaf = [name for name, asked in question.sensitive_attributes.items() if asked.missing == "leaf"]
+    return {**given, **{name: given[name].with_missing(f"hierarchies: {name}") for name in leaf}}
 
 
 def check_columns(table: DataFrame, labels: Sequence[str], sensitive: Iterable[str], what: str) -> None:
     """Raises InputError if a column is missing, ambiguous, or of a nested type."""
     names = [name for name in table.columns if name != MALFORMED]
+    sensitive = list(sensitive)
     for role, columns in (("quasi-identifier", labels), ("sensitive attribute", sensitive)):
         for column in columns:
             if column not in names:
-                raise InputError(f"{role} {column!r} is not in {what}; it has {', '.join(names) or 'no columns'}")
+                raise InputError(f"{role} {column!r} is not in {what}; {instead_of(column, names, [*labels, *sensitive])}")
             if names.count(column) > 1 or [name.lower() for name in names].count(column.lower()) > 1:
-                raise InputError(f"{role} {column!r}: {what} has several columns of this name but for case; rename them")
+                raise InputError(f"{role} {column!r}: {what} has a duplicate, several columns of this name but for case; rename them")
+            check_readable(table, column)
             kind = table.schema[column].dataType
             if isinstance(kind, (*UNSUPPORTED, T.BinaryType)):
                 raise InputError(f"{role} {column!r} is of type {kind.simpleString()}; expected single values")
 
 
-def check_table(table: DataFrame, question: Question) -> None:
-    """Raises InputError if the table lacks a column or has no rows, or malformed ones."""
+def normal(
+    question: Question, table: DataFrame, reference: DataFrame | None = None, background: DataFrame | None = None
+) -> tuple[DataFrame, DataFrame | None, DataFrame | None]:
+    """The tables with the spellings that `text` options make one: sensitive values everywhere, and people's quasi-identifiers.
+    Labels stay as they are published.
+    """
+    sensitive = question.sensitive_attributes
+    everything: dict[str, QuasiIdentifier | SensitiveAttribute] = {**question.quasi_identifiers, **sensitive}
+    return (
+        normal_texts(table, sensitive),
+        None if reference is None else normal_texts(reference, sensitive),
+        None if background is None else normal_texts(background, everything),
+    )
+
+
+def check_table(table: DataFrame, question: Question) -> int:
+    """The rows of a table. Raises InputError if it lacks a column or has no rows, or malformed ones."""
     check_columns(table, question.labels, question.sensitive_attributes, "the table")
-    check_rows(table, "the table")
+    return check_rows(table, "the table")
 
 
-def check_rows(table: DataFrame, what: str) -> None:
-    """Raises InputError if there are no rows, or malformed ones."""
-    if table.isEmpty():
-        raise InputError(f"{what} has no rows")
+def check_rows(table: DataFrame, what: str) -> int:
+    """The rows of a table. Raises InputError if there are none, or malformed ones."""
+    figures = [F.count(F.lit(1)).alias("rows")]
     if MALFORMED in table.columns:
-        others = [F.count(quoted(name)) for name in table.columns if name != MALFORMED]  # Spark wants more than the mark to be read
-        found = table.agg(F.sum(quoted(MALFORMED).cast("bigint")).alias("malformed"), *others).head()
-        malformed = found["malformed"] if found else 0
-        if malformed:
-            raise InputError(
-                f"{what} has {malformed} malformed rows (too few or too many fields); mend them, or give --option (sep, quote)"
-            )
+        figures.append(F.sum(quoted(MALFORMED).cast("bigint")).alias("malformed"))
+        names = [name for name in table.columns if name != MALFORMED]  # Spark wants more than the mark to be read
+        figures += [F.count(quoted(name)).alias(f"n{i}") for i, name in enumerate(names)]
+    (found,) = table.agg(*figures).collect()
+    if not found["rows"]:
+        raise InputError(f"{what} has no rows")
+    if MALFORMED in table.columns and found["malformed"]:
+        raise InputError(
+            f"{what} has {found['malformed']} malformed rows (too few or too many fields); mend them, or give --option (sep, quote)"
+        )
+    return int(found["rows"])
 
 
 def judged_attributes(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -14,13 +13,15 @@ from pyspark.sql import functions as F
 
 from tclose_spark.audit.question import Question
 from tclose_spark.checks.classes import JudgedQuasi
+from tclose_spark.checks.named import members, named_by
 from tclose_spark.errors import InputError
 from tclose_spark.hierarchy import ROOT, Hierarchy
 from tclose_spark.measures.utility import LabelLoss, read_interval, set_members
+from tclose_spark.text import count_spellings
 from tclose_spark.workers import Mapper, map_batches
 
 GENERALIZED = re.compile(r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to)\s*\d+\s*$")
-MOST_TEXTS = 100  # labels that are no numbers, that a task sends of each column
+MOST_TEXTS = 2_000  # labels that are no numbers, that a task sends of each column
 MOST_KNOWN = 100_000  # labels that a task remembers to have seen
 FACTS = "quasi int, low string, high string, texts array<string>, intervals boolean, sets boolean, unclear string"
 
@@ -84,17 +85,17 @@ def judged_quasi(tallies: DataFrame, question: Question, hierarchies: Mapping[st
             loss = LabelLoss(True, span=_span(name, found))
         elif name in hierarchies:
             unknown = _unknown(tallies, question.labels.index(name), hierarchies[name])
-            if unknown is not None:
-                raise InputError(f"quasi-identifier {name!r}: the label {unknown!r} is no node of its hierarchy")
+            if unknown:
+                raise InputError(f"quasi-identifier {name!r}: its hierarchy lacks {unknown} labels; add a row for each value")
             loss = LabelLoss(False, hierarchy=hierarchies[name])
         elif found[0].numeric:
             loss = LabelLoss(True, span=found[0].span, foreign=True)
             notes += _notes(name, found[0])
             if found[0].texts:
-                notes.append(f"{name}: {min(found[0].texts)!r} stands among intervals, and counts as a value (no information lost)")
+                notes.append(f"{name}: texts stand among intervals ({_number(found[0].texts)}), and count as values (no information lost)")
         else:
             column = question.labels.index(name)
-            distinct = _distinct_members(tallies, column) if found[0].sets else 0
+            distinct = len(named_by(tallies, {column: members})[column].names) if found[0].sets else 0
             loss = LabelLoss(False, distinct=distinct, sets=found[0].sets)
             notes += _notes(name, found[0])
         quasi.append(JudgedQuasi(name, columns, loss))
@@ -104,8 +105,8 @@ def judged_quasi(tallies: DataFrame, question: Question, hierarchies: Mapping[st
 def _span(name: str, bounds: Sequence[LabelFacts]) -> Fraction:
     low, high = bounds[0], bounds[-1]
     if low.texts or high.texts or low.intervals or high.intervals:
-        example = min(low.texts | high.texts, default="an interval")
-        raise InputError(f"quasi-identifier {name!r}: {example!r} is among its bounds; expected numbers")
+        what = f"texts ({_number(low.texts | high.texts)})" if low.texts or high.texts else "intervals"
+        raise InputError(f"quasi-identifier {name!r}: {what} are among its bounds; expected numbers")
     return Fraction(0) if low.low is None or high.high is None else high.high - low.low
 
 
@@ -113,17 +114,20 @@ def _notes(name: str, facts: LabelFacts) -> list[str]:
     notes = []
     if facts.unclear is not None:
         notes.append(
-            f"{name}: labels such as {facts.unclear!r} look generalized, and nothing says how far: they count as values "
+            f"{name}: labels look generalized ({_number([t for t in facts.texts if GENERALIZED.match(t)])}), and nothing says how far: they count as values "
             f"(no information lost); give a hierarchy to measure them"
         )
-    alike: dict[str, list[str]] = defaultdict(list)
-    for text in facts.texts:
-        alike[" ".join(text.casefold().split())].append(text)
-    for texts in alike.values():
-        if len(texts) > 1:
-            pair = " and ".join(repr(text) for text in sorted(texts)[:2])
-            notes.append(f"{name}: {pair} differ in case or blanks only, and are different labels")
+    spellings = count_spellings({member for text in facts.texts for member in set_members(text)})
+    if spellings:
+        notes.append(
+            f"{name}: {spellings} of its labels differ from another by case, blanks, width or Unicode form only, and are labels of their own"
+        )
     return notes
+
+
+def _number(texts: Collection[str]) -> str:
+    """How many labels these are, of which a task sends at most MOST_TEXTS. None is shown: in a table that is no release they are raw values."""
+    return "many" if not texts else f"{len(texts)}{' or more' if len(texts) >= MOST_TEXTS else ''}"
 
 
 def _facts(tallies: DataFrame, columns: int) -> list[LabelFacts]:
@@ -169,8 +173,8 @@ def _see_labels(columns: int) -> Mapper:
     return see
 
 
-def _unknown(tallies: DataFrame, column: int, hierarchy: Hierarchy) -> str | None:
-    """A label that is neither a leaf nor a node."""
+def _unknown(tallies: DataFrame, column: int, hierarchy: Hierarchy) -> int:
+    """How many labels are neither a leaf nor a node."""
     labels = hierarchy.leaf_set | set(hierarchy.leaves_under)
 
     def strangers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -178,17 +182,4 @@ def _unknown(tallies: DataFrame, column: int, hierarchy: Hierarchy) -> str | Non
             lost = [label for label in batch.column(0).unique().to_pylist() if label is not None and label not in labels]
             yield pa.RecordBatch.from_pydict({"label": pa.array(lost, pa.string())})
 
-    found = map_batches(tallies.select(F.col(f"l{column}").alias("label")), strangers, "label string")
-    first = found.agg(F.min("label")).head()
-    return None if first is None else first[0]
-
-
-def _distinct_members(tallies: DataFrame, column: int) -> int:
-    """How many values the sets and the other labels name."""
-
-    def members(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            labels = [label for label in batch.column(0).unique().to_pylist() if label not in (None, ROOT)]
-            yield pa.RecordBatch.from_pydict({"value": pa.array(sorted({m for label in labels for m in set_members(label)}), pa.string())})
-
-    return map_batches(tallies.select(F.col(f"l{column}").alias("label")), members, "value string").distinct().count()
+    return map_batches(tallies.select(F.col(f"l{column}").alias("label")), strangers, "label string").distinct().count()

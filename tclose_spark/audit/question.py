@@ -12,7 +12,9 @@ from pydantic import Field, ValidationError, model_validator
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.spec import Exact, QuasiIdentifier, ReleaseSpec, Section, SensitiveAttribute, explain, resolve
 
-SETTINGS = "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, missing=lowest, hierarchy=FILE"
+SETTINGS = (
+    "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, missing=lowest (or highest, leaf), hierarchy=FILE"
+)
 
 
 class Question(Section):
@@ -96,7 +98,10 @@ def ask_as_in(spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | N
         ConfigurationError: naming the key, what was found, and what was expected.
     """
     attributes = spec.attributes
-    sensitive = {name: {key: getattr(a, key) for key in a.model_fields_set} for name, a in attributes.sensitive_attributes.items()}
+    sensitive = {
+        name: {key: value for key in a.model_fields_set if (value := getattr(a, key)) is not None}  # a t that is measured is None
+        for name, a in attributes.sensitive_attributes.items()
+    }
     quasi = {name: {key: getattr(q, key) for key in q.model_fields_set} for name, q in attributes.quasi_identifiers.items()}
     return ask(quasi, sensitive, spec.privacy.k if k is None else k, t, n, gain)
 

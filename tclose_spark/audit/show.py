@@ -103,6 +103,11 @@ def _background(found: BackgroundJoin) -> Iterator[Table | Text]:
         ("", f"{found.people - found.candidates:,}", "can be seen not to be in it: they fit no class"),
     ):
         _add(table, attacker, figure, meaning)
+    for g in found.guesses:
+        told = f"people fit none of the narrow classes of their value, which hold as much of some {g.attribute} as any class does: it is guessed"
+        if g.people:
+            told += f"; their classes say it for {g.said:.3f}, the guess expects more than {g.at_least:.3f}"
+        _add(table, "outsider", f"{g.people:,}", told + ("" if g.right is None else f", and is right for {g.right:.3f}"))
     yield table
     if not found.candidates:
         yield Text("note: nobody of the background table fits any class; are its values written as in the published one?")

@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from tclose_spark.checks.tallies import Tally
+from tclose_spark.checks.tallies import Tally, group_equal
 from tclose_spark.domains import Counts, sensitive_domain
-from tclose_spark.hierarchy import ROOT, Hierarchy
+from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances import GroundDistance
 from tclose_spark.measures.histograms import Histograms, IntArray
@@ -80,14 +80,19 @@ class JudgedAttribute:
     """A sensitive attribute: its domain in order, its distance from the whole table, what is asked. It is a `ClassMeasure`:
 
     `emd_` (a double, to read), `numerator_` (see `measures.distances`), `margin_` (t as p/q: p * denominator - q * numerator,
-    so t holds where it is >= 0; 0 where no t is asked), `distinct_`, `entropy_` (of l-diversity: at least l where it holds)
-    and where asked `recursive_margin_` (holds where > 0).
+    so t holds where it is >= 0; 0 where no t is asked), `distinct_`, `entropy_` (of l-diversity, a double to read), and where
+    asked `exact_entropy_` (a margin that holds where >= 0) and `recursive_margin_` (holds where > 0).
     """
 
     name: str
     values: tuple[str | None, ...]
     distance: GroundDistance
     asked: SensitiveAttribute
+
+    @property
+    def unused(self) -> tuple[str | None, ...]:
+        """Values of the domain that no row has."""
+        return tuple(value for value, n in zip(self.values, self.distance.table, strict=True) if not n)
 
     def column(self, measure: str) -> str:
         """The class table's column of a measure of this attribute (see `measure_column`)."""
@@ -96,6 +101,8 @@ class JudgedAttribute:
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
         columns = [("emd", pa.float64()), ("numerator", EXACT), ("margin", EXACT), ("distinct", pa.int64()), ("entropy", pa.float64())]
+        if self.asked.l.entropy is not None:
+            columns.append(("exact_entropy", pa.float64()))
         if self.asked.l.recursive is not None:
             columns.append(("recursive_margin", EXACT))
         return [(self.column(measure), kind) for measure, kind in columns]
@@ -114,6 +121,8 @@ class JudgedAttribute:
             pa.array(diversity.distinct(histogram)),
             pa.array(diversity.entropy(histogram)),
         ]
+        if asked.l.entropy is not None:
+            arrays.append(pa.array(diversity.entropy_margins(histogram, asked.l.entropy)))
         if asked.l.recursive is not None:
             margins = diversity.recursive_margins(histogram, asked.l.recursive.c, asked.l.recursive.l)
             arrays.append(_signed(margins))
@@ -152,19 +161,10 @@ class JudgedQuasi:
 
     def losses(self, labels: Sequence[pa.Array]) -> Any:
         """Information loss of each class, shape (classes,), from its published columns."""
-        if len(labels) == 2:
-            low, high = (_numbers(column) for column in labels)
-            length = (high - low) / float(self.loss.span) if self.loss.span else 0 * (high - low)
-            missing = pc.and_(labels[0].is_null(), labels[1].is_null()).to_numpy(zero_copy_only=False)
-            return np.where(missing, 0.0, np.where(np.isnan(length), 1.0, np.clip(length, 0.0, 1.0)))  # NaN: `*`, or one end
-        encoded = labels[0].dictionary_encode(null_encoding="encode")
-        return np.array([float(self.loss.of(label)) for label in encoded.dictionary.to_pylist()])[encoded.indices.to_numpy()]
-
-
-def _numbers(bounds: pa.Array) -> Any:
-    """Bounds as doubles; NaN for `*` and for a missing one."""
-    told = pc.if_else(pc.equal(bounds, ROOT), None, pc.utf8_trim_whitespace(bounds))
-    return told.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        group, first = group_equal(labels)
+        distinct = zip(*(column.take(pa.array(first)).to_pylist() for column in labels), strict=True)
+        of = self.loss.of_bounds if len(self.columns) == 2 else self.loss.of
+        return np.array([float(of(*label)) for label in distinct])[group]
 
 
 def class_table(

@@ -47,6 +47,16 @@ def _double(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
+def _differences(integers: pa.Array, bounds: pa.Array) -> NDArray[np.float64]:
+    """Integers less bounds that are doubles, with the sign of the exact difference also beyond 2^53, shape (n,). NaN without a bound."""
+    numbers = integers.fill_null(0).to_numpy()
+    doubles = numbers.astype(np.float64)
+    rest = np.where(doubles < 2.0**63, numbers - np.where(doubles < 2.0**63, doubles, 0.0).astype(np.int64), -1)
+    told = bounds.to_numpy(zero_copy_only=False)
+    result: NDArray[np.float64] = np.where(doubles == told, rest, doubles - told)
+    return result
+
+
 @dataclass(frozen=True)
 class Coverage:
     """What the labels of one quasi-identifier may say of a raw value. paths: leaf to its path, where there is a
@@ -74,7 +84,11 @@ class Coverage:
     def between(raw: pa.Array, low: pa.Array, high: pa.Array) -> BoolArray:
         """For each row, whether its number lies between two published bounds (a missing one: both NULL), shape (n,)."""
         absent = pc.and_(pc.is_null(raw), pc.and_(pc.is_null(low), pc.is_null(high)))
-        inside = pc.and_kleene(pc.less_equal(low, raw), pc.less_equal(raw, high)).fill_null(False)
+        if pa.types.is_integer(raw.type) and pa.types.is_floating(low.type):
+            within = (_differences(raw, low) >= 0) & (_differences(raw, high) <= 0)
+            inside = pc.and_(pa.array(within), pc.is_valid(raw))
+        else:
+            inside = pc.and_kleene(pc.less_equal(low, raw), pc.less_equal(raw, high)).fill_null(False)
         result: BoolArray = pc.or_(absent, inside).to_numpy(zero_copy_only=False)
         return result
 

@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi
-from tclose_spark.measures.diversity import ENTROPY_TOLERANCE
 from tclose_spark.tables import quoted
 
 LOSS = T.DecimalType(38, 9)  # a sum of doubles depends on the partitioning, a sum of decimals does not
@@ -45,8 +44,16 @@ class Guarantee:
 
 
 @dataclass(frozen=True)
+class Homogeneous:
+    """The classes in which a sensitive attribute has one value only: of their people it is certain."""
+
+    classes: int
+    rows: int
+
+
+@dataclass(frozen=True)
 class ClassFigures:
-    """All classes together. losses: mean information loss by quasi-identifier, over rows."""
+    """All classes together. losses: mean information loss by quasi-identifier, over rows. homogeneous: by sensitive attribute."""
 
     rows: int
     classes: int
@@ -54,6 +61,7 @@ class ClassFigures:
     largest: int
     discernibility: int
     losses: Mapping[str, float]
+    homogeneous: Mapping[str, Homogeneous]
     guarantees: tuple[Guarantee, ...]
 
     @property
@@ -76,6 +84,7 @@ def class_figures(classes: DataFrame, k: int | None, quasi: Sequence[JudgedQuasi
     asked = [part for a in attributes for part in _guarantees_of(a)]
     aggregates = [F.count(F.lit(1)).alias("classes"), F.min("quasi_identifiers").alias("labels")]
     aggregates += [F.sum((F.col("losses")[q.name] * F.col("size")).cast(LOSS)).alias(f"loss {i}") for i, q in enumerate(quasi)]
+    aggregates += [F.sum((quoted(a.column("distinct")) == 1).cast("bigint")).alias(f"homogeneous {i}") for i, a in enumerate(attributes)]
     for i, part in enumerate(asked):
         aggregates.append(F.min(F.struct(part.rank.alias("rank"), F.col("quasi_identifiers"))).alias(f"worst {i}"))
         aggregates.append(F.sum(part.broken.cast("bigint")).alias(f"broken {i}"))
@@ -101,8 +110,21 @@ def class_figures(classes: DataFrame, k: int | None, quasi: Sequence[JudgedQuasi
         largest=by_size[-1]["size"],
         discernibility=sum(part["size"] ** 2 * part["classes"] for part in by_size),
         losses={q.name: float(sum(part[f"loss {i}"] for part in by_size)) / rows for i, q in enumerate(quasi)},
+        homogeneous={
+            a.name: Homogeneous(
+                sum(part[f"homogeneous {i}"] for part in by_size), sum(part[f"homogeneous {i}"] * part["size"] for part in by_size)
+            )
+            for i, a in enumerate(attributes)
+        },
         guarantees=tuple(guarantees),
     )
+
+
+def losses_of_rows(classes: DataFrame, losses: Sequence[Column]) -> list[float]:
+    """Means over all rows of what each class loses."""
+    sums = [F.sum((loss * F.col("size")).cast(LOSS)) for loss in losses]
+    *found, rows = classes.agg(*sums, F.sum("size")).toArrow().to_pylist()[0].values()
+    return [float(total) / rows for total in found]
 
 
 @dataclass(frozen=True)
@@ -140,15 +162,13 @@ class _Asked:
 def _guarantees_of(a: JudgedAttribute) -> list[_Asked]:
     """What is asked of an attribute; t, distinct and entropy are told where they are not."""
     diversity, never = a.asked.l, F.lit(False)
-
-    def at_least(measure: str, column: str, bound: Any, least: Any) -> _Asked:
-        figure = quoted(a.column(column))
-        return _Asked(measure, a, bound, figure, never if bound is None else figure < F.lit(least))
-
+    distinct, entropy = quoted(a.column("distinct")), quoted(a.column("entropy"))
+    few = never if diversity.distinct is None else distinct < diversity.distinct
+    low = never if diversity.entropy is None else quoted(a.column("exact_entropy")) < 0
     parts = [
         _Asked("t-closeness", a, a.asked.t, -quoted(a.column("numerator")), quoted(a.column("margin")) < 0),
-        at_least("distinct l-diversity", "distinct", diversity.distinct, diversity.distinct),
-        at_least("entropy l-diversity", "entropy", diversity.entropy, float(diversity.entropy or 0) - ENTROPY_TOLERANCE),
+        _Asked("distinct l-diversity", a, diversity.distinct, distinct, few),
+        _Asked("entropy l-diversity", a, diversity.entropy, entropy, low),
     ]
     if diversity.recursive is not None:
         margin = quoted(a.column("recursive_margin"))

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation
+from pyspark.sql import types as T
 
-from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table, judged_attribute
-from tclose_spark.checks.expectations import expect_rows, expectations_of, validate
+from tclose_spark.checks.classes import JudgedAttribute, class_table, judged_attribute
+from tclose_spark.checks.expectations import expect_rows, expectations_of
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
+from tclose_spark.checks.loss import judged_quasi, loss_by_input, measured_on, names_of_release, published_columns
 from tclose_spark.checks.tallies import count_values, tally_classes
 from tclose_spark.checks.tuples import farthest_of_tuples, tuple_closeness
+from tclose_spark.checks.validation import Validation, validate
+from tclose_spark.checks.warnings import warnings_of
 from tclose_spark.domains import Counts, Profile
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.listing import listing
 from tclose_spark.session import kept
 from tclose_spark.spec import ReleaseSpec
 from tclose_spark.tables import Multiset, quoted, read_delta, write_delta
@@ -35,13 +39,13 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found. problems: one line each, empty where all holds; figures: the certificate's; validation: of the
-    Great Expectations suite, as JSON.
+    """What was found. problems: one line each, empty where all holds; figures: the certificate's, and under `by_input` what is
+    measured on the raw table and stays internal; validation: what the Great Expectations suite found.
     """
 
     problems: tuple[str, ...]
     figures: dict[str, Any]
-    validation: str
+    validation: Validation
 
     @property
     def holds(self) -> bool:
@@ -59,7 +63,7 @@ def verify_release(
 ) -> Verdict:
     """Judges a written release and writes its class table to `classes_path`.
 
-    profile: tells the input's rows and ranges, by which information loss is measured.
+    profile: tells the input's rows and values, with which the release must agree.
 
     Raises:
         GuaranteeError: if the release cannot be judged: a column too few or too many, or a label that is none.
@@ -67,41 +71,41 @@ def verify_release(
     _require_columns(release, spec)
     if release.isEmpty():
         raise GuaranteeError("the release has no rows; nothing is published")
-    quasi = _judged_quasi(spec, profile, hierarchies)
     observation = Observation()
     observed = release.observe(observation, *Multiset.columns([quoted(name) for name in release.columns], "release"))
-    labels = [column for q in quasi for column in q.columns]
+    labels = [column for columns in published_columns(spec).values() for column in columns]
     with kept(tally_classes(observed, labels, list(spec.attributes.sensitive_attributes))) as tallies:
+        with _labels_required():
+            named = names_of_release(tallies, spec)
+        quasi = judged_quasi(spec, named, hierarchies)
         counts, tuple_counts = count_values(tallies, list(spec.attributes.sensitive_attributes))
         attributes = _judged_attributes(release, counts, spec, hierarchies)
         tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
-        try:
+        with _labels_required():
             write_delta(class_table(tallies, quasi, attributes, [tuples] if tuples else []), classes_path)
-        except PySparkException as error:
-            if "NoLabelError" in str(error):
-                raise GuaranteeError("a published value is no label of its quasi-identifier; nothing is published") from None
-            raise
     classes = read_delta(release.sparkSession, classes_path)
     found = Multiset.of(observation.get, "release")
     figures = class_figures(classes, spec.privacy.k, quasi, attributes)
     problems = _disagreements(evidence, found, profile, figures, attributes)
     problems += [_violation(broken) for broken in figures.broken]
     expectations = [expect_rows(figures.classes), *expectations_of(spec.privacy.k, attributes)]
-    passed, validation = validate(classes, f"{spec.name}: every class", expectations)
-    if not passed:
-        problems.append("Great Expectations: an expectation over the class table does not hold")
-    told = {**_as_json(figures, attributes), "fingerprint": str(found), "rows": found.rows, "expectations_evaluated": len(expectations)}
+    validation = validate(classes, f"{spec.name}: every class", expectations)
+    problems += [f"Great Expectations: {failure}" for failure in validation.failures]
+    if not validation.passed and not validation.failures:
+        problems.append("Great Expectations: the suite over the class table does not pass")
+    texts = [field.name for field in release.schema if isinstance(field.dataType, T.StringType)]
+    told = {
+        **_as_json(figures, attributes),
+        "quasi_identifiers": measured_on(spec, named),
+        "warnings": warnings_of(figures, named, attributes, texts),
+        "fingerprint": str(found),
+        "rows": found.rows,
+        "expectations_evaluated": len(expectations),
+        "by_input": loss_by_input(classes, quasi, profile),
+    }
     if tuples is not None:
         told["tuples_emd"] = str(farthest_of_tuples(classes, tuples, [a.name for a in attributes]).achieved)
     return Verdict(tuple(problems), told, validation)
-
-
-def published_columns(spec: ReleaseSpec) -> dict[str, tuple[str, ...]]:
-    """The released columns of each quasi-identifier: itself, or its two bounds."""
-    return {
-        name: (f"{name}_min", f"{name}_max") if quasi.numeric_output == "bounds" else (name,)
-        for name, quasi in spec.attributes.quasi_identifiers.items()
-    }
 
 
 def _require_columns(release: DataFrame, spec: ReleaseSpec) -> None:
@@ -116,22 +120,15 @@ def _require_columns(release: DataFrame, spec: ReleaseSpec) -> None:
         raise GuaranteeError(f"the release has not the columns that are asked (see {odd[0]!r}); nothing is published")
 
 
-def _judged_quasi(spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> list[JudgedQuasi]:
-    columns = published_columns(spec)
-    return [
-        JudgedQuasi(
-            d.name,
-            columns[d.name],
-            LabelLoss(
-                d.kind != "category",
-                Fraction(str(d.high)) - Fraction(str(d.low)),
-                d.present,
-                hierarchies.get(d.name),
-                spec.attributes.quasi_identifiers[d.name].generalization == "set",
-            ),
-        )
-        for d in profile.quasi
-    ]
+@contextmanager
+def _labels_required() -> Iterator[None]:
+    """Raises GuaranteeError where a task found a published value to be no label of its quasi-identifier."""
+    try:
+        yield
+    except PySparkException as error:
+        if "NoLabelError" in str(error):
+            raise GuaranteeError("a published value is no label of its quasi-identifier; nothing is published") from None
+        raise
 
 
 def _judged_attributes(
@@ -144,7 +141,7 @@ def _judged_attributes(
             for (name, asked), found in zip(spec.attributes.sensitive_attributes.items(), counts, strict=True)
         ]
     except InputError as error:
-        raise GuaranteeError(f"the release cannot be judged: {error}") from None
+        raise GuaranteeError(f"the release cannot be judged: {error}", values=error.values) from None
 
 
 def _disagreements(
@@ -181,13 +178,19 @@ def _violation(broken: Guarantee) -> str:
 def _as_json(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> dict[str, Any]:
     """The figures as the certificate takes them."""
     achieved = {(g.measure, g.attribute): g.achieved for g in figures.guarantees}
+    holds = {(g.measure, g.attribute): g.holds for g in figures.guarantees}
     entries: dict[str, dict[str, Any]] = {}
     for a in attributes:
         entries[a.name] = {
             "emd": str(achieved["t-closeness", a.name]),
             "distinct": achieved["distinct l-diversity", a.name],
             "entropy": achieved["entropy l-diversity", a.name],
+            "homogeneous": vars(figures.homogeneous[a.name]),
+            "domain": listing(a.values),
+            "unused": listing(a.unused),
         }
+        if a.asked.l.entropy is not None:
+            entries[a.name]["entropy_holds"] = holds["entropy l-diversity", a.name]
         if a.asked.l.recursive is not None:
             entries[a.name]["recursive_holds"] = achieved["recursive (c, l)-diversity", a.name]
     return {

@@ -16,9 +16,9 @@ def kernel(function: Kernel) -> Kernel:
     """The function compiled without reference counts: with them, a call pays for every array of its tuples, often more than its work.
 
     So a kernel, and what it calls, must not make arrays. Floats are added up in the order that is written, so that every machine
-    finds the same classes.
+    finds the same classes. Other threads run meanwhile: one of them notices an interrupt (`interrupts`).
     """
-    options: dict[str, Any] = {"cache": True, "_nrt": False}
+    options: dict[str, Any] = {"cache": True, "_nrt": False, "nogil": True}
     compiled: Any = njit(**options)(function)
     return cast(Kernel, compiled)
 

@@ -15,9 +15,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tclose_spark.measures.distances import ExactArray, HierarchicalDistance, exact
+from tclose_spark.measures.distances import ExactArray, GroundDistance, HierarchicalDistance, exact
 from tclose_spark.measures.histograms import Histograms, IntArray
+
+FloatArray = NDArray[np.float64]
+RANDOM_CLASSES = 1000
+LARGEST_DRAWN = 256
+DRAWN_SIZES = (*range(1, 17), *(round(16 * 2 ** (i / 4)) for i in range(1, 17)))
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,35 @@ def similar_node(distance: HierarchicalDistance, classes: Histograms) -> Gain:
         numerators[better], reached[better] = largest[better], height
         first[better], last[better] = leaf[node[place[better]]], leaf[node[place[better]] + 1] - 1
     return Gain(numerators, first, last, reached)
+
+
+def chance_gains(distance: GroundDistance) -> FloatArray:
+    """The largest gain of similar values among RANDOM_CLASSES classes of 0, 1, .. LARGEST_DRAWN records drawn by lot from the table.
+
+    The draws are the same each time. Classes of one draw are the first records of it, so the figures differ little from size to size;
+    not all sizes are drawn, and those between take what the next smaller has, which is seldom less.
+    """
+    draw, ends = np.random.default_rng(RANDOM_CLASSES), np.cumsum(distance.table)
+    n, most = int(ends[-1]), min(int(ends[-1]), LARGEST_DRAWN)
+    records = np.stack([draw.choice(n, most, replace=False) for _ in range(RANDOM_CLASSES)])
+    codes, result = np.searchsorted(ends, records, side="right"), np.zeros(LARGEST_DRAWN + 1)
+    for size in (s for s in DRAWN_SIZES if s <= most):
+        owner = np.repeat(np.arange(RANDOM_CLASSES), size)
+        classes = Histograms.tally(owner, codes[:, :size].ravel(), np.ones_like(owner), RANDOM_CLASSES, len(ends))
+        result[size:] = float(similar(distance, classes).numerators.max()) / (n * size)
+    if n <= LARGEST_DRAWN:
+        result[n:] = 0.0
+    return result
+
+
+def chance_gain(gains: FloatArray, sizes: IntArray) -> FloatArray:
+    """What `chance_gains` says of classes of these sizes; of larger ones it falls with the root of the size."""
+    return gains[np.minimum(sizes, LARGEST_DRAWN)] * np.sqrt(np.minimum(1.0, LARGEST_DRAWN / sizes))
+
+
+def similar(distance: GroundDistance, classes: Histograms) -> Gain:
+    """The group of similar values that gains most: a node of a hierarchy, else a range."""
+    return similar_node(distance, classes) if isinstance(distance, HierarchicalDistance) else similar_range(distance.table, classes)
 
 
 def knowing_another(tuples: Histograms, known: IntArray, target: IntArray) -> Knowing:

@@ -62,7 +62,7 @@ def equivalence_classes(quasi_identifiers: Sequence[Column]) -> list[list[int]]:
     for number, labels in enumerate(quasi_identifiers, start=1):
         name = f"quasi-identifier {number}"
         if isinstance(labels, str):
-            raise ValueError(f"the {name} is the text {labels!r}; expected a sequence with its label of each record")
+            raise ValueError(f"the {name} is a text; expected a sequence with its label of each record")
         columns.append(_values(labels, name))
         _require_length(columns[-1], columns[0], name, "the quasi-identifier 1")
     if not columns:
@@ -115,7 +115,7 @@ def distinct_l(quasi_identifiers: Sequence[Column], sensitive: Column) -> int:
 def entropy_l(quasi_identifiers: Sequence[Column], sensitive: Column) -> float:
     """The largest l for which the table has entropy l-diversity: exp of the least entropy of a class, at least 1.
 
-    In doubles: compare with `diversity.ENTROPY_TOLERANCE`.
+    In doubles, to be read: `diversity.entropy_margins` decides.
 
     Raises:
         ValueError: see `equivalence_classes`; if `sensitive` has another length.
@@ -241,9 +241,9 @@ def _declared(frequencies: Counter[Any], order: Iterable[Any]) -> list[Any]:
 
 
 def _require_all(values: Iterable[Any], domain: Container[Any], whose: str) -> None:
-    missing = [value for value in values if value not in domain]
+    missing = {value for value in values if value not in domain}
     if missing:
-        raise ValueError(f"the {whose} lacks the value {missing[0]!r}" + (f" and {len(missing) - 1} more" if len(missing) > 1 else ""))
+        raise ValueError(f"the {whose} lacks {len(missing)} of the values")
 
 
 def _ground(table: IntArray, distance: Kind, hierarchy: Hierarchy | None) -> GroundDistance:

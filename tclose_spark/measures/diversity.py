@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -16,14 +18,60 @@ def distinct(classes: Histograms) -> IntArray:
     return classes.entries_of
 
 
-ENTROPY_TOLERANCE = 1e-9  # of doubles: as many equally frequent values as asked are enough
-
-
 def entropy(classes: Histograms) -> NDArray[np.float64]:
-    """exp of the Shannon entropy of each class, shape (groups,): a class is entropy l-diverse when this is >= l."""
-    shares = classes.counts / np.repeat(classes.sizes, classes.entries_of)
-    result: NDArray[np.float64] = np.exp(-np.add.reduceat(shares * np.log(shares), classes.starts))
+    """exp of the Shannon entropy of each class, shape (groups,): a class is entropy l-diverse when this is >= l.
+
+    In doubles, to be read; `entropy_margins` decides.
+    """
+    result: NDArray[np.float64] = np.exp(_shannon(classes))
     return result
+
+
+def entropy_margins(classes: Histograms, level: Fraction) -> NDArray[np.float64]:
+    """How far the entropy of each class is above ln(level) at least, shape (groups,): a class is entropy l-diverse where it is >= 0.
+
+    The sign is that of the exact difference: a class that a bound on the errors of doubles leaves open is decided in
+    integers. Where these were too large (more than `MOST_RECORDS`, after common factors), it counts as not diverse.
+    """
+    level = max(level, Fraction(1))  # which every class reaches
+    shannon, up, down = _shannon(classes), math.log(level.numerator), math.log(level.denominator)
+    error = (classes.entries_of + 32) * 2.0**-52 * (shannon + up + down + 1)
+    margins: NDArray[np.float64] = shannon - (up - down) - error
+    for group in np.flatnonzero((margins < 0) & (margins + 2 * error >= 0)):
+        first = classes.starts[group]
+        if _is_diverse(classes.counts[first : first + classes.entries_of[group]].tolist(), level):
+            margins[group] = 0.0
+    return margins
+
+
+def readable_entropy(level: float) -> float:
+    """No figure of `entropy` is below this where a class is entropy l-diverse; it says nothing of a class above it."""
+    return level * (1 - 1e-9)
+
+
+MOST_RECORDS = 20_000  # of a class whose entropy is decided by integers of so many powers
+
+
+def _shannon(classes: Histograms) -> NDArray[np.float64]:
+    """Shannon's entropy of each class, in nats. With rounding unit u and n entries, off by less than (n + 32) u (it + 1)."""
+    shares = classes.counts / np.repeat(classes.sizes, classes.entries_of)
+    result: NDArray[np.float64] = -np.add.reduceat(shares * np.log(shares), classes.starts)
+    return result
+
+
+def _is_diverse(counts: Sequence[int], level: Fraction) -> bool:
+    """Whether exp(H) >= level, exactly: with s records, s^s >= level^s * product of c^c over the counts c.
+
+    Common factors of the counts do not matter, so equally frequent values are as many as they are.
+    """
+    common = math.gcd(*counts)
+    reduced = [count // common for count in counts]
+    size = sum(reduced)
+    if size == len(reduced):
+        return size >= level
+    if size > MOST_RECORDS:
+        return False
+    return bool((size * level.denominator) ** size >= level.numerator**size * math.prod(count**count for count in reduced))
 
 
 def recursive_margins(classes: Histograms, c: Fraction, level: int) -> ExactArray:

@@ -1,7 +1,7 @@
 """Information loss of published labels, read from the labels themselves (NCP, discernibility, average class size).
 
-NCP of a label: 0 for a value; for an interval its length over the input's range, at most 1; for an inner node the
-share of the hierarchy's leaves below it; for a set its share of the distinct values; 1 for `*` (Li et al. 2007 call
+NCP of a label: 0 for a value; for an interval its length over the range of all labels, at most 1; for an inner node the
+share of the hierarchy's leaves below it; for a set its share of the values that all labels name; 1 for `*` (Li et al. 2007 call
 the table's figures discernibility and average class size; NCP is the normalized certainty penalty).
 """
 
@@ -48,7 +48,7 @@ def interval_ends(label: str) -> tuple[Fraction, Fraction]:
     texts = (match[1], match[2]) if match else (label, label)
     low, high = (parse_number(text) for text in texts)
     if low > high:
-        raise ValueError(f"{label!r} is an interval without numbers")
+        raise ValueError("an interval without numbers")
     return low, high
 
 
@@ -66,7 +66,7 @@ def read_interval(label: str) -> Interval:
     low, high = parse_number(low_text), parse_number(high_text)
     open_low, open_high = first in "](", last in "[)"
     if low > high or (low == high and (open_low or open_high)):
-        raise ValueError(f"{label!r} is an interval without numbers")
+        raise ValueError("an interval without numbers")
     return Interval(low, high, open_low, open_high)
 
 
@@ -89,7 +89,7 @@ def set_members(label: str) -> list[str]:
 class LabelLoss:
     """The information loss of the labels of one quasi-identifier.
 
-    span: the input's range, of a numeric one. sets: labels may be sets of the input's `distinct` values. foreign: labels
+    span: the range of all labels, of a numeric one. sets: labels may be sets of the `distinct` values that they name. foreign: labels
     are another tool's (see `read_interval`), and a text among them is a value.
     """
 
@@ -103,6 +103,19 @@ class LabelLoss:
     def of_interval(self, low: Fraction, high: Fraction) -> Fraction:
         """Loss of publishing the closed interval low..high."""
         return min(Fraction(1), (high - low) / self.span) if self.span else Fraction(0)
+
+    def of_bounds(self, low: str | None, high: str | None) -> Fraction:
+        """Loss of publishing a number as two bounds: 0 where both are missing, 1 where one is, or is `*`.
+
+        Raises:
+            NoLabelError: if one is no number.
+        """
+        if low is None or high is None or ROOT in (low, high):
+            return Fraction(not (low is None and high is None))
+        try:
+            return max(Fraction(0), self.of_interval(parse_number(low), parse_number(high)))
+        except ValueError:
+            raise NoLabelError("no number") from None
 
     def of(self, label: str | None) -> Fraction:
         """Loss of publishing a label, 0 to 1; 0 for a missing value published as NULL.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
 from tclose_spark.domains import Profile
+from tclose_spark.errors import UnreachableError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.rows import Rows
@@ -41,6 +42,15 @@ class Problem:
         """The settings of that method, which the run file names."""
         assert isinstance(self.spec.method, Fragmentation)
         return self.spec.method
+
+
+def require_rows(spec: ReleaseSpec, profile: Profile) -> None:
+    """Raises UnreachableError if the whole table is smaller than a class has to be."""
+    k, rows = spec.privacy.k, profile.rows
+    if k > rows:
+        raise UnreachableError(
+            f"privacy.k is {k}, but the table has {rows} rows; no class of {k} can be made, and {rows}, one class of all, is the largest k"
+        )
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def is_diverse(parts: Iterable[Histograms], attribute: Attribute) -> bool:
     for part in parts:
         if asked.distinct is not None and diversity.distinct(part).min() < asked.distinct:
             return False
-        if asked.entropy is not None and diversity.entropy(part).min() < float(asked.entropy) - diversity.ENTROPY_TOLERANCE:
+        if asked.entropy is not None and diversity.entropy_margins(part, asked.entropy).min() < 0:
             return False
         if asked.recursive is not None and min(diversity.recursive_margins(part, asked.recursive.c, asked.recursive.l)) <= 0:
             return False

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tclose_spark.domains import Profile, QuasiDomain
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.kernels.widths import NODE, NUMBER, VALUE
-from tclose_spark.labels import MISSING, decode_numbers
+from tclose_spark.labels import MISSING, encode_numbers, range_shares
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.rows import Rows
 from tclose_spark.spec import QuasiIdentifier, ReleaseSpec
@@ -83,8 +83,8 @@ def _width(domain: QuasiDomain, asked: QuasiIdentifier, hierarchy: Hierarchy | N
     pad = len(codes) - len(present)
     none = {"place": np.zeros(0), "nodes": np.zeros((1, 0), dtype=np.int32), "shares": np.zeros((1, 0))}
     if domain.kind != "category":
-        numbers = present if domain.kind == "integer" else decode_numbers(present)
-        place = (numbers - domain.low) / ((domain.high - domain.low) or 1.0)
+        low = encode_numbers(np.array([domain.low])) if domain.kind == "double" else np.array([domain.low], dtype=np.int64)
+        place = range_shares(np.repeat(low, len(present)), present, domain)
         return {**none, "kind": NUMBER, "place": np.concatenate([np.zeros(pad), place])}
     if hierarchy is not None:
         nodes = np.stack([np.concatenate([np.full(pad, -1), node[present]]) for node in hierarchy.nodes]).astype(np.int32)

@@ -8,18 +8,29 @@ from fractions import Fraction
 from typing import Any
 
 from tclose_spark import __version__
-from tclose_spark.spec import ReleaseSpec, SensitiveAttribute
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.listing import listing
+from tclose_spark.spec import QuasiIdentifier, ReleaseSpec, SensitiveAttribute
 
 
-def build_certificate(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int, version: int | None, columns: list[str]) -> dict[str, Any]:
+def build_certificate(
+    spec: ReleaseSpec,
+    hierarchies: Mapping[str, Hierarchy],
+    figures: Mapping[str, Any],
+    rows: int,
+    version: int | None,
+    columns: list[str],
+) -> dict[str, Any]:
     """The certificate of a release that was verified.
 
-    figures: the verifier's. rows, version: of the input. Says nothing that does not follow from the release.
+    figures: the verifier's. rows, version: of the input. All of it follows from the release and the run file with its
+    hierarchies, and every figure can be computed again from the release and what stands under `attributes`.
     """
     asked = spec.attributes.sensitive_attributes
     found = figures["attributes"]
     return {
         "verdict": "holds",
+        "unprotected": {name: found[name]["homogeneous"] for name in asked if not asked[name].limited},
         "tool": {"name": "tclose_spark", "version": __version__},
         "issued": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "release": {
@@ -36,6 +47,13 @@ def build_certificate(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int, 
             "t": {name: _closeness(asked[name], Fraction(found[name]["emd"])) for name in asked},
             "l": {name: entry for name in asked if (entry := _diversity(asked[name], found[name]))},
         },
+        "attributes": {
+            "sensitive": {name: _sensitive(asked[name], found[name], hierarchies.get(name)) for name in asked},
+            "quasi_identifiers": {
+                name: {**_quasi(quasi, hierarchies.get(name)), **figures["quasi_identifiers"][name]}
+                for name, quasi in spec.attributes.quasi_identifiers.items()
+            },
+        },
         "information": _information(figures),
         "utility": {
             "ncp": figures["ncp"],
@@ -47,7 +65,39 @@ def build_certificate(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int, 
         },
         "evidence": {"expectations_evaluated": figures["expectations_evaluated"], "labels_checked": figures["rows"]},
         "allow_unique": list(spec.attributes.allow_unique),
+        "warnings": list(figures["warnings"]),
     }
+
+
+def _sensitive(asked: SensitiveAttribute, found: Mapping[str, Any], hierarchy: Hierarchy | None) -> dict[str, Any]:
+    """What is needed to compute an attribute's figures again; and of how many people it is certain."""
+    entry = {
+        "distance": asked.distance,
+        "m": found["domain"]["size"],
+        "domain": found["domain"],
+        "unused": found["unused"],
+        "missing": "value" if asked.distance == "equal" else asked.missing,
+        "homogeneous": found["homogeneous"],
+    }
+    if asked.distance == "ordered":
+        entry["order"] = asked.order if isinstance(asked.order, str) else "list"
+    if asked.text is not None:
+        entry["text"] = asked.text.model_dump(mode="json", exclude_defaults=True)
+    return entry if hierarchy is None else {**entry, "hierarchy": _tree(hierarchy.without_missing())}
+
+
+def _quasi(asked: QuasiIdentifier, hierarchy: Hierarchy | None) -> dict[str, Any]:
+    """How a quasi-identifier is published: what was set, and the form of its labels."""
+    entry = {"type": asked.type, **asked.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})}
+    if hierarchy is not None:
+        return {**entry, "hierarchy": _tree(hierarchy)}
+    form = "numeric_output" if asked.is_numeric else "generalization"
+    return {**entry, form: getattr(asked, form)}
+
+
+def _tree(hierarchy: Hierarchy) -> dict[str, Any]:
+    """The paths of all leaves, in the order of their texts."""
+    return listing(sorted(hierarchy.paths), "paths")
 
 
 def _information(figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,7 +123,7 @@ def _diversity(asked: SensitiveAttribute, found: Mapping[str, Any]) -> dict[str,
     if asked.l.distinct is not None:
         entry["distinct"] = {"required": asked.l.distinct, "achieved": found["distinct"]}
     if asked.l.entropy is not None:
-        entry["entropy"] = {"required": float(asked.l.entropy), "achieved": found["entropy"]}
+        entry["entropy"] = {"required": float(asked.l.entropy), "achieved": found["entropy"], "holds": found["entropy_holds"]}
     if asked.l.recursive is not None:
         entry["recursive"] = {"required": {"c": str(asked.l.recursive.c), "l": asked.l.recursive.l}, "holds": found["recursive_holds"]}
     return entry

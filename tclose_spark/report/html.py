@@ -10,7 +10,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-ENTROPY_SLACK = 1e-9  # the verifier's: the entropy is no exact number
+from tclose_spark.measures.diversity import readable_entropy
+
 MARK = 100  # where a guarantee's bar has the mark of what was asked, of BAR units
 BAR = 150
 DISTANCES = {
@@ -42,7 +43,8 @@ class Guarantee:
 def render_report(certificate: Mapping[str, Any], extremes: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """The page of a certificate, with the largest and the smallest classes.
 
-    A release is shown as holding only if the verdict says so and no guarantee's own figures speak against it.
+    A release is shown as holding only if the verdict says so and no guarantee's own figures speak against it, and in green
+    only if something limits what it tells of each sensitive attribute.
     """
     guarantees = list(_guarantees(certificate["guarantees"]))
     environment = Environment(
@@ -59,9 +61,17 @@ def render_report(certificate: Mapping[str, Any], extremes: Mapping[str, Sequenc
         extremes=extremes,
         guarantees=guarantees,
         holds=certificate["verdict"] == "holds" and all(guarantee.met is not False for guarantee in guarantees),
+        unprotected=certificate["unprotected"],
+        homogeneous={name: entry["homogeneous"] for name, entry in certificate["attributes"]["sensitive"].items()},
+        warnings=certificate["warnings"],
+        spellings=[name for name, entry in certificate["attributes"]["sensitive"].items() if "text" in entry],
         roles=_roles(certificate),
         closeness=certificate["guarantees"]["t"],
-        limited=[name for name, t in certificate["guarantees"]["t"].items() if t["required"] is not None],
+        limited=[
+            name
+            for name, t in certificate["guarantees"]["t"].items()
+            if t["required"] is not None and name not in certificate["unprotected"]
+        ],
         allow_unique=certificate.get("allow_unique") or [],
         MARK=MARK,
         BAR=BAR,
@@ -108,7 +118,7 @@ def _closeness(attribute: str, t: Mapping[str, Any]) -> Guarantee:
     meaning = f"largest distance of a class from the whole table; {DISTANCES[t['distance']]}"
     reached, exact = number(t["achieved"]), t["achieved_exact"]
     if t["required"] is None:
-        return Guarantee("t-closeness", attribute, meaning, "no limit", reached, None, exact_reached=exact)
+        return Guarantee("t-closeness", attribute, meaning, "nothing", reached, None, exact_reached=exact)
     met = Fraction(exact) <= Fraction(t["required_exact"])
     asked, bar = f"at most {number(t['required'])}", _filled(t["achieved"], t["required"])
     return Guarantee("t-closeness", attribute, meaning, asked, reached, met, bar, t["required_exact"], exact)
@@ -120,7 +130,7 @@ def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[Guarantee]:
         met = found["achieved"] >= found["required"]
         yield _at_least("Distinct l-diversity", attribute, "fewest different values in a class", found, met)
     if found := kinds.get("entropy"):
-        met = found["achieved"] >= found["required"] - ENTROPY_SLACK
+        met = found["holds"] and found["achieved"] >= readable_entropy(found["required"])  # the figure is no exact number
         meaning = "lowest effective number of values in a class (exp of the entropy)"
         yield _at_least("Entropy l-diversity", attribute, meaning, found, met)
     if found := kinds.get("recursive"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +19,16 @@ from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.methods.method import Plan
 from tclose_spark.progress import TaskCounter
-from tclose_spark.rows import Codec, Rows
+from tclose_spark.rows import Rows
 from tclose_spark.spec import ReleaseSpec
-from tclose_spark.stages.encode import PASSING, TIE, CodedColumns, code_table, coded_columns
+from tclose_spark.stages.encode import REST, Encoder, code_table, passing_columns
 from tclose_spark.stages.generalize import Generalizer
-from tclose_spark.tables import Multiset, quoted
+from tclose_spark.stages.minimality import MinimalityCounter
+from tclose_spark.tables import Multiset
 from tclose_spark.workers import Mapper, map_batches
 
 BATCH_ROWS = 65_536
-RAW = "_tclose_raw_{}"
-UNCOVERED = "_tclose_uncovered"
-FIGURE = "_tclose_figure_{}"
+PUBLISHED, RAW, FIGURE, UNCOVERED = "published{}", "raw{}", "figure{}", "uncovered"  # numbered: a user's names may be like any of ours
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,8 @@ class Anonymizer:
     """One run's rows on their way: holds what the executors need, builds the table that is written."""
 
     def __init__(self, spec: ReleaseSpec, profile: Profile, plan: Plan, hierarchies: Mapping[str, Hierarchy], secret: str) -> None:
-        self.spec, self.profile, self.plan, self.secret = spec, profile, plan, secret
-        self.codec, self.layout = Codec.of(profile), coded_columns(spec)
+        self.spec, self.profile, self.plan, self.hierarchies = spec, profile, plan, hierarchies
+        self.encoder = Encoder.of(spec, profile, secret)
         self.generalizer = Generalizer.of(spec, profile, hierarchies)
         quasi = spec.attributes.quasi_identifiers
         self.coverages = tuple(
@@ -54,29 +53,37 @@ class Anonymizer:
         )
         self.observation = Observation()
         self.blocks_done: TaskCounter
+        self.minimality: MinimalityCounter
 
-    def published(self) -> list[Column]:
+    @property
+    def names(self) -> list[str]:
         """The released columns, in order."""
         attributes = self.spec.attributes
-        labels = [name for name, _ in self.generalizer.schema()]
-        return [quoted(name) for name in (*labels, *attributes.sensitive_attributes, *attributes.insensitive_attributes)]
+        return [*[name for name, _ in self.generalizer.schema()], *attributes.sensitive_attributes, *attributes.insensitive_attributes]
+
+    def published(self) -> list[Column]:
+        """The released columns under their names."""
+        return [F.col(PUBLISHED.format(i)).alias(name) for i, name in enumerate(self.names)]
 
     def linked_columns(self) -> list[Column]:
         """What `output.keep_linked` keeps: the published columns, and beside them each raw quasi-identifier as `<name>_raw`."""
-        raw = [quoted(RAW.format(name)).alias(f"{name}_raw") for name in self.spec.attributes.quasi_identifiers]
+        raw = [F.col(RAW.format(i)).alias(f"{name}_raw") for i, name in enumerate(self.spec.attributes.quasi_identifiers)]
         return [*self.published(), *raw]
 
     def linked(self, table: DataFrame) -> DataFrame:
-        """Every row with its published columns, its raw quasi-identifiers beside them (RAW), and UNCOVERED: 1 where a label lies.
+        """Every row with its published columns (PUBLISHED), its raw quasi-identifiers beside them (RAW), and UNCOVERED: 1 where a label
+        lies.
 
         A task holds whole classes. Both sides and the lies are observed as the rows are written: see `written`; blocks_done
         counts meanwhile.
         """
         self.blocks_done = TaskCounter(table.sparkSession)
-        coded = code_table(table, self.spec, self.secret, passing=True)
-        passing = coded.schema.fields[self.layout.codes :]
-        sent = T.StructType([T.StructField("task", T.IntegerType()), T.StructField("row", T.BinaryType()), *passing])
-        routed = map_batches(coded, _router(self.layout, self.codec, self.plan), sent)
+        self.minimality = MinimalityCounter.of(table.sparkSession, self.spec, self.profile, self.plan.tasks, self.hierarchies)
+        coded = code_table(table, self.spec, passing=True)
+        beside = coded.schema.fields[self.encoder.quasi + self.encoder.sensitive :]
+        passing = dict(zip(passing_columns(table, self.spec), [field for field in beside if field.name != REST], strict=True))
+        sent = T.StructType([T.StructField("task", T.IntegerType()), T.StructField("row", T.BinaryType()), *beside])
+        routed = map_batches(coded, _router(self.encoder, self.plan), sent)
         settled = routed.repartitionById(self.plan.tasks, F.col("task"))
         finished = map_batches(settled, self._finisher(passing), self._finished_schema(passing))
         raw, published = self._sides()
@@ -84,35 +91,31 @@ class Anonymizer:
             self.observation,
             *Multiset.columns(raw, "raw"),
             *Multiset.columns(published, "published"),
-            F.sum(UNCOVERED).alias("uncovered"),
-            *(getattr(F, how)(FIGURE.format(name)).alias(f"figure_{name}") for name, how in self.plan.figures.items()),
+            F.sum(UNCOVERED).alias(UNCOVERED),
+            *(getattr(F, how)(FIGURE.format(i)).alias(FIGURE.format(i)) for i, how in enumerate(self.plan.figures.values())),
         )
 
     def _sides(self) -> tuple[list[Column], list[Column]]:
         """The columns of the raw side, as the profile hashed them, and of the published side."""
-        attributes = self.spec.attributes
-        kept = [quoted(name) for name in (*attributes.sensitive_attributes, *attributes.insensitive_attributes)]
-        raw = [quoted(RAW.format(name)) for name in attributes.quasi_identifiers]
-        return raw + kept, self.published()
+        published = [F.col(PUBLISHED.format(i)) for i in range(len(self.names))]
+        raw = [F.col(RAW.format(i)) for i in range(len(self.profile.quasi))]
+        return raw + published[len(self.generalizer.schema()) :], published
 
-    def _finished_schema(self, passing: Sequence[T.StructField]) -> T.StructType:
+    def _finished_schema(self, passing: Mapping[str, T.StructField]) -> T.StructType:
         labels = from_arrow_schema(pa.schema(self.generalizer.schema()))
-        types = {field.name: field.dataType for field in passing}
-        attributes = self.spec.attributes
-        kept = [
-            T.StructField(name, types.get(PASSING.format(name), T.StringType()))
-            for name in (*attributes.sensitive_attributes, *attributes.insensitive_attributes)
-        ]
+        types = {field.name: field.dataType for field in labels} | {name: field.dataType for name, field in passing.items()}
+        published = [T.StructField(PUBLISHED.format(i), types.get(name, T.StringType())) for i, name in enumerate(self.names)]
         kinds = {"category": T.StringType(), "integer": T.LongType(), "double": T.DoubleType()}
-        raw = [T.StructField(RAW.format(domain.name), kinds[domain.kind]) for domain in self.profile.quasi]
-        figures = [T.StructField(FIGURE.format(name), T.DoubleType()) for name in self.plan.figures]
-        return T.StructType([*labels.fields, *kept, *raw, T.StructField(UNCOVERED, T.LongType()), *figures])
+        raw = [T.StructField(RAW.format(i), kinds[domain.kind]) for i, domain in enumerate(self.profile.quasi)]
+        figures = [T.StructField(FIGURE.format(i), T.DoubleType()) for i in range(len(self.plan.figures))]
+        return T.StructType([*published, *raw, T.StructField(UNCOVERED, T.LongType()), *figures])
 
-    def _finisher(self, passing: Sequence[T.StructField]) -> Mapper:
+    def _finisher(self, passing: Mapping[str, T.StructField]) -> Mapper:
         """What a task does with the rows sent to it; holds them all, in compact form."""
-        codec, plan, generalizer, coverages, blocks_done = self.codec, self.plan, self.generalizer, self.coverages, self.blocks_done
-        names = self._finished_schema(passing).names
+        codec, plan, generalizer, coverages, blocks_done = self.encoder.codec, self.plan, self.generalizer, self.coverages, self.blocks_done
+        names, minimality = self._finished_schema(passing).names, self.minimality
         sensitive, insensitive = tuple(self.spec.attributes.sensitive_attributes), self.spec.attributes.insensitive_attributes
+        passed = {name: field.name for name, field in passing.items()}
 
         def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             received = list(batches)
@@ -123,8 +126,9 @@ class Anonymizer:
             columns = {name: sent[name].combine_chunks() for name in sent.column_names if name != "row"}
             settled = plan.settle(rows, columns["task"][0].as_py())
             here, rows = settled.here, rows.take(settled.here)
-            order, labels = generalizer.publish(rows, settled.classes, [columns[TIE].to_numpy()[here]] if TIE in columns else [])
+            order, labels = generalizer.publish(rows, settled.classes, [columns[REST].to_numpy()[here]] if REST in columns else [])
             place, rows = here[order], rows.take(order)
+            minimality.add(rows, labels)
             for first in range(0, len(place), BATCH_ROWS):
                 part = np.arange(first, min(first + BATCH_ROWS, len(place)))
                 published = [label[first : first + BATCH_ROWS] for label in labels]
@@ -133,7 +137,7 @@ class Anonymizer:
                 covered = _covered(coverages, generalizer.bounds, raw, published)
                 texts = dict(zip(sensitive, codec.sensitive_texts(these), strict=True))
                 kept = [
-                    columns[PASSING.format(name)].take(pa.array(place[part])) if PASSING.format(name) in columns else texts[name]
+                    columns[passed[name]].take(pa.array(place[part])) if name in passed else texts[name]
                     for name in (*sensitive, *insensitive)
                 ]
                 figures = [_at_first(settled.figures[name] if first == 0 else None, len(part)) for name in plan.figures]
@@ -150,7 +154,7 @@ class Anonymizer:
             GuaranteeError: if a label does not cover its row's value, or rows were lost, doubled or altered.
         """
         figures = self.observation.get
-        raw, published, uncovered = Multiset.of(figures, "raw"), Multiset.of(figures, "published"), int(figures["uncovered"] or 0)
+        raw, published, uncovered = Multiset.of(figures, "raw"), Multiset.of(figures, "published"), int(figures[UNCOVERED] or 0)
         if raw.rows != self.profile.rows or str(raw) != self.profile.fingerprint:
             raise InputError(
                 f"the rows that were written ({raw.rows}) are not those that were profiled ({self.profile.rows}): the input changed "
@@ -158,7 +162,7 @@ class Anonymizer:
             )
         if uncovered or published.rows != raw.rows:
             raise GuaranteeError(f"{uncovered} rows have a label that does not cover their value; nothing is published")
-        return Written(raw, published, self.plan.describe({name: figures[f"figure_{name}"] for name in self.plan.figures}))
+        return Written(raw, published, self.plan.describe({name: figures[FIGURE.format(i)] for i, name in enumerate(self.plan.figures)}))
 
 
 def _at_first(figure: float | None, rows: int) -> pa.Array:
@@ -170,17 +174,18 @@ def _paths(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]] | None:
     return None if hierarchy is None else {path[0]: path for path in hierarchy.paths}
 
 
-def _router(layout: CodedColumns, codec: Codec, plan: Plan) -> Mapper:
+def _router(encoder: Encoder, plan: Plan) -> Mapper:
     """Packs rows and sends them to the tasks that finish their classes."""
+    codes = encoder.quasi + encoder.sensitive
 
     def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            rows = layout.rows(codec, batch)
+            rows = encoder.rows(batch)
             row, task = plan.route(rows)
-            packed, index = codec.pack(rows), pa.array(row)
-            passed = [column.take(index) for column in batch.columns[layout.codes :]]
-            names = ["task", "row", *batch.schema.names[layout.codes :]]
-            yield pa.RecordBatch.from_arrays([pa.array(task.astype(np.int32)), packed.take(index), *passed], names=names)
+            packed, index = encoder.codec.pack(rows), pa.array(row)
+            beside = [column.take(index) for column in batch.columns[codes:]]
+            names = ["task", "row", *batch.schema.names[codes:]]
+            yield pa.RecordBatch.from_arrays([pa.array(task.astype(np.int32)), packed.take(index), *beside], names=names)
 
     return route
 

@@ -14,92 +14,105 @@ from pyspark.sql import types as T
 from tclose_spark.domains import Profile
 from tclose_spark.errors import InputError
 from tclose_spark.measures.histograms import IntArray
+from tclose_spark.row_hash import RowHash
 from tclose_spark.rows import Codec, Rows
 from tclose_spark.spec import ReleaseSpec
-from tclose_spark.tables import content_hash, prepare, quoted
+from tclose_spark.tables import content_hash, prepare, prepared_name
 from tclose_spark.workers import map_batches
 
-PASSING = "_tclose_passing_{}"
-TIE = "_tclose_tie"
+REST = "rest"
+LOW_BITS = np.uint64(2**31 - 1)
 
 
 @dataclass(frozen=True)
-class CodedColumns:
-    """Where things are in a coded table: `quasi` prepared columns, `sensitive` texts, the hash; then what passes by."""
+class Encoder:
+    """Turns batches of `code_table` into rows. quasi, sensitive: how many columns of each it begins with; one more where there are
+    insensitive attributes. The hash is keyed with the secret and taken over all published columns, so it orders rows by content.
+    """
 
+    codec: Codec
+    row_hash: RowHash
     quasi: int
     sensitive: int
 
-    @property
-    def codes(self) -> int:
-        """How many columns `rows` reads."""
-        return self.quasi + self.sensitive + 1
+    @staticmethod
+    def of(spec: ReleaseSpec, profile: Profile, secret: str) -> Encoder:
+        """The encoder of a run."""
+        attributes = spec.attributes
+        quasi, sensitive = len(attributes.quasi_identifiers), len(attributes.sensitive_attributes)
+        columns = quasi + sensitive + bool(attributes.insensitive_attributes)
+        return Encoder(Codec.of(profile), RowHash.of(secret, columns), quasi, sensitive)
 
-    def rows(self, codec: Codec, batch: pa.RecordBatch) -> Rows:
-        """The rows of a batch."""
-        columns = batch.columns
-        last = self.quasi + self.sensitive
-        return codec.encode(columns[: self.quasi], columns[self.quasi : last], columns[last])
+    def rows(self, batch: pa.RecordBatch) -> Rows:
+        """The rows of a batch.
+
+        Raises:
+            UnknownValueError: if a value is not in the profile's domains.
+        """
+        columns, known = batch.columns, self.quasi + self.sensitive
+        hashes = self.row_hash.of_rows(columns[: len(self.row_hash.keys)])
+        return self.codec.encode(columns[: self.quasi], columns[self.quasi : known], hashes)
 
 
-def coded_columns(spec: ReleaseSpec) -> CodedColumns:
-    """The layout of a run's coded tables."""
-    return CodedColumns(len(spec.attributes.quasi_identifiers), len(spec.attributes.sensitive_attributes))
-
-
-def code_table(table: DataFrame, spec: ReleaseSpec, secret: str, passing: bool = False) -> DataFrame:
-    """A raw table as `coded_columns` has it; with `passing` also the columns that rows do not hold, and a tie.
-
-    The hash is keyed with the secret and taken over all published columns, so it orders rows by content; the tie is a hash of the insensitive columns only. Insensitive columns pass by as they are, and sensitive ones that are
-    no text (whose text in the codes would have to be read back).
+def passing_columns(table: DataFrame, spec: ReleaseSpec) -> list[str]:
+    """The published columns that codes do not hold: insensitive ones, and sensitive ones that are no text (whose text in the
+    codes would have to be read back).
     """
-    people = prepare(table, spec)
-    quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
-    insensitive = spec.attributes.insensitive_attributes
-    published = [quoted(name) for name in spec.attributes.published]
-    columns = [quoted(name).alias(f"q{i}") for i, name in enumerate(quasi)]
-    columns += [quoted(name).cast("string").alias(f"s{i}") for i, name in enumerate(sensitive)]
-    columns.append(content_hash(published, secret).alias("hash"))
+    kept = [name for name in spec.attributes.sensitive_attributes if not isinstance(table.schema[name].dataType, T.StringType)]
+    return [*kept, *spec.attributes.insensitive_attributes]
+
+
+def code_table(table: DataFrame, spec: ReleaseSpec, passing: bool = False) -> DataFrame:
+    """A raw table as an Encoder reads it.
+
+    Columns: `q0`.. the prepared quasi-identifiers, `s0`.. the sensitive values as text, and, where there are insensitive
+    attributes, REST: an (unkeyed) hash of those. With `passing` also `p0`.. the `passing_columns`, as they are.
+    """
+    people, attributes = prepare(table, spec), spec.attributes
+    place = {name: F.col(prepared_name(i)) for i, name in enumerate(attributes.published)}
+    columns = [place[name].alias(f"q{i}") for i, name in enumerate(attributes.quasi_identifiers)]
+    columns += [place[name].cast("string").alias(f"s{i}") for i, name in enumerate(attributes.sensitive_attributes)]
+    if attributes.insensitive_attributes:
+        columns.append(content_hash([place[name] for name in attributes.insensitive_attributes], REST).alias(REST))
     if passing:
-        kept = [name for name in sensitive if not isinstance(people.schema[name].dataType, T.StringType)]
-        columns += [quoted(name).alias(PASSING.format(name)) for name in (*kept, *insensitive)]
-        columns += [content_hash([quoted(name) for name in insensitive], "tie").alias(TIE)] if insensitive else []
+        columns += [place[name].alias(f"p{i}") for i, name in enumerate(passing_columns(table, spec))]
     return people.select(*columns)
 
 
-def draw_sample(table: DataFrame, spec: ReleaseSpec, secret: str, profile: Profile, most: int) -> Rows:
-    """About `most` rows that stand for the table: the same ones however it is partitioned or ordered.
+def draw_sample(table: DataFrame, spec: ReleaseSpec, encoder: Encoder, distinct_rows: int, most: int) -> Rows:
+    """About `most` rows that stand for a table of about so many distinct ones: the same however it is partitioned or ordered.
 
     Distinct rows are drawn, by the low bits of their hashes (order keys end in the high ones), each with its share of the
     rows that are like it; so many repeated rows neither crowd the sample nor leave it empty.
     """
-    layout, codec = coded_columns(spec), Codec.of(profile)
-    share = min(1.0, most / profile.distinct_rows)
-    coded = code_table(table, spec, secret)
-    drawn = coded.where(F.col("hash").bitwiseAND(F.lit(2**31 - 1)) < int(share * 2**31)).groupBy(*coded.columns).count().toArrow()
-    if not drawn.num_rows:
+    share = np.uint64(min(1.0, most / distinct_rows) * 2**31)
+
+    def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = encoder.rows(batch)
+            drawn = rows.take(np.flatnonzero((rows.hash & LOW_BITS) < share))
+            yield pa.RecordBatch.from_arrays([encoder.codec.pack(drawn)], names=["row"])
+
+    found = map_batches(code_table(table, spec), draw, "row binary").groupBy("row").count().toArrow()
+    if not found.num_rows:
         raise InputError("the input has other rows than when it was profiled: it changed meanwhile; run again")
-    (batch,) = drawn.combine_chunks().to_batches()
-    sample = layout.rows(codec, batch)
+    sample = Rows.concatenate([encoder.codec.unpack(chunk) for chunk in found["row"].chunks])
     order = sample.sorted_by_hash()
-    before = np.append(0, np.cumsum(batch.column("count").to_numpy()[order]))
+    before = np.append(0, np.cumsum(found["count"].to_numpy()[order]))
     return sample.take(np.repeat(order, np.diff(before * min(most, before[-1]) // before[-1])))
 
 
-def count_groups(
-    table: DataFrame, spec: ReleaseSpec, secret: str, codec: Codec, group_of: Callable[[Rows], IntArray], groups: int
-) -> IntArray:
+def count_groups(table: DataFrame, spec: ReleaseSpec, encoder: Encoder, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
     """How many rows of the table `group_of` puts into each of the groups, shape (groups,). One scan."""
-    layout = coded_columns(spec)
 
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         total = np.zeros(groups, dtype=np.int64)
         for batch in batches:
-            total += np.bincount(group_of(layout.rows(codec, batch)), minlength=groups)
+            total += np.bincount(group_of(encoder.rows(batch)), minlength=groups)
         found = np.flatnonzero(total)
         yield pa.RecordBatch.from_arrays([pa.array(found), pa.array(total[found])], names=["group", "n"])
 
-    coded = code_table(table, spec, secret)
+    coded = code_table(table, spec)
     found = map_batches(coded, count, "group bigint, n bigint").groupBy("group").agg(F.sum("n").alias("n")).toArrow()
     counts = np.zeros(groups, dtype=np.int64)
     counts[found["group"].to_numpy()] = found["n"].to_numpy()

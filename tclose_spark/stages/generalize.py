@@ -70,9 +70,8 @@ class Generalizer:
                 raise ValueError("bounds cannot say that a class mixes missing values with numbers")
             missing = high == MISSING
             kind = pa.int64() if labeller.whole else pa.float64()
-            numbers = labeller.ends(np.where(missing, 0, low), np.where(missing, 0, high))
-            values = [pa.array(np.array(x, dtype=kind.to_pandas_dtype()), kind, mask=missing) for x in numbers]
-            return _dense_rank([~missing, *(np.array(x) for x in numbers)]), values
+            numbers = labeller.bounds(np.where(missing, 0, low), np.where(missing, 0, high))
+            return _dense_rank([~missing, *numbers]), [pa.array(x, kind, mask=missing) for x in numbers]
         index, texts = labeller.label(codes, starts)
         place = {text: i for i, text in enumerate(sorted(set(texts), key=lambda text: (text is not None, text or "")))}
         return np.array([place[text] for text in texts])[index], [pa.array(texts, pa.string()).take(pa.array(index))]

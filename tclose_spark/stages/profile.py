@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.domains import Counts, Profile, QuasiDomain, categorical_domain, sensitive_domain
-from tclose_spark.errors import InputError
+from tclose_spark.errors import InputError, Offending
 from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.spec import ReleaseSpec, StackAndDeal
-from tclose_spark.tables import MALFORMED, Multiset, check_columns, content_hash, integral_columns, not_numbers, prepared, quoted
+from tclose_spark.reading import Opened, check_text, explained, holds_damage, is_damaged, malformed_rows
+from tclose_spark.shuffles import sized_shuffles
+from tclose_spark.spec import ReleaseSpec
+from tclose_spark.tables import (
+    MALFORMED,
+    Multiset,
+    check_columns,
+    content_hash,
+    integral_columns,
+    not_numbers,
+    prepared,
+    prepared_name,
+    quoted,
+)
 from tclose_spark.workers import Mapper, map_batches
 
 MOST_VALUES = 2_000_000  # distinct values, of all domains together, that a driver is asked to hold
 NEARLY_UNIQUE = 0.5  # distinct values a row from which an insensitive column is taken to point at people
+MOST_TOLD = 1000  # values that are wrong, that are written down for who has to mend them
 COUNTED = "group int, key array<string>, n bigint"
 
 Histogram = dict[tuple[str | None, ...], int]
@@ -34,28 +46,25 @@ def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str,
         InputError: naming the column and what is wrong with it: see `tables.check_columns` and below.
     """
     check_columns(table, spec)
-    observation = Observation()
-    try:
+    _check_text(table, spec)
+    observation, opened = Observation(), Opened(table, spec.input, spec.attributes.published)
+    with explained(opened):
         if table.isEmpty():
             raise InputError(f"input.path: {spec.input.path} has no rows")
         histograms = _histograms(table, spec, observation)
-    except (PySparkException, Py4JJavaError) as error:
-        if "CSV header" not in str(error):
-            raise
-        raise InputError(
-            f"input.path: the files in {spec.input.path} have different headers; expected the same columns in one order"
-        ) from None
     figures = observation.get
     rows = int(figures["rows"])
-    _check_figures(figures, spec)
-    if rows < spec.privacy.k and isinstance(spec.method, StackAndDeal):  # other methods say so when they plan
-        raise InputError(f"privacy.k is {spec.privacy.k}, but the table has {rows} rows; no class of {spec.privacy.k} can be made")
+    if figures["malformed"]:
+        raise malformed_rows(opened, figures["malformed"], rows)
+    if figures["damaged"] or any(holds_damage(value) for counts in histograms for key in counts for value in key):
+        check_text(opened)
+    _check_figures(table, figures, spec)
     quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
     integral = integral_columns(table, list(quasi))
-    domains = []
+    numeric, domains = _numeric(spec), []
     for name, counts in zip(quasi, histograms, strict=False):
         if quasi[name].is_numeric:
-            domains.append(_numeric_domain(name, figures, "integer" if name in integral else "double"))
+            domains.append(_numeric_domain(name, figures, numeric.index(name), "integer" if name in integral else "double"))
             if quasi[name].numeric_output == "bounds" and domains[-1].missing:
                 raise InputError(
                     f"quasi-identifier {name!r} is missing in {domains[-1].missing} rows, which bounds cannot say; use numeric_output: interval"
@@ -76,58 +85,80 @@ def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str,
         sensitive=tuple(attributes),
         cells=tuple(cell for cell, _ in cells),
         cell_counts=tuple(n for _, n in cells),
-        distinct_rows=int(figures["distinct rows"]),
+        distinct_rows=int(figures["distinct_rows"]),
         fingerprint=str(Multiset.of(figures, "input")),
         version=version,
     )
 
 
+def _check_text(table: DataFrame, spec: ReleaseSpec) -> None:
+    """Raises InputError if a column that has text options is no text."""
+    for role in ("quasi_identifiers", "sensitive_attributes"):
+        for name, asked in getattr(spec.attributes, role).items():
+            kind = table.schema[name].dataType
+            if asked.text is not None and not isinstance(kind, T.StringType):
+                raise InputError(
+                    f"attributes.{role}.{name}.text: the column is of type {kind.simpleString()}; expected text, or no such key"
+                )
+
+
 def _histograms(table: DataFrame, spec: ReleaseSpec, observation: Observation) -> list[Histogram]:
     """Counts of the values of each quasi-identifier (none for a number), and last of the sensitive tuples."""
     quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
-    numeric = [name for name in quasi if quasi[name].is_numeric]
+    numeric = _numeric(spec)
     malformed = quoted(MALFORMED) if MALFORMED in table.columns else F.lit(False)
     people = table.select(
         *prepared(table, spec),
-        *[not_numbers(table, name).alias(f"_wrong {name}") for name in numeric],
-        malformed.alias("_malformed"),
+        *[not_numbers(table, name).alias(f"wrong{i}") for i, name in enumerate(numeric)],
+        malformed.alias("malformed"),
+        _damaged(table, spec).alias("damaged"),
     ).observe(observation, *_figures(spec, numeric))
-    groups = [[] if quasi[name].is_numeric else [name] for name in quasi] + [list(sensitive)]
-    tallied = people.select(*[quoted(name).cast("string").alias(str(i)) for i, name in enumerate(n for group in groups for n in group)])
-    found = (
-        map_batches(tallied, _tally([len(group) for group in groups]), COUNTED)
-        .groupBy("group", "key")
-        .agg(F.sum("n").alias("n"))
-        .limit(MOST_VALUES + 1)
-        .toArrow()
-    )
+    place = column_places(spec)
+    groups = [[] if quasi[name].is_numeric else [place[name]] for name in quasi] + [[place[name] for name in sensitive]]
+    tallied = people.select(*[F.col(column).cast("string").alias(str(i)) for i, column in enumerate(c for group in groups for c in group)])
+    counted = map_batches(tallied, _tally([len(group) for group in groups]), COUNTED).groupBy("group", "key").agg(F.sum("n").alias("n"))
+    with sized_shuffles(table.sparkSession, MOST_VALUES):  # what is shuffled is counts of values
+        found = counted.limit(MOST_VALUES + 1).toArrow()
     histograms: list[Histogram] = [{} for _ in groups]
     for group, key, n in zip(*(column.to_pylist() for column in found.columns), strict=True):
         histograms[group][tuple(key)] = n
     if found.num_rows > MOST_VALUES:
         largest = max(range(len(groups)), key=lambda g: len(histograms[g]))
+        names = list(sensitive) if largest == len(quasi) else [list(quasi)[largest]]
         raise InputError(
-            f"{' and '.join(groups[largest])}: more than {MOST_VALUES:,} distinct values between all columns, most of them here; "
+            f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values between all columns, most of them here; "
             "expected a domain that a table can be published by (type: numeric, coarser values, or another role)"
         )
     return histograms
 
 
+def _damaged(table: DataFrame, spec: ReleaseSpec) -> Column:
+    """Whether an insensitive attribute holds text that may be damaged; of the others the histograms tell."""
+    names = [name for name in spec.attributes.insensitive_attributes if isinstance(table.schema[name].dataType, T.StringType)]
+    return reduce(lambda either, name: either | is_damaged(quoted(name)), names, F.lit(False))
+
+
+def column_places(spec: ReleaseSpec) -> dict[str, str]:
+    """What each published column is called among the prepared ones."""
+    return {name: prepared_name(place) for place, name in enumerate(spec.attributes.published)}
+
+
 def _figures(spec: ReleaseSpec, numeric: Sequence[str]) -> list[Column]:
-    """What is observed while the rows pass."""
-    figures = [F.count(F.lit(1)).alias("rows"), F.sum(quoted("_malformed").cast("bigint")).alias("malformed")]
-    for name in numeric:
-        column = quoted(name)
+    """What is observed while the rows pass: figures of a column are numbered by its place among those of its kind."""
+    place = column_places(spec)
+    figures = [F.count(F.lit(1)).alias("rows"), *[F.sum(F.col(mark).cast("bigint")).alias(mark) for mark in ("malformed", "damaged")]]
+    for i, name in enumerate(numeric):
+        column = F.col(place[name])
         figures += [
-            F.sum(quoted(f"_wrong {name}").cast("bigint")).alias(f"wrong {name}"),
-            F.sum(column.isNull().cast("bigint")).alias(f"missing {name}"),
-            F.min(column).alias(f"low {name}"),
-            F.max(column).alias(f"high {name}"),
+            F.sum(F.col(f"wrong{i}").cast("bigint")).alias(f"wrong{i}"),
+            F.sum(column.isNull().cast("bigint")).alias(f"missing{i}"),
+            F.min(column).alias(f"low{i}"),
+            F.max(column).alias(f"high{i}"),
         ]
-    for name in spec.attributes.insensitive_attributes:
-        figures.append(F.approx_count_distinct(F.xxhash64(quoted(name)), 0.02).alias(f"distinct {name}"))
-    published = [quoted(name) for name in spec.attributes.published]
-    figures.append(F.approx_count_distinct(content_hash(published, "multiset")).alias("distinct rows"))
+    for i, name in enumerate(spec.attributes.insensitive_attributes):
+        figures.append(F.approx_count_distinct(F.xxhash64(place[name]), 0.02).alias(f"distinct{i}"))
+    published = [F.col(column) for column in place.values()]
+    figures.append(F.approx_count_distinct(content_hash(published, "multiset")).alias("distinct_rows"))
     return figures + Multiset.columns(published, "input")
 
 
@@ -159,24 +190,20 @@ def _tally(sizes: Sequence[int]) -> Mapper:
     return tally
 
 
-def _check_figures(figures: Mapping[str, Any], spec: ReleaseSpec) -> None:
+def _check_figures(table: DataFrame, figures: Mapping[str, Any], spec: ReleaseSpec) -> None:
     """Raises InputError for what a column may not hold."""
     rows = int(figures["rows"])
-    if figures["malformed"]:
-        raise InputError(
-            f"input.path: {figures['malformed']} of {rows} rows are malformed (too few or too many fields, or unreadable); "
-            "mend them, or set input.options (sep, quote, escape, multiLine, encoding)"
-        )
-    for name, quasi in spec.attributes.quasi_identifiers.items():
-        if quasi.is_numeric and figures[f"wrong {name}"]:
+    for i, name in enumerate(_numeric(spec)):
+        if figures[f"wrong{i}"]:
             raise InputError(
-                f"quasi-identifier {name!r} is type: numeric, but {figures[f'wrong {name}']} of {rows} rows hold no finite number of "
-                "at most 15 digits (blanks around a number count); mend them, or use type: categorical"
+                f"quasi-identifier {name!r} is type: numeric, but {figures[f'wrong{i}']} of {rows} rows hold no finite number of "
+                "at most 15 digits (blanks around a number count); mend them, or use type: categorical",
+                values=_no_numbers(table, name),
             )
-        if quasi.is_numeric and figures[f"low {name}"] is None:
+        if figures[f"low{i}"] is None:
             raise InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out")
-    for name in spec.attributes.insensitive_attributes:
-        distinct = int(figures[f"distinct {name}"])
+    for i, name in enumerate(spec.attributes.insensitive_attributes):
+        distinct = int(figures[f"distinct{i}"])
         if distinct > NEARLY_UNIQUE * rows and name not in spec.attributes.allow_unique:
             raise InputError(
                 f"insensitive attribute {name!r} is nearly unique (about {distinct} values in {rows} rows): published as it is, it links "
@@ -184,8 +211,21 @@ def _check_figures(figures: Mapping[str, Any], spec: ReleaseSpec) -> None:
             )
 
 
-def _numeric_domain(name: str, figures: Mapping[str, Any], kind: str) -> QuasiDomain:
-    return QuasiDomain(name, kind, int(figures[f"missing {name}"]), low=figures[f"low {name}"], high=figures[f"high {name}"])
+def _no_numbers(table: DataFrame, name: str) -> Offending:
+    """The values of a numeric quasi-identifier that are no numbers, those of most rows first; at most MOST_TOLD of them."""
+    value = quoted(name).cast("string").alias("value")
+    wrong = table.where(not_numbers(table, name)).groupBy(value).agg(F.count(F.lit(1)).alias("n"))
+    found = wrong.orderBy(F.desc("n"), "value").limit(MOST_TOLD).collect()
+    return Offending(name, "no finite number of at most 15 digits", {row["value"]: row["n"] for row in found})
+
+
+def _numeric(spec: ReleaseSpec) -> list[str]:
+    """The numeric quasi-identifiers, in order."""
+    return [name for name, quasi in spec.attributes.quasi_identifiers.items() if quasi.is_numeric]
+
+
+def _numeric_domain(name: str, figures: Mapping[str, Any], i: int, kind: str) -> QuasiDomain:
+    return QuasiDomain(name, kind, int(figures[f"missing{i}"]), low=figures[f"low{i}"], high=figures[f"high{i}"])
 
 
 def _marginal(tuples: Histogram, i: int) -> Counts:

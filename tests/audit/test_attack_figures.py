@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from strategies import CITIES
 
 from tclose_spark.audit.attacks import AttackColumns, Exposure, KnowingColumns, exposures
@@ -18,6 +18,7 @@ from tclose_spark.audit.question import ask
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.checks.tuples import TupleCloseness, tuple_keys
+from tclose_spark.measures.attacks import chance_gains
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.utility import LabelLoss
 from tclose_spark.spec import SensitiveAttribute
@@ -89,10 +90,38 @@ def test_a_gain_that_just_reaches_the_threshold_is_not_exposed(spark: SparkSessi
     table = {"sex": ["f"] * 5 + ["m"] * 5, "grade": ["5", "5", "5", "5", "1", "5", "5", "1", "1", "1"]}
     # the other class gains as much, of grade 1: 3/5 against 4/10
     found = attacks(spark, table, ["sex"], Fraction(gain))
-    for attack in ("skewness", "similarity"):
-        exposure = found[attack, "grade", None]
-        assert (exposure.classes, exposure.people) == (2 * classes, 10 * classes)
-        assert exposure.after - exposure.before == pytest.approx(0.2)
+    exposure = found["skewness", "grade", None]
+    assert (exposure.classes, exposure.people) == (2 * classes, 10 * classes)
+    similarity = found["similarity", "grade", None]
+    assert similarity.classes == 0  # every tenth half of such a table gains as much by chance
+    for e in (exposure, similarity):
+        assert e.after - e.before == pytest.approx(0.2)
+
+
+def test_dealt_classes_are_not_similar_and_planted_ones_are(spark: SparkSession):
+    """Some range of salaries rises by more than .2 in every class of five; that is what five records drawn by lot do."""
+    draw = np.random.default_rng(4)
+    salaries = draw.permutation(500)
+    dealt = [[str(x) for x in salaries[i : i + 5]] for i in range(0, 500, 5)]
+    columns = {"q": [str(i) for i in range(100) for _ in range(5)], "salary": [x for five in dealt for x in five]}
+    counts = np.ones(500, dtype=np.int64)
+    order = tuple(str(i) for i in range(500))
+    judged_salary = JudgedAttribute("salary", order, OrderedDistance(counts), SensitiveAttribute(distance="ordered"))
+    frame = spark.createDataFrame(list(zip(*columns.values(), strict=True)), list(columns))
+
+    def similarity(frame: DataFrame) -> Exposure:
+        part = AttackColumns(judged_salary, FIFTH)
+        table = class_table(tally_classes(frame, ["q"], ["salary"]), [JudgedQuasi("q", ("q",), LabelLoss(False))], [judged_salary], [part])
+        assert table.where(f"{judged_salary.column('group_gain')} > 0.2").count() == 100
+        return {e.attack: e for e in exposures(table, [part], None, 500)}["similarity"]
+
+    assert similarity(frame).classes == 0
+    low = [str(x) for x in sorted(salaries)[:5]]  # the five least salaries trade places with the first class
+    moved = {**dict(zip(low, dealt[0], strict=True)), **dict(zip(dealt[0], low, strict=True))}
+    planted = {**columns, "salary": [moved.get(x, x) for x in columns["salary"]]}
+    found = similarity(spark.createDataFrame(list(zip(*planted.values(), strict=True)), list(planted)))
+    assert (found.classes, found.people, found.about, found.worst) == (1, 5, "0 .. 4", {"q": "0"})
+    assert found.criterion.endswith("by more than 0.2, and than in any of 1,000 random classes of about the size")
 
 
 def test_without_sensitive_attributes_there_are_no_attacks(spark: SparkSession):
@@ -204,11 +233,12 @@ def test_drawn_classes_are_exposed_as_the_definitions_say(spark: SparkSession, r
             best = {key: max(gains, key=gains.__getitem__) for key, gains in gain.items()}
             most = {key: gain[key][best[key]] for key in classes}
             e = found[attack, name, None]
-            counted = [key for key in classes if most[key] > FIFTH]
+            by_chance = chance_gains(judged(name, table[name]).distance) if attack == "similarity" else np.zeros(257)
+            counted = [key for key in classes if most[key] > max(float(FIFTH), by_chance[min(sizes[key], 256)] + 1e-9)]
             assert (e.classes, e.people) == (len(counted), sum(sizes[key] for key in counted))
-            assert 0 < len(counted) < len(classes)
+            assert attack == "similarity" or 0 < len(counted) < len(classes)
             worst = tuple(e.worst.values())
-            assert most[worst] == max(most.values()) == gain[worst][e.about]
+            assert most[worst] == max(most[key] for key in counted or classes) == gain[worst][e.about]
             assert e.before == pytest.approx(float(share(whole, groups[e.about])))
             assert e.after == pytest.approx(float(share(inside[worst], groups[e.about])))
 

@@ -112,9 +112,10 @@ def test_numbers_below_nodes_are_numbers_however_they_are_written(spark: SparkSe
     assert join_background(class_table(spark, [("thirties", 2)], [age]), people, [age], {"age": tree}).candidates == 2
 
 
-def test_bounds_are_not_joined(spark: SparkSession):
-    found = join(spark, [("20", "1990", "1999", 1)], [(20, 1995)], "age int, year int", [AGE, BOUNDS])
-    assert found.joined == ("age",)
+def test_bounds_are_joined_as_the_interval_between_them(spark: SparkSession):
+    classes = [("20", "1990", "1999", 1), ("20", "2000", "2000", 1)]
+    found = join(spark, classes, [(20, 1995), (20, 1989), (20, 2000)], "age int, year int", [AGE, BOUNDS])
+    assert (found.joined, found.people, found.candidates) == (("age", "year"), 3, 2)
 
 
 def test_nothing_to_join_by(spark: SparkSession):

@@ -22,7 +22,7 @@ def spec(sensitive: dict[str, Any] | None = None) -> ReleaseSpec:
             "output": {"path": "build"},
             "attributes": {
                 "quasi_identifiers": {"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}},
-                "sensitive_attributes": sensitive or {"salary": {"distance": "ordered", "t": "0.5"}, "disease": {}},
+                "sensitive_attributes": sensitive or {"salary": {"distance": "ordered", "t": "0.5"}, "disease": {"t": "measure"}},
             },
             "privacy": {"k": 3},
         }
@@ -74,21 +74,21 @@ def test_columns_of_bounds_are_two():
         ({"sensitive": {"age": {}}}, "column 'age' is a quasi-identifier and a sensitive attribute; expected one role"),
         ({"sensitive": {"pay": {"distance": "far"}}}, "sensitive_attributes.pay.distance: found 'far'; expected 'equal', "),
         ({"sensitive": {"pay": {"distance": "hierarchical"}}}, "sensitive_attributes.pay: distance: hierarchical needs a hierarchy"),
-        ({"sensitive": {"pay": {"order": ["low", "high"]}}}, "sensitive_attributes.pay: order and missing are for distance: ordered"),
+        ({"sensitive": {"pay": {"order": ["low", "high"]}}}, "sensitive_attributes.pay: order is for distance: ordered"),
         ({"sensitive": {"pay": {"distance": "ordered", "order": []}}}, "sensitive_attributes.pay: order is an empty list"),
         ({"sensitive": {"pay": {"distance": "ordered", "missing": "last"}}}, "sensitive_attributes.pay.missing: found 'last'; expected "),
         ({"sensitive": {"pay": {"t": 2}}}, "sensitive_attributes.pay.t: found 2; expected a number above 0 and at most 1"),
         ({"sensitive": {"pay": {"t": 0}}}, "sensitive_attributes.pay.t: found 0; expected a number above 0 and at most 1"),
-        ({"sensitive": {"pay": {}}, "t": "little"}, "sensitive_attributes.pay.t: found little; expected a number such as 0.2"),
+        ({"sensitive": {"pay": {}}, "t": "little"}, "sensitive_attributes.pay.t: found 'little'; expected a number such as 0.2"),
         (
             {"sensitive": {"pay": {"l": {"distinct": 0}}}},
-            "sensitive_attributes.pay.l.distinct: found 0; expected greater than or equal to 1",
+            "sensitive_attributes.pay.l.distinct: found 0; expected 1 or more",
         ),
-        ({"sensitive": {"pay": {"l": {"entropy": "much"}}}}, "sensitive_attributes.pay.l.entropy: found much; expected a number"),
+        ({"sensitive": {"pay": {"l": {"entropy": "much"}}}}, "sensitive_attributes.pay.l.entropy: found 'much'; expected a number"),
         ({"sensitive": {"pay": {"l": {"recursive": {"c": "3", "l": 1}}}}}, "sensitive_attributes.pay.l.recursive.l: found 1; expected "),
-        ({"k": 0}, "k: found 0; expected greater than or equal to 1"),
-        ({"n": 0}, "n: found 0; expected greater than or equal to 1"),
-        ({"gain": "some"}, "gain: found some; expected a number such as 0.2"),
+        ({"k": 0}, "k: found 0; expected 1 or more"),
+        ({"n": 0}, "n: found 0; expected 1 or more"),
+        ({"gain": "some"}, "gain: found 'some'; expected a number such as 0.2"),
     ],
 )
 def test_errors_name_the_column_and_the_key(arguments: dict[str, Any], message: str):

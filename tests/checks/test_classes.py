@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import types as T
 from strategies import CITIES
 
+from tclose_spark.audit.attacks import AttackColumns
 from tclose_spark.checks import classes
-from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi
+from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, judged_attribute
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.utility import LabelLoss
@@ -88,6 +91,25 @@ def test_bounds_are_two_columns_of_one_quasi_identifier(spark: SparkSession) -> 
         ({"age_min": "20", "age_max": "30"}, 2, 0.25),
         ({"age_min": "20", "age_max": "40"}, 1, 0.5),
     ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "loss"),
+    [
+        (2**60, 2**60 + 20, 0.2),  # doubles do not tell these ends apart
+        (2**60 + 10, 2**60 + 60, 0.5),
+        (None, None, 0.0),
+        (None, 2**60, 1.0),
+        ("*", "*", 1.0),
+        (5, 3, 0.0),
+    ],
+)
+def test_the_loss_of_bounds_is_exact(low: object, high: object, loss: float) -> None:
+    age = JudgedQuasi("age", ("age_min", "age_max"), LabelLoss(True, span=Fraction(100)))
+    texts = [pa.array([None if end is None else str(end)], pa.string()) for end in (low, high)]
+    assert age.losses(texts).tolist() == [loss]
+    huge = JudgedQuasi("age", ("age_min", "age_max"), LabelLoss(True, span=Fraction(2 * 10**308)))
+    assert huge.losses([pa.array(["-1e308"]), pa.array(["1e308"])]).tolist() == [1.0]
 
 
 # --- against an oracle: pandas group-by, and the definitions in fractions
@@ -190,3 +212,13 @@ def test_attributes_whose_names_differ_in_a_dot_have_columns_of_their_own(spark:
     attributes = [judged("a.b", ["a", "b"], [1, 1]), judged("a_b", ["x"], [2])]
     (row,) = class_table(release, [AGE], attributes).collect()
     assert row["size"] == 2
+
+
+def test_no_two_measures_of_attributes_share_a_column() -> None:
+    """Whatever the attributes are called: no measure's name begins with another's and a line."""
+    asked = {"entropy": "1.5", "recursive": {"c": "3", "l": 2}, "distinct": 2}
+    attribute = judged_attribute("x", SensitiveAttribute.model_validate({"t": "0.5", "l": asked}), {"a": 1, "b": 1}, None, T.StringType())
+    parts = [*attribute.fields(), *AttackColumns(attribute, Fraction(1, 5)).fields()]
+    measures = {name.removesuffix("_x") for name, _ in parts}
+    assert len(measures) == len(parts)
+    assert [(one, other) for one in measures for other in measures if other.startswith(f"{one}_")] == []

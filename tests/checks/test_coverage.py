@@ -203,3 +203,23 @@ def test_bounds_cover_a_number_between_them(low, value, high, covered, kind):
 
 def test_bounds_that_are_no_number_cover_nothing():
     assert Coverage.between(pa.array([1.0]), pa.array([math.nan]), pa.array([5.0])).tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "covered"),
+    [
+        (2**53 + 1, 2.0**53, 2.0**53 + 2, True),
+        (2**53 + 1, 2.0**53 + 2, 2.0**53 + 4, False),
+        (2**53 + 1, 2.0**53 - 2, 2.0**53, False),
+        (2**63 - 1, 2.0**62, 2.0**63, True),
+        (2**63 - 1, 2.0**63, 2.0**63, False),
+        (-(2**63) + 1, -(2.0**63), 0.0, True),
+        (3, math.nan, 5.0, False),
+        (None, None, None, True),
+        (None, 1.0, 2.0, False),
+        (3, None, None, False),
+    ],
+)
+def test_bounds_that_are_doubles_are_compared_with_integers_exactly(value, low, high, covered):
+    low, high = (pa.array([bound], pa.float64()) for bound in (low, high))
+    assert Coverage.between(pa.array([value], pa.int64()), low, high).tolist() == [covered]

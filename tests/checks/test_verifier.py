@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -69,15 +70,22 @@ def judge(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeyp
     ) -> Verdict:
         asked = {
             "quasi_identifiers": {"age": {"type": "numeric"}},
-            "sensitive_attributes": {"disease": disease},
+            "sensitive_attributes": {"disease": {"t": "measure", **disease}},
             "direct_identifiers": ["name"],
         }
         spec = ReleaseSpec.model_validate(
-            {"name": "people", "input": {"path": "people"}, "output": {"path": "out"}, "attributes": asked, "privacy": {"k": k}}
+            {
+                "name": "people",
+                "input": {"path": "people"},
+                "output": {"path": "out"},
+                "attributes": asked,
+                "privacy": {"k": k},
+                "method": {"name": "stack_and_deal"},
+            }
         )
         profile = make_profile([{"age": age, "disease": value} for _, age, value in PEOPLE], spec, {})
         if not great_expectations:
-            monkeypatch.setattr(verifier, "validate", lambda *_: (True, "{}"))
+            monkeypatch.setattr(verifier, "validate", lambda *_: SimpleNamespace(passed=True, failures=()))
         table = table_of(spark, release, columns)
         evidence = Evidence(INPUT, raw, fingerprint(table if written is None else table_of(spark, written, columns)))
         classes = str(tmp_path_factory.mktemp("judged") / "classes")
@@ -104,7 +112,16 @@ def test_a_release_that_holds(judge: Judge, spark: SparkSession) -> None:
     figures = verdict.figures
     assert (figures["rows"], figures["classes"], figures["smallest_class"], figures["largest_class"]) == (8, 2, 4, 4)
     assert figures["discernibility"] == 32
-    assert figures["attributes"] == {"disease": {"emd": "0", "distinct": 2, "entropy": 2.0}}
+    assert figures["attributes"] == {
+        "disease": {
+            "emd": "0",
+            "distinct": 2,
+            "entropy": 2.0,
+            "homogeneous": {"classes": 0, "rows": 0},
+            "domain": {"size": 2, "values": ["flu", "gout"]},
+            "unused": {"size": 0, "values": []},
+        }
+    }
     assert figures["ncp"] == pytest.approx((8 / 17 + 6 / 17) / 2)
     assert figures["fingerprint"] == fingerprint(table_of(spark, RELEASE, ("age", "disease")))
 
@@ -115,13 +132,63 @@ def test_equal_labels_are_one_class(judge: Judge) -> None:
     assert (verdict.figures["classes"], verdict.figures["ncp"]) == (1, 1.0)
 
 
+# --- what is public follows from what is published
+
+
+ROUNDED = [("[20, 30]", disease) for _, _, disease in PEOPLE[:4]] + [("[30, 40]", disease) for _, _, disease in PEOPLE[4:]]
+HIDDEN = [*RELEASE[:4], *[("*", disease) for _, _, disease in PEOPLE[4:]]]
+
+
+@pytest.mark.parametrize(
+    ("release", "span", "by_input"),
+    [(ROUNDED, "20", 10 / 17), (HIDDEN, "8", (8 / 17 + 1) / 2)],
+    ids=["rounded outward", "an extreme is only under *"],
+)
+def test_the_range_is_that_of_the_labels(judge: Judge, release: list[Record], span: str, by_input: float) -> None:
+    """The input's ages are 21 to 38; nothing public is measured on that."""
+    figures = judge(release).figures
+    assert figures["quasi_identifiers"] == {"age": {"span": span}}
+    widths = [Fraction(10, 20), Fraction(10, 20)] if release is ROUNDED else [Fraction(1), Fraction(1)]
+    assert figures["ncp"] == figures["ncp_by_quasi_identifier"]["age"] == float(sum(widths) / 2)
+    assert figures["by_input"]["ncp"] == figures["by_input"]["ncp_by_quasi_identifier"]["age"] == pytest.approx(by_input)
+
+
+def test_people_of_whom_a_value_is_certain_are_counted(judge: Judge) -> None:
+    figures = judge([("[21, 29]", "flu")] * 4 + [("[32, 38]", d) for d in ("gout", "gout", "gout", "flu")], t="0.9").figures
+    assert figures["attributes"]["disease"]["homogeneous"] == {"classes": 1, "rows": 4}
+    assert figures["warnings"] == []
+
+
+WARNED = {
+    "one value": ([(age, "flu") for age, _ in RELEASE], {}, ["disease: all rows have one value; who is known to be in the table"]),
+    "missing everywhere": ([(age, None) for age, _ in RELEASE], {}, ["disease: missing in all rows; it tells nothing"]),
+    "spellings and *": (
+        [("*", value) for value in ("flu", "FLU", "flu ", "gout")] * 2,
+        {},
+        ["age: the published value is * in all rows", "disease: 2 of 4 values differ from another by case", "all rows are in one class"],
+    ),
+    "an order with values that no row has": (
+        RELEASE,
+        {"distance": "ordered", "order": ["flu", "cold", "mumps", "gout"]},
+        ["disease: 2 of the 4 values of its order are in no row; each makes every distance smaller"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_what_is_worth_a_second_look(judge: Judge, name: str) -> None:
+    release, asked, expected = WARNED[name]
+    warnings = judge(release, **asked).figures["warnings"]
+    assert [line[: len(start)] for line, start in zip(warnings, expected, strict=True)] == expected
+
+
 # --- what is asked and does not hold
 
 
 def test_a_class_of_k_minus_one(judge: Judge) -> None:
     verdict = judge(changed({3: ("[32, 38]", "gout")}), k=4, great_expectations=True)
     one_problem(verdict, "1 classes (3 rows) are smaller than k = 4; the smallest has 3")
-    assert "Great Expectations" in verdict.problems[-1]
+    assert verdict.problems[1:] == ("Great Expectations: k-anonymity: every class has at least 4 records: 1 class breaks it",)
 
 
 FAR = changed({0: ("[21, 29]", "gout"), 6: ("[32, 38]", "flu")})  # 1 flu of 4, and 3 of 4: a quarter from 1/2
@@ -136,7 +203,8 @@ def test_an_emd_that_equals_t_holds(judge: Judge) -> None:
 def test_an_emd_over_t(judge: Judge) -> None:
     verdict = judge(FAR, t="0.2499999999999999999999", great_expectations=True)
     one_problem(verdict, "disease: 2 classes (8 rows) are farther than t", "the worst is 0.25")
-    assert "Great Expectations" in verdict.problems[-1]
+    exactly = "t-closeness of disease: EMD <= 2499999999999999999999/10000000000000000000000 in every class, in exact integers"
+    assert verdict.problems[1:] == (f"Great Expectations: {exactly}: 2 classes break it",)  # as doubles, both are 1/4
 
 
 def test_an_emd_over_t_by_one_record(judge: Judge) -> None:

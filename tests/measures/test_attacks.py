@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import LI_FIGURE_1, count_tables, drawn, trees
 
+from tclose_spark.measures import attacks
 from tclose_spark.measures.attacks import Gain, knowing_another, likeliest, similar_node, similar_range, skewness
-from tclose_spark.measures.distances import HierarchicalDistance
+from tclose_spark.measures.distances import HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
 
 MOST = {"small": 6, "near 64 bits": 3 * 10**7, "beyond 64 bits": 10**12}
@@ -258,3 +259,23 @@ def test_li_table_4_similar_diseases():
     assert labels == ["stomach", "respiratory infection", "respiratory infection"]
     first, last = ranges(found)[0]
     assert tree.leaves[first : last + 1] == ("gastric ulcer", "stomach cancer", "gastritis")
+
+
+def test_what_chance_gives_falls_with_the_size_and_is_reached_by_few():
+    """Of 4,000 other classes drawn by lot hardly one gains more than any of a thousand."""
+    distance, draw = OrderedDistance(np.full(50, 40)), np.random.default_rng(7)
+    gains = attacks.chance_gains(distance)
+    assert np.array_equal(gains, attacks.chance_gains(distance))
+    assert gains[3] > gains[10] > gains[40] > gains[200]
+    for size in (3, 5, 20, 200):
+        codes = np.stack([draw.choice(2000, size, replace=False) for _ in range(4000)]) // 40
+        classes = Histograms.tally(np.repeat(np.arange(4000), size), codes.ravel(), np.ones(codes.size, dtype=np.int64), 4000, 50)
+        found = attacks.similar(distance, classes).numerators / (2000 * size)
+        expected = attacks.chance_gain(gains, np.full(4000, size))
+        assert (found > expected + 1e-9).sum() <= 20
+        assert found.max() > 0.7 * expected[0]
+    assert attacks.chance_gain(gains, np.array([1024]))[0] == pytest.approx(gains[256] / 2)
+
+
+def test_a_class_that_is_the_whole_table_gains_nothing():
+    assert attacks.chance_gains(OrderedDistance(np.array([3, 2])))[5:].max() == 0

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import count_tables, drawn
 
-from tclose_spark.measures.diversity import distinct, entropy, recursive_margins
+from tclose_spark.measures import diversity
+from tclose_spark.measures.diversity import distinct, entropy, entropy_margins, readable_entropy, recursive_margins
 from tclose_spark.measures.histograms import Histograms
 
 CLASSES = Histograms.dense(np.array([[4, 0, 0, 0], [2, 2, 0, 0], [1, 1, 1, 1], [0, 5, 2, 1]]))
@@ -56,3 +57,52 @@ def test_entropy_and_distinct_are_those_of_the_definition(classes):
         shares = [count / sum(counts) for count in counts if count]
         assert values == len(shares)
         assert found == pytest.approx(math.prod(share**-share for share in shares))
+
+
+def is_entropy_diverse(counts: list[int], level: str) -> bool:
+    return bool(entropy_margins(Histograms.dense(np.array([counts])), Fraction(level))[0] >= 0)
+
+
+@pytest.mark.parametrize(
+    ("counts", "level", "diverse"),
+    [
+        ([50_000, 50_000], "2", True),
+        ([50_001, 49_999], "2", False),  # exp of its entropy is 2 - 4e-10
+        ([10**9 + 1, 10**9 - 1], "2", False),  # 2 - 1e-18: no double tells it from 2
+        ([7] * 49, "49", True),
+        ([7] * 49, "49.000000000000001", False),
+        ([7] * 49, "48.999999999999999", True),
+        ([4, 1, 1, 1, 1], "4", True),  # 8^8 = 4^8 * 4^4: exactly 4 without being 4 equal values
+        ([4, 1, 1, 1, 1], "4.0000000000000001", False),
+        ([400, 100, 100, 100, 100], "4", True),
+        ([2, 1, 1], "2.828427124746190", True),  # the square root of 8 is 2.82842712474619009..
+        ([2, 1, 1], "2.828427124746191", False),
+        ([3], "1", True),
+        ([3], "0.5", True),
+        ([3], "-1", True),
+        ([1, 2], "1e300", False),
+    ],
+)
+def test_entropy_diversity_is_decided_exactly(counts, level, diverse):
+    assert is_entropy_diverse(counts, level) is diverse
+
+
+@drawn(200)
+@given(count_tables(), st.fractions(min_value=1, max_value=8, max_denominator=12))
+def test_entropy_margins_have_the_sign_of_the_definition(classes, level):
+    for counts, margin in zip(classes.tolist(), entropy_margins(Histograms.dense(classes), level), strict=True):
+        size = sum(counts)
+        assert (margin >= 0) == (size**size >= level**size * math.prod(count**count for count in counts))
+
+
+def test_what_is_too_large_to_be_decided_is_not_diverse(monkeypatch):
+    monkeypatch.setattr(diversity, "MOST_RECORDS", 7)
+    assert not is_entropy_diverse([4, 1, 1, 1, 1], "4")
+    assert is_entropy_diverse([1000] * 9, "9")
+
+
+@drawn(100)
+@given(count_tables(), st.fractions(min_value=1, max_value=8, max_denominator=12))
+def test_no_diverse_class_reads_as_if_it_were_not(classes, level):
+    histograms = Histograms.dense(classes)
+    assert np.all((entropy_margins(histograms, level) < 0) | (entropy(histograms) >= readable_entropy(float(level))))

@@ -16,14 +16,15 @@ from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.method import GroupCounts, Plan, Problem
 from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
-from tclose_spark.rows import Codec, Rows
+from tclose_spark.reading import read_table
+from tclose_spark.rows import Rows
 from tclose_spark.run import Run
 from tclose_spark.spec import Fragmentation
 from tclose_spark.stages.anonymize import Anonymizer
-from tclose_spark.stages.encode import code_table, coded_columns, count_groups, draw_sample
+from tclose_spark.stages.encode import Encoder, code_table, count_groups, draw_sample
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.tables import prepare, read_table, write_delta
+from tclose_spark.tables import prepare, write_delta
 
 MakeRun = Callable[..., Run]
 Draw = Callable[..., pa.Table]
@@ -91,9 +92,9 @@ def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
     """The release as the pure functions make it: all rows in one batch, one task."""
     profile = profile_table(table, run.spec, run.hierarchies)
     whole = table.coalesce(1)
-    (batch,) = code_table(whole, run.spec, run.secret).toArrow().combine_chunks().to_batches()
+    (batch,) = code_table(whole, run.spec).toArrow().combine_chunks().to_batches()
     people = prepare(whole, run.spec).collect()
-    rows = coded_columns(run.spec).rows(Codec.of(profile), batch)
+    rows = Encoder.of(run.spec, profile, run.secret).rows(batch)
     problem = Problem(run.spec, profile, run.hierarchies, rows.take(rows.sorted_by_hash()))
     plan = plan_by_method(problem, count_in(rows), 10**6)
     assert plan.tasks == 1
@@ -106,11 +107,11 @@ def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
 def prepare_run(run: Run, table: DataFrame, rows_per_task: int = 1000) -> tuple[Profile, Plan]:
     """Profile and plan, by Spark."""
     profile = profile_table(table, run.spec, run.hierarchies)
-    codec = Codec.of(profile)
-    sample = draw_sample(table, run.spec, run.secret, profile, 20_000)
+    encoder = Encoder.of(run.spec, profile, run.secret)
+    sample = draw_sample(table, run.spec, encoder, profile.distinct_rows, 20_000)
 
     def counts(group_of: Callable[[Rows], Any], groups: int) -> Any:
-        return count_groups(table, run.spec, run.secret, codec, group_of, groups)
+        return count_groups(table, run.spec, encoder, group_of, groups)
 
     return profile, plan_by_method(Problem(run.spec, profile, run.hierarchies, sample), counts, rows_per_task)
 
@@ -178,7 +179,8 @@ def test_insensitive_columns_pass_as_they_are(make_run: MakeRun, drawn_people: D
     run = make_run(people, drop_others=True, insensitive_attributes=columns, allow_unique=["id"])
     table = input_of(run)
     profile, plan = prepare_run(run, table)
-    released = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret).linked(table)
+    anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
+    released = anonymizer.linked(table).select(*anonymizer.published())
     kept = ["disease", *columns]
     assert comparable(released.select(kept).collect()) == comparable(table.select(kept).collect())
     assert {name: released.schema[name].dataType for name in kept} == {name: table.schema[name].dataType for name in kept}
@@ -217,7 +219,8 @@ def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_peop
     run = make_run(drawn_people(12), drop_others=True, insensitive_attributes=["note"])
     table = input_of(run)
     profile, plan = prepare_run(run, table)
-    released = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret).linked(table.orderBy("id"))
+    anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
+    released = anonymizer.linked(table.orderBy("id")).select(*anonymizer.published())
     rows = [tuple((value is not None, value) for value in row) for row in released.select("age", "sex").collect()]
     assert rows == sorted(rows)
 

@@ -11,11 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.domains import Profile
+from tclose_spark.reading import read_table
 from tclose_spark.rows import Codec, Rows, UnknownValueError
 from tclose_spark.run import Run
-from tclose_spark.stages.encode import code_table, coded_columns, count_groups, draw_sample
+from tclose_spark.stages.encode import Encoder, code_table, count_groups, draw_sample
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.tables import prepare, read_table
+from tclose_spark.tables import prepare
 
 MakeRun = Callable[..., Run]
 
@@ -44,39 +45,55 @@ def table(run: Run) -> DataFrame:
     return read_table(run.spark, run.spec.input)
 
 
-def codec_of(run: Run, table: DataFrame) -> Codec:
-    return Codec.of(profile_table(table, run.spec, run.hierarchies))
+def profile_of(run: Run, table: DataFrame) -> Profile:
+    return profile_table(table, run.spec, run.hierarchies)
 
 
-def rows_of(run: Run, table: DataFrame, codec: Codec) -> Rows:
+def encoder_of(run: Run, table: DataFrame) -> Encoder:
+    return Encoder.of(run.spec, profile_of(run, table), run.secret)
+
+
+def rows_of(run: Run, table: DataFrame, encoder: Encoder) -> Rows:
     """All rows of a table in memory, in its order (it must have one partition)."""
-    (batch,) = code_table(table, run.spec, run.secret).toArrow().combine_chunks().to_batches()
-    return coded_columns(run.spec).rows(codec, batch)
+    (batch,) = code_table(table, run.spec).toArrow().combine_chunks().to_batches()
+    return encoder.rows(batch)
+
+
+def sample_of(run: Run, table: DataFrame, profile: Profile, most: int) -> Rows:
+    return draw_sample(table, run.spec, Encoder.of(run.spec, profile, run.secret), profile.distinct_rows, most)
 
 
 def test_codes_decode_to_the_prepared_rows(run: Run, table: DataFrame) -> None:
-    codec = codec_of(run, table)
-    rows = rows_of(run, table.coalesce(1), codec)
-    packed = codec.unpack(codec.pack(rows))
+    encoder = encoder_of(run, table)
+    codec = encoder.codec
+    packed = codec.unpack(codec.pack(rows_of(run, table.coalesce(1), encoder)))
     decoded = [column.to_pylist() for column in (*codec.decode(packed), *codec.sensitive_texts(packed))]
     expected = prepare(table, run.spec).collect()
     assert list(zip(*decoded, strict=True)) == [(*row[:6], str(row[6])) for row in expected]
 
 
 def test_rows_that_are_alike_have_equal_hashes_and_others_have_not(run: Run, table: DataFrame) -> None:
-    coded = code_table(table, run.spec, run.secret).collect()
-    assert len({row["hash"] for row in coded}) == len({tuple(row) for row in coded}) < len(coded)
+    rows = rows_of(run, table.coalesce(1), encoder_of(run, table))
+    assert len(set(rows.hash.tolist())) == len(set(contents(rows))) < len(rows)
 
 
 def test_hashes_are_keyed_with_the_secret(run: Run, table: DataFrame) -> None:
-    one, other = ({row["hash"] for row in code_table(table, run.spec, secret).collect()} for secret in ("one", "other"))
+    profile = profile_of(run, table)
+    one, other = (set(rows_of(run, table.coalesce(1), Encoder.of(run.spec, profile, secret)).hash.tolist()) for secret in ("one", "other"))
     assert not one & other
 
 
+def test_insensitive_columns_count_in_the_hash(make_run: MakeRun, drawn_people: Callable[..., pa.Table]) -> None:
+    run = make_run(drawn_people(5), quasi={"sex": {}}, sensitive={"site": {}}, insensitive_attributes=["note", "at"], drop_others=True)
+    table = read_table(run.spark, run.spec.input)
+    rows = rows_of(run, table.coalesce(1), encoder_of(run, table))
+    assert len(set(rows.hash.tolist())) == table.select("sex", "site", "note", "at").distinct().count()
+
+
 def test_a_value_that_the_profile_does_not_have_is_an_error(run: Run, table: DataFrame) -> None:
-    codec = codec_of(run, table.where("disease != 'flu'"))
+    encoder = encoder_of(run, table.where("disease != 'flu'"))
     with pytest.raises(UnknownValueError):
-        rows_of(run, table.coalesce(1), codec)
+        rows_of(run, table.coalesce(1), encoder)
 
 
 def test_many_sensitive_attributes_of_many_values_have_their_codes() -> None:
@@ -84,7 +101,7 @@ def test_many_sensitive_attributes_of_many_values_have_their_codes() -> None:
     values = tuple(f"{i:05}" for i in range(70_000))
     codes = np.stack([np.arange(70_000) * step % 70_000 for step in (1, 3, 9, 11)], axis=1)
     columns = [pa.array(values).take(pa.array(column)) for column in codes.T]
-    rows = Codec((), (values,) * 4, codes).encode([], columns, pa.array(np.zeros(70_000, dtype=np.int64)))
+    rows = Codec((), (values,) * 4, codes).encode([], columns, np.zeros(70_000, dtype=np.uint64))
     assert np.array_equal(rows.cell, np.arange(70_000))
 
 
@@ -92,21 +109,15 @@ def contents(rows: Rows) -> list[tuple[int, ...]]:
     return list(zip(*[codes.tolist() for codes in (*rows.quasi, rows.cell)], strict=True))
 
 
-def profile_of(run: Run, table: DataFrame) -> Profile:
-    return profile_table(table, run.spec, run.hierarchies)
-
-
 def test_the_sample_of_a_small_table_is_all_of_it(run: Run, table: DataFrame) -> None:
-    sample = draw_sample(table, run.spec, run.secret, profile_of(run, table), 20_000)
-    assert Counter(contents(sample)) == Counter(contents(rows_of(run, table.coalesce(1), codec_of(run, table))))
+    sample = sample_of(run, table, profile_of(run, table), 20_000)
+    assert Counter(contents(sample)) == Counter(contents(rows_of(run, table.coalesce(1), encoder_of(run, table))))
 
 
 @pytest.mark.parametrize("wanted", [20, 1000])
 def test_the_sample_is_the_same_for_any_order_and_partitions(run: Run, table: DataFrame, wanted: int) -> None:
     profile = profile_of(run, table)
-    samples = [
-        contents(draw_sample(each, run.spec, run.secret, profile, wanted)) for each in (table, table.orderBy("id"), table.repartition(7))
-    ]
+    samples = [contents(sample_of(run, each, profile, wanted)) for each in (table, table.orderBy("id"), table.repartition(7))]
     assert samples[0] == samples[1] == samples[2]
     assert 5 < len(samples[0]) < 60 if wanted == 20 else len(samples[0]) == 90
 
@@ -115,19 +126,19 @@ def test_many_rows_alike_leave_a_sample(run: Run, table: DataFrame) -> None:
     """Three contents, thousands of rows each: all three are drawn, not all their rows."""
     few = table.orderBy("id").limit(3)
     crowd = few.crossJoin(table.sparkSession.range(5000).select(F.col("id").alias("_copy"))).drop("_copy")
-    sample = draw_sample(crowd, run.spec, run.secret, profile_of(run, crowd), 300)
-    assert set(contents(sample)) == set(contents(rows_of(run, few.coalesce(1), codec_of(run, crowd))))
+    sample = sample_of(run, crowd, profile_of(run, crowd), 300)
+    assert set(contents(sample)) == set(contents(rows_of(run, few.coalesce(1), encoder_of(run, crowd))))
     assert len(sample) <= 303
 
 
 def test_groups_are_counted_as_in_memory(run: Run, table: DataFrame, settings: Callable[..., Any]) -> None:
-    codec = codec_of(run, table)
+    encoder = encoder_of(run, table)
 
     def group_of(rows: Rows) -> Any:
         return rows.cell * 2 + (rows.quasi[0] > 35)
 
-    groups = 2 * len(codec.cells) + 3  # the last three are empty
-    expected = np.bincount(group_of(rows_of(run, table.coalesce(1), codec)), minlength=groups)
+    groups = 2 * len(encoder.codec.cells) + 3  # the last three are empty
+    expected = np.bincount(group_of(rows_of(run, table.coalesce(1), encoder)), minlength=groups)
     with settings({"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}):
-        found = count_groups(table.repartition(5), run.spec, run.secret, codec, group_of, groups)
+        found = count_groups(table.repartition(5), run.spec, encoder, group_of, groups)
     assert found.tolist() == expected.tolist()

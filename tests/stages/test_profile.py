@@ -1,7 +1,9 @@
 """The profile: one pass over the input gives its domains, ranges, histogram and fingerprint, however it is partitioned."""
 
+import json
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,9 +13,10 @@ from pyspark.sql import functions as F
 
 from tclose_spark.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.errors import InputError
+from tclose_spark.reading import read_table
 from tclose_spark.run import Run
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.tables import read_table
+from tclose_spark.stages.warnings import profile_warnings
 
 MakeRun = Callable[..., Run]
 
@@ -105,3 +108,70 @@ def test_an_empty_table_is_an_error(make_run: MakeRun) -> None:
 def test_an_empty_partition_is_none(make_run: MakeRun) -> None:
     run = make_run(PEOPLE, **ROLES)
     assert profile_of(run, lambda table: table.repartition(8, "grade")) == profile_of(run)
+
+
+SPELLED = {
+    "age": [20, 30, 40, 50, 60, 70],
+    "sex": ["M", "M ", "m", "f", "f", None],
+    "disease": ["flu", "flu ", "FLU", "gout", "Gou\u0308t", "Go\u00fct"],
+    "note": ["a", "A", "a", "A", "a", "A"],
+}
+
+
+def test_options_make_spellings_one_value(make_run: MakeRun) -> None:
+    text = {"strip": True, "case": "fold", "normal_form": "NFC"}
+    asked = {"quasi": {"age": {"type": "numeric"}, "sex": {"text": text}}, "insensitive_attributes": ["note"], "k": 2}
+    profile = profile_of(make_run(SPELLED, **asked, sensitive={"disease": {"t": 1, "text": text}}))
+    assert profile.quasi[1] == QuasiDomain("sex", "category", missing=1, values=("f", "m"), present=2)
+    assert profile.sensitive == (SensitiveDomain("disease", ("flu", "gout", "go\u00fct"), (3, 1, 2)),)
+
+
+def test_a_hierarchy_and_an_order_are_looked_up_after_the_options(make_run: MakeRun) -> None:
+    people = {"age": [1, 2, 3], "city": [" Pisa", "Lyon ", "Pisa"], "grade": ["Low", "LOW", "high"]}
+    quasi = {"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv", "text": {"strip": True}}}
+    sensitive = {"grade": {"distance": "ordered", "t": 1, "order": ["low", "high"], "text": {"case": "fold"}}}
+    profile = profile_of(make_run(people, quasi=quasi, sensitive=sensitive, k=2))
+    assert profile.quasi[1].present == 2
+    assert profile.sensitive[0].counts == (2, 1)
+
+
+def test_options_of_text_are_for_text(make_run: MakeRun) -> None:
+    with pytest.raises(InputError, match=r"sensitive_attributes\.grade\.text: the column is of type bigint; expected text"):
+        profile_of(make_run(PEOPLE, **{**ROLES, "sensitive": {"grade": {"t": 1, "text": {"strip": True}}}}, drop_others=True))
+
+
+def test_what_is_worth_a_second_look_is_told_with_no_value(make_run: MakeRun) -> None:
+    people = {
+        **SPELLED,
+        "none": pa.array([None] * 6, pa.string()),
+        "same": ["x"] * 6,
+        "grade": ["1", "2"] * 3,
+    }
+    sensitive = {
+        "disease": {"t": 1},
+        "none": {"t": 1},
+        "same": {"t": 1},
+        "grade": {"distance": "ordered", "t": 1, "order": [1, 2, 3, 4, 5, 6, 7, 8]},
+    }
+    run = make_run(people, sensitive=sensitive, k=2, drop_others=True)
+    spelled = (
+        "{} of its {} values are other spellings of one of them (case, blanks, width or normal form); they stay different values unless "
+        "its `text` options make them one"
+    )
+    assert profile_warnings(profile_of(run), run.spec) == (
+        f"quasi-identifier 'sex': {spelled.format(2, 4)}",
+        f"sensitive attribute 'disease': {spelled.format(3, 6)}, and each counts for l and t as a value of its own",
+        "sensitive attribute 'none' is missing in all 6 rows: nothing is protected",
+        "sensitive attribute 'same' has one value in all 6 rows: the release tells it of everyone",
+        "sensitive attribute 'grade': its order lists 6 values that no row has (3, 4, 5, 6, 7 and 1 more); they lengthen the scale, and "
+        "every distance is smaller by them",
+    )
+
+
+def test_warnings_are_announced_and_kept(run_file: Callable[..., Any], tclose: Callable[..., Any], tmp_path: Path) -> None:
+    code, _, err = tclose("profile", run_file(SPELLED, k=2, insensitive_attributes=["note"]))
+    assert code == 0
+    record = json.loads((tmp_path / "out" / "internal" / "staging" / "run.json").read_text())["stages"]["profile"]
+    assert [line for line in err.splitlines() if line.startswith("note: ")] == [f"note: {warning}" for warning in record["warnings"]]
+    assert len(record["warnings"]) == 2
+    assert [figure["quasi_identifier"] for figure in record["insensitive"]["taken_back"]] == ["age", "sex"]

@@ -9,7 +9,7 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.widths import Codes
-from tclose_spark.rows import HashArray
+from tclose_spark.row_hash import HashArray
 
 
 class Splits(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tclose_spark.errors import ConfigurationError, UnreachableError
+from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.dense import Dense
@@ -24,7 +24,7 @@ from tclose_spark.methods.closeness_tree.figures import rows_lost
 from tclose_spark.methods.closeness_tree.merge import merge
 from tclose_spark.methods.closeness_tree.plan import Splits, no_splits, route
 from tclose_spark.methods.closeness_tree.tree import Growth, grow
-from tclose_spark.methods.method import GroupCounts, Problem, Settled
+from tclose_spark.methods.method import GroupCounts, Problem, Settled, require_rows
 from tclose_spark.rows import Rows
 
 MOST_COUNTS = 1 << 22  # leaves times cells, which the driver and every task hold: aimed at; small leaves make it a few times as many
@@ -181,7 +181,6 @@ def make_plan(
     what the effort says.
 
     Raises:
-        ConfigurationError: if an l is asked that it does not make.
         UnreachableError: if even the whole table does not hold what is asked.
     """
     dense = Dense(problem.spec, problem.profile, problem.hierarchies)
@@ -209,14 +208,10 @@ def make_plan(
 
 def require_reachable(dense: Dense) -> None:
     """Raises what `make_plan` says."""
-    k, rows = dense.spec.privacy.k, dense.profile.rows
-    if rows < k:
-        raise UnreachableError(f"privacy.k is {k}, but the table has {rows} rows; no class of {k} can be made")
+    require_rows(dense.spec, dense.profile)
     for domain in dense.profile.sensitive:
         asked = dense.spec.attributes.sensitive_attributes[domain.name].l
         key = f"attributes.sensitive_attributes.{domain.name}.l"
-        if asked.entropy is not None or asked.recursive is not None:
-            raise ConfigurationError(f"{key}: the closeness tree makes distinct l only; use method: {{name: stack_and_deal}}")
         present = sum(n > 0 for n in domain.counts)
         if (asked.distinct or 1) > present:
             raise UnreachableError(f"{key}.distinct is {asked.distinct}, but the whole table has {present} values")

@@ -20,7 +20,8 @@ from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.labels import MISSING, range_losses, ranges
 from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.dealing.stacks import Shares, Stack
-from tclose_spark.rows import HashArray, Rows
+from tclose_spark.row_hash import HashArray
+from tclose_spark.rows import Rows
 from tclose_spark.spec import ReleaseSpec
 
 KEY_BITS = 40  # of an order key; the 16 bits below are the top of the row's hash

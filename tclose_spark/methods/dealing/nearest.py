@@ -16,7 +16,8 @@ from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.dealing.locality import Locality, deal_sample, sort_by_content
 from tclose_spark.methods.dealing.stacks import Stack
 from tclose_spark.methods.widths import Codes, QuasiWidths, Widths
-from tclose_spark.rows import HashArray, Rows
+from tclose_spark.row_hash import HashArray
+from tclose_spark.rows import Rows
 
 CLASSES_PER_BLOCK = 200
 ROWS_PER_BLOCK = 100_000  # where classes are so large that these are fewer classes

@@ -20,7 +20,8 @@ from tclose_spark.methods.dealing.locality import Digit, Locality, sort_by_conte
 from tclose_spark.methods.dealing.nearest import classes_per_block
 from tclose_spark.methods.dealing.stacks import Shares, Stack
 from tclose_spark.methods.method import GroupCounts
-from tclose_spark.rows import HashArray, Rows
+from tclose_spark.row_hash import HashArray
+from tclose_spark.rows import Rows
 
 ROWS_PER_TASK = 500_000
 BUCKETS_PER_TASK = 16  # a task reads about 1/16 more rows than it keeps, unless MOST_BUCKETS leaves fewer

@@ -1,4 +1,4 @@
-"""Fragments in words: which values of each sensitive attribute they hold, and how many rows."""
+"""Fragments in words: which values of each sensitive attribute they hold, by their places in its domain, and how many rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tclose_spark.measures.histograms import IntArray
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
 from tclose_spark.methods.sensitive import Attribute
 
-MOST_NAMED = 4  # values of a set; more are counted
+MOST_NAMED = 4  # places of a set; more are counted
 
 
 def largest_fragments(
@@ -23,7 +23,7 @@ def largest_fragments(
     hierarchies: Mapping[str, Hierarchy],
     most: int,
 ) -> list[tuple[int, list[str]]]:
-    """(rows, the values of each attribute in words) of the fragments with the most rows, at most so many of them."""
+    """(rows, the places of each attribute's values in words) of the fragments with the most rows, at most so many of them."""
     rows = tally(fragment_of, matrix.counts, int(fragment_of.max()) + 1)
     found = []
     for fragment in np.argsort(-rows, kind="stable")[:most].tolist():
@@ -37,14 +37,15 @@ def largest_fragments(
 
 
 def in_words(domain: SensitiveDomain, distance: str, codes: IntArray, hierarchy: Hierarchy | None) -> str:
-    """Values of one attribute: a range, the node that holds them, or a set. codes: ascending."""
-    named = ["missing" if domain.values[code] is None else str(domain.values[code]) for code in codes.tolist()]
-    if len(named) == 1:
-        return named[0]
-    if distance == "ordered":
-        return f"{named[0]} to {named[-1]}"
+    """Values of one attribute: the node of a hierarchy that holds them, else their places in the domain (1 is its first value).
+
+    A value of a hierarchy stands in a file of the user's; the others are raw values, and not for a console. codes: ascending.
+    """
     if hierarchy is not None:
         height, leaf = hierarchy.common_ancestors(codes[:1], codes[-1:])
-        return f"{hierarchy.paths[int(leaf[0])][int(height[0])]} ({len(named)} values)"
+        return hierarchy.paths[int(leaf[0])][int(height[0])] + (f" ({len(codes)} values)" if len(codes) > 1 else "")
+    named = ["missing" if domain.values[code] is None else str(code + 1) for code in codes.tolist()]
+    if len(named) > 1 and distance == "ordered":
+        return f"{named[0]} to {named[-1]}"
     more = len(named) - MOST_NAMED
     return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -29,7 +29,7 @@ from tclose_spark.methods.fragmentation.rulers import ruler
 from tclose_spark.methods.fragmentation.search import SearchPath, find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import Candidate, conform_exactly, prove
 from tclose_spark.methods.fragmentation.trials import Trials
-from tclose_spark.methods.method import GroupCounts, Problem, Settled
+from tclose_spark.methods.method import GroupCounts, Problem, Settled, require_rows
 from tclose_spark.methods.sensitive import Attribute, attributes_of
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.rows import Rows
@@ -109,9 +109,8 @@ def make_plan(problem: Problem, counts: GroupCounts, rows_per_task: int = ROWS_P
     Raises:
         UnreachableError: if k is larger than the table, or the search ends without a fragmentation whose bounds meet every t.
     """
-    spec, k = problem.spec, problem.spec.privacy.k
-    if problem.profile.rows < k:
-        raise UnreachableError(f"privacy.k is {k}, but the table has {problem.profile.rows} rows; no class of {k} can be made")
+    spec = problem.spec
+    require_rows(spec, problem.profile)
     attributes = attributes_of(spec, problem.profile, problem.hierarchies)
     path = search(problem, attributes)
     trials = Trials(problem, attributes)

@@ -13,7 +13,7 @@ from tclose_spark.measures.distances import maximum
 from tclose_spark.measures.histograms import Histograms, IntArray
 from tclose_spark.methods.dealing.reach import maximum_emd
 from tclose_spark.methods.dealing.stacks import Stack, compositions
-from tclose_spark.methods.method import Problem
+from tclose_spark.methods.method import Problem, require_rows
 from tclose_spark.methods.sensitive import Attribute, attributes_of, is_diverse, reaches, worst_load
 from tclose_spark.methods.stack_and_deal.bounds import lower_bound
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, groups_of
@@ -126,8 +126,7 @@ def choose_size(problem: Problem, stacks: Stacks) -> tuple[SizeReport, list[Size
             it reaches and which sizes do; or if no size does.
     """
     k = problem.spec.privacy.k
-    if problem.profile.rows < k:
-        raise UnreachableError(f"privacy.k is {k}, but the table has {problem.profile.rows} rows; no class of {k} can be made")
+    require_rows(problem.spec, problem.profile)
     seen: list[SizeReport] = []
     fitting = None
     slow = len(problem.profile.cells) > LOOK_BEYOND_CELLS or problem.stack_and_deal.deal == "layered"

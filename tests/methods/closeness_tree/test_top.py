@@ -244,7 +244,6 @@ def test_more_effort_loses_no_more():
     [
         ({"disease": {}}, 9, UnreachableError, "privacy.k is 9, but the table has 8 rows"),
         ({"disease": {"l": {"distinct": 5}}}, 2, UnreachableError, "disease.l.distinct is 5, but the whole table has 4"),
-        ({"disease": {"l": {"entropy": 2}}}, 2, ConfigurationError, "distinct l only"),
     ],
 )
 def test_what_the_whole_table_does_not_hold(sensitive, k, error, message):

@@ -1,0 +1,178 @@
+"""The outsider's minimality attack (Wong, Fu, Wang, Pei 2007): a release, a list of people, no secret.
+
+Where the narrow classes of a value of a quasi-identifier stand at the largest share of a sensitive value that any class has, the
+method kept as many as t allows; whoever has the value and fits none of these classes is in a wide one, and is guessed to be excess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tclose_spark.audit.background import EVERYTHING, Axis, Guesses, codes_of, corners, one_label
+from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi
+from tclose_spark.checks.tallies import Tally
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.reidentification import count_inside
+from tclose_spark.tables import plain
+from tclose_spark.workers import map_batches
+
+MOST_CLASSES = 200_000  # that the driver looks at
+MOST_CELLS = 20_000_000  # of classes times sensitive values
+MOST_VALUES = 2_000  # labels of a quasi-identifier that are looked at, those of most records first
+MOST_TARGETS = 50
+FEW_CLASSES = 3
+FILLED = 1 / 4  # of what the cap allows beyond the table, that the narrow classes together hold
+
+
+@dataclass(frozen=True)
+class Target:
+    """People whose code on one axis is in low..high: guessed to have the sensitive value of this code. share: what the narrow classes
+    say of it, at least which the belief is.
+    """
+
+    axis: int
+    low: int
+    high: int
+    sensitive: int
+    share: float
+
+
+def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target]:
+    """Whom to guess: those of whose narrow classes far more than of all classes stand at the cap of a sensitive value (they hold it, and
+    with one record more of it they would have more than any class has), most standard deviations first; and that hold together much
+    of what the cap allows.
+
+    low, high: corners of the classes, shape (classes, axes). counts: their records by sensitive value, shape (classes, m).
+    """
+    sizes, table = counts.sum(axis=1), counts.sum(axis=0) / counts.sum()
+    cap = (counts / sizes[:, None] - table).max(axis=0)
+    capped = (counts > 0) & ((counts + 1) / sizes[:, None] - table > cap + 1e-12)
+    usual = capped.mean(axis=0)
+    deviation = np.sqrt(usual * (1 - usual))
+    found: list[tuple[float, Target]] = []
+    looked = 1
+    for axis in range(low.shape[1]):
+        spans, place = np.unique(np.stack([low[:, axis], high[:, axis]], axis=1), axis=0, return_inverse=True)
+        frequent = np.argsort(-np.bincount(place.reshape(-1), weights=sizes), kind="stable")[:MOST_VALUES]
+        for first, last in spans[frequent].tolist():
+            narrow = (low[:, axis] >= first) & (high[:, axis] <= last)
+            if (first, last) == EVERYTHING or narrow.sum() < FEW_CLASSES:
+                continue
+            looked += counts.shape[1]
+            share = counts[narrow].sum(axis=0) / sizes[narrow].sum()
+            more = (capped[narrow].mean(axis=0) - usual) * np.sqrt(narrow.sum())
+            beyond = np.divide(more, deviation, out=np.zeros(len(more)), where=(share - table > FILLED * cap) & (deviation > 0))
+            s = int(np.argmax(beyond))
+            found.append((float(beyond[s]), Target(axis, first, last, s, float(share[s]))))
+    enough = np.sqrt(2 * np.log(looked))  # about the largest of so many deviations by chance
+    found.sort(key=lambda one: -one[0])
+    return [target for beyond, target in found[:MOST_TARGETS] if beyond > enough]
+
+
+def guess(
+    points: IntArray, weights: IntArray, low: IntArray, high: IntArray, sizes: IntArray, counts: IntArray, targets: Sequence[Target]
+) -> tuple[IntArray, np.ndarray]:
+    """(the target that each point is guessed by, or -1; the share of what is guessed in the classes that it fits).
+
+    sizes: records of the classes; counts: those with each sensitive value that is guessed, shape (classes, values).
+    """
+    by, said = np.full(len(points), -1), np.zeros(len(points))
+    for number, target in enumerate(targets):
+        here = np.flatnonzero((by < 0) & (points[:, target.axis] >= target.low) & (points[:, target.axis] <= target.high))
+        narrow = (low[:, target.axis] >= target.low) & (high[:, target.axis] <= target.high)
+        here = here[count_inside(points[here], weights[here], low[narrow], high[narrow], sizes[narrow]).records == 0]
+        records = count_inside(points[here], weights[here], low, high, sizes).records
+        having = count_inside(points[here], weights[here], low, high, np.ascontiguousarray(counts[:, target.sensitive])).records
+        here, records, having = here[records > 0], records[records > 0], having[records > 0]
+        by[here], said[here] = number, having / records
+    return by, said
+
+
+def guess_people(
+    tallies: DataFrame,
+    labels: Sequence[str],
+    background: DataFrame,
+    quasi: Sequence[JudgedQuasi],
+    trees: Mapping[str, Hierarchy],
+    attributes: Sequence[JudgedAttribute],
+) -> tuple[Guesses, ...]:
+    """The attack on each sensitive attribute, with the quasi-identifiers that the list of people has. labels: of the tallies, in order.
+
+    An attribute is left out if the table has too many classes for it, or labels that are sets.
+    """
+    joined = [q for q in quasi if q.name in background.columns]
+    published = [one_label([F.col(f"l{labels.index(column)}") for column in q.columns]) for q in joined]
+    found = []
+    for place, judged in enumerate(attributes):
+        told = judged.name in background.columns
+        truth = plain(background, judged.name).cast("string") if told else F.lit(None).cast("string")
+        keys = [plain(background, q.name).cast("string").alias(f"q{i}") for i, q in enumerate(joined)]
+        people = background.groupBy(*keys, truth.alias("truth")).count()
+        guessed = _guesses(tallies, published, joined, trees, people, judged, place)
+        if guessed is not None:
+            found.append(guessed if told else replace(guessed, right=None))
+    return tuple(found)
+
+
+def _guesses(
+    tallies: DataFrame,
+    published: Sequence[Column],
+    joined: Sequence[JudgedQuasi],
+    trees: Mapping[str, Hierarchy],
+    people: DataFrame,
+    judged: JudgedAttribute,
+    place: int,
+) -> Guesses | None:
+    keys, m = [label.alias(f"l{i}") for i, label in enumerate(published)], len(judged.values)
+    found = tallies.select(*keys, f"v{place}", "n").limit(MOST_CLASSES + 1).toArrow()
+    tally = Tally.read(found, len(keys))
+    if found.num_rows > MOST_CLASSES or tally.tuples.groups * m > MOST_CELLS:
+        return None
+    told = [column.to_pylist() for column in tally.labels]
+    axes = [Axis.of(q, set(column), trees.get(q.name)) for q, column in zip(joined, told, strict=True)]
+    code = {value: i for i, value in enumerate(judged.values)}
+    values = np.array([code[value] for value in tally.values[0].to_pylist()])[tally.tuples.values]
+    counts = np.zeros((tally.tuples.groups, m), dtype=np.int64)
+    np.add.at(counts, (tally.tuples.owner, values), tally.tuples.counts)
+    low, high, owner = corners(told, axes)
+    if len(owner) > len(counts):
+        return None
+    targets = find_targets(low, high, counts)
+    if not targets:
+        return Guesses(judged.name, 0, None, None, None)
+    names = [judged.values[target.sensitive] for target in targets]
+    told_of, which = np.unique([target.sensitive for target in targets], return_inverse=True)
+    targets, counts = [replace(target, sensitive=int(i)) for target, i in zip(targets, which, strict=True)], counts[:, told_of]
+    sizes = np.bincount(tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups).astype(np.int64)
+    shares = np.array([target.share for target in targets])
+
+    def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            *labels, truth, weights = batch.columns
+            points = np.stack([codes_of(axis, column) for axis, column in zip(axes, labels, strict=True)], axis=1)
+            weight = weights.to_numpy()
+            by, said = guess(points, weight, low, high, sizes, counts, targets)
+            hit = np.flatnonzero(by >= 0)
+            known = truth.to_pylist()
+            right = sum(int(weight[i]) for i in hit.tolist() if known[i] == names[by[i]])
+            row = {
+                "people": [int(weight[hit].sum())],
+                "said": [float(said[hit] @ weight[hit])],
+                "least": [float(shares[by[hit]] @ weight[hit])],
+                "right": [right],
+            }
+            yield pa.RecordBatch.from_pydict(row)
+
+    sums = map_batches(people, tell, "people bigint, said double, least double, right bigint")
+    row = sums.agg(*[F.sum(name) for name in ("people", "said", "least", "right")]).head()
+    n = 0 if row is None else int(row[0] or 0)
+    if row is None or not n:
+        return Guesses(judged.name, 0, None, None, None)
+    return Guesses(judged.name, n, float(row[1]) / n, float(row[2]) / n, float(row[3]) / n)

@@ -1,0 +1,75 @@
+"""What the labels of a release lose: by what they name themselves, which is public, and by the input, which is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tclose_spark.checks.classes import JudgedQuasi
+from tclose_spark.checks.figures import losses_of_rows
+from tclose_spark.checks.named import Named, members, named_by, numbers, themselves
+from tclose_spark.domains import Profile
+from tclose_spark.hierarchy import ROOT, Hierarchy
+from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.spec import ReleaseSpec
+
+
+def published_columns(spec: ReleaseSpec) -> dict[str, tuple[str, ...]]:
+    """The released columns of each quasi-identifier: itself, or its two bounds."""
+    return {
+        name: (f"{name}_min", f"{name}_max") if quasi.numeric_output == "bounds" else (name,)
+        for name, quasi in spec.attributes.quasi_identifiers.items()
+    }
+
+
+def names_of_release(tallies: DataFrame, spec: ReleaseSpec) -> dict[str, Named]:
+    """What the labels of each quasi-identifier name."""
+    quasi = spec.attributes.quasi_identifiers
+    columns = [name for name, columns in published_columns(spec).items() for _ in columns]
+    readers = [numbers if quasi[n].is_numeric else members if quasi[n].generalization == "set" else themselves for n in columns]
+    found = named_by(tallies, dict(enumerate(readers)))
+    together: dict[str, Named] = {}
+    for place, name in enumerate(columns):
+        together[name] = found[place] | together[name] if name in together else found[place]
+    return together
+
+
+def judged_quasi(spec: ReleaseSpec, named: Mapping[str, Named], hierarchies: Mapping[str, Hierarchy]) -> list[JudgedQuasi]:
+    """The quasi-identifiers with what their labels lose, measured on what all labels name."""
+    columns = published_columns(spec)
+    judged = []
+    for name, asked in spec.attributes.quasi_identifiers.items():
+        span = named[name].span if asked.is_numeric else Fraction(0)
+        loss = LabelLoss(asked.is_numeric, span, len(named[name].names), hierarchies.get(name), asked.generalization == "set")
+        judged.append(JudgedQuasi(name, columns[name], loss))
+    return judged
+
+
+def measured_on(spec: ReleaseSpec, named: Mapping[str, Named]) -> dict[str, dict[str, Any]]:
+    """What the loss of each quasi-identifier's labels is measured on."""
+    quasi = spec.attributes.quasi_identifiers
+    measured = {}
+    for name, found in named.items():
+        numeric, sets = quasi[name].is_numeric, quasi[name].generalization == "set"
+        measured[name] = {"span": str(found.span)} if numeric else {"named": len(found.names)} if sets else {}
+    return measured
+
+
+def loss_by_input(classes: DataFrame, quasi: Sequence[JudgedQuasi], profile: Profile) -> dict[str, Any]:
+    """Information loss over the input's range and values. For its owner only: with the labels it would give away the range."""
+    losses = []
+    for q, domain in zip(quasi, profile.quasi, strict=True):
+        loss, label = F.col("losses")[q.name], F.col("quasi_identifiers")[q.columns[0]]
+        ours, its = Fraction(1), Fraction(1)
+        if q.loss.numeric:
+            ours, its = q.loss.span, Fraction(str(domain.high)) - Fraction(str(domain.low))
+        elif q.loss.sets:
+            ours, its = Fraction(q.loss.distinct), Fraction(domain.present)
+        wider = float(ours / its) if its else 0.0
+        losses.append(F.when(label == ROOT, 1.0).otherwise(F.least(F.lit(1.0), loss * wider)))
+    means = losses_of_rows(classes, losses)
+    return {"ncp": sum(means) / len(means), "ncp_by_quasi_identifier": {q.name: mean for q, mean in zip(quasi, means, strict=True)}}

@@ -1,0 +1,175 @@
+"""Great Expectations over the class table: suites of core expectations are built, run, and kept as a project to run again.
+
+A suite that is read from a file may silently lose expectations; so suites are built in code, and what was evaluated is
+compared with what was asked. Results count the classes that break an expectation and hold no values.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from tclose_spark.checks.expectations import Expectation
+from tclose_spark.errors import GuaranteeError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+CHECKPOINT = "classes"
+"""What the suite, the validation definition and the checkpoint of a class table are called in a project."""
+COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}
+TOLD = ("element_count", "missing_count", "unexpected_count", "unexpected_percent")
+PROJECT = ("great_expectations.yml", *(f"{part}/{CHECKPOINT}.json" for part in ("expectations", "validation_definitions", "checkpoints")))
+FOREIGN = re.compile(r"<script\b.*?</script>|<footer\b.*?</footer>|<link\b[^>]*>|<img\b[^>]*>|\bonclick=\"[^\"]*\"|url\([^)]*\)", re.S)
+STYLE = """<style>
+body { font-family: sans-serif; margin: 1rem 2rem 3rem; } nav, .card { display: none; } .lead { color: #555; }
+.alert { background: #eee; padding: .4rem .8rem; } table { border-collapse: collapse; margin: .5rem 0 1.2rem; width: 100%; }
+th, td { border: 1px solid #ccc; padding: .3rem .6rem; text-align: left; vertical-align: top; } .card.collapse { display: block; }
+.text-success { color: #176f2c; } .text-danger { color: #b00020; } .badge { font-weight: bold; }
+.fa-check-circle::before { content: "\\2713"; } .fa-times::before, .fa-exclamation-triangle::before { content: "\\2717"; }
+</style>
+</head>"""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What a suite finds. failures: a line for each expectation that does not hold, with the number of classes that break it."""
+
+    name: str
+    expectations: tuple[Expectation, ...]
+    results: Any
+    failures: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether all hold."""
+        return bool(self.results.success) and not self.failures
+
+    def files(self) -> dict[str, str]:
+        """Everything that is kept of it, by name: the suite, its results, Data Docs, and a project whose checkpoint can be run again."""
+        return {
+            "suite.json": suite_json(self.name, self.expectations),
+            "results.json": json.dumps(self.results.to_json_dict(), indent=1, default=str),
+            **_data_docs(_suite(self.expectations, self.name), self.results),
+            **_project(self.name, self.expectations),
+        }
+
+
+def suite_json(name: str, expectations: Sequence[Expectation]) -> str:
+    """The suite as Great Expectations reads it, for pipelines of one's own over a class table."""
+    _context("ephemeral")  # a suite cannot be built without one
+    suite = _suite(expectations, name).to_json_dict()
+    for part in (suite, *suite["expectations"]):
+        part.pop("id", None)
+    return json.dumps(suite, indent=1, default=str)
+
+
+def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation]) -> Validation:
+    """What a suite finds in a class table.
+
+    Raises:
+        GuaranteeError: if anything but what was asked was evaluated. An expectation whose figures are not to be had does not hold.
+    """
+    checkpoint = _checkpoint(_context("ephemeral"), name, expectations)
+    (results,) = checkpoint.run(batch_parameters={"dataframe": classes}).run_results.values()
+    _require_all_evaluated(results, expectations)
+    meanings = {expectation.key: expectation.meaning for expectation in expectations}
+    failures = [f"{meanings[_asked(result).key]}: {_count(result)}" for result in results.results if not result.success]
+    for result in results.results:
+        _keep_counts(result)
+    return Validation(name, tuple(expectations), results, tuple(failures))
+
+
+def _context(mode: Any, folder: str | None = None) -> Any:
+    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
+    import great_expectations as gx
+
+    return gx.get_context(mode=mode) if folder is None else gx.get_context(mode=mode, project_root_dir=folder)
+
+
+def _suite(expectations: Sequence[Expectation], name: str) -> Any:
+    """The suite; `name` is told in its description, since as a name it would become that of a file."""
+    import great_expectations as gx
+
+    suite = gx.ExpectationSuite(name=CHECKPOINT, meta={"of": name})
+    for expectation in expectations:
+        kind = "".join(word.capitalize() for word in expectation.type.split("_"))
+        suite.add_expectation(getattr(gx.expectations, kind)(**dict(expectation.arguments), notes=expectation.meaning, severity="critical"))
+    return suite
+
+
+def _checkpoint(context: Any, name: str, expectations: Sequence[Expectation]) -> Any:
+    """The suite as a checkpoint that is run on a DataFrame, added to a context."""
+    import great_expectations as gx
+
+    context.variables.progress_bars = {"globally": False}
+    source = context.data_sources.add_spark(name="spark", persist=False)
+    batch = source.add_dataframe_asset(name="classes").add_batch_definition_whole_dataframe("all")
+    suite = context.suites.add(_suite(expectations, name))
+    definition = context.validation_definitions.add(gx.ValidationDefinition(name=CHECKPOINT, data=batch, suite=suite))
+    asked = gx.Checkpoint(name=CHECKPOINT, validation_definitions=[definition], actions=[], result_format=COUNTS_ONLY)
+    return context.checkpoints.add(asked)
+
+
+def _asked(result: Any) -> Expectation:
+    """What an evaluation was of."""
+    arguments = dict(result.expectation_config.kwargs)
+    arguments.pop("batch_id", None)
+    return Expectation(result.expectation_config.type, tuple(arguments.items()), "")
+
+
+def _require_all_evaluated(results: Any, expectations: Sequence[Expectation]) -> None:
+    for result in results.results:
+        if (result.exception_info or {}).get("raised_exception"):
+            raise GuaranteeError(f"the expectation {result.expectation_config.type} could not be evaluated; nothing is published")
+    evaluated = sorted(_asked(result).key for result in results.results)
+    if evaluated != sorted(expectation.key for expectation in expectations):
+        raise GuaranteeError(
+            f"{len(expectations)} expectations were asked of the classes, and others ({len(evaluated)}) were evaluated; nothing is published"
+        )
+
+
+def _count(result: Any) -> str:
+    """How many classes break an expectation; of one about the table, how many there are."""
+    broken, observed = result.result.get("unexpected_count"), result.result.get("observed_value")
+    if broken is None:
+        return "it could not be evaluated" if observed is None else f"there are {observed}"
+    return f"{broken} {'class breaks' if broken == 1 else 'classes break'} it"
+
+
+def _keep_counts(result: Any) -> None:
+    """Leaves of an evaluation only its counts: no values, and no message that may hold some."""
+    told = [*TOLD, "observed_value"] if result.expectation_config.type.startswith("expect_table_row_count") else TOLD
+    result.result = {key: value for key, value in result.result.items() if key in told}
+    result.exception_info = {"raised_exception": False, "exception_message": None, "exception_traceback": None}
+
+
+def _data_docs(suite: Any, results: Any) -> dict[str, str]:
+    """Data Docs as pages that load nothing from elsewhere: of the results, and of the suite."""
+    from great_expectations.render.renderer import ExpectationSuitePageRenderer, ValidationResultsPageRenderer
+    from great_expectations.render.view import DefaultJinjaPageView
+
+    pages = {
+        "index": ValidationResultsPageRenderer().render(results),
+        "suite": ExpectationSuitePageRenderer().render(suite),
+    }
+    return {f"data_docs/{name}.html": _self_contained(DefaultJinjaPageView().render(page)) for name, page in pages.items()}
+
+
+def _self_contained(page: str) -> str:
+    """A page without scripts, style sheets, pictures and counters of other sites, in a style of its own."""
+    page = FOREIGN.sub("", page).replace("</head>", STYLE, 1)
+    return re.sub(r'href="[./]*expectations/[^"]*"', 'href="suite.html"', re.sub(r'href="[./]*index\.html"', 'href="index.html"', page))
+
+
+def _project(name: str, expectations: Sequence[Expectation]) -> Mapping[str, str]:
+    """A Great Expectations project with the suite as a checkpoint."""
+    with TemporaryDirectory(prefix="tclose-") as folder:
+        _checkpoint(_context("file", folder), name, expectations)
+        return {f"gx/{file}": (Path(folder) / "gx" / file).read_text(encoding="utf-8") for file in PROJECT}

@@ -1,0 +1,55 @@
+"""What holds, follows from the release alone, and is still worth a second look before the release goes out.
+
+Sentences that name columns and counts, never values of people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tclose_spark.checks.classes import JudgedAttribute
+from tclose_spark.checks.figures import ClassFigures
+from tclose_spark.checks.named import Named
+from tclose_spark.text import count_spellings
+
+SPELLED = "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
+
+
+def warnings_of(
+    figures: ClassFigures, quasi: Mapping[str, Named], attributes: Sequence[JudgedAttribute], texts: Sequence[str]
+) -> list[str]:
+    """All warnings of a release. quasi: what its labels name; texts: the columns that are text."""
+    found = [f"{name}: the published value is * in all rows" for name, named in quasi.items() if named.suppressed]
+    for name, named in quasi.items():
+        if name in texts and (spellings := count_spellings(named.names)):
+            found.append(f"{name}: {spellings:,} of {len(named.names):,} published values {SPELLED}")
+    for attribute in attributes:
+        found += _of_values(attribute, attribute.name in texts)
+    return [*found, *_of_use(figures)]
+
+
+def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
+    """Warnings of the values of one sensitive attribute."""
+    name, unused = attribute.name, attribute.unused
+    present = [value for value, n in zip(attribute.values, attribute.distance.table, strict=True) if n]
+    found = []
+    if present == [None]:
+        found.append(f"{name}: missing in all rows; it tells nothing")
+    elif len(present) == 1:
+        found.append(f"{name}: all rows have one value; who is known to be in the table has it for certain")
+    if is_text and (spellings := count_spellings(present)):
+        found.append(f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l")
+    if unused and isinstance(attribute.asked.order, tuple):
+        found.append(
+            f"{name}: {len(unused):,} of the {len(attribute.values):,} values of its order are in no row; each makes every distance smaller"
+        )
+    return found
+
+
+def _of_use(figures: ClassFigures) -> list[str]:
+    """Whether the release is worth anything."""
+    if figures.classes == 1 and figures.ncp > 0:
+        return ["all rows are in one class: nothing of the quasi-identifiers tells anyone apart, and the table is nearly useless"]
+    if figures.ncp > 0.9:
+        return ["most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or hierarchies keep more"]
+    return []

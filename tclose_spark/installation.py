@@ -1,0 +1,105 @@
+"""Why Spark does not start, by the environment variable that is to be mended."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+
+from tclose_spark.disks import SAID, full_scratch
+from tclose_spark.errors import ConfigurationError
+
+JAVA_VARIABLE, MASTER_VARIABLE, MEMORY_VARIABLE = "JAVA_HOME", "TCLOSE_MASTER", "TCLOSE_DRIVER_MEMORY"
+DEFAULT_MASTER, DEFAULT_MEMORY = "local[*]", "4g"
+MASTER = re.compile(r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+")
+MEMORY = re.compile(r"(\d+)(b|k|m|g|t|p)b?", re.IGNORECASE)
+PATIENCE = 5.0  # seconds for a master to answer
+ROOMY = 8 << 30  # bytes of a machine on which the driver gets DEFAULT_MEMORY; on a smaller one it gets half
+LEAST_MEMORY = 450 << 20  # bytes; Spark asks for one and a half of the 300 MiB that it keeps for itself
+
+
+def driver_memory() -> str:
+    """The driver's memory.
+
+    Raises:
+        ConfigurationError: if it is no size, less than Spark begins with, or more than the machine has.
+    """
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    found = os.environ.get(MEMORY_VARIABLE)
+    if found is None:
+        return DEFAULT_MEMORY if there >= ROOMY else f"{max(there // 2, LEAST_MEMORY) >> 20}m"
+    size = MEMORY.fullmatch(found)
+    if size is None or _bytes(size) < LEAST_MEMORY:
+        raise ConfigurationError(f"{MEMORY_VARIABLE} is {found!r}; expected a size such as 4g or 800m, of at least 450m")
+    if _bytes(size) > there:
+        raise ConfigurationError(
+            f"{MEMORY_VARIABLE} is {found!r}, and this machine has {there / (1 << 30):.1f} GiB; expected less, such as 2g"
+        )
+    return found
+
+
+def _bytes(size: re.Match[str]) -> int:
+    """What a match of MEMORY says."""
+    return int(size[1]) << 10 * "bkmgtp".index(size[2].lower())
+
+
+def master() -> str:
+    """Spark's master.
+
+    Raises:
+        ConfigurationError: if it is none that Spark knows, or one that does not answer, for which Spark would wait long.
+    """
+    found = os.environ.get(MASTER_VARIABLE, DEFAULT_MASTER)
+    if not MASTER.fullmatch(found):
+        raise ConfigurationError(f"{MASTER_VARIABLE} is {found!r}; expected local[*], local[N], spark://HOST:PORT, yarn or k8s://..")
+    if found.startswith("spark://") and not any(map(_answers, found.removeprefix("spark://").split(","))):
+        raise ConfigurationError(f"{MASTER_VARIABLE} is {found!r}, where nothing answers; start a master there, or name another")
+    return found
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def require_java() -> None:
+    """Raises ConfigurationError if no Java is where Spark will look for it."""
+    home = os.environ.get(JAVA_VARIABLE)
+    if home and not shutil.which(os.path.join(home, "bin", "java")):
+        raise ConfigurationError(
+            f"{JAVA_VARIABLE} is {home!r}, where there is no bin/java; set it to a Java 17, or unset it to use the PATH's"
+        )
+    if not home and not shutil.which("java"):
+        raise ConfigurationError("Java was not found: install a Java 17 runtime (Debian: openjdk-17-jre-headless), or set JAVA_HOME")
+
+
+def why_no_session(log: str, error: str = "") -> str:
+    """What the log of a Spark that did not start, and what was raised, mean to the user."""
+    said = f"{log}\n{error}"
+    if "unresolved dependency" in said or ("not found" in said and "io.delta" in said):
+        return (
+            "the Delta jars could not be had (no network?): set TCLOSE_DELTA_JARS to local copies, comma-separated "
+            "(delta-spark_4.1_2.13-4.4.0.jar and delta-storage-4.4.0.jar), or run once with the network to fill Ivy's cache"
+        )
+    if SAID.search(said):
+        return f"Spark did not start: {full_scratch()}"
+    if "UnsupportedClassVersionError" in said:
+        return "this Java is too old for Spark: install a Java 17 runtime, or set JAVA_HOME to one"
+    if re.search("heap size|heap space|reserve enough space|System memory|OutOfMemory|memory allocation", said):
+        memory = os.environ.get(MEMORY_VARIABLE, DEFAULT_MEMORY)
+        return f"Spark did not start: this machine cannot give its driver {memory} of memory; set {MEMORY_VARIABLE} to what is free, such as 2g"
+    if re.search("Master URL|master URL|[Mm]asters are unresponsive|Failed to connect to master|StandaloneSchedulerBackend", said):
+        return f"Spark did not start: the master {os.environ.get(MASTER_VARIABLE)} does not answer; start it, or set {MASTER_VARIABLE} to another"
+    return f"Spark did not start ({_telling_line(said)}); set TCLOSE_LOG_LEVEL=WARN to see its log"
+
+
+def _telling_line(said: str) -> str:
+    """The last line that names an error; else the last one."""
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not re.match(r"\s+at |\s*\.\.\. \d+ more", line)]
+    errors = [line for line in lines if re.search(r"(Error|Exception)\b.*\S", line)]
+    return (errors or lines or ["no output"])[-1][:200]

@@ -1,0 +1,100 @@
+"""What a wrong run file is told: pydantic's findings in words of the run file."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+METHODS = ("stack_and_deal", "closeness_tree", "fragmentation")
+INSIDE_TYPES = ("literal[", "tuple[", "function-", "constrained-", "lax-or-strict[")  # steps into a type, no keys
+MOST_SHOWN = 80  # characters of a value
+
+EXPECTED = {
+    "string_type": "a text (numbers, dates, true and false are texts in quotes only)",
+    "string_too_short": "a text that is not empty",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number of less than 4,300 digits",
+    "bool_type": "true or false",
+    "dict_type": "a section, with a line `key: value` for each of its keys",
+    "model_type": "a section, with a line `key: value` for each of its keys",
+    "model_attributes_type": "a section, with a line `key: value` for each of its keys",
+    "too_short": "at least one",
+    "tuple_type": "a list, such as [a, b]",
+}
+
+
+def explain_problems(error: ValidationError, known_keys: Collection[str]) -> str:
+    """One line a problem: the key, what was found as YAML writes it, what was expected."""
+    found: dict[str, dict[str, None]] = {}
+    for problem in error.errors():
+        key, begin, expected = _problem(problem, known_keys)
+        found.setdefault(f"{key}: {begin}" if key else begin, {})[expected] = None
+    return "\n".join(begin + ", or ".join(expected) for begin, expected in found.items())
+
+
+def _problem(problem: Mapping[str, Any], known_keys: Collection[str]) -> tuple[str, str, str]:
+    """(key, what was found, what was expected) of one of pydantic's problems."""
+    steps = [str(step) for step in problem["loc"] if not str(step).startswith(INSIDE_TYPES)]
+    method = steps[1] if steps[:1] == ["method"] and steps[1:2] and steps[1] in METHODS else None
+    if method:
+        del steps[1]
+    key, kind, context = ".".join(steps), problem["type"], problem.get("ctx", {})
+    begin = f"found {written(problem['input'])}; expected "
+    if steps[-1:] == ["[key]"]:
+        return ".".join(steps[:-2]), begin.replace("found", "found the key", 1), EXPECTED.get(kind, problem["msg"])
+    if kind == "extra_forbidden":
+        return key, _unknown(steps, method, known_keys), ""
+    if kind == "missing":
+        return key, "missing; this key is required", ""
+    if kind == "union_tag_invalid":
+        return f"{key}.name", f"found {context['tag']!r}; expected {context['expected_tags']}", ""
+    if kind == "value_error":
+        text = str(context["error"])
+        return (
+            key,
+            text if isinstance(problem["input"], dict) and not text.startswith("expected") else begin[: -len("expected ")] + text,
+            "",
+        )
+    if kind == "literal_error":
+        return key, begin, context["expected"]
+    if kind == "greater_than_equal":
+        return key, begin, f"{context['ge']:,} or more"
+    if kind == "less_than_equal":
+        return key, begin, f"{context['le']:,} or less"
+    return key, begin, EXPECTED.get(kind) or problem["msg"].removeprefix("Input should be ")
+
+
+def _unknown(steps: list[str], method: str | None, known_keys: Collection[str]) -> str:
+    near = difflib.get_close_matches(steps[-1], sorted(known_keys), n=1)
+    if near and near != steps[-1:]:
+        return f"unknown key; did you mean {near[0]!r}?"
+    if method:
+        return f"unknown key; it is no setting of {method}, see the methods in README"
+    return f"unknown key; {'it belongs elsewhere, ' if near else ''}see the keys in README"
+
+
+def written(value: Any) -> str:
+    """A value as YAML writes it in a line: true, null, 2.5, [1, 2]; texts in quotes. Long ones are cut."""
+    text = repr(value) if isinstance(value, str) else yaml.dump(_plain(value), Dumper=_Dumper, default_flow_style=True, width=10**6)
+    text = text.removesuffix("\n").removesuffix("\n...")
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}.."
+
+
+class _Dumper(yaml.SafeDumper):
+    """Numbers with the digits that they were written with."""
+
+
+_Dumper.add_multi_representer(object, lambda dumper, value: dumper.represent_scalar("tag:yaml.org,2002:float", str(value)))
+
+
+def _plain(value: Any) -> Any:
+    """Lists for tuples."""
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,27 @@
+"""How many tasks a shuffle has: from the rows that are known by then, never from a session's default (200 under spark-submit)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROWS_A_TASK = 100_000
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+@contextmanager
+def sized_shuffles(spark: SparkSession, rows: int) -> Iterator[None]:
+    """Inside it every shuffle has a task for each ROWS_A_TASK rows, the same on a laptop and on a cluster of a thousand cores.
+
+    Adaptive execution may join tasks where a shuffle moves less than the rows. The session's own number is put back at the end.
+    """
+    before = spark.conf.get(PARTITIONS)
+    spark.conf.set(PARTITIONS, str(max(1, -(-rows // ROWS_A_TASK))))
+    try:
+        yield
+    finally:
+        spark.conf.set(PARTITIONS, str(before))

@@ -1,0 +1,203 @@
+"""Insensitive columns are published as they are: what they say together, and what they take back of a quasi-identifier.
+
+Each by itself is looked at by the profile. Here all of them are looked at as tuples, since a street and a house number are an
+address, and against the quasi-identifiers, since a town that is published beside a generalized region undoes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F
+
+from tclose_spark.domains import Profile, QuasiDomain
+from tclose_spark.errors import InputError
+from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.pair_widths import NodeWidths, NumberWidths, PairWidths, combine, mean_width, share_taken_back
+from tclose_spark.shuffles import sized_shuffles
+from tclose_spark.spec import ReleaseSpec
+from tclose_spark.stages.profile import NEARLY_UNIQUE, column_places
+from tclose_spark.tables import prepare
+
+MOST_TAKEN_BACK = 0.5  # share of a quasi-identifier's width that insensitive columns may take back
+SAMPLE = 200_000  # different records, about, on which it is measured
+FEWEST_PAIRS = 30  # pairs of people with the same value that a sample needs to say something
+MOST_PAIRED = 20  # columns of which all pairs are tried; of more, the best column is extended
+
+Columns = tuple[str, ...]
+
+
+def guard_insensitive(table: DataFrame, spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Any]:
+    """What the insensitive columns of a raw table tell, for the record; nothing where there are none. One pass over the table.
+
+    Columns that `allow_unique` names are measured, and left out of what is refused, by themselves and with others.
+
+    Raises:
+        InputError: if columns are nearly unique together, or take back more than MOST_TAKEN_BACK of a quasi-identifier's width.
+    """
+    attributes = spec.attributes
+    if not attributes.insensitive_attributes:
+        return {}
+    guarded = [name for name in attributes.insensitive_attributes if name not in attributes.allow_unique]
+    sample, tuples = _draw(table, spec, profile, guarded)
+    if len(guarded) > 1 and tuples > NEARLY_UNIQUE * profile.rows:
+        found, distinct = _nearly_unique(table, spec, guarded, profile.rows)
+        raise InputError(
+            f"insensitive attributes {_listed(found)} are nearly unique together (about {distinct} combinations in {profile.rows} rows): "
+            "published as they are, they link rows to people; drop one, make it coarser, or give it another role (one that is named in "
+            "attributes.allow_unique is left out of this)"
+        )
+    figures = _taken_back(sample, spec, profile, hierarchies, guarded)
+    refused = [figure for figure in figures if set(figure["columns"]) <= set(guarded) and figure["share"] > MOST_TAKEN_BACK]
+    if refused:
+        raise InputError(_told(sample, profile, hierarchies, refused))
+    return {"combinations": tuples, "taken_back": figures}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Different records, weight of each alike. quasi: prepared columns; insensitive: a number for each value, by column."""
+
+    quasi: Sequence[pa.ChunkedArray]
+    insensitive: Mapping[str, IntArray]
+    weight: IntArray
+    thinned: bool
+
+    def taken_back(self, widths: PairWidths, together: Sequence[Columns]) -> list[float | None]:
+        """The share of a quasi-identifier's width that each set of columns takes back; None if the sample cannot say."""
+        fewest = FEWEST_PAIRS if self.thinned else 1
+        anyone = mean_width(widths, np.zeros_like(self.weight), self.weight, fewest)
+        same = [mean_width(widths, combine([self.insensitive[name] for name in names]), self.weight, fewest) for names in together]
+        return [share_taken_back(width, anyone) for width in same]
+
+
+def _draw(table: DataFrame, spec: ReleaseSpec, profile: Profile, guarded: Sequence[str]) -> tuple[Sample, int]:
+    """About SAMPLE different records by the hash of their content, and how many tuples the guarded columns have in all rows."""
+    quasi, insensitive = list(spec.attributes.quasi_identifiers), list(spec.attributes.insensitive_attributes)
+    place = column_places(spec)
+    coded = prepare(table, spec).select(
+        *[F.col(place[name]).alias(f"q{i}") for i, name in enumerate(quasi)],
+        *[F.xxhash64(place[name]).alias(f"i{i}") for i, name in enumerate(insensitive)],
+    )
+    share = min(1.0, SAMPLE / profile.distinct_rows)
+    observation = Observation()
+    tuples = _distinct([F.col(f"i{insensitive.index(name)}") for name in guarded] or [F.lit(0)]).alias("tuples")
+    drawn = coded.observe(observation, tuples)
+    if share < 1:
+        drawn = drawn.where(F.xxhash64(*coded.columns).bitwiseAND(F.lit(2**31 - 1)) < int(share * 2**31))
+    with sized_shuffles(table.sparkSession, SAMPLE):
+        found = drawn.groupBy(*coded.columns).agg(F.count(F.lit(1)).alias("n")).toArrow()
+    found = found.sort_by([(name, "ascending") for name in coded.columns])
+    numbers = [np.unique(found[f"i{i}"].to_numpy(), return_inverse=True)[1] for i in range(len(insensitive))]
+    sample = Sample(
+        [found[f"q{i}"] for i in range(len(quasi))], dict(zip(insensitive, numbers, strict=True)), found["n"].to_numpy(), share < 1
+    )
+    return sample, min(int(observation.get["tuples"]), profile.rows)
+
+
+def _distinct(columns: Sequence[Column]) -> Column:
+    """About how many tuples the columns have. Each is hashed by itself first, so that a NULL keeps its place."""
+    return F.approx_count_distinct(F.xxhash64(*[F.xxhash64(column) for column in columns]), 0.02)
+
+
+def _nearly_unique(table: DataFrame, spec: ReleaseSpec, guarded: Sequence[str], rows: int) -> tuple[Columns, int]:
+    """The smallest set that is found of columns that are nearly unique together, and about how many tuples they have."""
+    people, place = prepare(table, spec), column_places(spec)
+
+    def count(candidates: Sequence[Columns]) -> list[float]:
+        figures = [_distinct([F.col(place[name]) for name in names]).alias(str(i)) for i, names in enumerate(candidates)]
+        return [float(n) for n in people.agg(*figures).collect()[0]]
+
+    found = smallest_set(guarded, count, NEARLY_UNIQUE * rows)
+    return found, min(int(count([found])[0]), rows)
+
+
+def _taken_back(
+    sample: Sample, spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy], guarded: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What each insensitive column, and all guarded ones together, take back of each quasi-identifier."""
+    together: list[Columns] = [(name,) for name in spec.attributes.insensitive_attributes]
+    together += [tuple(guarded)] if len(guarded) > 1 else []
+    figures: list[dict[str, Any]] = []
+    for domain, column in zip(profile.quasi, sample.quasi, strict=True):
+        widths = pair_widths(domain, column, hierarchies.get(domain.name))
+        figures += [
+            {"columns": list(columns), "quasi_identifier": domain.name, "share": round(share, 4)}
+            for columns, share in zip(together, sample.taken_back(widths, together), strict=True)
+            if share is not None
+        ]
+    return figures
+
+
+def _told(sample: Sample, profile: Profile, hierarchies: Mapping[str, Hierarchy], refused: Sequence[Mapping[str, Any]]) -> str:
+    """The message about the fewest columns that take back too much, and of these the worst."""
+    worst = min(refused, key=lambda figure: (len(figure["columns"]), -figure["share"]))
+    place = [domain.name for domain in profile.quasi].index(worst["quasi_identifier"])
+    columns, share = tuple(worst["columns"]), worst["share"]
+    if len(columns) > 1:
+        widths = pair_widths(profile.quasi[place], sample.quasi[place], hierarchies.get(worst["quasi_identifier"]))
+
+        def measure(candidates: Sequence[Columns]) -> list[float]:
+            return [share or 0.0 for share in sample.taken_back(widths, candidates)]
+
+        columns = smallest_set(columns, measure, MOST_TAKEN_BACK)
+        share = measure([columns])[0]
+    several = (
+        f"insensitive attributes {_listed(columns)} together take" if len(columns) > 1 else f"insensitive attribute {columns[0]!r} takes"
+    )
+    return (
+        f"{several} back {share:.0%} of the width of quasi-identifier {worst['quasi_identifier']!r} (at most {MOST_TAKEN_BACK:.0%} are "
+        "allowed): published as they are, they undo its generalization; drop one, make it coarser, make it a quasi-identifier, or name it in "
+        "attributes.allow_unique"
+    )
+
+
+def pair_widths(domain: QuasiDomain, column: pa.ChunkedArray, hierarchy: Hierarchy | None) -> PairWidths:
+    """The widths between the records of a prepared column: numbers by their range, others by their tree, or 0 if alike and else 1."""
+    if domain.kind != "category":
+        numbers = pc.cast(column, pa.float64(), safe=False).to_numpy()
+        extent = domain.high / 2 - domain.low / 2  # halves, so that no range is too large for a double
+        return NumberWidths((numbers / 2 - domain.low / 2) / (extent or 1.0))
+    code = pc.fill_null(pc.index_in(column, pa.array(domain.values, pa.string())), len(domain.values)).to_numpy().astype(np.int64)
+    missing = code == len(domain.values)
+    if hierarchy is None:
+        return NodeWidths([code, np.zeros_like(code)], [np.zeros(len(code)), np.ones(len(code))])
+    leaf = np.where(missing, 0, code)
+    nodes = [np.where(missing, len(domain.values), node[leaf]) for node in hierarchy.nodes[:-1]]
+    return NodeWidths([*nodes, np.zeros_like(code)], [shares[leaf] for shares in hierarchy.shares])
+
+
+def smallest_set(columns: Sequence[str], measure: Callable[[Sequence[Columns]], list[float]], limit: float) -> Columns:
+    """The smallest set that is found of columns whose figure is above the limit, where that of all of them is.
+
+    Single columns are tried, then pairs (of MOST_PAIRED columns or fewer), then the best of these grown by one column at a time.
+    """
+    sizes = (1, 2) if len(columns) <= MOST_PAIRED else (1,)
+    best: Columns = ()
+    for candidates in ([*combinations(columns, size)] for size in sizes):
+        best, figure = _best(candidates, measure)
+        if figure > limit:
+            return best
+    while len(best) < len(columns):
+        best, figure = _best([tuple(c for c in columns if c in best or c == new) for new in columns if new not in best], measure)
+        if figure > limit:
+            return best
+    return best
+
+
+def _best(candidates: Sequence[Columns], measure: Callable[[Sequence[Columns]], list[float]]) -> tuple[Columns, float]:
+    figures = measure(candidates)
+    place = int(np.argmax(figures))
+    return candidates[place], figures[place]
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in columns[:-1]) + f" and {columns[-1]!r}"

@@ -1,0 +1,47 @@
+"""What is worth a second look in a raw table before it is released, in sentences that hold no raw value."""
+
+from __future__ import annotations
+
+from tclose_spark.domains import Profile, SensitiveDomain
+from tclose_spark.spec import ReleaseSpec, SensitiveAttribute
+from tclose_spark.text import count_spellings
+
+MOST_SHOWN = 5  # values of a list in the run file
+
+
+def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
+    """What is told of a table that may be released all the same: each sentence names a column and says how many."""
+    found = [
+        f"quasi-identifier {domain.name!r}: {_spellings(domain.spellings, domain.present)}" for domain in profile.quasi if domain.spellings
+    ]
+    for domain in profile.sensitive:
+        sentences = _of_sensitive(domain, spec.attributes.sensitive_attributes[domain.name], profile.rows)
+        found += [f"sensitive attribute {domain.name!r}{sentence}" for sentence in sentences]
+    return tuple(found)
+
+
+def _of_sensitive(domain: SensitiveDomain, asked: SensitiveAttribute, rows: int) -> list[str]:
+    present = [value for value, n in zip(domain.values, domain.counts, strict=True) if n]
+    found = []
+    if present == [None]:
+        found.append(f" is missing in all {rows} rows: nothing is protected")
+    elif len(present) == 1:
+        found.append(f" has one value in all {rows} rows: the release tells it of everyone")
+    spellings = count_spellings(present)
+    if spellings:
+        found.append(f": {_spellings(spellings, len(present))}, and each counts for l and t as a value of its own")
+    unused = [str(value) for value, n in zip(domain.values, domain.counts, strict=True) if not n]
+    if unused and isinstance(asked.order, tuple):
+        more = f" and {len(unused) - MOST_SHOWN} more" if len(unused) > MOST_SHOWN else ""
+        found.append(
+            f": its order lists {len(unused)} values that no row has ({', '.join(unused[:MOST_SHOWN])}{more}); they lengthen the scale, and "
+            "every distance is smaller by them"
+        )
+    return found
+
+
+def _spellings(spellings: int, present: int) -> str:
+    return (
+        f"{spellings} of its {present} values are other spellings of one of them (case, blanks, width or normal form); they stay different "
+        "values unless its `text` options make them one"
+    )

@@ -1,0 +1,35 @@
+"""Spellings: which texts a column's options make one value, and which a reader would take for one although they are several."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from typing import Literal
+
+NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
+
+
+def normal(value: str, normal_form: NormalForm | None = None, strip: bool = False, fold: bool = False) -> str:
+    """A text as a column's options make it: in a Unicode normal form, then without blanks at its ends, then folded to one case.
+
+    A text of blanks becomes an empty text, which is a value like others.
+
+    >>> normal("  Fl\u00dc ", strip=True, fold=True)
+    'fl\u00fc'
+    """
+    if normal_form is not None:
+        value = unicodedata.normalize(normal_form, value)
+    if strip:
+        value = value.strip()
+    return value.casefold() if fold else value
+
+
+def same_to_a_reader(value: str) -> str:
+    """What texts have in common that differ by case, blanks, width or Unicode normal form only."""
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold()).split())
+
+
+def count_spellings(values: Iterable[str | None]) -> int:
+    """How many of the distinct values are another spelling of one before them: 0 where a reader tells all of them apart."""
+    texts = {value for value in values if value is not None}
+    return len(texts) - len({same_to_a_reader(value) for value in texts})

@@ -1,0 +1,139 @@
+"""What a method tells by its choices, measured while a release is written: much where it chooses by sensitive value, else nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from strategies import CITIES
+
+from tclose_spark import pipeline
+from tclose_spark.domains import Profile, QuasiDomain, SensitiveDomain
+from tclose_spark.labels import MISSING, encode_numbers
+from tclose_spark.run import Run
+from tclose_spark.stages import minimality
+from tclose_spark.stages.minimality import Groups, MinimalityCounter, Scale, _Added
+
+MakeRun = Callable[..., Run]
+
+
+def skewed(rows: int = 1500) -> pa.Table:
+    """Ten zips; in A most have flu, elsewhere few."""
+    draw = np.random.default_rng(1)
+    zips = draw.integers(10, size=rows)
+    flu = draw.random(rows) < np.where(zips == 0, 0.6, 0.15)
+    others = np.array(["gout", "ulcer", "cold", "asthma"])[draw.integers(4, size=rows)]
+    return pa.table({"zip": [f"zip {chr(65 + z)}" for z in zips], "disease": np.where(flu, "flu", others).tolist()})
+
+
+def written(run: Run) -> dict[str, Any]:
+    """The figure of a run."""
+    pipeline.profile(run)
+    pipeline.plan(run)
+    pipeline.anonymize(run)
+    return json.loads(run.staging.read("minimality.json"))
+
+
+@pytest.mark.parametrize("method", [{"name": "closeness_tree", "effort": "fast"}, {"name": "stack_and_deal", "deal": "local"}], ids=str)
+def test_who_is_left_in_wide_classes_is_what_was_too_much(make_run: MakeRun, method: dict[str, Any]):
+    run = make_run(skewed(), quasi={"zip": {}}, sensitive={"disease": {"t": "0.1"}}, k=5, method=method)
+    found = written(run)
+    worst = found["worst"]
+    assert (worst["quasi_identifier"], worst["value"]) == ("zip", "zip A")
+    assert (worst["sensitive_attribute"], worst["sensitive_value"]) == ("disease", "flu")
+    assert worst["true"] > 0.7
+    assert worst["said"] < 0.35
+    assert worst["narrow"] < 0.35 < worst["whole"] < worst["true"]
+    said: list[str] = []
+    run.announce = said.append
+    told = pipeline._minimality(run)
+    assert told["worst"]["true"] == worst["true"]
+    for text in (*said, json.dumps(told)):  # figures and names of columns, no values
+        assert "zip A" not in text
+        assert "flu" not in text
+    assert "left in wide classes" in said[0]
+
+
+def test_round_robin_chooses_nobody(make_run: MakeRun):
+    method = {"name": "stack_and_deal", "deal": "round_robin"}
+    found = written(make_run(skewed(600), quasi={"zip": {}}, sensitive={"disease": {"t": "0.1"}}, k=5, method=method))
+    assert (found["measured"], found["worst"], found["beyond_chance"]) == (True, None, [])
+
+
+# --- the values that are told apart, pure
+
+
+def test_numbers_are_halved():
+    scale = Scale.of(QuasiDomain("age", "integer", 0, low=17, high=90), None, 10_000)
+    assert scale is not None
+    codes = np.array([MISSING, 17, 18, 19, 90, 89])
+    assert scale.values(codes).tolist() == [0, 1, 1, 2, 37, 37]  # in ranges of two years
+    assert [scale.names[0][value] for value in (0, 1, 37)] == ["missing", "17 to 18", "89 to 90"]
+    assert scale.names[-1] == ("missing", "17 to 144")
+    assert [node.max() for node in scale.nodes] == [64, 32, 16, 8, 4, 2, 1]
+
+
+def test_doubles_are_halved_too():
+    scale = Scale.of(QuasiDomain("pay", "double", 0, low=-1.0, high=1.0), None, 20)
+    assert scale is not None
+    assert scale.names[0] == ("missing", "-1 to -0.5", "-0.5 to 0", "0 to 0.5", "0.5 to 1")
+    assert scale.values(encode_numbers(np.array([np.nan, -1, -0.5, -0.0, 0.75, 1]))).tolist() == [0, 1, 2, 3, 4, 4]
+
+
+def test_a_hierarchy_is_cut_below_where_its_leaves_are_too_many():
+    domain = QuasiDomain("city", "category", 0, values=CITIES.leaves)
+    codes = np.array([MISSING, *range(len(CITIES.leaves))])
+    fine, coarse = (Scale.of(domain, CITIES, most) for most in (1000, 16))
+    assert fine is not None
+    assert coarse is not None
+    assert [fine.names[0][value] for value in fine.values(codes)] == ["missing", *CITIES.leaves]
+    assert [coarse.names[0][value] for value in coarse.values(codes)] == ["missing", *(path[1] for path in CITIES.paths)]
+    assert len(fine.nodes) == CITIES.height
+    assert Scale.of(domain, CITIES, 1) is None
+    assert Scale.of(QuasiDomain("zip", "category", 0, values=tuple(map(str, range(99)))), None, 100) is None
+
+
+def profile_of(counts: tuple[int, ...]) -> Profile:
+    """A table with one sensitive attribute of values 0, 1, .. with these counts."""
+    domain = SensitiveDomain("pay", tuple(str(i) for i in range(len(counts))), counts)
+    return Profile(sum(counts), (), (domain,), tuple((i,) for i in range(len(counts))), counts, 1, "")
+
+
+def test_many_sensitive_values_are_grouped(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(minimality, "MOST_SENSITIVE", 3)
+    profile = profile_of((1, 9, 1, 5, 2, 1))
+    ordered, other = Groups.of(profile, 0, True), Groups.of(profile, 0, False)
+    assert np.all(np.diff(ordered.group_of) >= 0)
+    assert ordered.names[0].startswith("0 to ")
+    assert other.names == ("1", "3", "any other")
+    assert other.group_of.tolist() == [2, 0, 2, 1, 2, 2]
+    assert Groups.of(profile_of((1, 2)), 0, True).names == ("0", "1")
+
+
+def test_what_tasks_send_is_added_up():
+    added = _Added()
+    one = {(0, 0): np.array([[1, 4], [2, 3], [10, 20]])}
+    two = {(0, 0): np.array([[0, 4], [1, 1], [5, 6]]), (1, 0): np.array([[7], [1], [0]])}
+    result = added.addInPlace(added.addInPlace(added.zero({}), one), two)
+    assert result[0, 0].tolist() == [[0, 1, 4], [1, 2, 4], [5, 10, 26]]
+    assert result[1, 0].tolist() == [[7], [1], [0]]
+
+
+def test_a_session_without_a_context_says_that_it_cannot_count():
+    counter = MinimalityCounter(SimpleNamespace(), (), ())  # type: ignore[arg-type]
+    counter.add(None, [])  # type: ignore[arg-type]
+    assert counter.figure(profile_of((1,)), 5)["measured"] is False
+
+
+def test_a_count_that_lacks_rows_is_not_told(spark: Any):
+    counter = MinimalityCounter(
+        spark, (Scale.of(QuasiDomain("age", "integer", 0, low=1, high=2), None, 99),), (Groups(np.zeros(1), ("a",)),)
+    )
+    assert counter._sum is not None
+    counter._sum.add({(0, 0): np.array([[0], [3], [0]])})
+    assert "retry" in counter.figure(profile_of((4,)), 1)["why"]

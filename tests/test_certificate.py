@@ -1,0 +1,421 @@
+"""The certificate and the report follow from the release and the run file alone: both are computed again here, by code of its own."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import deltalake
+import numpy as np
+import pyarrow as pa
+import pytest
+import yaml
+from strategies import CITIES
+
+from tclose_spark import cli, pipeline
+from tclose_spark.listing import listing
+from tclose_spark.report.html import render_report
+from tclose_spark.run import Run
+
+ROWS = 160
+LOWEST, HIGHEST = 3_141, 1_234_567  # one person's income each
+METHODS: dict[str, dict[str, Any]] = {
+    "closeness_tree": {"name": "closeness_tree", "effort": "fast"},
+    "stack_and_deal": {"name": "stack_and_deal"},
+    "fragmentation": {"name": "fragmentation"},
+}
+QUASI = {
+    "income": {"type": "numeric", "round_to": 50_000},
+    "age": {"type": "numeric"},
+    "height": {"type": "numeric", "round_to": "0.5", "numeric_output": "bounds"},
+    "city": {"hierarchy": "cities.csv"},
+    "sex": {},
+    "site": {"generalization": "set"},
+}
+SENSITIVE: dict[str, dict[str, Any]] = {
+    "disease": {"t": "0.7"},
+    "mood": {"distance": "ordered", "order": ["never", "low", "middle", "high", "always"], "missing": "lowest", "t": "measure"},
+    "pay": {"distance": "ordered", "t": "0.7"},
+    "ward": {"distance": "ordered", "order": "frequency", "missing": "highest", "t": "0.7", "text": {"strip": True}},
+    "home": {"distance": "hierarchical", "hierarchy": "cities.csv", "missing": "leaf", "t": "0.7"},
+}
+
+
+def people() -> pa.Table:
+    """Records with every form of label, every distance, and missing values."""
+    draw = np.random.default_rng(11)
+
+    def pick(*values: Any) -> list[Any]:
+        return [values[i] for i in draw.integers(len(values), size=ROWS)]
+
+    return pa.table(
+        {
+            "income": [LOWEST, HIGHEST, *draw.integers(20_000, 400_000, ROWS - 2).tolist()],
+            "age": [None, None, *draw.integers(20, 60, ROWS - 2).tolist()],
+            "height": [round(1.5 + i * 7 % 50 / 100, 2) for i in range(ROWS)],
+            "city": pick(None, *CITIES.leaves),
+            "sex": pick("f", "m", "f", "m", None),
+            "site": pick("north", "south", "a, b"),
+            "disease": pick("flu", "flu", "FLU", "gout", None),
+            "mood": pick("low", "middle", "high", None),
+            "pay": pick(900, 1000, 2000, 10_000),
+            "ward": pick("w1", "w2", "w2 ", "w2", "w3", " w3", None),
+            "home": pick("Pisa", "Siena", "Lyon", None),
+        }
+    )
+
+
+# --- what a third party knows: the released columns, by their text
+
+
+def text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def read_release(folder: Path) -> dict[str, list[str | None]]:
+    table = deltalake.DeltaTable(str(folder / "public/release")).to_pyarrow_table()
+    return {name: [text(value) for value in table[name].to_pylist()] for name in table.column_names}
+
+
+def read_paths(file: Path) -> list[list[str]]:
+    return sorted(line.split(";") for line in file.read_text().splitlines())
+
+
+def ends(label: str) -> list[Fraction]:
+    return [Fraction(part) for part in label.strip("[]").split(", ")]
+
+
+def members(label: str) -> list[str]:
+    return next(csv.reader([label[1:-1]], skipinitialspace=True)) if label.startswith("{") else [label]
+
+
+def losses(labels: list[tuple[str | None, ...]], asked: dict[str, Any], paths: list[list[str]]) -> list[Fraction]:
+    """Of each row, from the labels of one quasi-identifier: one text, or two bounds."""
+    said = [label for row in labels for label in row if label not in (None, "*")]
+    numbers = [end for label in said for end in ends(label)] if asked.get("type") == "numeric" else []
+    named = {member for label in said for member in members(label)}
+
+    def of(row: tuple[str | None, ...]) -> Fraction:
+        if row[0] is None or row[0] == "*":
+            return Fraction(row[0] == "*")
+        if numbers:
+            mine = [end for label in row if label is not None for end in ends(label)]
+            return (max(mine) - min(mine)) / (max(numbers) - min(numbers))
+        if paths:
+            leaves = [path for path in paths if row[0] in path]
+            return Fraction(len(leaves) if row[0] not in {p[0] for p in paths} else 0, len(paths))
+        return (
+            Fraction(len(members(row[0])), len(named)) if asked.get("generalization") == "set" and len(members(row[0])) > 1 else Fraction(0)
+        )
+
+    return [of(row) for row in labels]
+
+
+def domain_of(asked: dict[str, Any], whole: Counter[str | None], paths: list[list[str]]) -> list[str | None]:
+    """The domain in order, from the run file and the released values."""
+    order, known = (
+        asked.get("order", "value"),
+        sorted((v for v in whole if v is not None), key=lambda v: (v if not v.isdigit() else "", len(v), v)),
+    )
+    if asked.get("distance") == "hierarchical":
+        return [*[path[0] for path in CITIES.paths], *([None] if asked["missing"] == "leaf" else [])]
+    values: list[str | None] = (
+        order if isinstance(order, list) else sorted(known, key=lambda v: -whole[v]) if order == "frequency" else known
+    )
+    if None in whole:
+        values = [None, *values] if asked.get("missing") == "lowest" else [*values, None]
+    return list(values)
+
+
+def distance(entry: dict[str, Any], part: Counter[str | None], whole: Counter[str | None]) -> Fraction:
+    """Of a class from the table, by what a certificate says of the attribute."""
+    n, s = whole.total(), part.total()
+    excess = {v: Fraction(part[v], s) - Fraction(whole[v], n) for v in entry["domain"]["values"]}
+    if entry["distance"] == "equal":
+        return sum(map(abs, excess.values()), Fraction(0)) / 2
+    if entry["distance"] == "ordered":
+        running = [abs(sum(list(excess.values())[: i + 1])) for i in range(entry["m"] - 1)]
+        return sum(running, Fraction(0)) / (entry["m"] - 1)
+    paths: list[list[Any]] = list(entry["hierarchy"]["paths"])
+    height = len(paths[0]) - 1
+    paths += [[None] * height + ["*"]] if entry["missing"] == "leaf" else []
+    cost = Fraction(0)
+    for level in range(1, height + 1):
+        children: dict[tuple[str, ...], dict[tuple[str, ...], Fraction]] = {}
+        for path in paths:
+            below = children.setdefault(tuple(path[level:]), {})
+            below[tuple(path[level - 1 :])] = below.get(tuple(path[level - 1 :]), Fraction(0)) + excess[path[0]]
+        for below in children.values():
+            gives, takes = sum(max(x, 0) for x in below.values()), sum(max(-x, 0) for x in below.values())
+            cost += Fraction(level, height) * min(gives, takes)
+    return cost
+
+
+class Found:
+    """All that is computed again, from the release and a run file with its hierarchies."""
+
+    def __init__(self, folder: Path) -> None:
+        self.run = yaml.safe_load((folder / "run.yaml").read_text())
+        self.release = read_release(folder / "out")
+        self.quasi, self.sensitive = (self.run["attributes"][f"{role}"] for role in ("quasi_identifiers", "sensitive_attributes"))
+        self.paths = read_paths(folder / "cities.csv")
+        self.columns = {q: [f"{q}_min", f"{q}_max"] if a.get("numeric_output") == "bounds" else [q] for q, a in self.quasi.items()}
+        self.labels = [column for pair in self.columns.values() for column in pair]
+        self.rows = len(self.release["sex"])
+        keys = list(zip(*(self.release[column] for column in self.labels), strict=True))
+        places: dict[tuple[str | None, ...], list[int]] = {}
+        for row, key in enumerate(keys):
+            places.setdefault(key, []).append(row)
+        self.classes = places
+        self.loss = {
+            q: losses(
+                list(zip(*(self.release[c] for c in self.columns[q]), strict=True)), a, self.paths if a.get("hierarchy") else []
+            )
+            for q, a in self.quasi.items()
+        }  # fmt: skip
+        self.whole = {s: Counter(self.release[s]) for s in self.sensitive}
+        self.parts = {s: [Counter(self.release[s][row] for row in rows) for rows in places.values()] for s in self.sensitive}
+
+    def attribute(self, name: str) -> dict[str, Any]:
+        """What a certificate has to say of a sensitive attribute."""
+        asked = self.sensitive[name]
+        domain = domain_of(asked, self.whole[name], self.paths)
+        unused = [value for value in domain if not self.whole[name][value]]
+        single = [part for part in self.parts[name] if len(part) == 1]
+        entry = {
+            "distance": asked.get("distance", "equal"),
+            "m": len(domain),
+            "domain": {"size": len(domain), "values": domain},
+            "unused": {"size": len(unused), "values": unused},
+            "missing": "value" if "distance" not in asked else asked.get("missing", "error"),
+            "homogeneous": {"classes": len(single), "rows": sum(part.total() for part in single)},
+        }
+        if entry["distance"] == "ordered":
+            order = asked.get("order", "value")
+            entry["order"] = "list" if isinstance(order, list) else order
+        if "text" in asked:
+            entry["text"] = asked["text"]
+        if entry["distance"] == "hierarchical":
+            entry["hierarchy"] = {"size": len(self.paths), "paths": self.paths}
+        return entry
+
+    def label_form(self, name: str) -> dict[str, Any]:
+        """What a certificate has to say of a quasi-identifier."""
+        asked = {key: value for key, value in self.quasi[name].items() if key != "hierarchy"}
+        entry = {"type": "categorical", **asked}
+        said = [label for column in self.columns[name] for label in self.release[column] if label not in (None, "*")]
+        if entry["type"] == "numeric":
+            numbers = [end for label in said for end in ends(label)]
+            rounded = {"round_to": str(Fraction(str(asked["round_to"])))} if "round_to" in asked else {}
+            return {"numeric_output": "interval", **entry, **rounded, "span": str(max(numbers) - min(numbers))}
+        if "hierarchy" in self.quasi[name]:
+            return {**entry, "hierarchy": {"size": len(self.paths), "paths": self.paths}}
+        named = {"named": len({member for label in said for member in members(label)})} if "generalization" in asked else {}
+        return {"generalization": "suppress", **entry, **named}
+
+    def warnings(self) -> list[str]:
+        alike = "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
+        found = [f"{q}: the published value is * in all rows" for q in self.quasi if set(self.release[self.columns[q][0]]) == {"*"}]
+        found.append(f"disease: 1 of {len(self.whole['disease'])} values {alike}, for t and for l")
+        found.append("mood: 2 of the 6 values of its order are in no row; each makes every distance smaller")
+        if self.ncp > 0.9:
+            found.append("most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or hierarchies keep more")
+        return found
+
+    @property
+    def ncp(self) -> float:
+        return float(sum(sum(loss) for loss in self.loss.values()) / (len(self.loss) * self.rows))
+
+    def closeness(self, name: str) -> dict[str, Any]:
+        asked, entry = self.sensitive[name], self.attribute(name)
+        t = None if asked["t"] == "measure" else Fraction(asked["t"])
+        worst = max(distance(entry, part, self.whole[name]) for part in self.parts[name])
+        required = {"required": t if t is None else float(t), "required_exact": t if t is None else str(t)}
+        return {"distance": entry["distance"], **required, "achieved": float(worst), "achieved_exact": str(worst)}
+
+    def diversity(self, name: str) -> dict[str, Any]:
+        asked, parts, found = self.sensitive[name].get("l", {}), self.parts[name], {}
+        if "distinct" in asked:
+            found["distinct"] = {"required": asked["distinct"], "achieved": min(len(part) for part in parts)}
+        if "entropy" in asked:
+            least = min(math.exp(-sum(n / part.total() * math.log(n / part.total()) for n in part.values())) for part in parts)
+            found["entropy"] = {"required": float(asked["entropy"]), "achieved": least}
+        return found
+
+    def tuples(self) -> Fraction:
+        """How far the combinations of the farthest class are."""
+        rows = list(zip(*(self.release[name] for name in self.sensitive), strict=True))
+        whole = Counter(rows)
+        classes = [Counter(rows[row] for row in places) for places in self.classes.values()]
+        return max(sum(abs(Fraction(c[v], c.total()) - Fraction(n, self.rows)) for v, n in whole.items()) / 2 for c in classes)
+
+    def certificate(self) -> dict[str, Any]:
+        sizes = [len(rows) for rows in self.classes.values()]
+        together = self.tuples()
+        return {
+            "verdict": "holds",
+            "unprotected": {"mood": self.attribute("mood")["homogeneous"]},
+            "release": {"name": "small", "rows": self.rows, "classes": len(sizes), "columns": list(self.release)},
+            "input": {"rows": self.rows, "version": None},
+            "guarantees": {
+                "k": {"required": self.run["privacy"]["k"], "achieved": min(sizes)},
+                "t": {name: self.closeness(name) for name in self.sensitive},
+                "l": {name: found for name in self.sensitive if (found := self.diversity(name))},
+            },
+            "attributes": {
+                "sensitive": {name: self.attribute(name) for name in self.sensitive},
+                "quasi_identifiers": {name: self.label_form(name) for name in self.quasi},
+            },
+            "information": {"tuples": {"distance": "equal", "achieved": float(together), "achieved_exact": str(together)}},
+            "utility": {
+                "ncp": self.ncp,
+                "ncp_by_quasi_identifier": {q: float(sum(loss) / self.rows) for q, loss in self.loss.items()},
+                "average_class_size": self.rows / len(sizes),
+                "smallest_class": min(sizes),
+                "largest_class": max(sizes),
+                "discernibility": sum(size**2 for size in sizes),
+            },
+            "evidence": {"labels_checked": self.rows},
+            "allow_unique": [],
+            "warnings": self.warnings(),
+        }
+
+    def extremes(self) -> dict[str, list[dict[str, Any]]]:
+        """The ten largest and the ten smallest classes, NULL first."""
+        shown = [
+            {
+                "size": len(rows),
+                "labels": dict(zip(self.labels, key, strict=True)),
+                "emd": {name: float(distance(self.attribute(name), self.parts[name][place], self.whole[name])) for name in self.sensitive},
+            }
+            for place, (key, rows) in enumerate(self.classes.items())
+        ]
+        shown.sort(key=lambda entry: [(label is not None, label) for label in entry["labels"].values()])
+        return {
+            "largest": sorted(shown, key=lambda entry: -entry["size"])[:10],
+            "smallest": sorted(shown, key=lambda entry: entry["size"])[:10],
+        }
+
+
+def flat(tree: Any, path: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], Any]:
+    """The leaves of a document, by path."""
+    if isinstance(tree, dict | list) and tree:
+        parts = tree.items() if isinstance(tree, dict) else enumerate(tree)
+        return {key: leaf for step, part in parts for key, leaf in flat(part, (*path, step)).items()}
+    return {path: tree}
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def folder(
+    request: pytest.FixtureRequest, write_run: Callable[..., Path], open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A finished run by each method, beside its run file and hierarchy."""
+    place = tmp_path_factory.mktemp(request.param)
+    sensitive = dict(SENSITIVE)
+    if request.param != "fragmentation":  # which makes no l
+        sensitive["disease"] = {**sensitive["disease"], "l": {"distinct": 2}}
+    run = write_run(place, people(), quasi=QUASI, sensitive=sensitive, k=4, method=METHODS[request.param])
+    pipeline.release(open_run(run))
+    return place
+
+
+def test_everything_public_is_computed_again_from_the_release_and_the_run_file(folder: Path) -> None:
+    found, certificate = Found(folder), json.loads((folder / "out/public/certificate.json").read_text())
+    page = (folder / "out/public/report.html").read_text()
+    expected = found.certificate()
+    # no figures of the data: the tool, the moment, the method's settings; and a hash of the rows, and how many expectations there are
+    for path in (("tool",), ("issued",), ("method",), ("release", "fingerprint"), ("evidence", "expectations_evaluated")):
+        section, of = expected, certificate
+        for step in path[:-1]:
+            section, of = section[step], of[step]
+        section[path[-1]] = of[path[-1]]
+    told, again = flat(certificate), flat(expected)
+    assert set(told) == set(again)
+    for path, value in told.items():
+        assert value == pytest.approx(again[path], abs=1e-7) if isinstance(value, float) else value == again[path], path
+    assert render_report(certificate, found.extremes()) == page  # of which all figures are computed again now
+    assert len(found.classes) > 1
+
+
+def test_a_third_party_computes_the_distances_from_certificate_and_release(folder: Path) -> None:
+    certificate, found = json.loads((folder / "out/public/certificate.json").read_text()), Found(folder)
+    for name, entry in certificate["attributes"]["sensitive"].items():
+        worst = max(distance(entry, part, found.whole[name]) for part in found.parts[name])
+        assert str(worst) == certificate["guarantees"]["t"][name]["achieved_exact"], name
+
+
+def test_the_range_of_a_rounded_column_cannot_be_solved_from_what_is_public(folder: Path) -> None:
+    certificate, found = json.loads((folder / "out/public/certificate.json").read_text()), Found(folder)
+    lengths = [ends(label)[-1] - ends(label)[0] for label in found.release["income"] if label not in (None, "*")]
+    suppressed = found.release["income"].count("*")
+    loss = certificate["utility"]["ncp_by_quasi_identifier"]["income"]
+    solved = float(sum(lengths)) / (found.rows * loss - suppressed)
+    assert solved == pytest.approx(1_250_000, rel=1e-6)
+    inside = json.loads((folder / "out/internal/run.json").read_text())["stages"]["verify"]["figures"]["by_input"]
+    by_input = sum(min(Fraction(1), length / (HIGHEST - LOWEST)) for length in lengths) + suppressed
+    assert inside["ncp_by_quasi_identifier"]["income"] == pytest.approx(float(by_input / found.rows), abs=1e-8)
+    public = "".join((folder / "out/public" / name).read_text() for name in ("certificate.json", "report.html"))
+    assert not [number for number in (LOWEST, HIGHEST, HIGHEST - LOWEST) if str(number) in public or f"{number:,}" in public]
+
+
+# --- lists that are too long for a document
+
+
+@pytest.mark.parametrize("items", [[], ["a", None], [f"value {i}" for i in range(1000)]])
+def test_a_short_list_is_whole(items: Sequence[Any]) -> None:
+    assert listing(items) == {"size": len(items), "values": items}
+
+
+def test_a_long_list_is_its_size_and_a_hash() -> None:
+    items = [None, *(f"é {i}" for i in range(1000))]
+    written = "[null," + ",".join(f'"é {i}"' for i in range(1000)) + "]"
+    assert listing(items) == {"size": 1001, "sha256": hashlib.sha256(written.encode()).hexdigest()}
+
+
+def test_paths_are_named_so() -> None:
+    assert listing([("Pisa", "*")], "paths") == {"size": 1, "paths": [["Pisa", "*"]]}
+
+
+# --- what the console shows of it
+
+
+def shown(capsys: pytest.CaptureFixture[str], certificate: dict[str, Any]) -> tuple[list[str], str]:
+    """The lines on stdout, without the blanks that align them, and stderr."""
+    place = SimpleNamespace(path=lambda *name: "/".join(("out", *name)))
+    cli._show_certificate(cast(Run, SimpleNamespace(public=place, internal=place)), certificate)
+    out, err = capsys.readouterr()
+    return [" ".join(line.split()) for line in out.splitlines()], err
+
+
+def test_the_console_is_amber_where_an_attribute_is_unprotected(capsys: pytest.CaptureFixture[str]) -> None:
+    t = {"distance": "equal", "required": None, "achieved": 0.587}
+    income = {"classes": 579, "rows": 8404}
+    certificate: dict[str, Any] = {
+        "verdict": "holds",
+        "unprotected": {"income": income},
+        "release": {"name": "survey", "rows": 9000, "classes": 900, "fingerprint": "f"},
+        "guarantees": {"k": {"required": 5, "achieved": 5}, "t": {"income": t}, "l": {}},
+        "attributes": {"sensitive": {"income": {"homogeneous": income}}},
+        "utility": {"ncp": 0.2},
+        "warnings": ["sex: the published value is * in all rows"],
+    }
+    lines, err = shown(capsys, certificate)
+    people = "for 8,404 people, in 579 classes of one value"
+    assert lines[:2] == [
+        "survey: the release holds",
+        f"but income is unprotected: nothing limits what a class tells of it; certain {people}",
+    ]
+    assert f"income is certain {people}" in lines
+    assert err.strip() == "note: sex: the published value is * in all rows"
+    lines, err = shown(capsys, {**certificate, "unprotected": {}, "warnings": []})
+    assert not [line for line in lines if "unprotected" in line]
+    assert f"income is certain {people}" in lines
+    assert err == ""
