@@ -16,8 +16,6 @@ import pyarrow as pa
 import pytest
 from strategies import CITIES
 
-pytestmark = pytest.mark.slow  # whole releases under spark-submit, with everything that Spark writes down
-
 ROWS = 240
 SECRET = "sesame-93a1f7"
 PLANTED = {
