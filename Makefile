@@ -16,7 +16,7 @@ $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
-	$(BIN)/python -m tclose_spark.spark_defaults
+	$(BIN)/python -m tclose_spark.io.spark_defaults
 	@touch $@
 
 demo: $(READY)  ## Make a synthetic census of 100,000 people, release it, show where the files are.

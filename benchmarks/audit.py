@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 
 from tclose_spark.audit.audit import Audit, audit_table
 from tclose_spark.audit.question import Question, ask
-from tclose_spark.session import get_session
-from tclose_spark.synthetic import generate_people
+from tclose_spark.io.session import get_session
+from tclose_spark.synthetic.census import generate_people
 
 QUASI = ["age", "sex", "education", "marital_status", "region", "occupation", "hours"]
 SENSITIVE = {"disease": {"t": "0.3", "l": {"distinct": 2}}, "income": {"distance": "ordered", "t": "0.2"}}

@@ -22,9 +22,9 @@ import yaml
 
 from tclose_spark import pipeline
 from tclose_spark.errors import TcloseError
-from tclose_spark.run import Run
-from tclose_spark.session import get_session
-from tclose_spark.spec import load_spec
+from tclose_spark.io.run import Run
+from tclose_spark.io.session import get_session
+from tclose_spark.runfile.loading import load_spec
 
 os.environ.setdefault("TCLOSE_SECRET", "benchmark")
 DATA = Path(os.environ.get("TCLOSE_DATA") or Path(__file__).parents[2] / "shared" / "data")

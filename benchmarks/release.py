@@ -19,10 +19,10 @@ from cost import measure
 from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
-from tclose_spark.run import Run
-from tclose_spark.session import get_session
-from tclose_spark.spec import load_spec
-from tclose_spark.synthetic import PEOPLE_COLUMNS, generate_people, write_hierarchies
+from tclose_spark.io.run import Run
+from tclose_spark.io.session import get_session
+from tclose_spark.runfile.loading import load_spec
+from tclose_spark.synthetic.census import PEOPLE_COLUMNS, generate_people, write_hierarchies
 
 CONFIG = Path(__file__).parent.parent / "conf" / "demo.yaml"
 WARM_UP_ROWS = 100_000

@@ -16,13 +16,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tclose_spark import __version__
-from tclose_spark.disks import full_disk
 from tclose_spark.errors import ConfigurationError, InputError, TcloseError
-from tclose_spark.interrupts import MESSAGE, apart, noticed
-from tclose_spark.spec import ReleaseSpec, load_spec
+from tclose_spark.io.disks import full_disk
+from tclose_spark.io.interrupts import MESSAGE, apart, noticed
+from tclose_spark.runfile.loading import load_spec
+from tclose_spark.runfile.spec import ReleaseSpec
 
 if TYPE_CHECKING:
-    from tclose_spark.run import Run
+    from tclose_spark.io.run import Run
+    from tclose_spark.methods.method import PlanReport
 
 STAGES = {
     "release": "All stages: from a raw table to a verified, published release.",
@@ -62,8 +64,9 @@ def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool
     """One stage, or `release` for all of them."""
     spec = load_spec(config, overrides)
     from tclose_spark import pipeline
-    from tclose_spark.run import Run
-    from tclose_spark.session import get_session
+    from tclose_spark.io.run import Run
+    from tclose_spark.methods.method import PlanReport
+    from tclose_spark.io.session import get_session
 
     run = Run(spec, get_session(f"tclose {name} {spec.name}"), _announce, overwrite, _show_blocks)
     with run.locked(), _full_disks_named(spec):
@@ -92,7 +95,7 @@ def _announce(line: str) -> None:
 
 def _show_blocks(total: int) -> AbstractContextManager[Callable[[int], None]]:
     """A bar on a terminal, lines elsewhere."""
-    from tclose_spark.progress import spoken
+    from tclose_spark.io.progress import spoken
 
     return _bar(total) if err.is_terminal else spoken(total, _announce, "anonymize  blocks")
 
@@ -104,10 +107,10 @@ def _bar(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-def _show_plan(spec: ReleaseSpec, plan: Mapping[str, Any]) -> None:
-    from tclose_spark.plan_tables import plan_tables
+def _show_plan(spec: ReleaseSpec, plan: PlanReport) -> None:
+    from tclose_spark.methods.method import method_of
 
-    tables, notes = plan_tables(spec, plan)
+    tables, notes = method_of(spec.method).tables(spec.name, plan, spec.method, spec.attributes.sensitive_attributes)
     for table in tables:
         out.print(table)
     for note in notes:
@@ -165,8 +168,8 @@ def generate(
     seed: Annotated[int, typer.Option("--seed", help="Another seed, other people.")] = 2026,
 ) -> None:
     """Make a synthetic census table with its hierarchies: the same rows for the same seed, on any cluster."""
-    from tclose_spark.session import get_session
-    from tclose_spark.synthetic import generate_people, write_hierarchies
+    from tclose_spark.io.session import get_session
+    from tclose_spark.synthetic.census import generate_people, write_hierarchies
 
     people = generate_people(get_session("tclose generate"), rows, seed)
     try:
@@ -279,7 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _cancel_jobs() -> None:
     """Cancels what a session that outlives this command still runs for it."""
-    session = sys.modules.get("tclose_spark.session")
+    session = sys.modules.get("tclose_spark.io.session")
     if session is not None:
         apart(session.cancel_jobs)
 
@@ -320,7 +323,7 @@ def _known(error: Exception) -> TcloseError | None:
     if "UnknownValueError" in text or "the input changed since" in text:
         return InputError("the input has values or rows that it had not when it was profiled: it changed meanwhile; run again")
     if type(error).__module__.startswith(("pyspark", "py4j")):
-        from tclose_spark.reading import meaning
+        from tclose_spark.io.reading import meaning
 
         known = meaning(error)
         if known is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -17,28 +18,28 @@ from pyspark.sql import functions as F
 
 from tclose_spark.checks.classes import measure_column
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
-from tclose_spark.domains import Profile
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.interrupts import held
-from tclose_spark.methods.method import Plan, Problem
-from tclose_spark.methods.registry import make_plan, read_plan, sample_rows
-from tclose_spark.reading import delta_version, read_table
+from tclose_spark.io.interrupts import held
+from tclose_spark.io.reading import delta_version, read_table
+from tclose_spark.io.run import CERTIFICATE, STATE, Run
+from tclose_spark.io.shuffles import sized_shuffles
+from tclose_spark.io.storage import Folder, move
+from tclose_spark.io.tables import quoted, read_delta, write_delta
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
-from tclose_spark.run import CERTIFICATE, STATE, Run
-from tclose_spark.shuffles import sized_shuffles
 from tclose_spark.stages.anonymize import Anonymizer
 from tclose_spark.stages.encode import Encoder, count_groups, draw_sample
 from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.publish import LOG, scrub_table, stray_files
 from tclose_spark.stages.warnings import profile_warnings
-from tclose_spark.storage import Folder, move
-from tclose_spark.tables import quoted, read_delta, write_delta
+from tclose_spark.table.domains import Profile
 
 MINIMALITY = "minimality.json"
 MADE_PUBLIC = ("release", "report.html")
-KEPT_INTERNAL = ("linked", "classes", "validation", "profile.json", "plan.json", "verification.json", MINIMALITY)
+KEPT_INTERNAL = ("linked", "classes", "validation", "profile.json", "plan.json", "plan_report.json", "verification.json", MINIMALITY)
 EXTREMES = 10
 
 
@@ -58,20 +59,29 @@ def profile(run: Run) -> None:
             run.announce(f"note: {warning}")
 
 
-def plan(run: Run) -> Mapping[str, Any]:
-    """Decides how rows come into classes; returns the plan as JSON."""
+def plan(run: Run) -> PlanReport:
+    """Decides how rows come into classes; returns what people read of the plan."""
     run.require("plan")
     with run.stage("plan") as record:
         found = _profile(run)
         table, encoder = _input(run, found), Encoder.of(run.spec, found, run.secret)
-        sample = draw_sample(table, run.spec, encoder, found.distinct_rows, sample_rows(run.spec))
-        problem = Problem(run.spec, found, run.hierarchies, sample, lambda line: run.announce(f"{'plan':<10} {line}"))
-        tree = make_plan(problem, partial(count_groups, table, run.spec, encoder)).to_json()
-        run.staging.write("plan.json", json.dumps(tree))
-        record["plan"] = {key: tree[key] for key in ("classes", "class_size", "fragments", "blocks", "tasks", "merges") if key in tree}
-        if "note" in tree:
-            run.announce(f"{'plan':<10} {tree['note']}")
-    return tree
+        method = method_of(run.spec.method)
+        given = PlanningInput(
+            attributes=ResolvedAttributes.of(run.spec.attributes, found, run.hierarchies),
+            k=run.spec.privacy.k,
+            settings=run.spec.method,
+            sample=draw_sample(table, run.spec, encoder, found.distinct_rows, method.sample_rows(run.spec.method)),
+            counts=partial(count_groups, table, run.spec, encoder),
+            log=lambda line: run.announce(f"{'plan':<10} {line}"),
+        )
+        made = method.make_plan(given)
+        report = made.report()
+        run.staging.write("plan.json", json.dumps(made.to_json()))
+        run.staging.write("plan_report.json", json.dumps(asdict(report), indent=1))
+        record["plan"] = dict(report.figures)
+        if report.note:
+            run.announce(f"{'plan':<10} {report.note}")
+    return report
 
 
 def anonymize(run: Run) -> None:
@@ -282,7 +292,8 @@ def _profile(run: Run) -> Profile:
 
 
 def _plan(run: Run, found: Profile) -> Plan:
-    return read_plan(json.loads(run.staging.read("plan.json")), run.spec, found, run.hierarchies)
+    attributes = ResolvedAttributes.of(run.spec.attributes, found, run.hierarchies)
+    return method_of(run.spec.method).read_plan(json.loads(run.staging.read("plan.json")), attributes, run.spec.privacy.k, run.spec.method)
 
 
 def _input(run: Run, found: Profile) -> DataFrame:

@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 from strategies import CITIES
 
 from tclose_spark import cli
-from tclose_spark.run import Run
-from tclose_spark.session import get_session
-from tclose_spark.spec import load_spec
+from tclose_spark.io.run import Run
+from tclose_spark.io.session import get_session
+from tclose_spark.runfile.loading import load_spec
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ import pyarrow as pa
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tclose_spark.domains import Profile, QuasiDomain, categorical_domain, sensitive_domain
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.method import Plan, Problem
-from tclose_spark.rows import Codec, Rows
-from tclose_spark.spec import ReleaseSpec
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.method import GroupCounts, Plan, PlanningInput
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import Profile, QuasiDomain, categorical_domain, sensitive_domain
+from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.rows import Codec, Rows
 
 Record = Mapping[str, Any]
 
@@ -79,6 +81,29 @@ def tree_rows(draw: st.DrawFn, leaves: int = 8, height: int = 3) -> list[tuple[s
 def trees(leaves: int = 8, height: int = 3) -> st.SearchStrategy[Hierarchy]:
     """Drawn hierarchies."""
     return tree_rows(leaves, height).map(lambda rows: Hierarchy.build(rows, "tree"))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A run file, the profile of a table, and a sample of its rows."""
+
+    spec: ReleaseSpec
+    profile: Profile
+    hierarchies: Mapping[str, Hierarchy]
+    sample: Rows
+
+    @property
+    def attributes(self) -> ResolvedAttributes:
+        """As methods see them."""
+        return ResolvedAttributes.of(self.spec.attributes, self.profile, self.hierarchies)
+
+    def given(
+        self, counts: GroupCounts = lambda group_of, groups: np.zeros(groups, dtype=np.int64), log: Callable[[str], None] = lambda _: None
+    ) -> PlanningInput:
+        """What its method plans from."""
+        return PlanningInput(
+            attributes=self.attributes, k=self.spec.privacy.k, settings=self.spec.method, sample=self.sample, counts=counts, log=log
+        )
 
 
 @st.composite

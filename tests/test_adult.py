@@ -15,7 +15,7 @@ import pytest
 
 from tclose_spark import pipeline
 from tclose_spark.errors import UnreachableError
-from tclose_spark.run import Run
+from tclose_spark.io.run import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 ADULT_QUASI = ["age", "workclass", "education", "native-country", "marital-status", "race", "sex"]

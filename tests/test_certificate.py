@@ -21,9 +21,9 @@ import yaml
 from strategies import CITIES
 
 from tclose_spark import cli, pipeline
-from tclose_spark.listing import listing
+from tclose_spark.io.run import Run
 from tclose_spark.report.html import render_report
-from tclose_spark.run import Run
+from tclose_spark.table.listing import listing
 
 ROWS = 160
 LOWEST, HIGHEST = 3_141, 1_234_567  # one person's income each

@@ -21,8 +21,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
-from tclose_spark.run import Run
-from tclose_spark.synthetic import generate_people, write_hierarchies
+from tclose_spark.io.run import Run
+from tclose_spark.synthetic.census import generate_people, write_hierarchies
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent

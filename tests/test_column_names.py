@@ -2,7 +2,7 @@
 
 import pytest
 
-from tclose_spark.names import are_names, instead_of, shown
+from tclose_spark.table.names import are_names, instead_of, shown
 
 ASKED = ["name", "age", "zip", "sex", "disease"]
 

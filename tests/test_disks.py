@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from tclose_spark.disks import full_disk
+from tclose_spark.io.disks import full_disk
 
 JAVA = "org.apache.spark.SparkException: Job aborted.\nCaused by: java.io.IOException: No space left on device\n\tat {}\n"
 

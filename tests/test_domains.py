@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import CITIES, drawn, make_problem, people, trees
 
-from tclose_spark.domains import Profile, by_value, categorical_domain, sensitive_domain
 from tclose_spark.errors import InputError, Offending
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance, ground_distance
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.spec import SensitiveAttribute
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.table.domains import Profile, by_value, categorical_domain, sensitive_domain
+from tclose_spark.table.hierarchy import Hierarchy
 
 DISEASES = Hierarchy.build([("flu", "lung", "*"), ("asthma", "lung", "*"), ("ulcer", "stomach", "*")], "diseases")
 
@@ -171,7 +171,7 @@ def test_distances_to_the_leaf_of_missing_values_are_those_of_the_definition(tre
     histogram = np.zeros((1, len(places)), dtype=np.int64)
     for value, count in part.items():
         histogram[0, places[value]] = count
-    distance = domain.distance(asked, extended)
+    distance = ground_distance(domain.table, False, extended)
     n, s = sum(whole.values()), sum(part.values())
     found = Fraction(int(distance.numerators(Histograms.dense(histogram))[0]), distance.scale * n * s)
     paths = {path[0]: path for path in tree.paths} | {None: (None, *[("missing", level) for level in range(1, tree.height)], "*")}
@@ -205,7 +205,8 @@ def test_a_hierarchical_attribute_has_no_place_for_missing_or_other_values():
 def test_has_the_distance_that_is_declared(asked, hierarchy, kind):
     attribute = SensitiveAttribute(**asked)
     counts = {"flu": 3, "ulcer": 2} if hierarchy else {"1": 3, "2": 2}
-    distance = sensitive_domain("s", counts, attribute, hierarchy, True).distance(attribute, hierarchy)
+    table = sensitive_domain("s", counts, attribute, hierarchy, True).table
+    distance = ground_distance(table, attribute.distance == "ordered", hierarchy)
     assert isinstance(distance, kind)
     assert distance.table.sum() == 5
 

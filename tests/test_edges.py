@@ -18,8 +18,8 @@ import pytest
 from strategies import CITIES
 
 from tclose_spark import pipeline
+from tclose_spark.io.run import Run
 from tclose_spark.measures.utility import interval_ends
-from tclose_spark.run import Run
 
 ROWS = 60
 DRAW = np.random.default_rng(7)

@@ -19,11 +19,14 @@ import pytest
 from strategies import CITIES
 
 from tclose_spark import pipeline
-from tclose_spark.run import Run
+from tclose_spark.io.run import Run
 
 RECORDED = Path(__file__).with_name("fingerprints.json")
 NUMBERS = {"age": {"type": "numeric"}, "height": {"type": "numeric", "round_to": "0.5"}}
-BOUNDS = {"age": {"type": "numeric", "numeric_output": "bounds"}, "height": {"type": "numeric", "numeric_output": "bounds", "round_to": "0.25"}}
+BOUNDS = {
+    "age": {"type": "numeric", "numeric_output": "bounds"},
+    "height": {"type": "numeric", "numeric_output": "bounds", "round_to": "0.25"},
+}
 CATEGORIES = {"sex": {}, "city": {"hierarchy": "cities.csv"}, "site": {"generalization": "set"}}
 EVERY = {**NUMBERS, **CATEGORIES, "visits": {"type": "numeric"}}
 EQUAL, ORDERED = {"disease": {"t": "0.3"}}, {"pay": {"distance": "ordered", "t": "0.2"}}
@@ -60,7 +63,11 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "tree, blocks": {"method": tree("fast"), "quasi": NUMBERS, "sensitive": EQUAL, "rows": 50_000, "k": 20},
     "dealt by frequency": {"method": dealt(), "quasi": EVERY, "sensitive": EQUAL},
-    "dealt by value, k": {"method": dealt(class_size="k", stack_order="value"), "quasi": NUMBERS, "sensitive": {"pay": {"distance": "ordered"}}},
+    "dealt by value, k": {
+        "method": dealt(class_size="k", stack_order="value"),
+        "quasi": NUMBERS,
+        "sensitive": {"pay": {"distance": "ordered"}},
+    },
     "dealt round robin": {"method": dealt(deal="round_robin"), "quasi": CATEGORIES, "sensitive": LISTED},
     "dealt, best order, two attributes": {"method": dealt(stack_order="best"), "quasi": EVERY, "sensitive": {**EQUAL, **ORDERED}},
     "dealt in layers": {"method": dealt(deal="layered"), "quasi": BOUNDS, "sensitive": {**EQUAL, **NESTED}},

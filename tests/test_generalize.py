@@ -7,11 +7,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import CITIES, drawn, make_problem, people
+from strategies import CITIES, Problem, drawn, make_problem, people
 
-from tclose_spark.methods.method import Problem
-from tclose_spark.rows import Rows
 from tclose_spark.stages.generalize import Generalizer
+from tclose_spark.table.rows import Rows
 
 DISEASE = {"disease": {}}
 SENSITIVE = st.sampled_from([DISEASE, {"grade": {"distance": "ordered"}}])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from strategies import CITIES, drawn, tree_rows, trees
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.table.hierarchy import Hierarchy
 
 WORK = """State-gov;Government;*
 Private;Business;*

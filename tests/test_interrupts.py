@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tclose_spark import interrupts
-from tclose_spark.interrupts import MESSAGE, apart, held, noticed
+from tclose_spark.io import interrupts
+from tclose_spark.io.interrupts import MESSAGE, apart, held, noticed
 
 COMMAND = "import sys; from tclose_spark.cli import main; sys.exit(main())"
 
@@ -77,7 +77,7 @@ def test_what_is_done_apart_neither_fails_nor_lasts() -> None:
 
 def test_compiled_code_that_does_not_come_back_is_left() -> None:
     code = (
-        "import hashlib; from tclose_spark.interrupts import noticed\n"
+        "import hashlib; from tclose_spark.io.interrupts import noticed\n"
         "with noticed(): print('begun', flush=True); hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.lock import LOCK, Owner, locked
-from tclose_spark.storage import LocalFolder
+from tclose_spark.io.lock import LOCK, Owner, locked
+from tclose_spark.io.storage import LocalFolder
 
 
 @pytest.fixture

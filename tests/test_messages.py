@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tclose_spark.run import PROBLEMS
+from tclose_spark.io.run import PROBLEMS
 
 Command = Callable[..., tuple[int, str, str]]
 

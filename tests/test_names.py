@@ -14,7 +14,7 @@ import pytest
 
 from tclose_spark import pipeline
 from tclose_spark.errors import InputError
-from tclose_spark.run import Run
+from tclose_spark.io.run import Run
 
 ROWS = 60
 QUASI = {"a.b": {"type": "numeric", "numeric_output": "bounds"}, "low0": {"type": "numeric"}, "c`d.e": {}}

@@ -26,12 +26,12 @@ from strategies import CITIES
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
-from tclose_spark.methods.closeness_tree import top
+from tclose_spark.io.run import Run
+from tclose_spark.io.tables import write_delta
+from tclose_spark.methods.closeness_tree import plan as top
 from tclose_spark.methods.closeness_tree.effort import EFFORTS
-from tclose_spark.rows import Rows
-from tclose_spark.run import Run
 from tclose_spark.stages.encode import draw_sample
-from tclose_spark.tables import write_delta
+from tclose_spark.table.rows import Rows
 
 OpenRun = Callable[..., Run]
 WriteRun = Callable[..., Path]
@@ -489,7 +489,7 @@ def test_a_copy_that_breaks_off_leaves_the_whole_under_one_name(tmp_path: Path, 
     import errno
     from pathlib import PosixPath
 
-    from tclose_spark.storage import LocalFolder, move
+    from tclose_spark.io.storage import LocalFolder, move
 
     (tmp_path / "staging" / "release").mkdir(parents=True)
     for name in ("part0", "part1"):
@@ -621,7 +621,7 @@ def test_progress_counts_blocks(small_blocks: None, tree_conf: Path, open_run: O
     run_stages(run, "profile", "plan")
     blocks = json.loads((tmp_path / "out/internal/staging/plan.json").read_text())["blocks"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tclose_spark.progress.SECONDS", 0.001)
+        patch.setattr("tclose_spark.io.progress.SECONDS", 0.001)
         pipeline.anonymize(run)
     assert shown
     assert {total for _, total in shown} == {blocks}

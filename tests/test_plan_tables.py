@@ -1,16 +1,23 @@
 """What `tclose plan` prints, for each method."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from rich.console import Console
-from strategies import CITIES, count_in, make_problem
+from rich.table import Table
+from strategies import CITIES, Problem, count_in, make_problem
 
-from tclose_spark.domains import SensitiveDomain
+from tclose_spark.measures.distances import ground_distance
+from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.methods.fragmentation.describe import in_words
-from tclose_spark.methods.registry import make_plan
-from tclose_spark.plan_tables import plan_tables
+from tclose_spark.methods.method import PlanReport, method_of
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.table.domains import SensitiveDomain
+from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.rows import Rows
 
 SENSITIVE = {"disease": {"t": "0.4"}, "grade": {"distance": "ordered", "t": "0.3"}}
 RECORDS = [
@@ -19,10 +26,20 @@ RECORDS = [
 ]
 
 
+def report_of(problem: Problem, rows: Rows) -> PlanReport:
+    return method_of(problem.spec.method).make_plan(problem.given(count_in(rows))).report()
+
+
+def tables_of(problem: Problem, rows: Rows) -> tuple[list[Table], list[str]]:
+    report, settings = report_of(problem, rows), problem.spec.method
+    written = replace(report, details=json.loads(json.dumps(report.details)))
+    return method_of(settings).tables(problem.spec.name, written, settings, problem.spec.attributes.sensitive_attributes)
+
+
 def printed(**method: str) -> tuple[list[str], list[str]]:
     """(lines of the table, sentences below it)."""
     problem, rows = make_problem(RECORDS, SENSITIVE, k=4, **method)
-    tables, notes = plan_tables(problem.spec, json.loads(json.dumps(make_plan(problem, count_in(rows)).to_json())))
+    tables, notes = tables_of(problem, rows)
     console = Console(width=250)
     with console.capture() as capture:
         console.print(*tables)
@@ -45,7 +62,7 @@ def test_sizes_that_the_bound_excludes_are_not_dealt_in_layers():
         name="stack_and_deal",
         deal="layered",
     )
-    sizes = make_plan(problem, count_in(rows)).to_json()["sizes"]
+    sizes = report_of(problem, rows).details["sizes"]
     assert sizes[0]["emd"] == []
     assert not sizes[0]["holds"]
     assert sizes[-1]["holds"]
@@ -62,6 +79,20 @@ def test_fragmentation_shows_bounds_sizes_and_what_is_measured_beside():
     assert any("fragments chosen" in line for line in lines)
 
 
+def resolved(values: Sequence[str | None], settings: dict[str, str], hierarchy: Hierarchy | None = None) -> ResolvedSensitive:
+    """An attribute with a row of each value."""
+    domain, asked = SensitiveDomain("x", tuple(values), (1,) * len(values)), SensitiveAttribute(**settings)
+    return ResolvedSensitive(
+        column=0,
+        domain=domain,
+        hierarchy=hierarchy,
+        distance=ground_distance(domain.table, asked.distance == "ordered", hierarchy),
+        t=None,
+        l=asked.l,
+        bins=None,
+    )
+
+
 @pytest.mark.parametrize(
     ("distance", "codes", "expected"),
     [
@@ -73,20 +104,20 @@ def test_fragmentation_shows_bounds_sizes_and_what_is_measured_beside():
     ],
 )
 def test_fragments_in_words(distance, codes, expected):
-    domain = SensitiveDomain("x", ("a", "b", "c", "d", "e", None), (1,) * 6)
-    assert in_words(domain, distance, np.array(codes), None) == expected
+    values = ("a", "b", "c", "d", "e", None)
+    assert in_words(resolved(values, {"distance": distance}), np.array(codes)) == expected
 
 
 def test_a_fragment_of_a_hierarchy_is_named_by_its_node():
-    domain = SensitiveDomain("city", CITIES.leaves, (1,) * 5)
-    assert in_words(domain, "hierarchical", np.array([0, 1]), CITIES) == "Tuscany (2 values)"
-    assert in_words(domain, "hierarchical", np.array([0, 2]), CITIES) == "Italy (2 values)"
-    assert in_words(domain, "hierarchical", np.array([0]), CITIES) == "Pisa"
+    city = resolved(CITIES.leaves, {"distance": "hierarchical", "hierarchy": "cities.csv"}, CITIES)
+    assert in_words(city, np.array([0, 1])) == "Tuscany (2 values)"
+    assert in_words(city, np.array([0, 2])) == "Italy (2 values)"
+    assert in_words(city, np.array([0])) == "Pisa"
 
 
 def test_the_largest_fragments_are_described():
     problem, rows = make_problem(RECORDS, SENSITIVE, k=4, name="fragmentation")
-    tree = make_plan(problem, count_in(rows)).to_json()
+    tree = report_of(problem, rows).details
     shown = [fragment["rows"] for fragment in tree["largest_fragments"]]
     assert shown == sorted(shown, reverse=True)
     assert len(shown) == min(tree["fragments"], 10)
@@ -96,10 +127,12 @@ def test_fragmentation_says_where_it_collapses_and_where_it_is_measured():
     problem, rows = make_problem(
         RECORDS[:59], {"grade": {"distance": "ordered", "t": "0.1"}}, name="fragmentation", sizing="gcd", bounds="paper"
     )
-    _, notes = plan_tables(problem.spec, make_plan(problem, count_in(rows)).to_json())
+    _, notes = tables_of(problem, rows)
     assert notes[1] == "One class of all rows is dealt; proportional sizing makes smaller classes."
     assert "verification decides" in printed(name="fragmentation", sizing="measured")[1][0]
 
 
 def test_the_closeness_tree_says_its_note():
-    assert plan_tables(make_problem(RECORDS, SENSITIVE)[0].spec, {"note": "blocks: 1"}) == ([], ["people: blocks: 1"])
+    tables, notes = tables_of(*make_problem(RECORDS, SENSITIVE, k=4, name="closeness_tree"))
+    assert tables == []
+    assert notes[0].startswith("people: blocks: 1 of up to 60 rows")

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.errors import InputError
-from tclose_spark.reading import Opened, check_text, checked, read_table
-from tclose_spark.spec import Input
+from tclose_spark.io.reading import Opened, check_text, checked, read_table
+from tclose_spark.runfile.spec import Input
 
 Command = Callable[..., tuple[int, str, str]]
 Refused = Callable[..., str]

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import CITIES, content, drawn, make_problem, people
 
-from tclose_spark.domains import Profile, QuasiDomain, SensitiveDomain
-from tclose_spark.labels import MISSING
-from tclose_spark.row_hash import HashArray
-from tclose_spark.rows import Codec, Rows, UnknownValueError
+from tclose_spark.table.arrays import HashArray
+from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
+from tclose_spark.table.labels import MISSING
+from tclose_spark.table.rows import Codec, Rows, UnknownValueError
 
 SEX = QuasiDomain("sex", "category", 1, ("female", "male"), 2)
 AGE = QuasiDomain("age", "integer", 1, low=0, high=99)

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.installation import driver_memory, master, require_java, why_no_session
-from tclose_spark.session import SETTINGS, get_session
+from tclose_spark.io.installation import driver_memory, master, require_java, why_no_session
+from tclose_spark.io.session import SETTINGS, get_session
 
 RUN = "name: x\ninput: {path: people.parquet}\noutput: {path: out}\nattributes: {quasi_identifiers: {a: }, sensitive_attributes: {b: {t: 1}}}\n"
 

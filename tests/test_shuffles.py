@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from tclose_spark.audit.audit import audit_table
 from tclose_spark.audit.question import ask
-from tclose_spark.shuffles import PARTITIONS, ROWS_A_TASK, sized_shuffles
+from tclose_spark.io.shuffles import PARTITIONS, ROWS_A_TASK, sized_shuffles
 
 
 @pytest.mark.parametrize(("rows", "tasks"), [(0, "1"), (1, "1"), (ROWS_A_TASK, "1"), (ROWS_A_TASK + 1, "2"), (10**9, "10000")])

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from tclose_spark.signatures import byte_order_mark, recognise
+from tclose_spark.io.signatures import byte_order_mark, recognise
 
 TEXT = "name,age,disease\nAnn,31,flu\n"
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.spec import ReleaseSpec, expand, load_spec
+from tclose_spark.runfile.loading import expand, load_spec
+from tclose_spark.runfile.spec import ReleaseSpec
 
 RUN = """
 name: people
@@ -144,7 +145,7 @@ WRONG = [
     ("attributes.direct_identifiers=[7]", "attributes.direct_identifiers.0: found 7; expected a text"),
     ("attributes.drop_others='yes'", "attributes.drop_others: found 'yes'; expected true or false"),
     ("attributes.allow_unique=[age]", "allow_unique names 'age', which is not in insensitive_attributes"),
-    ("method.name=closeness", "method.name: found 'closeness'; expected 'stack_and_deal'"),
+    ("method.name=closeness", "method.name: found 'closeness'; expected 'closeness_tree', 'stack_and_deal' or 'fragmentation'"),
     ("method.effort=much", "method.effort: found 'much'; expected fast, balanced, thorough, or a number of sweeps"),
     ("method.effort=-1", "method.effort: found -1; expected fast"),
     ("method.effort=2.5", "method.effort: found 2.5; expected fast"),

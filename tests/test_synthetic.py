@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from tclose_spark import synthetic_tables as t
-from tclose_spark.synthetic import PEOPLE_COLUMNS, generate_people, write_hierarchies
+from tclose_spark.synthetic import distributions as t
+from tclose_spark.synthetic.census import PEOPLE_COLUMNS, generate_people, write_hierarchies
 
 ROWS = 200_000
 

@@ -13,12 +13,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.reading import delta_version, read_table
-from tclose_spark.run import Run
-from tclose_spark.spec import Input
+from tclose_spark.io.reading import delta_version, read_table
+from tclose_spark.io.run import Run
+from tclose_spark.io.storage import open_folder
+from tclose_spark.io.tables import MALFORMED, Multiset, content_hash, prepare, quoted, write_delta
+from tclose_spark.runfile.spec import Input
 from tclose_spark.stages.publish import scrub_table
-from tclose_spark.storage import open_folder
-from tclose_spark.tables import MALFORMED, Multiset, content_hash, prepare, quoted, write_delta
 
 RunFile = Callable[..., Path]
 OpenRun = Callable[..., Run]

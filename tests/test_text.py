@@ -2,7 +2,7 @@
 
 import pytest
 
-from tclose_spark.text import count_spellings, normal
+from tclose_spark.runfile.text import count_spellings, normal
 
 
 @pytest.mark.parametrize("other", ["FLU", "flu ", " flu", "\uff46\uff4c\uff55", "Flu\u00a0"])

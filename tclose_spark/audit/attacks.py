@@ -16,12 +16,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.checks.classes import Classes, JudgedAttribute, measure_column
-from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.io.tables import quoted
 from tclose_spark.measures import attacks
 from tclose_spark.measures.attacks import Gain
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import IntArray
-from tclose_spark.tables import quoted
+from tclose_spark.table.arrays import FloatArray, IntArray
+from tclose_spark.table.hierarchy import Hierarchy
 
 ROUNDING = 1e-9
 
@@ -60,7 +60,7 @@ class AttackColumns:
     attribute: JudgedAttribute
     threshold: Fraction
     hierarchy: Hierarchy | None = None
-    by_chance: attacks.FloatArray = field(init=False, repr=False, compare=False)
+    by_chance: FloatArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         by_chance = attacks.chance_gains(self.attribute.distance) if self.has_groups else np.zeros(1)
@@ -101,10 +101,10 @@ class AttackColumns:
             arrays += self._gains(span, pa.array(names, pa.string()), classes.sizes, self._chance(classes.sizes))
         return arrays
 
-    def _chance(self, sizes: IntArray) -> attacks.FloatArray:
+    def _chance(self, sizes: IntArray) -> FloatArray:
         return attacks.chance_gain(self.by_chance, sizes)
 
-    def _gains(self, gain: Gain, about: pa.Array, sizes: IntArray, by_chance: attacks.FloatArray) -> list[pa.Array]:
+    def _gains(self, gain: Gain, about: pa.Array, sizes: IntArray, by_chance: FloatArray) -> list[pa.Array]:
         unit = sizes.astype(object) * int(self.attribute.distance.table.sum())
         numerators = gain.numerators.astype(object)
         gains = (numerators / unit).astype(np.float64)

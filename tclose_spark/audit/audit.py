@@ -25,14 +25,14 @@ from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.tallies import count_values, tally_classes
 from tclose_spark.checks.tuples import farthest_of_tuples, tuple_closeness
 from tclose_spark.checks.validation import suite_json, validate
-from tclose_spark.domains import Counts
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.session import kept
-from tclose_spark.shuffles import sized_shuffles
-from tclose_spark.spec import Recursive
-from tclose_spark.tables import quoted, write_delta
-from tclose_spark.text import count_spellings
+from tclose_spark.io.session import kept
+from tclose_spark.io.shuffles import sized_shuffles
+from tclose_spark.io.tables import quoted, write_delta
+from tclose_spark.runfile.attributes import Recursive
+from tclose_spark.runfile.text import count_spellings
+from tclose_spark.table.domains import Counts
+from tclose_spark.table.hierarchy import Hierarchy
 
 SUPERSETS = 64  # vectors of heights that are tried for (n, t)-closeness
 

@@ -23,14 +23,14 @@ from pyspark.sql import functions as F
 from tclose_spark.audit.labels import GENERALIZED
 from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.errors import InputError
-from tclose_spark.exact import parse_number
-from tclose_spark.hierarchy import ROOT, Hierarchy
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.io.session import kept
+from tclose_spark.io.tables import plain
+from tclose_spark.io.workers import map_batches
 from tclose_spark.measures.reidentification import Risks, count_inside, risks
 from tclose_spark.measures.utility import interval_or_none, set_members
-from tclose_spark.session import kept
-from tclose_spark.tables import plain
-from tclose_spark.workers import map_batches
+from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
 MOST_BOXES = 2_000_000  # distinct classes, that every task is sent
 MISSING, STRANGE = -2, -1  # codes of a missing value, and of one that no label but `*` covers

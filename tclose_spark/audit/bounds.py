@@ -9,9 +9,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.audit.question import Question
-from tclose_spark.hierarchy import ROOT
-from tclose_spark.spec import QuasiIdentifier
-from tclose_spark.tables import plain
+from tclose_spark.io.tables import plain
+from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.table.hierarchy import ROOT
 
 BOUNDS = QuasiIdentifier(type="numeric", numeric_output="bounds")
 

@@ -17,12 +17,13 @@ from rich.table import Table
 
 from tclose_spark.audit.question import Question, ask, ask_as_in, read_quasi, read_sensitive
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
-from tclose_spark.spec import URI, Input, load_spec, resolve
+from tclose_spark.runfile.loading import URI, load_spec, resolve
+from tclose_spark.runfile.spec import Input
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tclose_spark.reading import Opened
+    from tclose_spark.io.reading import Opened
 
 WIDTH = 200  # of what is not printed on a terminal; COLUMNS says another
 FORMATS = ("csv", "parquet", "delta", "table")
@@ -64,7 +65,7 @@ class Asked:
         """The table at a path, by default the one that is asked about; each is read by what its path says it is. Its text, in
         these columns, is what the file holds.
         """
-        from tclose_spark.reading import Opened, checked, explained, guess_format, read_table
+        from tclose_spark.io.reading import Opened, checked, explained, guess_format, read_table
 
         where = path or self.table
         kind: Any = self.format if path is None and self.format else guess_format(where)
@@ -113,7 +114,7 @@ def run_audit(
     _check_outputs(classes, expectations)
     from tclose_spark.audit.audit import audit_table
     from tclose_spark.audit.show import audit_lines
-    from tclose_spark.session import get_session
+    from tclose_spark.io.session import get_session
 
     target = None if classes is None else resolve(classes, "--classes-output", Path.cwd())
     with _opened(asked, question, get_session("tclose audit"), background) as (table, reference, people):
@@ -134,7 +135,7 @@ def _opened(
     asked: Asked, question: Question, spark: SparkSession, background: str | None = None
 ) -> Iterator[tuple[DataFrame, DataFrame | None, DataFrame | None]]:
     """The table, the reference and the background table, where they are given. Errors of their files end here."""
-    from tclose_spark.reading import explained
+    from tclose_spark.io.reading import explained
 
     sensitive = list(question.sensitive_attributes)
     with _as_typed():
@@ -160,7 +161,7 @@ def run_explain(asked: Asked, attribute: str | None, labels: Sequence[str], as_j
     question = asked.question
     from tclose_spark.audit.explain import explain_class
     from tclose_spark.audit.show import explanation_lines
-    from tclose_spark.session import get_session
+    from tclose_spark.io.session import get_session
 
     chosen: dict[str, str | None] = {}
     for text in labels:

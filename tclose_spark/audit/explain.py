@@ -20,13 +20,13 @@ from tclose_spark.audit.question import Question
 from tclose_spark.checks.classes import Classes, JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.tallies import Tally, count_values, tally_classes
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.io.session import kept
+from tclose_spark.io.shuffles import sized_shuffles
+from tclose_spark.io.tables import quoted
 from tclose_spark.measures.transport import TransportPlan, transport_plan
 from tclose_spark.measures.utility import LabelLoss
-from tclose_spark.session import kept
-from tclose_spark.shuffles import sized_shuffles
-from tclose_spark.tables import quoted
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)

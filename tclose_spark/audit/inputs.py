@@ -11,12 +11,12 @@ from pyspark.sql import types as T
 from tclose_spark.audit.question import Question
 from tclose_spark.checks.classes import JudgedAttribute, judged_attribute
 from tclose_spark.checks.tallies import count_columns
-from tclose_spark.domains import Counts
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.names import instead_of
-from tclose_spark.spec import QuasiIdentifier, SensitiveAttribute
-from tclose_spark.tables import INTEGRAL, MALFORMED, UNSUPPORTED, check_readable, normal_texts, quoted, read_hierarchies
+from tclose_spark.io.tables import INTEGRAL, MALFORMED, UNSUPPORTED, check_readable, normal_texts, quoted, read_hierarchies
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.table.domains import Counts
+from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.names import instead_of
 
 
 def trees_of(question: Question, spark: SparkSession, given: Mapping[str, Hierarchy] | None) -> Mapping[str, Hierarchy]:

@@ -15,10 +15,10 @@ from tclose_spark.audit.question import Question
 from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.checks.named import members, named_by
 from tclose_spark.errors import InputError
-from tclose_spark.hierarchy import ROOT, Hierarchy
+from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures.utility import LabelLoss, read_interval, set_members
-from tclose_spark.text import count_spellings
-from tclose_spark.workers import Mapper, map_batches
+from tclose_spark.runfile.text import count_spellings
+from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
 GENERALIZED = re.compile(r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to)\s*\d+\s*$")
 MOST_TEXTS = 2_000  # labels that are no numbers, that a task sends of each column

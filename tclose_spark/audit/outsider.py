@@ -17,11 +17,11 @@ from pyspark.sql import functions as F
 from tclose_spark.audit.background import EVERYTHING, Axis, Guesses, codes_of, corners, one_label
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi
 from tclose_spark.checks.tallies import Tally
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.io.tables import plain
+from tclose_spark.io.workers import map_batches
 from tclose_spark.measures.reidentification import count_inside
-from tclose_spark.tables import plain
-from tclose_spark.workers import map_batches
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.hierarchy import Hierarchy
 
 MOST_CLASSES = 200_000  # that the driver looks at
 MOST_CELLS = 20_000_000  # of classes times sensitive values

@@ -10,7 +10,10 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.spec import Exact, QuasiIdentifier, ReleaseSpec, Section, SensitiveAttribute, explain, resolve
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.loading import explain, resolve
+from tclose_spark.runfile.section import Exact, Section
+from tclose_spark.runfile.spec import ReleaseSpec
 
 SETTINGS = (
     "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, missing=lowest (or highest, leaf), hierarchy=FILE"

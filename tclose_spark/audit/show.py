@@ -13,7 +13,7 @@ from tclose_spark.audit.audit import Audit
 from tclose_spark.audit.background import BackgroundJoin
 from tclose_spark.audit.explain import Explanation
 from tclose_spark.checks.figures import Guarantee
-from tclose_spark.spec import Recursive
+from tclose_spark.runfile.attributes import Recursive
 
 MOST_LINES = 30  # of values and of moves; --json has them all
 RIGHT = {"asked", "achieved", "classes", "rows", "people", "belief", "mass", "cost", "share of class", "share of table", "difference"}

@@ -28,11 +28,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from tclose_spark.checks.classes import JudgedAttribute, measure_column
 from tclose_spark.checks.tallies import Tally, add_up
-from tclose_spark.hierarchy import ROOT, Hierarchy
+from tclose_spark.io.tables import quoted
+from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures.distances import GroundDistance
-from tclose_spark.measures.histograms import Histograms, IntArray
-from tclose_spark.tables import quoted
-from tclose_spark.workers import Mapper, map_batches
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
 BETWEEN, ESCAPE = "\x1f", "\x1b"  # what stands between the parts of a key, and before what labels have in its place
 MISSING = ESCAPE + "2"

@@ -16,15 +16,16 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tclose_spark.checks.tallies import Tally, group_equal
-from tclose_spark.domains import Counts, sensitive_domain
-from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.io.tables import quoted
+from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures import diversity
-from tclose_spark.measures.distances import GroundDistance
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.distances import GroundDistance, ground_distance
+from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.utility import LabelLoss
-from tclose_spark.spec import SensitiveAttribute
-from tclose_spark.tables import quoted
-from tclose_spark.workers import Mapper, map_batches
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import Counts, sensitive_domain
+from tclose_spark.table.hierarchy import Hierarchy
 
 EXACT = pa.decimal128(38, 0)
 
@@ -148,7 +149,7 @@ def judged_attribute(
         InputError: if a value has no place in the domain.
     """
     domain = sensitive_domain(name, counts, asked, hierarchy, isinstance(kind, T.StringType))
-    return JudgedAttribute(name, domain.values, domain.distance(asked, hierarchy), asked)
+    return JudgedAttribute(name, domain.values, ground_distance(domain.table, asked.distance == "ordered", hierarchy), asked)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi
-from tclose_spark.tables import quoted
+from tclose_spark.io.tables import quoted
 
 LOSS = T.DecimalType(38, 9)  # a sum of doubles depends on the partitioning, a sum of decimals does not
 Labels = Mapping[str, Any]

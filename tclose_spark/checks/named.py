@@ -12,9 +12,9 @@ from pyspark.sql import functions as F
 
 from tclose_spark.checks.tallies import MOST_VALUES
 from tclose_spark.errors import InputError
-from tclose_spark.hierarchy import ROOT
+from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures.utility import NoLabelError, interval_ends, set_members
-from tclose_spark.workers import Mapper, map_batches
+from tclose_spark.table.hierarchy import ROOT
 
 Reader = Callable[[Collection[str]], Iterable[str]]
 """From distinct labels, `*` and missing ones aside, to what they name."""

@@ -19,9 +19,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tclose_spark.errors import InputError
-from tclose_spark.measures.histograms import Histograms, IntArray
-from tclose_spark.tables import plain
-from tclose_spark.workers import Mapper, map_batches
+from tclose_spark.io.tables import plain
+from tclose_spark.io.workers import Mapper, map_batches
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.table.arrays import IntArray
 
 ROWS_AT_ONCE = 1 << 20  # held as text in a task: some 100 MB of a dozen columns
 MOST_VALUES = 2_000_000  # distinct values, or tuples of them, that a driver is asked to hold

@@ -16,7 +16,8 @@ from tclose_spark.checks.classes import Classes, JudgedAttribute
 from tclose_spark.checks.figures import Guarantee
 from tclose_spark.checks.tallies import Histogram
 from tclose_spark.measures.distances import EqualDistance
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.table.arrays import IntArray
 
 MOST_KEYS = 1 << 62
 

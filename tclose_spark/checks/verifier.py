@@ -19,13 +19,13 @@ from tclose_spark.checks.tallies import count_values, tally_classes
 from tclose_spark.checks.tuples import farthest_of_tuples, tuple_closeness
 from tclose_spark.checks.validation import Validation, validate
 from tclose_spark.checks.warnings import warnings_of
-from tclose_spark.domains import Counts, Profile
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.listing import listing
-from tclose_spark.session import kept
-from tclose_spark.spec import ReleaseSpec
-from tclose_spark.tables import Multiset, quoted, read_delta, write_delta
+from tclose_spark.io.session import kept
+from tclose_spark.io.tables import Multiset, quoted, read_delta, write_delta
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.domains import Counts, Profile
+from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.listing import listing
 
 
 @dataclass(frozen=True)

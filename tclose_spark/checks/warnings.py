@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from tclose_spark.checks.classes import JudgedAttribute
 from tclose_spark.checks.figures import ClassFigures
 from tclose_spark.checks.named import Named
-from tclose_spark.text import count_spellings
+from tclose_spark.runfile.text import count_spellings
 
 SPELLED = "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
 

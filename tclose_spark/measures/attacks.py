@@ -15,12 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose_spark.measures.distances import ExactArray, GroundDistance, HierarchicalDistance, exact
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.distances import GroundDistance, HierarchicalDistance, exact
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
 RANDOM_CLASSES = 1000
 LARGEST_DRAWN = 256
 DRAWN_SIZES = (*range(1, 17), *(round(16 * 2 ** (i / 4)) for i in range(1, 17)))

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from tclose_spark.measures.distances import exact
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.table.arrays import IntArray
 
 Number = float | Fraction
 

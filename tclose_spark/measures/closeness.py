@@ -25,11 +25,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tclose_spark.exact import parse_number
-from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance, maximum
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.hierarchy import Hierarchy
 
 Kind: TypeAlias = Literal["equal", "ordered", "hierarchical"]
 Order: TypeAlias = Literal["value", "frequency"] | Sequence[Any]

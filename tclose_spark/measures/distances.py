@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.table.arrays import ExactArray, IntArray
+from tclose_spark.table.hierarchy import Hierarchy
 
-ExactArray = NDArray[Any]  # int64, or object holding Python integers where 64 bits may not do
 WIDEST = 1 << 62
 
 
@@ -174,3 +174,10 @@ def maximum(distance: GroundDistance, numerators: ExactArray, sizes: Sequence[in
     sizes = np.asarray(sizes)
     unit = distance.scale * int(distance.table.sum())
     return max(Fraction(int(numerators[sizes == s].max()), unit * int(s)) for s in np.unique(sizes))
+
+
+def ground_distance(table: IntArray, ordered: bool, hierarchy: Hierarchy | None) -> GroundDistance:
+    """The ground distance over a table's distribution: ordered, of a hierarchy, or equal. table: shape (m,), in domain order."""
+    if ordered:
+        return OrderedDistance(table)
+    return EqualDistance(table) if hierarchy is None else HierarchicalDistance(table, hierarchy.parents)

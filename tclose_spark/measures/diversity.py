@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.measures.distances import ExactArray
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.table.arrays import ExactArray, IntArray
 
 
 def distinct(classes: Histograms) -> IntArray:

@@ -16,15 +16,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.table.arrays import FloatArray, IntArray
 
 UNIT = 1 << 20  # in which shares are added up: as integers, so that the order in which tasks end changes nothing
 PAIRS_AT_ONCE = 1 << 20
 CHANCE = 1 / 20  # that anything is called more than chance where all is chance
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.table.arrays import IntArray
 
 EXACT_FLOAT = 1 << 53
 

@@ -17,11 +17,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose_spark.measures.histograms import IntArray
-
-Floats = NDArray[np.float64]
+from tclose_spark.table.arrays import FloatArray, IntArray
 
 
 class PairWidths(Protocol):
@@ -36,7 +33,7 @@ class PairWidths(Protocol):
 class NumberWidths:
     """Numbers. place: of each in the range of all, 0 to 1; NaN if missing, which with a number makes `*` (width 1). Shape (n,)."""
 
-    place: Floats
+    place: FloatArray
 
     def between(self, group: IntArray, weight: IntArray) -> float:
         """See PairWidths: each number is counted as often as it is the upper one of a pair, less as often as it is the lower one."""
@@ -57,7 +54,7 @@ class NodeWidths:
     """Values in a tree. nodes: for each height 0..H the node above each record; shares: its width. H + 1 arrays of shape (n,)."""
 
     nodes: Sequence[IntArray]
-    shares: Sequence[Floats]
+    shares: Sequence[FloatArray]
 
     def between(self, group: IntArray, weight: IntArray) -> float:
         """See PairWidths: pairs that meet at a node are those below it, less those that are below one of its children."""
@@ -72,7 +69,7 @@ class NodeWidths:
         return total
 
 
-def count_pairs(group: IntArray, weight: IntArray) -> Floats:
+def count_pairs(group: IntArray, weight: IntArray) -> FloatArray:
     """How many pairs of records are in each group, shape (groups,)."""
     size = np.bincount(group, weight)
     return size * (size - 1) / 2

@@ -14,7 +14,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.table.arrays import IntArray
 
 CodeArray = NDArray[np.integer]
 FEW_POINTS = 64

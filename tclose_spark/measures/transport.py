@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.table.arrays import IntArray
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tclose_spark.exact import parse_number
-from tclose_spark.hierarchy import ROOT, Hierarchy
+from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
 
 class NoLabelError(ValueError):

@@ -4,49 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from tclose_spark.domains import Profile
 from tclose_spark.errors import UnreachableError
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.measures.histograms import IntArray
-from tclose_spark.rows import Rows
-from tclose_spark.spec import Fragmentation, ReleaseSpec, StackAndDeal
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.registry import MethodSettings, find_method
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.rows import Rows
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 GroupCounts = Callable[[Callable[[Rows], IntArray], int], IntArray]
 """`counts(group_of, groups)`: how many rows of the whole table `group_of` puts into each of 0..groups-1.
 From Spark in a run, from an array in a test."""
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What a method plans from: the run file, the profile, hierarchies by column, and a sample of the rows.
+@dataclass(frozen=True, kw_only=True)
+class PlanningInput:
+    """What a method plans from.
 
-    say: takes a line on how the planning goes.
+    attributes: the whole table's, resolved.
+    k: rows that every class must have.
+    settings: the method's own section of the run file.
+    sample: rows that stand for the table.
+    counts: counts rows of the whole table by group.
+    log: takes a line on how the planning goes.
     """
 
-    spec: ReleaseSpec
-    profile: Profile
-    hierarchies: Mapping[str, Hierarchy]
+    attributes: ResolvedAttributes
+    k: int
+    settings: Any
     sample: Rows
-    say: Callable[[str], None] = lambda _: None
-
-    @property
-    def stack_and_deal(self) -> StackAndDeal:
-        """The settings of that method, which the run file names."""
-        assert isinstance(self.spec.method, StackAndDeal)
-        return self.spec.method
-
-    @property
-    def fragmentation(self) -> Fragmentation:
-        """The settings of that method, which the run file names."""
-        assert isinstance(self.spec.method, Fragmentation)
-        return self.spec.method
+    counts: GroupCounts
+    log: Callable[[str], None] = lambda _: None
 
 
-def require_rows(spec: ReleaseSpec, profile: Profile) -> None:
+def require_rows(k: int, rows: int) -> None:
     """Raises UnreachableError if the whole table is smaller than a class has to be."""
-    k, rows = spec.privacy.k, profile.rows
     if k > rows:
         raise UnreachableError(
             f"privacy.k is {k}, but the table has {rows} rows; no class of {k} can be made, and {rows}, one class of all, is the largest k"
@@ -63,6 +59,20 @@ class Settled:
     classes: IntArray
     blocks: int = 1
     figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanReport:
+    """What people read of a plan.
+
+    figures: whole numbers for the run's record.
+    note: a line for the console; empty where there is none.
+    details: what the method's tables show, as JSON.
+    """
+
+    figures: Mapping[str, int]
+    note: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Plan(Protocol):
@@ -96,9 +106,42 @@ class Plan(Protocol):
         ...
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as JSON."""
+        """What tasks need, as JSON that the method's `read_plan` reads."""
+        ...
+
+    def report(self) -> PlanReport:
+        """What people read of it; of a plan just made."""
         ...
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """What the run's record says of the work, from the figures of all tasks."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A method, as the registry finds it. Its functions import what takes long when they are called.
+
+    name: as the run file has it.
+    settings: its section of the run file.
+    supports: `supports(settings, sensitive attributes)` raises ValueError for what it does not make, when the run file is read.
+    sample_rows: `sample_rows(settings)`: rows of the sample that it plans from.
+    make_plan: plans, or raises UnreachableError.
+    read_plan: `read_plan(tree, attributes, k, settings)`: the plan that `Plan.to_json` wrote.
+    tables: `tables(run's name, report of the plan, settings, sensitive attributes)`: what `tclose plan` prints, tables and sentences.
+    """
+
+    name: str
+    settings: type[MethodSettings]
+    supports: Callable[[Any, Mapping[str, SensitiveAttribute]], None]
+    sample_rows: Callable[[Any], int]
+    make_plan: Callable[[PlanningInput], Plan]
+    read_plan: Callable[[Mapping[str, Any], ResolvedAttributes, int, Any], Plan]
+    tables: Callable[[str, PlanReport, Any, Mapping[str, SensitiveAttribute]], tuple[list[Table], list[str]]]
+
+
+def method_of(settings: MethodSettings) -> Method:
+    """The method whose settings these are."""
+    found = find_method(settings.name)
+    assert isinstance(found, Method)
+    return found

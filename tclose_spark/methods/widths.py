@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.domains import Profile, QuasiDomain
-from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.kernels.widths import NODE, NUMBER, VALUE
-from tclose_spark.labels import MISSING, encode_numbers, range_shares
-from tclose_spark.measures.histograms import IntArray
-from tclose_spark.rows import Rows
-from tclose_spark.spec import QuasiIdentifier, ReleaseSpec
-
-Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
+from tclose_spark.methods.attributes import ResolvedQuasi
+from tclose_spark.table.arrays import Codes, FloatArray, IntArray
+from tclose_spark.table.labels import MISSING, encode_numbers, range_shares
+from tclose_spark.table.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -38,25 +32,22 @@ class Widths:
     kinds: NDArray[np.int8]
     domains: IntArray
     missing: NDArray[np.bool_]
-    place: Floats
+    place: FloatArray
     nodes: Codes
-    shares: Floats
+    shares: FloatArray
 
 
 @dataclass(frozen=True)
 class QuasiWidths:
     """Makes the widths of any rows of a run. It holds the domains and the hierarchies, nothing that grows with the rows."""
 
-    spec: ReleaseSpec
-    profile: Profile
-    hierarchies: Mapping[str, Hierarchy]
+    quasi_identifiers: tuple[ResolvedQuasi, ...]
 
     def of(self, rows: Rows) -> tuple[Codes, Widths, list[IntArray]]:
         """(the rows' dense codes, shape (n, q); their widths; the codes that dense ones stand for, ascending, by quasi-identifier)."""
         coded = [np.unique(column, return_inverse=True) for column in rows.quasi]  # MISSING is the smallest code there is
         codes, dense = [known for known, _ in coded], [code for _, code in coded]
-        asked = self.spec.attributes.quasi_identifiers
-        parts = [_width(d, asked[d.name], self.hierarchies.get(d.name), known) for d, known in zip(self.profile.quasi, codes, strict=True)]
+        parts = [_width(quasi, known) for quasi, known in zip(self.quasi_identifiers, codes, strict=True)]
         longest, highest = max(len(known) for known in codes), max(len(part["nodes"]) for part in parts)
         q = len(parts)
         place, shares = np.zeros((q, longest)), np.ones((q, highest, longest))
@@ -77,8 +68,9 @@ class QuasiWidths:
         return np.ascontiguousarray(np.stack(dense, axis=1), dtype=np.int32), widths, codes
 
 
-def _width(domain: QuasiDomain, asked: QuasiIdentifier, hierarchy: Hierarchy | None, codes: IntArray) -> dict[str, Any]:
+def _width(quasi: ResolvedQuasi, codes: IntArray) -> dict[str, Any]:
     """The width tables of one quasi-identifier over these codes (see Widths)."""
+    domain, hierarchy = quasi.domain, quasi.hierarchy
     present = codes[1:] if codes[0] == MISSING else codes
     pad = len(codes) - len(present)
     none = {"place": np.zeros(0), "nodes": np.zeros((1, 0), dtype=np.int32), "shares": np.zeros((1, 0))}
@@ -91,7 +83,7 @@ def _width(domain: QuasiDomain, asked: QuasiIdentifier, hierarchy: Hierarchy | N
         shares = np.stack([np.concatenate([np.ones(pad), share[present]]) for share in hierarchy.shares])
         shares[0] = 0.0
         return {**none, "kind": NODE, "nodes": nodes, "shares": shares}
-    if asked.generalization == "set":  # a set of b - a + 1 values at most
+    if quasi.sets:  # a set of b - a + 1 values at most
         place = present / max(domain.present, 1)
         return {**none, "kind": NUMBER, "place": np.concatenate([np.zeros(pad), place])}
     return {**none, "kind": VALUE}

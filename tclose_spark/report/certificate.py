@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from tclose_spark import __version__
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.listing import listing
-from tclose_spark.spec import QuasiIdentifier, ReleaseSpec, SensitiveAttribute
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.listing import listing
 
 
 def build_certificate(

@@ -14,18 +14,18 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tclose_spark.checks.coverage import Coverage
-from tclose_spark.domains import Profile
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.hierarchy import Hierarchy
+from tclose_spark.io.progress import TaskCounter
+from tclose_spark.io.tables import Multiset
+from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.methods.method import Plan
-from tclose_spark.progress import TaskCounter
-from tclose_spark.rows import Rows
-from tclose_spark.spec import ReleaseSpec
+from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import REST, Encoder, code_table, passing_columns
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.stages.minimality import MinimalityCounter
-from tclose_spark.tables import Multiset
-from tclose_spark.workers import Mapper, map_batches
+from tclose_spark.table.domains import Profile
+from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.rows import Rows
 
 BATCH_ROWS = 65_536
 PUBLISHED, RAW, FIGURE, UNCOVERED = "published{}", "raw{}", "figure{}", "uncovered"  # numbered: a user's names may be like any of ours

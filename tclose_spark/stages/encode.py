@@ -11,14 +11,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tclose_spark.domains import Profile
 from tclose_spark.errors import InputError
-from tclose_spark.measures.histograms import IntArray
-from tclose_spark.row_hash import RowHash
-from tclose_spark.rows import Codec, Rows
-from tclose_spark.spec import ReleaseSpec
-from tclose_spark.tables import content_hash, prepare, prepared_name
-from tclose_spark.workers import map_batches
+from tclose_spark.io.tables import content_hash, prepare, prepared_name
+from tclose_spark.io.workers import map_batches
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import Profile
+from tclose_spark.table.row_hash import RowHash
+from tclose_spark.table.rows import Codec, Rows
 
 REST = "rest"
 LOW_BITS = np.uint64(2**31 - 1)

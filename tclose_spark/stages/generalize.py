@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.domains import Profile
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.labels import MISSING, Labeller, NumericLabels, make_labeller, ranges
-from tclose_spark.measures.histograms import IntArray
-from tclose_spark.rows import Rows
-from tclose_spark.spec import ReleaseSpec
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import Profile
+from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.labels import MISSING, Labeller, NumericLabels, make_labeller, ranges
+from tclose_spark.table.rows import Rows
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,15 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
-from tclose_spark.domains import Profile, QuasiDomain
 from tclose_spark.errors import InputError
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.io.shuffles import sized_shuffles
+from tclose_spark.io.tables import prepare
 from tclose_spark.measures.pair_widths import NodeWidths, NumberWidths, PairWidths, combine, mean_width, share_taken_back
-from tclose_spark.shuffles import sized_shuffles
-from tclose_spark.spec import ReleaseSpec
+from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.profile import NEARLY_UNIQUE, column_places
-from tclose_spark.tables import prepare
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import Profile, QuasiDomain
+from tclose_spark.table.hierarchy import Hierarchy
 
 MOST_TAKEN_BACK = 0.5  # share of a quasi-identifier's width that insensitive columns may take back
 SAMPLE = 200_000  # different records, about, on which it is measured

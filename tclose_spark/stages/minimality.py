@@ -18,14 +18,14 @@ from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tclose_spark.domains import Profile, QuasiDomain
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.labels import MISSING, encode_numbers, write_number
 from tclose_spark.measures.bins import equal_mass
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.measures.minimality import LeftBehind, Tally, beyond_chance, left_behind, tally
-from tclose_spark.rows import Rows
-from tclose_spark.spec import ReleaseSpec
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import Profile, QuasiDomain
+from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.labels import MISSING, encode_numbers, write_number
+from tclose_spark.table.rows import Rows
 
 MOST_SENT = 1 << 24  # counts that all tasks together may send
 MOST_CELLS = 1 << 18  # counts that a task may send

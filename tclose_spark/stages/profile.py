@@ -11,13 +11,10 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tclose_spark.domains import Counts, Profile, QuasiDomain, categorical_domain, sensitive_domain
 from tclose_spark.errors import InputError, Offending
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.reading import Opened, check_text, explained, holds_damage, is_damaged, malformed_rows
-from tclose_spark.shuffles import sized_shuffles
-from tclose_spark.spec import ReleaseSpec
-from tclose_spark.tables import (
+from tclose_spark.io.reading import Opened, check_text, explained, holds_damage, is_damaged, malformed_rows
+from tclose_spark.io.shuffles import sized_shuffles
+from tclose_spark.io.tables import (
     MALFORMED,
     Multiset,
     check_columns,
@@ -28,7 +25,10 @@ from tclose_spark.tables import (
     prepared_name,
     quoted,
 )
-from tclose_spark.workers import Mapper, map_batches
+from tclose_spark.io.workers import Mapper, map_batches
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.domains import Counts, Profile, QuasiDomain, categorical_domain, sensitive_domain
+from tclose_spark.table.hierarchy import Hierarchy
 
 MOST_VALUES = 2_000_000  # distinct values, of all domains together, that a driver is asked to hold
 NEARLY_UNIQUE = 0.5  # distinct values a row from which an insensitive column is taken to point at people

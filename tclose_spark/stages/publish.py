@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tclose_spark.storage import Folder
+from tclose_spark.io.storage import Folder
 
 LOG = "_delta_log/00000000000000000000.json"
 

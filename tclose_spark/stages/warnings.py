@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tclose_spark.domains import Profile, SensitiveDomain
-from tclose_spark.spec import ReleaseSpec, SensitiveAttribute
-from tclose_spark.text import count_spellings
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.runfile.text import count_spellings
+from tclose_spark.table.domains import Profile, SensitiveDomain
 
 MOST_SHOWN = 5  # values of a list in the run file
 

@@ -22,8 +22,8 @@ from pyspark.sql import SparkSession
 from tclose_spark import pipeline
 from tclose_spark.audit.audit import Audit, audit_table
 from tclose_spark.audit.question import Question, ask, ask_as_in
-from tclose_spark.run import Run
-from tclose_spark.spec import expand, load_spec
+from tclose_spark.io.run import Run
+from tclose_spark.runfile.loading import expand, load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 QUASI = ["workclass", "education", "native-country", "marital-status", "race", "sex"]

@@ -14,8 +14,8 @@ from strategies import CITIES
 from tclose_spark.audit.background import EVERYTHING, MISSING, STRANGE, Axis, BackgroundJoin, join_background
 from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.errors import InputError
-from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.table.hierarchy import Hierarchy
 
 TREES = {"city": CITIES}
 AGE = JudgedQuasi("age", ("age",), LabelLoss(True, span=Fraction(60), foreign=True))

@@ -18,8 +18,8 @@ from tclose_spark.audit.question import Question, ask
 from tclose_spark.checks.classes import class_table
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.errors import InputError
-from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.table.hierarchy import Hierarchy
 
 TREES = {"city": CITIES}
 Column = Mapping[str | None, Fraction | float]

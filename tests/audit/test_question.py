@@ -8,7 +8,7 @@ import pytest
 
 from tclose_spark.audit.question import Question, ask, ask_as_in, read_quasi, read_sensitive
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.spec import ReleaseSpec
+from tclose_spark.runfile.spec import ReleaseSpec
 
 HERE = Path("/data")
 

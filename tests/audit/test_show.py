@@ -22,7 +22,7 @@ from tclose_spark.checks.figures import ClassFigures, Guarantee
 from tclose_spark.measures.distances import OrderedDistance
 from tclose_spark.measures.reidentification import risks
 from tclose_spark.measures.transport import transport_plan
-from tclose_spark.spec import Recursive, SensitiveAttribute
+from tclose_spark.runfile.attributes import Recursive, SensitiveAttribute
 
 Labels = Mapping[str, Any]
 OLD: Labels = {"age": "[20, 29]", "sex": "*"}

@@ -17,7 +17,7 @@ from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_tabl
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.measures.distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.utility import LabelLoss
-from tclose_spark.spec import SensitiveAttribute
+from tclose_spark.runfile.attributes import SensitiveAttribute
 
 Labels = tuple[str | None, ...]
 Class = Sequence[tuple[str | None, ...]]

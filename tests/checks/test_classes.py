@@ -19,7 +19,7 @@ from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, judged_att
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.utility import LabelLoss
-from tclose_spark.spec import SensitiveAttribute
+from tclose_spark.runfile.attributes import SensitiveAttribute
 
 AGE = JudgedQuasi("age", ("age",), LabelLoss(True, span=Fraction(40)))
 SEX = JudgedQuasi("sex", ("sex",), LabelLoss(False, distinct=2))

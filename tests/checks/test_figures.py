@@ -17,7 +17,7 @@ from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.measures.distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.utility import LabelLoss
-from tclose_spark.spec import Recursive, SensitiveAttribute
+from tclose_spark.runfile.attributes import Recursive, SensitiveAttribute
 
 AGE = JudgedQuasi("age", ("age",), LabelLoss(True, span=Fraction(40)))
 SEX = JudgedQuasi("sex", ("sex",), LabelLoss(False, distinct=2))

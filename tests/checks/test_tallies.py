@@ -17,7 +17,7 @@ from strategies import drawn
 from tclose_spark.checks import tallies as tallying
 from tclose_spark.checks.tallies import count_values, group_equal, tally_classes
 from tclose_spark.errors import InputError
-from tclose_spark.session import kept
+from tclose_spark.io.session import kept
 
 NAN = float("nan")
 Key = tuple[Any, ...]

@@ -16,8 +16,8 @@ from strategies import make_profile
 from tclose_spark.checks import verifier
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.spec import ReleaseSpec
-from tclose_spark.tables import Multiset, quoted
+from tclose_spark.io.tables import Multiset, quoted
+from tclose_spark.runfile.spec import ReleaseSpec
 
 Record = tuple[Any, ...]
 

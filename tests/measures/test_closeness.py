@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import CITIES, drawn
 
-from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.closeness import (
     distinct_l,
     earth_movers_distance,
@@ -23,6 +22,7 @@ from tclose_spark.measures.closeness import (
     recursive_cl,
     t_closeness,
 )
+from tclose_spark.table.hierarchy import Hierarchy
 
 ZONE = ["A", "A", "B", "B", "B", "A"]
 AGE = [30, 30, 40, None, None, 40]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from strategies import count_tables, drawn, trees
 
-from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance, maximum
 from tclose_spark.measures.histograms import Histograms
+from tclose_spark.table.hierarchy import Hierarchy
 
 
 def differences(counts: np.ndarray, table: np.ndarray) -> list[Fraction]:

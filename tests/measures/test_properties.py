@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import CITIES, drawn
 
-from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.closeness import (
     distinct_l,
     earth_movers_distance,
@@ -18,6 +17,7 @@ from tclose_spark.measures.closeness import (
     recursive_cl,
     t_closeness,
 )
+from tclose_spark.table.hierarchy import Hierarchy
 
 VALUES = [*CITIES.leaves]
 FLAT = Hierarchy.build([(value, "*") for value in VALUES], "flat")

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from strategies import drawn, trees
 
-from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.transport import Move, TransportPlan, transport_plan
+from tclose_spark.table.hierarchy import Hierarchy
 
 KINDS = ("equal", "ordered", "hierarchical")
 MOST = {"small": 5, "near 64 bits": 3 * 10**7, "10^10 rows": 10**10, "beyond 64 bits": 10**12}

@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import pytest
 
-from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.measures.closeness import (
     distinct_l,
     earth_movers_distance,
@@ -14,6 +13,7 @@ from tclose_spark.measures.closeness import (
     recursive_cl,
     t_closeness,
 )
+from tclose_spark.table.hierarchy import Hierarchy
 
 TABLE_2_QI = [["672**"] * 9, ["20-59"] * 9]
 TABLE_3_QI = [["672**"] * 3 + ["6721*"] * 3 + ["672**"] * 3, ["2*"] * 3 + ["40-59"] * 3 + ["3*"] * 3]

@@ -9,22 +9,22 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from strategies import count_in
+from strategies import Problem, count_in
 
-from tclose_spark.domains import Profile
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io.reading import read_table
+from tclose_spark.io.run import Run
+from tclose_spark.io.tables import prepare, write_delta
 from tclose_spark.methods.fragmentation import plan as fragmentation
-from tclose_spark.methods.method import GroupCounts, Plan, Problem
+from tclose_spark.methods.fragmentation.settings import Fragmentation
+from tclose_spark.methods.method import GroupCounts, Plan
 from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
-from tclose_spark.reading import read_table
-from tclose_spark.rows import Rows
-from tclose_spark.run import Run
-from tclose_spark.spec import Fragmentation
 from tclose_spark.stages.anonymize import Anonymizer
 from tclose_spark.stages.encode import Encoder, code_table, count_groups, draw_sample
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.tables import prepare, write_delta
+from tclose_spark.table.domains import Profile
+from tclose_spark.table.rows import Rows
 
 MakeRun = Callable[..., Run]
 Draw = Callable[..., pa.Table]
@@ -85,7 +85,7 @@ def comparable(rows: list[Any]) -> Counter[tuple[str, ...]]:
 
 def plan_by_method(problem: Problem, counts: GroupCounts, rows_per_task: int) -> Plan:
     module = fragmentation if isinstance(problem.spec.method, Fragmentation) else stack_and_deal
-    return module.make_plan(problem, counts, rows_per_task)
+    return module.make_plan(problem.given(counts), rows_per_task)
 
 
 def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:

@@ -10,13 +10,13 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tclose_spark.domains import Profile
-from tclose_spark.reading import read_table
-from tclose_spark.rows import Codec, Rows, UnknownValueError
-from tclose_spark.run import Run
+from tclose_spark.io.reading import read_table
+from tclose_spark.io.run import Run
+from tclose_spark.io.tables import prepare
 from tclose_spark.stages.encode import Encoder, code_table, count_groups, draw_sample
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.tables import prepare
+from tclose_spark.table.domains import Profile
+from tclose_spark.table.rows import Codec, Rows, UnknownValueError
 
 MakeRun = Callable[..., Run]
 

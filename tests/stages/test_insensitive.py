@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import functions as F
 
 from tclose_spark.errors import InputError
-from tclose_spark.reading import read_table
-from tclose_spark.run import Run
+from tclose_spark.io.reading import read_table
+from tclose_spark.io.run import Run
 from tclose_spark.stages import insensitive
 from tclose_spark.stages.insensitive import guard_insensitive, smallest_set
 from tclose_spark.stages.profile import profile_table

@@ -13,11 +13,11 @@ import pytest
 from strategies import CITIES
 
 from tclose_spark import pipeline
-from tclose_spark.domains import Profile, QuasiDomain, SensitiveDomain
-from tclose_spark.labels import MISSING, encode_numbers
-from tclose_spark.run import Run
+from tclose_spark.io.run import Run
 from tclose_spark.stages import minimality
 from tclose_spark.stages.minimality import Groups, MinimalityCounter, Scale, _Added
+from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
+from tclose_spark.table.labels import MISSING, encode_numbers
 
 MakeRun = Callable[..., Run]
 

@@ -11,12 +11,12 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tclose_spark.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.errors import InputError
-from tclose_spark.reading import read_table
-from tclose_spark.run import Run
+from tclose_spark.io.reading import read_table
+from tclose_spark.io.run import Run
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.warnings import profile_warnings
+from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 
 MakeRun = Callable[..., Run]
 

@@ -14,9 +14,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
-from tclose_spark.run import Run
-from tclose_spark.session import get_session
-from tclose_spark.spec import load_spec
+from tclose_spark.io.run import Run
+from tclose_spark.io.session import get_session
+from tclose_spark.runfile.loading import load_spec
 
 
 def pages(spark: SparkSession) -> dict[str, str]:

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.measures.histograms import IntArray
-from tclose_spark.methods.widths import Codes, Widths
+from tclose_spark.methods.widths import Widths
+from tclose_spark.table.arrays import Codes, IntArray
 
 
 @dataclass(frozen=True)

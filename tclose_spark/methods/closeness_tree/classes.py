@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.block import Block
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, ROWS_PER_BLOCK, Effort
 from tclose_spark.methods.closeness_tree.exchange import exchange
 from tclose_spark.methods.closeness_tree.figures import loads, rows_lost
 from tclose_spark.methods.closeness_tree.tree import Growth, Tree, grow
+from tclose_spark.table.arrays import IntArray
 
 TRIAL = 4  # sweeps, after which trees are compared: what a tree loses by itself says less
 SEED = 2026

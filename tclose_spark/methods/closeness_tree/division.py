@@ -6,8 +6,8 @@ from typing import Any
 
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.loads import holds
-from tclose_spark.methods.closeness_tree.plan import Splits
 from tclose_spark.methods.closeness_tree.regions import find_present
+from tclose_spark.methods.closeness_tree.routing_tree import Splits
 from tclose_spark.methods.closeness_tree.search import HALVES, REGION, Found, Node, Rules, Space, halve, sort_rows
 
 

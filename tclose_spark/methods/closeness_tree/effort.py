@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 from tclose_spark.methods.closeness_tree.tree import Growth
-from tclose_spark.spec import ClosenessTree, ReleaseSpec
 
 GROWTHS = tuple(
     Growth(beta=beta, price=price)
@@ -38,8 +38,7 @@ EFFORTS = {
 }
 
 
-def effort_of(spec: ReleaseSpec) -> Effort:
-    """The effort that the run file asks for; a number is sweeps."""
-    assert isinstance(spec.method, ClosenessTree)
-    asked = spec.method.effort
-    return EFFORTS[asked] if isinstance(asked, str) else replace(EFFORTS["fast"], sweeps=asked)
+def effort_of(settings: ClosenessTree) -> Effort:
+    """The effort of a run file; a number is sweeps."""
+    effort = settings.effort
+    return EFFORTS[effort] if isinstance(effort, str) else replace(EFFORTS["fast"], sweeps=effort)

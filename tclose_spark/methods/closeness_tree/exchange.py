@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.block import Block
 from tclose_spark.methods.closeness_tree.changes import count_all, loss, repack
 from tclose_spark.methods.closeness_tree.partition import Partition, Table, draw, make_partition, make_table
 from tclose_spark.methods.closeness_tree.splits import split_all
 from tclose_spark.methods.closeness_tree.sweeps import LEAST, sweep_moves, sweep_swaps
-from tclose_spark.methods.widths import Codes
+from tclose_spark.table.arrays import Codes, IntArray
 
 PAIRS, FEW_PAIRS = 12, 6  # of lexicographic orders, with annealing and without
 MOST_FIGURES = 1 << 24  # classes times sensitive values, 14 bytes each; a block with more is exchanged in parts

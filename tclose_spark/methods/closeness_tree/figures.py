@@ -8,10 +8,9 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.block import Block
 from tclose_spark.methods.closeness_tree.loads import Asked, add_cell, asked_of, load
-from tclose_spark.methods.widths import Floats
+from tclose_spark.table.arrays import FloatArray, IntArray
 
 
 def rows_lost(block: Block, classes: IntArray) -> float:
@@ -24,7 +23,7 @@ def rows_lost(block: Block, classes: IntArray) -> float:
     return float(_lost(block.quasi, order, starts, w.kinds, w.missing, w.place, w.nodes, w.shares) / block.quasi.shape[1])
 
 
-def loads(block: Block, classes: IntArray) -> Floats:
+def loads(block: Block, classes: IntArray) -> FloatArray:
     """The load of each class (1 is just allowed), in the order of their numbers."""
     order, starts = by_class(classes)
     asked, found = asked_of(block.requirement), np.zeros(len(starts) - 1)

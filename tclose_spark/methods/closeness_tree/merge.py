@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.closeness_tree.dense import Dense
-from tclose_spark.methods.closeness_tree.plan import Splits
+from tclose_spark.methods.closeness_tree.routing_tree import Splits
+from tclose_spark.table.arrays import IntArray
 
 
 def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[IntArray, int]:
@@ -70,16 +71,15 @@ def _merge_two(dense: Dense, groups: list[Group], first: int) -> None:
 def holds(dense: Dense, cells: IntArray) -> bool:
     """Whether rows with these counts of each cell, shape (cells,), hold all that is asked of a class. Exact."""
     size = int(cells.sum())
-    if size < dense.spec.privacy.k:
+    if size < dense.k:
         return False
-    for i, (domain, distance) in enumerate(zip(dense.profile.sensitive, dense.distances, strict=True)):
-        asked = dense.spec.attributes.sensitive_attributes[domain.name]
-        values = np.zeros(len(domain.counts), dtype=np.int64)
-        np.add.at(values, dense.profile.cell_codes[:, i], cells)
-        if np.count_nonzero(values) < (asked.l.distinct or 1):
+    for a in dense.attributes.sensitive:
+        values = np.zeros(len(a.domain.counts), dtype=np.int64)
+        np.add.at(values, dense.attributes.cells[:, a.column], cells)
+        if np.count_nonzero(values) < (a.l.distinct or 1):
             return False
-        if asked.t is not None:
-            numerator = int(distance.numerators(Histograms.dense(values[None, :]))[0])
-            if asked.t.denominator * numerator > asked.t.numerator * distance.scale * dense.profile.rows * size:
+        if a.t is not None:
+            numerator = int(a.distance.numerators(Histograms.dense(values[None, :]))[0])
+            if a.t.denominator * numerator > a.t.numerator * a.distance.scale * dense.attributes.rows * size:
                 return False
     return True

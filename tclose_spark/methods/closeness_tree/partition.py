@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.block import Block
-from tclose_spark.methods.widths import Codes, Floats
+from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
 LEAVE, JOIN = 0, 1
@@ -32,9 +31,9 @@ class Table(NamedTuple):
     cell: Codes
     kinds: NDArray[np.int8]
     missing: NDArray[np.bool_]
-    place: Floats
+    place: FloatArray
     nodes: Codes
-    shares: Floats
+    shares: FloatArray
     first: IntArray
     column: Codes
     metric: NDArray[np.int8]
@@ -72,8 +71,8 @@ class Partition(NamedTuple):
     high_rows: Codes
     low_next: Codes
     high_next: Codes
-    wide: Floats
-    width: Floats
+    wide: FloatArray
+    width: FloatArray
     extra: IntArray
     counts: Codes
     total: IntArray
@@ -84,7 +83,7 @@ class Partition(NamedTuple):
     old: Codes
     old_start: IntArray
     rank: Codes
-    tail: Floats
+    tail: FloatArray
     random: NDArray[np.uint64]
 
 

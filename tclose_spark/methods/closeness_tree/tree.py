@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tclose_spark.kernels import kernel, log2
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.closeness_tree.block import Block, Requirement
 from tclose_spark.methods.closeness_tree.division import find_cells, is_sound, mark, note, part_rows, thin
 from tclose_spark.methods.closeness_tree.loads import asked_of
 from tclose_spark.methods.closeness_tree.peel import MOST_BINS, Goal, goal_of, worst
-from tclose_spark.methods.closeness_tree.plan import Splits, no_splits
 from tclose_spark.methods.closeness_tree.regions import CUTS, Present, Regions, Ruler
+from tclose_spark.methods.closeness_tree.routing_tree import Splits, no_splits
 from tclose_spark.methods.closeness_tree.search import FLOOR, Node, Rules, Space, propose_all, search
+from tclose_spark.table.arrays import IntArray
 
 MOST_SINGLES = 50  # regions of at least a fiftieth of the rows each
 

@@ -8,21 +8,18 @@ dealing loses .66 with the best serpentine, .69 with the best lexicographic orde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.domains import Profile, QuasiDomain
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.labels import MISSING, range_losses, ranges
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.methods.dealing.stacks import Shares, Stack
-from tclose_spark.row_hash import HashArray
-from tclose_spark.rows import Rows
-from tclose_spark.spec import ReleaseSpec
+from tclose_spark.table.arrays import HashArray, IntArray
+from tclose_spark.table.labels import MISSING, range_losses, ranges
+from tclose_spark.table.rows import Rows
 
 KEY_BITS = 40  # of an order key; the 16 bits below are the top of the row's hash
 MOST_DIGITS = 1 << 12  # of a category; larger domains share digits
@@ -83,12 +80,12 @@ class Locality:
         return (key.astype(np.uint64) << np.uint64(16)) | (rows.hash >> np.uint64(48))
 
 
-def make_digits(domains: Sequence[QuasiDomain], sample: Rows) -> tuple[Digit, ...]:
+def make_digits(quasi_identifiers: Sequence[ResolvedQuasi], sample: Rows) -> tuple[Digit, ...]:
     """The digits of each quasi-identifier; the bins of a number hold equal shares of the sample."""
     digits = []
-    for domain, codes in zip(domains, sample.quasi, strict=True):
-        if domain.kind == "category":
-            digits.append(Digit(len(domain.values)))
+    for quasi, codes in zip(quasi_identifiers, sample.quasi, strict=True):
+        if quasi.domain.kind == "category":
+            digits.append(Digit(len(quasi.domain.values)))
             continue
         known = np.sort(codes[codes != MISSING])
         cuts = np.unique(known[np.arange(BINS) * len(known) // BINS]) if len(known) else known
@@ -135,10 +132,9 @@ def information_loss(rows: Rows, classes: IntArray, widths: Sequence[LabelLoss])
     return sum(losses) / (len(losses) * len(rows))
 
 
-def label_losses(spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> list[LabelLoss]:
+def label_losses(quasi_identifiers: Sequence[ResolvedQuasi]) -> list[LabelLoss]:
     """What the labels of each quasi-identifier lose."""
-    asked = spec.attributes.quasi_identifiers
-    return [partial(range_losses, domain=d, quasi=asked[d.name], hierarchy=hierarchies.get(d.name)) for d in profile.quasi]
+    return [partial(range_losses, domain=q.domain, sets=q.sets, hierarchy=q.hierarchy) for q in quasi_identifiers]
 
 
 def choose_locality(start: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, widths: Sequence[LabelLoss]) -> Locality:

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.dealing.locality import Locality, deal_sample, sort_by_content
 from tclose_spark.methods.dealing.stacks import Stack
-from tclose_spark.methods.widths import Codes, QuasiWidths, Widths
-from tclose_spark.row_hash import HashArray
-from tclose_spark.rows import Rows
+from tclose_spark.methods.widths import QuasiWidths, Widths
+from tclose_spark.table.arrays import Codes, HashArray, IntArray
+from tclose_spark.table.rows import Rows
 
 CLASSES_PER_BLOCK = 200
 ROWS_PER_BLOCK = 100_000  # where classes are so large that these are fewer classes

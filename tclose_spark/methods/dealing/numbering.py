@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.dealing.locality import Digit, Locality, sort_by_content
 from tclose_spark.methods.dealing.nearest import classes_per_block
 from tclose_spark.methods.dealing.stacks import Shares, Stack
 from tclose_spark.methods.method import GroupCounts
-from tclose_spark.row_hash import HashArray
-from tclose_spark.rows import Rows
+from tclose_spark.table.arrays import HashArray, IntArray
+from tclose_spark.table.rows import Rows
 
 ROWS_PER_TASK = 500_000
 BUCKETS_PER_TASK = 16  # a task reads about 1/16 more rows than it keeps, unless MOST_BUCKETS leaves fewer
@@ -154,7 +153,6 @@ class Numbering:
         """As JSON, without the stack's counts and the parts, which follow from the profile and the method's own plan."""
         return {
             "classes": self.classes,
-            "class_size": self.stack.rows // self.classes,
             "groups": self.groups,
             "block_classes": self.block,
             "tasks": self.tasks,
@@ -166,6 +164,10 @@ class Numbering:
             "cuts": [str(cut) for cut in self.cuts.tolist()],
             "bucket_counts": self.bucket_counts.tolist(),
         }
+
+    def report(self) -> dict[str, int]:
+        """Figures for the run's record."""
+        return {"classes": self.classes, "class_size": self.stack.rows // self.classes, "tasks": self.tasks}
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], part_of: IntArray, counts: IntArray) -> Numbering:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.dealing.nearest import gather_near
 from tclose_spark.methods.dealing.numbering import Numbering
 from tclose_spark.methods.widths import QuasiWidths
-from tclose_spark.rows import Rows
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.rows import Rows
 
 
 @dataclass(frozen=True)

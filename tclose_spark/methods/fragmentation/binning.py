@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose_spark.domains import SensitiveDomain, number
 from tclose_spark.errors import InputError
 from tclose_spark.measures.bins import by_edges, equal_mass, equal_width
-from tclose_spark.measures.histograms import IntArray
-from tclose_spark.spec import Bins
+from tclose_spark.runfile.attributes import Bins
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import SensitiveDomain, number
 
 
 def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:

@@ -15,9 +15,10 @@ from fractions import Fraction
 import numpy as np
 
 from tclose_spark.measures.distances import exact
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.fragmentation.rulers import Ruler
+from tclose_spark.table.arrays import IntArray
 
 CHUNK = 1 << 20  # entries of a dense table of histograms held at once: 8 MiB
 

@@ -17,16 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose_spark.measures.distances import GroundDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
 from tclose_spark.methods.fragmentation.bounds import box_deltas
 from tclose_spark.methods.fragmentation.rulers import ruler
-
-FloatArray = NDArray[np.float64]
+from tclose_spark.table.arrays import FloatArray, IntArray
 
 LOOK_FIRST = 16  # compositions; most sizes that fail, fail there
 CHUNK = 1 << 22  # entries of a dense table of mixtures held at once: 32 MiB

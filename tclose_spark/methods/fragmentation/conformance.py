@@ -8,8 +8,8 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
+from tclose_spark.table.arrays import IntArray
 
 
 def conforming(in_class: Sequence[int] | IntArray, in_table: Sequence[int] | IntArray, class_rows: int, rows: int) -> NDArray[np.bool_]:

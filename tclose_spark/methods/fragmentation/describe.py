@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from tclose_spark.domains import SensitiveDomain
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.distances import OrderedDistance
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
-from tclose_spark.methods.sensitive import Attribute
+from tclose_spark.methods.attributes import ResolvedSensitive
+from tclose_spark.table.arrays import IntArray
 
 MOST_NAMED = 4  # places of a set; more are counted
 
@@ -18,9 +17,7 @@ MOST_NAMED = 4  # places of a set; more are counted
 def largest_fragments(
     matrix: MultiplicityMatrix,
     fragment_of: IntArray,
-    domains: Sequence[SensitiveDomain],
-    attributes: Sequence[Attribute],
-    hierarchies: Mapping[str, Hierarchy],
+    attributes: Sequence[ResolvedSensitive],
     most: int,
 ) -> list[tuple[int, list[str]]]:
     """(rows, the places of each attribute's values in words) of the fragments with the most rows, at most so many of them."""
@@ -28,24 +25,22 @@ def largest_fragments(
     found = []
     for fragment in np.argsort(-rows, kind="stable")[:most].tolist():
         codes = matrix.codes[fragment_of == fragment]
-        words = [
-            in_words(domain, attribute.spec.distance, np.unique(codes[:, attribute.column]), hierarchies.get(attribute.name))
-            for domain, attribute in zip(domains, attributes, strict=True)
-        ]
+        words = [in_words(attribute, np.unique(codes[:, attribute.column])) for attribute in attributes]
         found.append((int(rows[fragment]), words))
     return found
 
 
-def in_words(domain: SensitiveDomain, distance: str, codes: IntArray, hierarchy: Hierarchy | None) -> str:
+def in_words(attribute: ResolvedSensitive, codes: IntArray) -> str:
     """Values of one attribute: the node of a hierarchy that holds them, else their places in the domain (1 is its first value).
 
     A value of a hierarchy stands in a file of the user's; the others are raw values, and not for a console. codes: ascending.
     """
+    hierarchy = attribute.hierarchy
     if hierarchy is not None:
         height, leaf = hierarchy.common_ancestors(codes[:1], codes[-1:])
         return hierarchy.paths[int(leaf[0])][int(height[0])] + (f" ({len(codes)} values)" if len(codes) > 1 else "")
-    named = ["missing" if domain.values[code] is None else str(code + 1) for code in codes.tolist()]
-    if len(named) > 1 and distance == "ordered":
+    named = ["missing" if attribute.domain.values[code] is None else str(code + 1) for code in codes.tolist()]
+    if len(named) > 1 and isinstance(attribute.distance, OrderedDistance):
         return f"{named[0]} to {named[-1]}"
     more = len(named) - MOST_NAMED
     return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -14,11 +14,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
 from tclose_spark.methods.fragmentation import bounds
 from tclose_spark.methods.fragmentation.bounds import Bounds, box_deltas
 from tclose_spark.methods.fragmentation.rulers import OrderedRuler, Ruler
+from tclose_spark.table.arrays import IntArray
 
 MOST_CUTS = 64
 """So many cuts of one fragment along one attribute are considered, evenly spaced by mass, where there are more. Not for boxes."""

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from tclose_spark.measures.distances import exact
-from tclose_spark.measures.histograms import Histograms, IntArray
-from tclose_spark.methods.sensitive import Attribute
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.attributes import ResolvedSensitive
+from tclose_spark.table.arrays import IntArray
 
 
-def breaking(attributes: Sequence[Attribute], codes: IntArray, classes: IntArray) -> IntArray:
+def breaking(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray) -> IntArray:
     """Which classes are farther from the table than a t allows, shape (classes,), exactly.
 
     codes: of each row, shape (n, attributes). classes: shape (n,), every number 0..e-1 taken.
@@ -19,18 +20,16 @@ def breaking(attributes: Sequence[Attribute], codes: IntArray, classes: IntArray
     e, ones = int(classes.max()) + 1, np.ones(len(classes), dtype=np.int64)
     found = np.zeros(e, dtype=bool)
     for a in attributes:
-        if a.spec.t is not None:
+        if a.t is not None:
             part = Histograms.tally(classes, codes[:, a.column], ones, e, len(a.distance.table))
             unit = a.distance.scale * int(a.distance.table.sum())
-            bound = 4 * unit * int(part.sizes.max()) * max(a.spec.t.numerator, a.spec.t.denominator)
-            above = exact(a.distance.numerators(part), bound) * a.spec.t.denominator > exact(part.sizes, bound) * (
-                unit * a.spec.t.numerator
-            )
+            bound = 4 * unit * int(part.sizes.max()) * max(a.t.numerator, a.t.denominator)
+            above = exact(a.distance.numerators(part), bound) * a.t.denominator > exact(part.sizes, bound) * (unit * a.t.numerator)
             found |= above.astype(bool)
     return found
 
 
-def join_until_close(attributes: Sequence[Attribute], codes: IntArray, classes: IntArray, block: IntArray) -> tuple[IntArray, int]:
+def join_until_close(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray, block: IntArray) -> tuple[IntArray, int]:
     """(the classes after those that break a t were joined with the next ones of their block until none does, how many were joined away).
 
     A block that breaks a t as one class is left so: nothing near it is left to join, and the verification will say so.

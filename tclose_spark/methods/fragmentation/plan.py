@@ -14,10 +14,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tclose_spark.domains import Profile
 from tclose_spark.errors import UnreachableError
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.dealing.nearest import classes_per_block
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Numbering
 from tclose_spark.methods.dealing.plan import DealtPlan
@@ -29,13 +27,11 @@ from tclose_spark.methods.fragmentation.rulers import ruler
 from tclose_spark.methods.fragmentation.search import SearchPath, find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import Candidate, conform_exactly, prove
 from tclose_spark.methods.fragmentation.trials import Trials
-from tclose_spark.methods.method import GroupCounts, Problem, Settled, require_rows
-from tclose_spark.methods.sensitive import Attribute, attributes_of
+from tclose_spark.methods.method import PlanningInput, PlanReport, Settled, require_rows
 from tclose_spark.methods.widths import QuasiWidths
-from tclose_spark.rows import Rows
-from tclose_spark.spec import ReleaseSpec
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.rows import Rows
 
-SAMPLE_ROWS = 20_000
 DESCRIBED = 10  # of the chosen fragments, the largest, in words
 CANDIDATES = 16  # fragmentations that are looked at, their numbers of fragments evenly spread in ratio
 
@@ -44,7 +40,7 @@ CANDIDATES = 16  # fragmentations that are looked at, their numbers of fragments
 class FragmentationPlan(DealtPlan):
     """See the module. measured: classes that break a t are joined with the next ones; codes: of each cell, for this."""
 
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[ResolvedSensitive, ...]
     codes: IntArray
     measured: bool
     chosen: Candidate | None = None
@@ -67,110 +63,105 @@ class FragmentationPlan(DealtPlan):
 
     def to_json(self) -> dict[str, Any]:
         """See Plan."""
-        return self.numbering.to_json() | {
-            "measured": self.measured,
-            "fragment_of": self.numbering.part_of.tolist(),
-            "fragments": len(self.numbering.stack.counts),
-            "largest_fragments": [{"rows": rows, "values": values} for rows, values in self.largest],
-            "candidates": [
-                {
-                    "fragments": c.fragments,
-                    "bounds": c.bounds,
-                    "order": c.order,
-                    "class_size": c.size,
-                    "classes": c.classes,
-                    "proven": None if c.measured else c.proven,
-                    "smallest": c.smallest,
-                    "loss_on_sample": c.loss,
-                    "measured": c.measured,
-                    "chosen": c is self.chosen,
-                }
-                for c in self.candidates
-            ],
-        }
+        return self.numbering.to_json() | {"measured": self.measured, "fragment_of": self.numbering.part_of.tolist()}
+
+    def report(self) -> PlanReport:
+        """See Plan: the fragmentations that were looked at, and the largest fragments of the chosen one."""
+        fragments = len(self.numbering.stack.counts)
+        candidates = [
+            {
+                "fragments": c.fragments,
+                "bounds": c.bounds,
+                "order": c.order,
+                "class_size": c.size,
+                "classes": c.classes,
+                "proven": None if c.measured else c.proven,
+                "smallest": c.smallest,
+                "loss_on_sample": c.loss,
+                "measured": c.measured,
+                "chosen": c is self.chosen,
+            }
+            for c in self.candidates
+        ]
+        largest = [{"rows": rows, "values": values} for rows, values in self.largest]
+        details = {"fragments": fragments, "candidates": candidates, "largest_fragments": largest}
+        return PlanReport(figures={**self.numbering.report(), "fragments": fragments}, details=details)
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> FragmentationPlan:
-        """The plan that `to_json` wrote, for the run it was made for (the candidates are left out)."""
+    def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> FragmentationPlan:
+        """The plan that `to_json` wrote, for the run it was made for (what its report tells is left out)."""
         part_of = np.array(tree["fragment_of"], dtype=np.int64)
-        counts = np.bincount(part_of, profile.cell_table).astype(np.int64)
+        counts = np.bincount(part_of, attributes.cell_rows).astype(np.int64)
         return FragmentationPlan(
             Numbering.from_json(tree, part_of, counts),
-            QuasiWidths(spec, profile, hierarchies),
-            tuple(attributes_of(spec, profile, hierarchies)),
-            profile.cell_codes,
+            QuasiWidths(attributes.quasi_identifiers),
+            attributes.sensitive,
+            attributes.cells,
             tree["measured"],
         )
 
 
-def make_plan(problem: Problem, counts: GroupCounts, rows_per_task: int = ROWS_PER_TASK) -> FragmentationPlan:
+def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> FragmentationPlan:
     """Plans fragmentation. The classes do not depend on rows_per_task.
 
     Raises:
         UnreachableError: if k is larger than the table, or the search ends without a fragmentation whose bounds meet every t.
     """
-    spec = problem.spec
-    require_rows(spec, problem.profile)
-    attributes = attributes_of(spec, problem.profile, problem.hierarchies)
-    path = search(problem, attributes)
-    trials = Trials(problem, attributes)
+    attributes, sizing = given.attributes, given.settings.sizing
+    require_rows(given.k, attributes.rows)
+    path = search(given)
+    trials = Trials(given)
     candidates = []
-    for steps in _looked_at(problem, attributes, path):
-        candidates.append(trials.lose(candidate(problem, attributes, path, steps)))
-        problem.say(_say(candidates[-1], attributes))
-    if problem.fragmentation.sizing == "measured":
+    for steps in _looked_at(given, path):
+        candidates.append(trials.lose(candidate(given, path, steps)))
+        given.log(_say(candidates[-1], attributes.sensitive))
+    if sizing == "measured":
         for c in candidates[::-1]:  # the many fragments of the last ones soon find a loss to beat
             best = min((done.loss for done in candidates if done.measured), default=1.0)
             candidates += trials.measure(c, best)
-    chosen = min((c for c in candidates if c.measured == (problem.fragmentation.sizing == "measured")), key=lambda c: (c.loss, c.size))
-    if problem.fragmentation.sizing == "proportional":
+    chosen = min((c for c in candidates if c.measured == (sizing == "measured")), key=lambda c: (c.loss, c.size))
+    if sizing == "proportional":
         candidates += trials.measure(chosen)
     groups = -(-chosen.classes // classes_per_block(chosen.size))
     numbering = Numbering.of(
-        chosen.fragment_of, chosen.stack, chosen.classes, trials.locality, problem.sample, counts, rows_per_task, groups
+        chosen.fragment_of, chosen.stack, chosen.classes, trials.locality, given.sample, given.counts, rows_per_task, groups
     )
     return FragmentationPlan(
         numbering,
-        QuasiWidths(spec, problem.profile, problem.hierarchies),
-        tuple(attributes),
-        problem.profile.cell_codes,
+        QuasiWidths(attributes.quasi_identifiers),
+        attributes.sensitive,
+        attributes.cells,
         chosen.measured,
         chosen,
         tuple(candidates),
-        tuple(
-            largest_fragments(
-                problem.profile.matrix, chosen.fragment_of, problem.profile.sensitive, attributes, problem.hierarchies, DESCRIBED
-            )
-        ),
+        tuple(largest_fragments(attributes.matrix, chosen.fragment_of, attributes.sensitive, DESCRIBED)),
     )
 
 
-def search(problem: Problem, attributes: Sequence[Attribute]) -> SearchPath:
+def search(given: PlanningInput) -> SearchPath:
     """The search's path: the papers' until the bounds meet every t, else on to the most fragments that are allowed.
 
     Raises:
         UnreachableError: if the time is over, or the bounds are above a t at the end and have to meet it.
     """
-    method = problem.fragmentation
+    method, attributes = given.settings, given.attributes.sensitive
     as_papers = method.bounds == "paper" or method.sizing == "gcd"
-    thresholds = [a.spec.t for a in attributes]
+    thresholds = [a.t for a in attributes]
     path = find_fragmentation(
-        problem.profile.matrix,
+        given.attributes.matrix,
         [ruler(a.distance) for a in attributes],
         thresholds,
         kind=method.bounds,
         objective="hinge" if as_papers else "steepest",
-        bins={a.column: bin_of(problem.profile.sensitive[a.column], a.spec.bins) for a in attributes if a.spec.bins is not None},
+        bins={a.column: bin_of(a.domain, a.bins) for a in attributes if a.bins is not None},
         stop=(lambda bounds, _: _meet(bounds, thresholds)) if as_papers else None,
         most=method.most_fragments,
         limit=float(method.search_seconds),
-        progress=lambda fragments, worst: problem.say(f"{fragments:,} fragments, worst bound {worst:.2f} times its t"),
+        progress=lambda fragments, worst: given.log(f"{fragments:,} fragments, worst bound {worst:.2f} times its t"),
     )
     if method.sizing != "measured" and not _meet(path.exact_bounds[-1], thresholds):
         reached = ", ".join(
-            f"{float(b):.4f} for {a.name} (asked: {float(a.spec.t):g})"
-            for b, a in zip(path.exact_bounds[-1], attributes, strict=True)
-            if a.spec.t
+            f"{float(b):.4f} for {a.name} (asked: {float(a.t):g})" for b, a in zip(path.exact_bounds[-1], attributes, strict=True) if a.t
         )
         fragments = int(path.fragmentation(path.steps).max()) + 1
         way = (
@@ -188,9 +179,9 @@ def _meet(bounds: Sequence[Any], thresholds: Sequence[Any]) -> bool:
     return all(t is None or bound <= t for bound, t in zip(bounds, thresholds, strict=True))
 
 
-def _looked_at(problem: Problem, attributes: Sequence[Attribute], path: SearchPath) -> list[int]:
+def _looked_at(given: PlanningInput, path: SearchPath) -> list[int]:
     """Steps of the path whose fragmentations are looked at: those that meet every t, or all where distances are measured."""
-    thresholds, method = [a.spec.t for a in attributes], problem.fragmentation
+    thresholds, method = [a.t for a in given.attributes.sensitive], given.settings
     if method.bounds == "paper" or method.sizing == "gcd":
         return [path.steps]
     first = 0
@@ -199,18 +190,19 @@ def _looked_at(problem: Problem, attributes: Sequence[Attribute], path: SearchPa
     return sorted({int(f) - 1 for f in np.geomspace(first + 1, path.steps + 1, CANDIDATES).round()})
 
 
-def candidate(problem: Problem, attributes: Sequence[Attribute], path: SearchPath, steps: int) -> Candidate:
+def candidate(given: PlanningInput, path: SearchPath, steps: int) -> Candidate:
     """The fragmentation after so many steps of a search, and the class size that is proven for it."""
-    matrix, fragment_of, method = problem.profile.matrix, path.fragmentation(steps), problem.fragmentation
+    attributes, method = given.attributes.sensitive, given.settings
+    matrix, fragment_of = given.attributes.matrix, path.fragmentation(steps)
     boxes = path.boxes(steps) if method.bounds == "paper" else None
     table = FragmentTable.of(matrix, fragment_of, [a.distance for a in attributes], boxes)
     bounds = tuple(float(b) for b in path.exact_bounds[steps])
     if method.sizing == "gcd":
-        return conform_exactly(matrix, fragment_of, table.rows, bounds, problem.spec.privacy.k)
-    limits = np.array([np.inf if a.spec.t is None else float(a.spec.t) for a in attributes])
-    return prove(matrix, fragment_of, table, bounds, limits, tuple(a.name for a in attributes), problem.spec.privacy.k)
+        return conform_exactly(matrix, fragment_of, table.rows, bounds, given.k)
+    limits = np.array([np.inf if a.t is None else float(a.t) for a in attributes])
+    return prove(matrix, fragment_of, table, bounds, limits, tuple(a.name for a in attributes), given.k)
 
 
-def _say(c: Candidate, attributes: Sequence[Attribute]) -> str:
+def _say(c: Candidate, attributes: Sequence[ResolvedSensitive]) -> str:
     bounds = ", ".join(f"{a.name} {bound:.4f}" for a, bound in zip(attributes, c.bounds, strict=True))
     return f"{c.fragments:,} fragments: bounds {bounds}; classes of {c.size:,} rows; loss on the sample {c.loss:.3f}"

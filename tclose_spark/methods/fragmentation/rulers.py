@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tclose_spark.measures.distances import ExactArray, GroundDistance, HierarchicalDistance, OrderedDistance, exact
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.distances import GroundDistance, HierarchicalDistance, OrderedDistance, exact
+from tclose_spark.table.arrays import ExactArray, IntArray
 
 
 class Ruler(Protocol):

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.fragmentation.bounds import Bounds
 from tclose_spark.methods.fragmentation.fragments import Bins, Cuts, DomainFragments, Fragment, Fragments, PaperFragments
 from tclose_spark.methods.fragmentation.rulers import OrderedRuler, Ruler
+from tclose_spark.table.arrays import IntArray
 
 Thresholds = Sequence[Fraction | float | None]
 """t of each sensitive attribute; None where any distance will do."""

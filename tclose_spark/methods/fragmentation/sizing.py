@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 from math import isqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.orders import orders
 from tclose_spark.methods.dealing.stacks import Stack
 from tclose_spark.methods.fragmentation.charge import FragmentTable
 from tclose_spark.methods.fragmentation.conformance import gcd_classes
-
-FloatArray = NDArray[np.float64]
+from tclose_spark.table.arrays import FloatArray, IntArray
 
 SURE = 1e-12  # kept back from every t, for what floats round; the verification is exact
 ORDERS = 3  # of the portfolio, those whose bounds are lowest at one size are looked at at all of them

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.dealing.locality import Locality, choose_locality, deal_sample, information_loss, label_losses, make_digits
 from tclose_spark.methods.dealing.nearest import deal_sample_near
 from tclose_spark.methods.fragmentation.measuring import breaking
 from tclose_spark.methods.fragmentation.sizing import Candidate
-from tclose_spark.methods.method import Problem
-from tclose_spark.methods.sensitive import Attribute
+from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.widths import QuasiWidths
+from tclose_spark.table.arrays import IntArray
 
 HOPELESS = 0.02  # of the classes may break a t before near rows are gathered; with more of them it is not tried
 
@@ -22,16 +21,17 @@ HOPELESS = 0.02  # of the classes may break a t before near rows are gathered; w
 class Trials:
     """The sample, dealt from fragmentations to see what they lose and what they reach."""
 
-    def __init__(self, problem: Problem, attributes: Sequence[Attribute]) -> None:
-        self._rows, self._k = problem.sample, problem.spec.privacy.k
-        self._labels = label_losses(problem.spec, problem.profile, problem.hierarchies)
-        self._widths = QuasiWidths(problem.spec, problem.profile, problem.hierarchies)
-        self._codes = problem.profile.cell_codes[problem.sample.cell]
+    def __init__(self, given: PlanningInput) -> None:
+        attributes = given.attributes
+        self._rows, self._k = given.sample, given.k
+        self._labels = label_losses(attributes.quasi_identifiers)
+        self._widths = QuasiWidths(attributes.quasi_identifiers)
+        self._codes = attributes.cells[given.sample.cell]
         self._attributes = [
             replace(a, distance=replace(a.distance, table=np.bincount(self._codes[:, a.column], minlength=len(a.distance.table))))  # type: ignore[type-var]
-            for a in attributes
+            for a in attributes.sensitive
         ]
-        self.locality = Locality(make_digits(problem.profile.quasi, problem.sample))
+        self.locality = Locality(make_digits(attributes.quasi_identifiers, given.sample))
 
     def lose(self, c: Candidate) -> Candidate:
         """A candidate with what its classes lose."""

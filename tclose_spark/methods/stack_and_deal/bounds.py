@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose_spark.measures.distances import EqualDistance, ExactArray, GroundDistance, HierarchicalDistance, OrderedDistance, exact
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance, exact
+from tclose_spark.table.arrays import ExactArray, IntArray
 
 
 def lower_bound(distance: GroundDistance, e: int) -> Fraction:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
-from tclose_spark.measures.histograms import IntArray
 from tclose_spark.methods.dealing.stacks import Shares, Stack
-from tclose_spark.methods.stack_and_deal.members import FloatArray, Rulers, load, replace
+from tclose_spark.methods.stack_and_deal.members import Rulers, load, replace
+from tclose_spark.table.arrays import FloatArray, IntArray
 
 ROWS_PER_GROUP = 100_000  # classes and rows that are dealt in layers at once: what a task and the plan hold of them
 SEED = 0x9E3779B97F4A7C15

@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
 from tclose_spark.measures.distances import GroundDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import IntArray
-
-FloatArray = NDArray[np.float64]
+from tclose_spark.table.arrays import FloatArray, IntArray
 
 
 class Rulers(NamedTuple):

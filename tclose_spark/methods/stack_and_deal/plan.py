@@ -14,24 +14,20 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tclose_spark.domains import Profile
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.measures.distances import OrderedDistance
+from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.dealing.locality import Locality, choose_locality, deal_sample, information_loss, label_losses, make_digits
 from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_near
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Dealt, Numbering
 from tclose_spark.methods.dealing.orders import orders
 from tclose_spark.methods.dealing.plan import DealtPlan
 from tclose_spark.methods.dealing.stacks import stack_by_frequency, stack_by_value
-from tclose_spark.methods.method import GroupCounts, Problem, Settled
-from tclose_spark.methods.sensitive import attributes_of
+from tclose_spark.methods.method import PlanningInput, PlanReport, Settled
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal
 from tclose_spark.methods.stack_and_deal.sizing import SizeReport, Stacks, choose_size, layered_deal
 from tclose_spark.methods.widths import QuasiWidths
-from tclose_spark.rows import Rows
-from tclose_spark.spec import ReleaseSpec
-
-SAMPLE_ROWS = 20_000
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -67,72 +63,69 @@ class StackAndDealPlan(DealtPlan):
 
     def to_json(self) -> dict[str, Any]:
         """See Plan."""
-        return self.numbering.to_json() | {
-            "order": self.order,
-            "loss_on_sample": self.loss,
-            "near": self.widths is not None,
-            "layered": self.layers is not None,
-            "sizes": [
-                {
-                    "size": r.size,
-                    "classes": r.classes,
-                    "order": r.order,
-                    "bounds": [str(x) for x in r.bounds],
-                    "emd": [str(x) for x in r.emd],
-                    "holds": r.holds,
-                }
-                for r in self.sizes
-            ],
-        }
+        return self.numbering.to_json() | {"near": self.widths is not None, "layered": self.layers is not None}
+
+    def report(self) -> PlanReport:
+        """See Plan: the class sizes that were looked at."""
+        sizes = [
+            {
+                "size": r.size,
+                "classes": r.classes,
+                "order": r.order,
+                "bounds": [str(x) for x in r.bounds],
+                "emd": [str(x) for x in r.emd],
+                "holds": r.holds,
+            }
+            for r in self.sizes
+        ]
+        details = {"classes": self.numbering.classes, "order": self.order, "loss_on_sample": self.loss, "sizes": sizes}
+        return PlanReport(figures=self.numbering.report(), details=details)
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> StackAndDealPlan:
-        """The plan that `to_json` wrote, for the run it was made for (the sizes looked at are left out)."""
-        numbering = Numbering.from_json(tree, np.arange(len(profile.cells)), profile.cell_table)
-        widths = QuasiWidths(spec, profile, hierarchies) if tree["near"] else None
+    def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> StackAndDealPlan:
+        """The plan that `to_json` wrote, for the run it was made for (what its report tells is left out)."""
+        numbering = Numbering.from_json(tree, np.arange(len(attributes.cells)), attributes.cell_rows)
+        widths = QuasiWidths(attributes.quasi_identifiers) if tree["near"] else None
         if not tree["layered"]:
             return StackAndDealPlan(numbering, widths)
-        attributes = attributes_of(spec, profile, hierarchies)
-        return StackAndDealPlan(numbering, widths, layered_deal(attributes, profile.cell_codes, numbering.stack, numbering.classes))
+        return StackAndDealPlan(numbering, widths, layered_deal(attributes, numbering.stack, numbering.classes))
 
 
-def make_stacks(problem: Problem) -> Stacks:
-    """The stacks that may be dealt: the one in the order that is asked, or a portfolio.
+def make_stacks(given: PlanningInput) -> Stacks:
+    """The stacks that may be dealt: the one in the order of the settings, or a portfolio.
 
-    Where nothing is asked: by value for one ordered attribute, by frequency for another one, the portfolio for several.
+    Where they have none: by value for one ordered attribute, by frequency for another one, the portfolio for several.
     """
-    matrix, asked = problem.profile.matrix, problem.spec.attributes.sensitive_attributes
-    default = "best" if len(asked) > 1 else "value" if next(iter(asked.values())).distance == "ordered" else "frequency"
-    order = problem.stack_and_deal.stack_order or default
+    matrix, sensitive = given.attributes.matrix, given.attributes.sensitive
+    default = "best" if len(sensitive) > 1 else "value" if isinstance(sensitive[0].distance, OrderedDistance) else "frequency"
+    order = given.settings.stack_order or default
     if order == "best":
-        return list(orders(matrix, tuple(asked)))
+        return list(orders(matrix, tuple(s.name for s in sensitive)))
     return [(order, (stack_by_value if order == "value" else stack_by_frequency)(matrix.counts))]
 
 
-def make_plan(problem: Problem, counts: GroupCounts, rows_per_task: int = ROWS_PER_TASK) -> StackAndDealPlan:
+def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> StackAndDealPlan:
     """Plans Stack & Deal. The classes do not depend on rows_per_task.
 
     Raises:
         UnreachableError: see `choose_size`; nothing is counted before.
     """
-    stacks = make_stacks(problem)
-    report, sizes = choose_size(problem, stacks)
+    attributes, sample = given.attributes, given.sample
+    stacks = make_stacks(given)
+    report, sizes = choose_size(given, stacks)
     stack = dict(stacks)[report.order]
-    locality = Locality(make_digits(problem.profile.quasi, problem.sample))
-    deal, cells = problem.stack_and_deal.deal, problem.sample.cell
-    widths = label_losses(problem.spec, problem.profile, problem.hierarchies)
+    locality = Locality(make_digits(attributes.quasi_identifiers, sample))
+    deal, cells = given.settings.deal, sample.cell
+    widths = label_losses(attributes.quasi_identifiers)
     if deal != "round_robin":
-        locality = choose_locality(locality, problem.sample, cells, stack, report.size, widths)
-    near = None if deal == "round_robin" else QuasiWidths(problem.spec, problem.profile, problem.hierarchies)
-    dealt = (deal_sample if near is None else partial(deal_sample_near, quasi_widths=near))(
-        locality, problem.sample, cells, stack, report.size
-    )
-    loss = information_loss(problem.sample, dealt, widths)
+        locality = choose_locality(locality, sample, cells, stack, report.size, widths)
+    near = None if deal == "round_robin" else QuasiWidths(attributes.quasi_identifiers)
+    dealt = (deal_sample if near is None else partial(deal_sample_near, quasi_widths=near))(locality, sample, cells, stack, report.size)
+    loss = information_loss(sample, dealt, widths)
     layers, groups = None, None if near is None else -(-report.classes // classes_per_block(report.size))
     if deal == "layered":
-        attributes = attributes_of(problem.spec, problem.profile, problem.hierarchies)
-        layers = layered_deal(attributes, problem.profile.cell_codes, stack, report.classes)
+        layers = layered_deal(attributes, stack, report.classes)
         groups = len(layers.starts) - 1
     parts = np.arange(len(stack.counts))
-    numbering = Numbering.of(parts, stack, report.classes, locality, problem.sample, counts, rows_per_task, groups)
+    numbering = Numbering.of(parts, stack, report.classes, locality, sample, given.counts, rows_per_task, groups)
     return StackAndDealPlan(numbering, near, layers, tuple(sizes), report.order, loss)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.closeness_tree import exchange as exchange_module
 from tclose_spark.methods.closeness_tree.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.block import Block, Requirement, exact_limits
@@ -27,6 +27,7 @@ from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition
 from tclose_spark.methods.closeness_tree.splits import split_all
 from tclose_spark.methods.closeness_tree.sweeps import sweep_moves, sweep_swaps
 from tclose_spark.methods.widths import Widths
+from tclose_spark.table.arrays import IntArray
 
 # Six leaves under three nodes, those under two, those under the root; and how much of the domain a node of each height covers.
 PARENTS = (np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 1]), np.array([0, 0]))

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from strategies import count_tables, drawn, trees
 
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.closeness_tree.block import Requirement, exact_limits
 from tclose_spark.methods.closeness_tree.loads import add_cell, asked_of, holds, load
 from tclose_spark.methods.closeness_tree.peel import goal_of, gradient, worst
+from tclose_spark.table.arrays import IntArray
 
 
 @drawn(100)

@@ -10,15 +10,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import drawn, make_problem, people
 
-from tclose_spark.hierarchy import Hierarchy
 from tclose_spark.kernels.widths import width
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.closeness_tree.block import Block
 from tclose_spark.methods.closeness_tree.dense import Dense
 from tclose_spark.methods.closeness_tree.peel import NEARLY, goal_of, peel, worst
-from tclose_spark.methods.closeness_tree.plan import route
+from tclose_spark.methods.closeness_tree.routing_tree import route
 from tclose_spark.methods.closeness_tree.tree import Growth, grow, smallest_size
+from tclose_spark.table.hierarchy import Hierarchy
 
 PLAN = Growth(keep_splits=True)
 TS = st.sampled_from(["0.1", "0.25", "0.5", "0.75", "1"])
@@ -37,7 +37,7 @@ def problems(draw: st.DrawFn, most: int = 60):
     assume("city" not in names or all(record["city"] is not None for record in records))
     quasi = {"age": {"type": "numeric"}, "sex": {}} | ({} if "city" in names else {"city": {"hierarchy": "cities.csv"}})
     problem, _ = make_problem(records, {name: sensitive[name] for name in names}, quasi, k=draw(st.integers(2, 4)))
-    block, _ = Dense(problem.spec, problem.profile, problem.hierarchies).block(problem.sample)
+    block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     assume(all(np.count_nonzero(table) >= least for table, least in zip(block.requirement.tables, block.requirement.distinct, strict=True)))
     return problem, block
 
@@ -126,7 +126,7 @@ def test_a_route_follows_from_the_row_alone(drawn_problem, random):
 def test_a_block_that_cannot_be_split_is_one_leaf():
     records = [{"age": 20 + i, "disease": f"the {i}th"} for i in range(6)]
     problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"age": {"type": "numeric"}})
-    block, _ = Dense(problem.spec, problem.profile, {}).block(problem.sample)
+    block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     assert grow(block).leaf.tolist() == [0] * 6
     assert grow(block).depth == 0
     assert grow(block, PLAN).splits.leaves == 1
@@ -136,7 +136,7 @@ def test_a_block_that_cannot_be_split_is_one_leaf():
 def test_missing_numbers_are_a_leaf_of_their_own():
     records = [{"age": age, "disease": d} for age in (None, 30) for d in ("flu", "gout") for _ in range(4)]
     problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"age": {"type": "numeric"}}, k=2)
-    block, _ = Dense(problem.spec, problem.profile, {}).block(problem.sample)
+    block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     leaf = grow(block).leaf
     assert len(set(leaf.tolist())) == 2
     assert all(len(set(leaf[block.quasi[:, 0] == code])) == 1 for code in (0, 1))
@@ -155,7 +155,7 @@ def test_a_node_that_is_too_large_is_halved_cell_by_cell(drawn_problem, most):
 def test_halves_hold_the_same_mix_and_rows_are_sent_to_them_by_lot():
     records = [{"age": 30, "disease": d} for d in ("flu", "gout", "gout", "gout") for _ in range(100)]
     problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"age": {"type": "numeric"}}, k=2)
-    block, _ = Dense(problem.spec, problem.profile, {}).block(problem.sample)
+    block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     leaf, _, splits = grow(block, Growth(most=100, keep_splits=True))
     assert {tuple(np.bincount(block.cell[leaf == number])) for number in range(4)} == {(25, 75)}
     digest = np.random.default_rng(1).integers(0, 2**64, len(block.cell), dtype=np.uint64)
@@ -222,7 +222,7 @@ def adult_block(adult, sensitive):
     records, trees = adult
     quasi = {n: {"type": "numeric"} if n == "age" else {"hierarchy": f"{n}.csv"} for n in QUASI if n not in sensitive}
     problem, _ = make_problem(records, sensitive, quasi, {n: t for n, t in trees.items() if n in quasi}, k=5)
-    block, _ = Dense(problem.spec, problem.profile, problem.hierarchies).block(problem.sample)
+    block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     return problem, block
 
 

@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn, make_problem, people
 
-from tclose_spark.domains import QuasiDomain
-from tclose_spark.labels import MISSING, encode_numbers, range_losses
 from tclose_spark.methods.dealing.locality import (
     BINS,
     MOST_DIGITS,
@@ -22,7 +20,9 @@ from tclose_spark.methods.dealing.locality import (
     make_digits,
 )
 from tclose_spark.methods.dealing.stacks import stack_by_frequency
-from tclose_spark.rows import Rows
+from tclose_spark.table.domains import QuasiDomain
+from tclose_spark.table.labels import MISSING, encode_numbers, range_losses
+from tclose_spark.table.rows import Rows
 
 M = int(MISSING)
 
@@ -89,7 +89,7 @@ def test_a_sample_without_numbers_has_one_bin():
 def test_a_key_is_that_of_the_row_alone(records, data):
     problem, rows = make_problem(records, {"disease": {}})
     order = tuple(data.draw(st.permutations(range(3))))
-    locality = Locality(make_digits(problem.profile.quasi, problem.sample), order)
+    locality = Locality(make_digits(problem.attributes.quasi_identifiers, problem.sample), order)
     some = np.array(data.draw(st.lists(st.integers(0, len(rows) - 1))), dtype=np.int64)
     assert locality.key(rows.take(some)).tolist() == locality.key(rows)[some].tolist()
 
@@ -133,11 +133,12 @@ def test_digits_that_do_not_fit_are_left_out():
 def test_the_chosen_order_loses_no_more_than_the_first(records, size):
     problem, rows = make_problem(records, {"disease": {}})
     stack = stack_by_frequency(problem.profile.cell_table)
-    start = Locality(make_digits(problem.profile.quasi, rows))
+    start = Locality(make_digits(problem.attributes.quasi_identifiers, rows))
     first = Locality(start.digits, tuple(sorted(range(3), key=lambda a: (start.digits[a].size, a))))
     asked = problem.spec.attributes.quasi_identifiers
     widths = [
-        partial(range_losses, domain=d, quasi=asked[d.name], hierarchy=problem.hierarchies.get(d.name)) for d in problem.profile.quasi
+        partial(range_losses, domain=d, sets=asked[d.name].generalization == "set", hierarchy=problem.hierarchies.get(d.name))
+        for d in problem.profile.quasi
     ]
     chosen = choose_locality(start, rows, rows.cell, stack, size, widths)
     assert sorted(chosen.order) == [0, 1, 2]

@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import drawn, make_problem, people
+from strategies import Problem, drawn, make_problem, people
 
-from tclose_spark.labels import range_losses
 from tclose_spark.methods.dealing.nearest import classes_per_block, gather_near
-from tclose_spark.methods.method import Problem
 from tclose_spark.methods.widths import QuasiWidths
-from tclose_spark.rows import Rows
+from tclose_spark.table.labels import range_losses
+from tclose_spark.table.rows import Rows
 
 
 def widths_of(problem: Problem) -> QuasiWidths:
-    return QuasiWidths(problem.spec, problem.profile, problem.hierarchies)
+    return QuasiWidths(problem.attributes.quasi_identifiers)
 
 
 def distance(problem: Problem, rows: Rows, a: int, b: int) -> float:
@@ -24,7 +23,9 @@ def distance(problem: Problem, rows: Rows, a: int, b: int) -> float:
     asked = problem.spec.attributes.quasi_identifiers
     pairs = [(np.array([min(codes[a], codes[b])]), np.array([max(codes[a], codes[b])])) for codes in rows.quasi]
     columns = zip(pairs, problem.profile.quasi, strict=True)
-    return sum(float(range_losses(*pair, d, asked[d.name], problem.hierarchies.get(d.name))[0]) for pair, d in columns)
+    return sum(
+        float(range_losses(*pair, d, asked[d.name].generalization == "set", problem.hierarchies.get(d.name))[0]) for pair, d in columns
+    )
 
 
 def generate_classes(problem: Problem, rows: Rows, part: np.ndarray, classes: np.ndarray, key: np.ndarray) -> list[int]:

@@ -8,21 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import content, count_in, drawn, make_problem, people, settle_all
+from strategies import Problem, content, count_in, drawn, make_problem, people, settle_all
 
-from tclose_spark.domains import SensitiveDomain
 from tclose_spark.errors import InputError, UnreachableError
 from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.methods.dealing.stacks import class_counts
 from tclose_spark.methods.fragmentation.binning import bin_of
 from tclose_spark.methods.fragmentation.measuring import breaking, join_until_close
 from tclose_spark.methods.fragmentation.plan import FragmentationPlan, make_plan
 from tclose_spark.methods.fragmentation.rulers import OrderedRuler
 from tclose_spark.methods.fragmentation.search import find_fragmentation
-from tclose_spark.methods.method import Problem
-from tclose_spark.methods.sensitive import Attribute, attributes_of
-from tclose_spark.rows import Rows
-from tclose_spark.spec import Bins
+from tclose_spark.runfile.attributes import Bins
+from tclose_spark.table.domains import SensitiveDomain
+from tclose_spark.table.rows import Rows
 
 ONE = {"grade": {"distance": "ordered", "t": "0.3"}}
 TWO = {"disease": {"t": "0.5"}, "grade": {"distance": "ordered", "t": "0.3"}}
@@ -37,11 +36,11 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def planned(records, sensitive=TWO, k=2, rows_per_task=10**6, **method) -> tuple[Problem, Rows, FragmentationPlan]:
     problem, rows = make_problem(records, sensitive, k=k, **NAMED, **method)
-    return problem, rows, make_plan(problem, count_in(rows), rows_per_task)
+    return problem, rows, make_plan(problem.given(count_in(rows)), rows_per_task)
 
 
-def attributes(problem: Problem) -> list[Attribute]:
-    return attributes_of(problem.spec, problem.profile, problem.hierarchies)
+def attributes(problem: Problem) -> tuple[ResolvedSensitive, ...]:
+    return problem.attributes.sensitive
 
 
 def largest_distances(problem: Problem, rows: Rows, classes: np.ndarray) -> list[Fraction]:
@@ -65,7 +64,7 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(rec
     problem, rows, plan = planned(records, sensitive, k, sizing=sizing)
     settled, classes = settle_all(plan, rows)
     assert np.unique(classes, return_counts=True)[1].min() >= k
-    assert all(x <= a.spec.t for x, a in zip(largest_distances(problem, settled, classes), attributes(problem), strict=True))
+    assert all(x <= a.t for x, a in zip(largest_distances(problem, settled, classes), attributes(problem), strict=True))
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     assert content(*settle_all(plan, rows.take(order))) == content(settled, classes)
     _, _, in_tasks = planned(records, sensitive, k, rows_per_task, sizing=sizing)
@@ -90,7 +89,7 @@ def test_classes_have_the_shares_that_were_planned(records, sizing, k):
 def test_a_plan_survives_json(records, sizing, rows_per_task):
     problem, rows, plan = planned(records, rows_per_task=rows_per_task, sizing=sizing)
     tree = json.loads(json.dumps(plan.to_json()))
-    again = FragmentationPlan.from_json(tree, problem.spec, problem.profile, problem.hierarchies)
+    again = FragmentationPlan.from_json(tree, problem.attributes)
     assert content(*settle_all(again, rows)) == content(*settle_all(plan, rows))
     assert [c["chosen"] for c in tree["candidates"]].count(True) == 1
 
@@ -200,7 +199,7 @@ def test_classes_are_joined_inside_their_block_only():
 
 def test_a_sample_smaller_than_k_plans_no_smaller_class():
     problem, rows = make_problem(graded(*[1 + i % 5 for i in range(60)]), ONE, k=20, **NAMED, sizing="measured")
-    plan = make_plan(replace(problem, sample=problem.sample.take(np.arange(6))), count_in(rows))
+    plan = make_plan(replace(problem, sample=problem.sample.take(np.arange(6))).given(count_in(rows)))
     assert plan.chosen.size >= 20
     assert np.unique(settle_all(plan, rows)[1], return_counts=True)[1].min() >= 20
 
@@ -209,7 +208,7 @@ def test_measured_sizes_hold_on_the_sample():
     problem, rows = make_problem(
         graded(*[(i * i) % 23 for i in range(80)]), {"grade": {"distance": "ordered", "t": "0.12"}}, **NAMED, sizing="measured"
     )
-    plan = make_plan(problem, count_in(rows))  # the sample is the whole table
+    plan = make_plan(problem.given(count_in(rows)))  # the sample is the whole table
     settled = [plan.settle(rows, 0)]
     assert settled[0].figures["joined"] == 0
     assert plan.chosen.size < 80
@@ -220,7 +219,7 @@ def test_near_rows_are_gathered():
         {"age": a, "sex": "f", "city": None, "disease": d, "grade": 1} for a, d in zip([20, 40, 60] * 8, ["flu", "gout"] * 12, strict=True)
     ]
     problem, rows = make_problem(records, {"disease": {"t": "0.5"}}, {"age": {"type": "numeric"}}, k=4, **NAMED)
-    plan = make_plan(problem, count_in(rows))
+    plan = make_plan(problem.given(count_in(rows)))
     dealt = plan.numbering.deal(rows, 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tclose_spark.methods.dealing.plan.gather_near", lambda rows, part, classes, *_: classes[::-1].copy())
@@ -229,9 +228,9 @@ def test_near_rows_are_gathered():
 
 def test_as_in_the_papers_the_search_stops_where_the_bounds_of_boxes_hold():
     problem, rows = make_problem(graded(*range(24)), {"grade": {"distance": "ordered", "t": "0.3"}}, **NAMED, sizing="gcd", bounds="paper")
-    plan = make_plan(problem, count_in(rows))
+    plan = make_plan(problem.given(count_in(rows)))
     path = find_fragmentation(
-        problem.profile.matrix,
+        problem.attributes.matrix,
         [OrderedRuler(24)],
         [Fraction(3, 10)],
         kind="paper",
@@ -241,7 +240,7 @@ def test_as_in_the_papers_the_search_stops_where_the_bounds_of_boxes_hold():
     (one,) = plan.candidates
     assert (one.fragments, one.bounds) == (path.steps + 1, (float(path.exact_bounds[-1][0]),))
     relaxed, rows = make_problem(graded(*range(24)), {"grade": {"distance": "ordered", "t": "0.8"}}, **NAMED, bounds="paper")
-    one = make_plan(relaxed, count_in(rows)).candidates[0]
+    one = make_plan(relaxed.given(count_in(rows))).candidates[0]
     assert one.proven[0] >= 0.5  # one box of 24 values: half of its length, where the domain's bound would be no smaller
 
 

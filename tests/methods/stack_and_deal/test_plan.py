@@ -9,19 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import content, count_in, drawn, make_problem, people, settle_all
+from strategies import Problem, content, count_in, drawn, make_problem, people, settle_all
 
-from tclose_spark.labels import MISSING
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.dealing.locality import sort_by_content
 from tclose_spark.methods.dealing.numbering import bucket_of
 from tclose_spark.methods.dealing.stacks import class_counts
-from tclose_spark.methods.method import Problem
-from tclose_spark.methods.sensitive import attributes_of
 from tclose_spark.methods.stack_and_deal.layers import groups_of
 from tclose_spark.methods.stack_and_deal.plan import StackAndDealPlan, make_plan
-from tclose_spark.rows import Rows
 from tclose_spark.stages.generalize import Generalizer
+from tclose_spark.table.labels import MISSING
+from tclose_spark.table.rows import Rows
 
 ONE = {"disease": {}}
 TWO = {"disease": {"t": "0.5"}, "grade": {"distance": "ordered", "t": "0.4"}}
@@ -38,7 +36,7 @@ def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plan_of(problem: Problem, rows: Rows, rows_per_task: int = 10**6) -> StackAndDealPlan:
-    return make_plan(problem, count_in(rows), rows_per_task)
+    return make_plan(problem.given(count_in(rows)), rows_per_task)
 
 
 @drawn(60)
@@ -74,7 +72,7 @@ def test_classes_are_those_that_were_planned(records, sensitive, deal, k, rows_p
 def largest_distances(problem: Problem, rows: Rows, classes: np.ndarray) -> tuple[Fraction, ...]:
     """The largest distance of the classes, for each attribute."""
     worst = []
-    for attribute in attributes_of(problem.spec, problem.profile, problem.hierarchies):
+    for attribute in problem.attributes.sensitive:
         codes = problem.profile.cell_codes[rows.cell, attribute.column]
         table = np.zeros((classes.max() + 1, len(attribute.distance.table)), dtype=np.int64)
         np.add.at(table, (classes, codes), 1)
@@ -121,7 +119,7 @@ def test_local_dealing_keeps_near_rows_together():
 def test_a_plan_survives_json(records, sensitive, rows_per_task):
     problem, rows = make_problem(records, sensitive)
     plan = plan_of(problem, rows, rows_per_task)
-    again = StackAndDealPlan.from_json(json.loads(json.dumps(plan.to_json())), problem.spec, problem.profile, problem.hierarchies)
+    again = StackAndDealPlan.from_json(json.loads(json.dumps(plan.to_json())), problem.attributes)
     assert content(*settle_all(again, rows)) == content(*settle_all(plan, rows))
     assert again.to_json() | EXPLAINS == plan.to_json() | EXPLAINS
     assert plan.to_json()["class_size"] == len(rows) // plan.numbering.classes
@@ -179,7 +177,7 @@ def test_a_sample_may_be_a_part_of_the_table():
     records = [{"age": 20 + i % 60, "disease": ["flu", "gout", "mumps"][i % 3]} for i in range(300)]
     problem, rows = make_problem(records, ONE, {"age": {"type": "numeric"}}, k=5)
     small = replace(problem, sample=problem.sample.take(np.arange(7)))
-    _, classes = settle_all(make_plan(small, count_in(rows), 40), rows)
+    _, classes = settle_all(make_plan(small.given(count_in(rows)), 40), rows)
     assert np.bincount(classes).min() == 5
 
 

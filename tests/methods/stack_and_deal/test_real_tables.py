@@ -10,12 +10,9 @@ import numpy as np
 import pytest
 from strategies import count_in, make_problem, settle_all
 
-from tclose_spark.domains import by_value
 from tclose_spark.errors import UnreachableError
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.labels import range_losses, ranges
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, OrderedDistance, maximum
-from tclose_spark.measures.histograms import Histograms, IntArray
+from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.dealing.reach import maximum_emd
 from tclose_spark.methods.dealing.stacks import stack_by_frequency, stack_by_value
 from tclose_spark.methods.stack_and_deal.bounds import lower_bound
@@ -23,6 +20,10 @@ from tclose_spark.methods.stack_and_deal.layers import LayeredDeal
 from tclose_spark.methods.stack_and_deal.members import rulers_of
 from tclose_spark.methods.stack_and_deal.plan import make_plan, make_stacks
 from tclose_spark.methods.stack_and_deal.sizing import choose_size
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import by_value
+from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.labels import range_losses, ranges
 
 DATA = Path(os.environ.get("TCLOSE_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data").resolve()
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no real tables: {DATA} is not a folder (set TCLOSE_DATA)")
@@ -104,7 +105,7 @@ def test_smallest_class_size_of_pairs(table, t, by_frequency, best, in_layers):
     sensitive = {name: {"distance": kind, "t": t} for name, kind in kinds.items()}
     for method, size in [({"stack_order": "frequency"}, by_frequency), ({}, best), ({"deal": "layered"}, in_layers)]:
         problem, _ = make_problem(records, sensitive, {"sex": {}}, **method)
-        assert choose_size(problem, make_stacks(problem))[0].size == size
+        assert choose_size(problem.given(), make_stacks(problem.given()))[0].size == size
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +120,7 @@ def test_the_distance_is_not_monotone_in_the_class_size(adults):
     # Adult occupation by value: 16 is the first size that reaches .2, the next two do not.
     sensitive, method = {"occupation": {"t": "0.2"}}, {"stack_order": "value"}
     problem, _ = make_problem(adults, sensitive, {"sex": {}}, k=5, **method)
-    report, seen = choose_size(problem, make_stacks(problem))
+    report, seen = choose_size(problem.given(), make_stacks(problem.given()))
     assert report.size == 16
     assert [(r.size, round(float(r.emd[0]), 3), r.holds) for r in seen if 16 <= r.size < 20] == [
         (16, 0.149, True),
@@ -129,7 +130,7 @@ def test_the_distance_is_not_monotone_in_the_class_size(adults):
     ]
     exactly, _ = make_problem(adults, sensitive, {"sex": {}}, k=17, class_size="k", **method)
     with pytest.raises(UnreachableError, match=r"classes of size 17 reach t = 0.2028 .* begin with 19"):
-        choose_size(exactly, make_stacks(exactly))
+        choose_size(exactly.given(), make_stacks(exactly.given()))
 
 
 TREES = ["workclass", "education", "native-country", "marital-status", "race", "sex"]
@@ -141,15 +142,12 @@ def test_local_dealing_loses_less_than_round_robin(adults):
     losses = {}
     for deal in ("local", "round_robin"):
         problem, rows = make_problem(adults, {"occupation": {"t": "0.2"}}, quasi, trees, k=20, deal=deal)
-        rows, classes = settle_all(make_plan(problem, count_in(rows), rows_per_task=10_000), rows)
+        rows, classes = settle_all(make_plan(problem.given(count_in(rows)), rows_per_task=10_000), rows)
         sizes = np.bincount(classes)
         assert (sizes.min(), sizes.max()) == (20, 21)
         starts = np.cumsum(sizes) - sizes
         columns = zip(problem.profile.quasi, rows.take(np.argsort(classes, kind="stable")).quasi, strict=True)
-        widths = [
-            range_losses(*ranges(codes, starts), d, problem.spec.attributes.quasi_identifiers[d.name], trees.get(d.name))
-            for d, codes in columns
-        ]
+        widths = [range_losses(*ranges(codes, starts), d, False, trees.get(d.name)) for d, codes in columns]
         losses[deal] = float(np.mean([width @ sizes for width in widths])) / len(rows)
     assert losses["local"] < 0.6  # .64 without the nearest rows
     assert losses["round_robin"] > 0.85

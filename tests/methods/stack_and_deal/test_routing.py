@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from strategies import count_in, make_problem
+from strategies import Problem, count_in, make_problem
 
-from tclose_spark.methods.method import Problem
 from tclose_spark.methods.stack_and_deal.plan import make_plan
-from tclose_spark.rows import Rows
+from tclose_spark.table.rows import Rows
 
 N, PER_TASK = 60_000, 3_000
 
@@ -41,7 +40,7 @@ def many(repeats: int = 1) -> tuple[Problem, Rows]:
 def test_a_task_is_sent_little_more_than_it_keeps(deal, repeats):
     problem, rows = many(repeats)
     spec = problem.spec.model_copy(update={"method": problem.spec.method.model_copy(update={"deal": deal})})
-    plan = make_plan(Problem(spec, problem.profile, {}, problem.sample), count_in(rows), PER_TASK)
+    plan = make_plan(Problem(spec, problem.profile, {}, problem.sample).given(count_in(rows)), PER_TASK)
     row, task = plan.route(rows)
     assert plan.tasks == N // PER_TASK
     assert len(row) < 1.3 * N

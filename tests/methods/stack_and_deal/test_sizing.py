@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import drawn, make_problem, people
+from strategies import Problem, drawn, make_problem, people
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances import maximum
 from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.attributes import worst_load
 from tclose_spark.methods.dealing.reach import maximum_emd
-from tclose_spark.methods.method import Problem
-from tclose_spark.methods.sensitive import attributes_of, worst_load
 from tclose_spark.methods.stack_and_deal.plan import make_stacks
 from tclose_spark.methods.stack_and_deal.sizing import choose_size, layered_deal, report_size
 
@@ -29,7 +28,7 @@ def problem_of(records: list[dict[str, object]], k: int, method: dict[str, str] 
 
 
 def chosen(problem: Problem):
-    return choose_size(problem, make_stacks(problem))[0]
+    return choose_size(problem.given(), make_stacks(problem.given()))[0]
 
 
 def equal_emd(records: list[dict[str, object]], e: int) -> Fraction:
@@ -130,11 +129,11 @@ def test_reports_are_exact(records, k):
     problem = make_problem(records, {"disease": {"t": "0.05"}}, k=k)[0]
     if len(records) < k:
         return
-    stacks = make_stacks(problem)
-    for report in choose_size(problem, stacks)[1]:
+    stacks = make_stacks(problem.given())
+    for report in choose_size(problem.given(), stacks)[1]:
         assert report.size == len(records) // report.classes >= k
         assert report.emd == (equal_emd(records, report.classes),)
-        assert report == report_size(problem, stacks, report.classes)
+        assert report == report_size(problem.given(), stacks, report.classes)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +147,7 @@ def test_reports_are_exact(records, k):
 )
 def test_stacks_by_value_where_values_are_ordered_else_by_frequency(sensitive, asked, order):
     problem, _ = make_problem(table(flu=2, gout=1, mumps=3), sensitive, {"sex": {}}, **asked)
-    assert [stack.order.tolist() for _, stack in make_stacks(problem)] == [order]
+    assert [stack.order.tolist() for _, stack in make_stacks(problem.given())] == [order]
 
 
 def test_layers_lower_what_is_far_over_its_t():
@@ -158,8 +157,8 @@ def test_layers_lower_what_is_far_over_its_t():
     for disease, grade in (("0.9", "0.02"), ("0.02", "0.9")):
         sensitive = {"disease": {"t": disease}, "grade": {"distance": "ordered", "t": grade}}
         problem, _ = make_problem(records, sensitive, {"sex": {}}, deal="layered")
-        attributes = attributes_of(problem.spec, problem.profile, problem.hierarchies)
-        deal = layered_deal(attributes, problem.profile.cell_codes, make_stacks(problem)[0][1], 12)
+        attributes = problem.attributes.sensitive
+        deal = layered_deal(problem.attributes, make_stacks(problem.given())[0][1], 12)
         cells, classes = deal.group(0)
         part = [
             Histograms.tally(classes, problem.profile.cell_codes[cells, a.column], np.ones(60, dtype=np.int64), 12, len(a.distance.table))
@@ -183,10 +182,10 @@ def test_of_many_stacks_the_best_are_looked_at_further(monkeypatch):
     records = [{"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 23} for i in range(90)]
     sensitive = {"disease": {"t": "0.2"}, "grade": {"distance": "ordered", "t": "0.1"}}
     problem, _ = make_problem(records, sensitive, {"sex": {}}, k=5)
-    stacks = make_stacks(problem)
+    stacks = make_stacks(problem.given())
     assert len(stacks) > 5
-    report, _ = choose_size(problem, stacks)
-    codes, attributes = problem.profile.cell_codes, attributes_of(problem.spec, problem.profile, problem.hierarchies)
+    report, _ = choose_size(problem.given(), stacks)
+    codes, attributes = problem.profile.cell_codes, problem.attributes.sensitive
     loads = {
         name: worst_load(attributes, [maximum_emd(s, codes[:, a.column], a.distance, 90 // 5) for a in attributes]) for name, s in stacks
     }
@@ -196,7 +195,7 @@ def test_of_many_stacks_the_best_are_looked_at_further(monkeypatch):
 def test_the_best_stack_of_the_portfolio_is_taken():
     records = [{"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 23} for i in range(90)]
     problem, _ = make_problem(records, {"disease": {}, "grade": {"distance": "ordered"}}, {"sex": {}}, k=5)
-    stacks = make_stacks(problem)
-    report = report_size(problem, stacks, 18)
-    assert max(report.emd) == min(max(report_size(problem, [one], 18).emd) for one in stacks)
-    assert max(report.emd) < max(max(report_size(problem, [one], 18).emd) for one in stacks)
+    stacks = make_stacks(problem.given())
+    report = report_size(problem.given(), stacks, 18)
+    assert max(report.emd) == min(max(report_size(problem.given(), [one], 18).emd) for one in stacks)
+    assert max(report.emd) < max(max(report_size(problem.given(), [one], 18).emd) for one in stacks)

@@ -21,10 +21,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError
-from tclose_spark.signatures import SAMPLE, byte_order_mark, recognise
-from tclose_spark.spec import Input
-from tclose_spark.storage import for_spark, local_path, open_folder
-from tclose_spark.tables import MALFORMED, UNREADABLE, quoted
+from tclose_spark.io.signatures import SAMPLE, byte_order_mark, recognise
+from tclose_spark.io.storage import for_spark, local_path, open_folder
+from tclose_spark.io.tables import MALFORMED, UNREADABLE, quoted
+from tclose_spark.runfile.spec import Input
 
 NOT_FOUND = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST")
 REPLACEMENT, NUL = "\ufffd", "\0"  # what bytes that cannot be decoded become; what no text holds

@@ -9,7 +9,6 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-METHODS = ("stack_and_deal", "closeness_tree", "fragmentation")
 INSIDE_TYPES = ("literal[", "tuple[", "function-", "constrained-", "lax-or-strict[")  # steps into a type, no keys
 MOST_SHOWN = 80  # characters of a value
 
@@ -29,27 +28,24 @@ EXPECTED = {
 }
 
 
-def explain_problems(error: ValidationError, known_keys: Collection[str]) -> str:
-    """One line a problem: the key, what was found as YAML writes it, what was expected."""
+def explain_problems(error: ValidationError, known_keys: Collection[str], method: str | None = None) -> str:
+    """One line a problem: the key, what was found as YAML writes it, what was expected. method: the one that is asked for."""
     found: dict[str, dict[str, None]] = {}
     for problem in error.errors():
-        key, begin, expected = _problem(problem, known_keys)
+        key, begin, expected = _problem(problem, known_keys, method)
         found.setdefault(f"{key}: {begin}" if key else begin, {})[expected] = None
     return "\n".join(begin + ", or ".join(expected) for begin, expected in found.items())
 
 
-def _problem(problem: Mapping[str, Any], known_keys: Collection[str]) -> tuple[str, str, str]:
+def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: str | None) -> tuple[str, str, str]:
     """(key, what was found, what was expected) of one of pydantic's problems."""
     steps = [str(step) for step in problem["loc"] if not str(step).startswith(INSIDE_TYPES)]
-    method = steps[1] if steps[:1] == ["method"] and steps[1:2] and steps[1] in METHODS else None
-    if method:
-        del steps[1]
     key, kind, context = ".".join(steps), problem["type"], problem.get("ctx", {})
     begin = f"found {written(problem['input'])}; expected "
     if steps[-1:] == ["[key]"]:
         return ".".join(steps[:-2]), begin.replace("found", "found the key", 1), EXPECTED.get(kind, problem["msg"])
     if kind == "extra_forbidden":
-        return key, _unknown(steps, method, known_keys), ""
+        return key, _unknown(steps, method if steps[0] == "method" else None, known_keys), ""
     if kind == "missing":
         return key, "missing; this key is required", ""
     if kind == "union_tag_invalid":

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tclose_spark import synthetic_tables as t
+from tclose_spark.synthetic import distributions as t
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-HashArray = NDArray[np.uint64]
+from tclose_spark.table.arrays import HashArray
+
 MISSING = b"missing"  # BLAKE2b's personalization: a missing value is no text, and no number
 
 

@@ -11,23 +11,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import CITIES, Record, content, count_in, drawn, make_problem, people, settle_all
+from strategies import CITIES, Problem, Record, content, count_in, drawn, make_problem, people, settle_all
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.closeness_tree import classes as classes_module
-from tclose_spark.methods.closeness_tree import top
+from tclose_spark.methods.closeness_tree import plan as top
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.dense import Dense
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort
 from tclose_spark.methods.closeness_tree.exchange import exchange
 from tclose_spark.methods.closeness_tree.figures import rows_lost
 from tclose_spark.methods.closeness_tree.merge import holds, merge
-from tclose_spark.methods.closeness_tree.top import ClosenessTreePlan, make_plan
+from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan, make_plan
 from tclose_spark.methods.closeness_tree.tree import Growth, grow
-from tclose_spark.methods.method import Problem
-from tclose_spark.rows import Rows
-from tclose_spark.spec import ReleaseSpec
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.rows import Rows
 
 FAST = {"name": "closeness_tree", "effort": "fast"}
 SENSITIVE = st.sampled_from(
@@ -56,7 +55,7 @@ def check_classes(problem: Problem, rows: Rows, classes: np.ndarray) -> None:
         np.add.at(counts, (number, problem.profile.cell_codes[rows.cell, i]), 1)
         assert (counts > 0).sum(axis=1).min() >= (settings.l.distinct or 1)
         if settings.t is not None:
-            distance = domain.distance(settings, problem.hierarchies.get(domain.name))
+            distance = problem.attributes.sensitive[i].distance
             numerators = distance.numerators(Histograms.dense(counts))
             unit = distance.scale * len(rows)
             assert max(Fraction(int(x), unit * int(s)) for x, s in zip(numerators, sizes, strict=True)) <= settings.t
@@ -68,15 +67,17 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(rec
     problem, rows = make_problem(records, sensitive, k=k)
     problem = asked(problem)
     try:
-        plan = make_plan(problem, count_in(rows), per_block, per_task)
+        plan = make_plan(problem.given(count_in(rows)), per_block, per_task)
     except UnreachableError:
         return
     settled = settle_all(plan, rows)
     check_classes(problem, *settled)
     order = np.array(data.draw(st.permutations(range(len(rows)))))
-    other_tasks = make_plan(problem, count_in(rows), per_block, 10**6)
+    other_tasks = make_plan(problem.given(count_in(rows)), per_block, 10**6)
     assert content(*settle_all(other_tasks, rows.take(order))) == content(*settled)
-    again = ClosenessTreePlan.from_json(json.loads(json.dumps(plan.to_json())), Dense(problem.spec, problem.profile, problem.hierarchies))
+    again = ClosenessTreePlan.from_json(
+        json.loads(json.dumps(plan.to_json())), Dense(problem.attributes, problem.spec.privacy.k), plan.effort
+    )
     assert content(*settle_all(again, rows)) == content(*settled)
 
 
@@ -110,11 +111,11 @@ def test_a_bad_sample_makes_larger_blocks_and_never_a_bad_class(name):
     problem, rows = make_problem(town(3000), {"disease": {"t": "0.15"}}, k=5)
     problem = asked(problem)
     bad = biased(problem, rows, BAD_SAMPLES[name](rows))
-    plan = make_plan(bad, count_in(rows), 300, 500)
+    plan = make_plan(bad.given(count_in(rows)), 300, 500)
     assert plan.block_rows.sum() == len(rows)
     assert plan.merges > 0 or name == "one disease only"  # then nothing can be split but by lot, and all parts are alike
     check_classes(problem, *settle_all(plan, rows))
-    fair = make_plan(problem, count_in(rows), 300, 500)
+    fair = make_plan(problem.given(count_in(rows)), 300, 500)
     assert fair.blocks > 3
     check_classes(problem, *settle_all(fair, rows))
 
@@ -122,7 +123,7 @@ def test_a_bad_sample_makes_larger_blocks_and_never_a_bad_class(name):
 def test_blocks_hold_on_full_counts():
     problem, rows = make_problem(town(3000), {"disease": {"t": "0.1"}}, k=5)
     problem = asked(problem)
-    plan = make_plan(biased(problem, rows, rows.hash % 3 == 0), count_in(rows), 400, 800)
+    plan = make_plan(biased(problem, rows, rows.hash % 3 == 0).given(count_in(rows)), 400, 800)
     assert len(plan.block_rows) > 1
     check_classes(problem, rows, plan.block(rows))
     assert plan.tasks > 1
@@ -133,7 +134,7 @@ def test_a_crowd_with_the_same_quasi_identifiers_is_many_blocks():
     problem, rows = make_problem(records, {"disease": {"t": "0.2"}}, k=5)
     hashes = np.random.default_rng(4).integers(0, 2**64, len(rows), dtype=np.uint64)  # they differ in insensitive columns
     rows = replace(rows, hash=hashes)
-    plan = make_plan(asked(replace(problem, sample=rows.take(rows.sorted_by_hash()))), count_in(rows), 200, 500)
+    plan = make_plan(asked(replace(problem, sample=rows.take(rows.sorted_by_hash()))).given(count_in(rows)), 200, 500)
     assert plan.blocks >= 8
     assert plan.block_rows.max() <= 600
     check_classes(problem, *settle_all(plan, rows))
@@ -142,7 +143,7 @@ def test_a_crowd_with_the_same_quasi_identifiers_is_many_blocks():
 def test_leaves_are_merged_into_blocks_that_hold_and_are_not_too_large():
     problem, rows = make_problem(town(2000), {"disease": {"t": "0.3"}}, k=5)
     problem = asked(problem)
-    dense = Dense(problem.spec, problem.profile, problem.hierarchies)
+    dense = Dense(problem.attributes, problem.spec.privacy.k)
     block, _ = dense.block(rows.take(rows.sorted_by_hash()))
     leaf, _, splits = grow(block, Growth(keep_splits=True))
     counts = np.zeros((splits.leaves, len(problem.profile.cells)), dtype=np.int64)
@@ -164,7 +165,7 @@ def test_leaves_are_merged_into_blocks_that_hold_and_are_not_too_large():
 
 def test_figures_are_those_of_the_classes():
     problem, rows = make_problem(town(600), {"disease": {"t": "0.2"}}, k=5)
-    plan = make_plan(asked(problem), count_in(rows), 200, 300)
+    plan = make_plan(asked(problem).given(count_in(rows)), 200, 300)
     assert plan.tasks > 1
     _, task = plan.route(rows)
     settled = [plan.settle(rows.take(np.flatnonzero(task == number)), number) for number in range(plan.tasks)]
@@ -179,23 +180,23 @@ def test_figures_are_those_of_the_classes():
 
 def test_the_growth_that_loses_least_on_the_sample_is_planned():
     problem, rows = make_problem(town(1500), {"disease": {"t": "0.2"}}, k=5)
-    block, _ = Dense(problem.spec, problem.profile, problem.hierarchies).block(problem.sample)
+    block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     lost = [rows_lost(block, grow(block, way).leaf) for way in GROWTHS[:PLANNED]]
     assert len(set(lost)) > 1
-    assert make_plan(asked(problem), count_in(rows)).growth == GROWTHS[int(np.argmin(lost))]
+    assert make_plan(asked(problem).given(count_in(rows))).growth == GROWTHS[int(np.argmin(lost))]
 
 
 def test_small_nodes_of_a_small_sample_are_halved_too():
     problem, rows = make_problem(town(4000), {"disease": {"t": "0.02"}}, k=5)
     few = biased(asked(problem), rows, rows.hash % 40 == 0)
-    assert make_plan(few, count_in(rows), 500, 500).splits.leaves >= 4
+    assert make_plan(few.given(count_in(rows)), 500, 500).splits.leaves >= 4
 
 
 def test_the_counts_of_leaves_are_limited(monkeypatch):
     problem, rows = make_problem(town(3000), {"disease": {"t": "0.3"}}, k=5)
-    usual = make_plan(asked(problem), count_in(rows), 100).splits.leaves
+    usual = make_plan(asked(problem).given(count_in(rows)), 100).splits.leaves
     monkeypatch.setattr(top, "MOST_COUNTS", 4 * len(problem.profile.cells))
-    assert make_plan(asked(problem), count_in(rows), 100).splits.leaves < usual / 2
+    assert make_plan(asked(problem).given(count_in(rows)), 100).splits.leaves < usual / 2
 
 
 def test_what_does_not_fit_the_integers_is_refused_when_it_is_planned():
@@ -204,12 +205,12 @@ def test_what_does_not_fit_the_integers_is_refused_when_it_is_planned():
     domains = tuple(replace(s, counts=tuple(n * many for n in s.counts)) for s in problem.profile.sensitive)
     profile = replace(problem.profile, rows=300 * many, sensitive=domains)
     with pytest.raises(ConfigurationError, match="too many for the integers"):
-        make_plan(replace(asked(problem), profile=profile), count_in(rows), 10**18)
+        make_plan(replace(asked(problem), profile=profile).given(count_in(rows)), 10**18)
 
 
 def test_the_best_tree_is_kept_and_small_blocks_are_annealed_from_several():
     problem, _ = make_problem(town(900), {"disease": {"t": "0.2"}}, k=5)
-    block, _ = Dense(problem.spec, problem.profile, problem.hierarchies).block(problem.sample)
+    block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
     effort = Effort(trees=3, sweeps=3, heats=((1, 4),), sample_rows=1, rows_per_task=1)
     trees = [grow(block, way) for way in GROWTHS[:3]]
     starts = [exchange(block, tree.leaf, classes_module.TRIAL, 0, classes_module.SEED) for tree in trees]
@@ -227,7 +228,7 @@ def test_more_effort_loses_no_more():
     problem, rows = make_problem(town(1500), {"disease": {"t": "0.2"}}, k=5)
 
     def loss(effort: Any) -> float:
-        plan = make_plan(asked(problem, effort=effort), count_in(rows))
+        plan = make_plan(asked(problem, effort=effort).given(count_in(rows)))
         settled, classes = settle_all(plan, rows)
         check_classes(problem, settled, classes)
         widths = []
@@ -252,11 +253,11 @@ def test_what_the_whole_table_does_not_hold(sensitive, k, error, message):
     ]
     problem, rows = make_problem(records, sensitive, k=k)
     with pytest.raises(error, match=message):
-        make_plan(asked(problem), count_in(rows))
+        make_plan(asked(problem).given(count_in(rows)))
 
 
 def test_a_changed_input_is_noticed():
     problem, rows = make_problem(town(300), {"disease": {}}, k=5)
-    plan = make_plan(asked(problem), count_in(rows))
+    plan = make_plan(asked(problem).given(count_in(rows)))
     with pytest.raises(ValueError, match="the input changed since"):
         plan.settle(rows.take(np.arange(299)), 0)

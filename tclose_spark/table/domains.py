@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from tclose_spark.errors import InputError, Offending
-from tclose_spark.exact import parse_number
-from tclose_spark.hierarchy import MISSING_LEAF, Hierarchy
-from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import IntArray
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.spec import SensitiveAttribute, value_text
-from tclose_spark.text import count_spellings
+from tclose_spark.runfile.attributes import SensitiveAttribute, value_text
+from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.text import count_spellings
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.hierarchy import MISSING_LEAF, Hierarchy
 
 DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
 """A date or a timestamp as Spark writes it: -0044-03-15, 2024-02-29 12:00:00.5, +10000-01-01."""
@@ -61,14 +59,6 @@ class SensitiveDomain:
         """Counts by code, shape (m,)."""
         return np.array(self.counts, dtype=np.int64)
 
-    def distance(self, attribute: SensitiveAttribute, hierarchy: Hierarchy | None) -> GroundDistance:
-        """The ground distance that was declared, over this table's distribution."""
-        if attribute.distance == "ordered":
-            return OrderedDistance(self.table)
-        if hierarchy is not None:
-            return HierarchicalDistance(self.table, hierarchy.parents)
-        return EqualDistance(self.table)
-
 
 @dataclass(frozen=True)
 class Profile:
@@ -97,11 +87,6 @@ class Profile:
     def cell_table(self) -> IntArray:
         """Rows of each cell, shape (cells,)."""
         return np.array(self.cell_counts, dtype=np.int64)
-
-    @cached_property
-    def matrix(self) -> MultiplicityMatrix:
-        """The multiplicity matrix of the sensitive attributes; its cells are those of `cells`."""
-        return MultiplicityMatrix(self.cell_codes, self.cell_table, tuple(len(s.values) for s in self.sensitive))
 
     def to_json(self) -> str:
         """As text that `from_json` reads."""

@@ -17,10 +17,12 @@ from pyspark.sql import types as T
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # pyspark's stubs lack it
 
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.names import instead_of, shown
-from tclose_spark.spec import URI, QuasiIdentifier, ReleaseSpec, SensitiveAttribute, Text
-from tclose_spark.storage import for_spark, open_folder
+from tclose_spark.io.storage import for_spark, open_folder
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
+from tclose_spark.runfile.loading import URI
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.names import instead_of, shown
 
 MALFORMED = "_tclose_malformed"
 INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)

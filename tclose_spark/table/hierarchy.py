@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.measures.histograms import IntArray
+from tclose_spark.table.arrays import IntArray
 
 ROOT = "*"
 MISSING_LEAF = "(missing)"

@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.domains import Profile, QuasiDomain
-from tclose_spark.labels import MISSING, decode_numbers, encode_numbers
-from tclose_spark.measures.histograms import IntArray
-from tclose_spark.row_hash import HashArray
+from tclose_spark.table.arrays import HashArray, IntArray
+from tclose_spark.table.domains import Profile, QuasiDomain
+from tclose_spark.table.labels import MISSING, decode_numbers, encode_numbers
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.interrupts import apart
-from tclose_spark.storage import Folder
+from tclose_spark.io.interrupts import apart
+from tclose_spark.io.storage import Folder
 
 LOCK = "lock"
 TAKEOVER = "lock.takeover"

@@ -7,8 +7,8 @@ import re
 import shutil
 import socket
 
-from tclose_spark.disks import SAID, full_scratch
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.disks import SAID, full_scratch
 
 JAVA_VARIABLE, MASTER_VARIABLE, MEMORY_VARIABLE = "JAVA_HOME", "TCLOSE_MASTER", "TCLOSE_DRIVER_MEMORY"
 DEFAULT_MASTER, DEFAULT_MEMORY = "local[*]", "4g"

@@ -1,4 +1,4 @@
-"""`python -m tclose_spark.spark_defaults`: settings for the Spark that pip installed in this environment.
+"""`python -m tclose_spark.io.spark_defaults`: settings for the Spark that pip installed in this environment.
 
 With them a bare `spark-submit jobs/release.py --config CONF` finds Delta and this environment's Python, on a local
 master and on a cluster that shares the file system. A Spark that was installed otherwise is left alone.
@@ -13,7 +13,7 @@ import pyspark
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
-from tclose_spark.session import ALREADY_IN_SPARK
+from tclose_spark.io.session import ALREADY_IN_SPARK
 
 
 def defaults() -> dict[str, str]:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError, TcloseError
-from tclose_spark.hierarchy import Hierarchy
-from tclose_spark.lock import locked
-from tclose_spark.progress import Progress, no_progress
-from tclose_spark.shuffles import sized_shuffles
-from tclose_spark.spec import ReleaseSpec
-from tclose_spark.storage import Folder, open_folder
-from tclose_spark.tables import read_hierarchies
+from tclose_spark.io.lock import locked
+from tclose_spark.io.progress import Progress, no_progress
+from tclose_spark.io.shuffles import sized_shuffles
+from tclose_spark.io.storage import Folder, open_folder
+from tclose_spark.io.tables import read_hierarchies
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

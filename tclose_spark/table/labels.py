@@ -15,10 +15,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.domains import QuasiDomain
-from tclose_spark.hierarchy import ROOT, Hierarchy
-from tclose_spark.measures.histograms import IntArray
-from tclose_spark.spec import QuasiIdentifier
+from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import QuasiDomain
+from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
 MISSING = np.int64(-(2**63))
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -211,10 +211,11 @@ def range_shares(low: IntArray, high: IntArray, domain: QuasiDomain) -> NDArray[
     return shares
 
 
-def range_losses(
-    low: IntArray, high: IntArray, domain: QuasiDomain, quasi: QuasiIdentifier, hierarchy: Hierarchy | None
-) -> NDArray[np.float64]:
-    """Information loss, 0 to 1, of publishing each range of codes low..high (for a set: at most this), shape (n,)."""
+def range_losses(low: IntArray, high: IntArray, domain: QuasiDomain, sets: bool, hierarchy: Hierarchy | None) -> NDArray[np.float64]:
+    """Information loss, 0 to 1, of publishing each range of codes low..high (for a set: at most this), shape (n,).
+
+    sets: whether labels of a category without a hierarchy are sets.
+    """
     mixed, same = (low == MISSING) & (high != MISSING), low == high
     if domain.kind != "category":
         width = range_shares(np.where(mixed, high, low), high, domain)
@@ -222,6 +223,6 @@ def range_losses(
         height, leaf = hierarchy.common_ancestors(np.maximum(low, 0), np.maximum(high, 0))
         width = hierarchy.shares[height, leaf]
     else:
-        width = (high - low + 1) / max(domain.present, 1) if quasi.generalization == "set" else np.ones(len(low))
+        width = (high - low + 1) / max(domain.present, 1) if sets else np.ones(len(low))
     losses: NDArray[np.float64] = np.where(same, 0.0, np.where(mixed, 1.0, width))
     return losses

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.spec import URI
+from tclose_spark.runfile.loading import URI
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

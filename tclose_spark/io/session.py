@@ -15,8 +15,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.installation import driver_memory, master, require_java, why_no_session
-from tclose_spark.interrupts import held
+from tclose_spark.io.installation import driver_memory, master, require_java, why_no_session
+from tclose_spark.io.interrupts import held
 
 DELTA_JARS_VARIABLE = "TCLOSE_DELTA_JARS"
 

@@ -1,0 +1,129 @@
+"""The attributes of a table as methods see them: each column with its domain, hierarchy, ground distance and t, resolved once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from tclose_spark.measures import diversity
+from tclose_spark.measures.distances import GroundDistance, ground_distance
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.runfile.attributes import Attributes, Bins, Diversity
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
+from tclose_spark.table.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedQuasi:
+    """A quasi-identifier.
+
+    domain: its kind, range or values.
+    hierarchy: of a categorical one that has one.
+    sets: whether its labels are sets of values (where there is no hierarchy).
+    """
+
+    domain: QuasiDomain
+    hierarchy: Hierarchy | None
+    sets: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedSensitive:
+    """A sensitive attribute and what is required of it.
+
+    column: its place in the codes of cells.
+    domain: its values in order, and the rows of each.
+    hierarchy: of a hierarchical distance.
+    distance: the ground distance over the whole table's distribution.
+    t: as a fraction; None where the distance is measured only.
+    l: the kinds of l-diversity that are required.
+    bins: of an ordered attribute, for methods that take them.
+    """
+
+    column: int
+    domain: SensitiveDomain
+    hierarchy: Hierarchy | None
+    distance: GroundDistance
+    t: Fraction | None
+    l: Diversity  # noqa: E741 - the field's name for it
+    bins: Bins | None
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.domain.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedAttributes:
+    """All of a table that a method knows, but for its rows.
+
+    rows: n, of the whole table.
+    cells: the distinct tuples of sensitive codes, shape (cells, sensitive attributes), sorted.
+    cell_rows: rows of each cell, shape (cells,).
+    """
+
+    rows: int
+    quasi_identifiers: tuple[ResolvedQuasi, ...]
+    sensitive: tuple[ResolvedSensitive, ...]
+    cells: IntArray
+    cell_rows: IntArray
+
+    @staticmethod
+    def of(settings: Attributes, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> ResolvedAttributes:
+        """The attributes of a profiled table."""
+        quasi, sensitive = settings.quasi_identifiers, settings.sensitive_attributes
+        return ResolvedAttributes(
+            rows=profile.rows,
+            quasi_identifiers=tuple(
+                ResolvedQuasi(domain=d, hierarchy=hierarchies.get(d.name), sets=quasi[d.name].generalization == "set")
+                for d in profile.quasi
+            ),
+            sensitive=tuple(
+                ResolvedSensitive(
+                    column=i,
+                    domain=d,
+                    hierarchy=hierarchies.get(d.name),
+                    distance=ground_distance(d.table, sensitive[d.name].distance == "ordered", hierarchies.get(d.name)),
+                    t=sensitive[d.name].t,
+                    l=sensitive[d.name].l,
+                    bins=sensitive[d.name].bins,
+                )
+                for i, d in enumerate(profile.sensitive)
+            ),
+            cells=profile.cell_codes,
+            cell_rows=profile.cell_table,
+        )
+
+    @cached_property
+    def matrix(self) -> MultiplicityMatrix:
+        """The multiplicity matrix of the sensitive attributes; its cells are `cells`."""
+        return MultiplicityMatrix(self.cells, self.cell_rows, tuple(len(s.domain.values) for s in self.sensitive))
+
+
+def worst_load(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> Fraction:
+    """The largest distance over the t that is required; the largest distance where none is."""
+    loads = [reached / a.t for a, reached in zip(attributes, emd, strict=True) if a.t is not None]
+    return max(loads or emd)
+
+
+def reaches(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> bool:
+    """Whether every distance is at most the t that is required."""
+    return all(a.t is None or reached <= a.t for a, reached in zip(attributes, emd, strict=True))
+
+
+def is_diverse(parts: Iterable[Histograms], attribute: ResolvedSensitive) -> bool:
+    """Whether all classes have the l-diversity that is required."""
+    required = attribute.l
+    for part in parts:
+        if required.distinct is not None and diversity.distinct(part).min() < required.distinct:
+            return False
+        if required.entropy is not None and diversity.entropy_margins(part, required.entropy).min() < 0:
+            return False
+        if required.recursive is not None and min(diversity.recursive_margins(part, required.recursive.c, required.recursive.l)) <= 0:
+            return False
+    return True

@@ -1,0 +1,43 @@
+"""Fragmentation's section of the run file, and what fragmentation does not make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, PlainSerializer
+
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.registry import MethodSettings
+from tclose_spark.runfile.section import exact_number
+
+
+def _seconds(value: Any) -> Fraction:
+    number = exact_number(value)
+    if number <= 0:
+        raise ValueError("expected a number of seconds above 0")
+    return number
+
+
+class Fragmentation(MethodSettings):
+    """Fragmentation of the multiplicity matrix (Gowda 2023, ch. 4; Weber, ch. 3).
+
+    most_fragments: where the search ends. search_seconds: without a fragmentation that meets every t by then, nothing is released.
+    """
+
+    takes_bins: ClassVar[bool] = True
+    name: Literal["fragmentation"] = "fragmentation"
+    sizing: Literal["proportional", "measured", "gcd"] = "proportional"
+    bounds: Literal["domain", "paper"] = "domain"
+    most_fragments: Annotated[int, Field(ge=1, le=10_000)] = 500
+    search_seconds: Annotated[Fraction, BeforeValidator(_seconds), PlainSerializer(str)] = Fraction(300)
+
+
+def require_bounds(settings: Fragmentation, sensitive: Mapping[str, SensitiveAttribute]) -> None:
+    """Raises ValueError unless some attribute has a t, and the papers' bounds, where these are wanted, are of ordered attributes."""
+    if all(attribute.t is None for attribute in sensitive.values()):
+        raise ValueError("method: fragmentation needs a t of at least one sensitive attribute")
+    for name, attribute in sensitive.items():
+        if settings.bounds == "paper" and attribute.distance != "ordered":
+            raise ValueError(f"method.bounds: paper is for ordered distances only, and that of {name} is {attribute.distance}; use domain")

@@ -1,0 +1,1 @@
+"""The run file: YAML to a frozen, validated ReleaseSpec."""

@@ -1,0 +1,221 @@
+"""Which column is what: the settings of quasi-identifiers and of sensitive attributes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
+
+from tclose_spark.runfile.section import Exact, Section, exact_number
+from tclose_spark.runfile.text import NormalForm, normal
+
+MEASURE = "measure"
+
+
+def _closeness(value: Any) -> Fraction | None:
+    """A t: above 0, at most 1; None for `measure`, which tells the distance and limits nothing."""
+    if value == MEASURE:
+        return None
+    number = exact_number(value)
+    if not 0 < number <= 1:
+        raise ValueError("expected a number above 0 and at most 1, or measure")
+    return number
+
+
+class Text(Section):
+    """Which spellings of a text column are one value. They are made one when the table is read, and are published so."""
+
+    normal_form: NormalForm | None = None
+    strip: bool = False
+    case: Literal["fold"] | None = None
+
+    def of(self, value: str) -> str:
+        """A text after these options."""
+        return normal(value, self.normal_form, self.strip, self.case == "fold")
+
+
+class QuasiIdentifier(Section):
+    """A column that, with others, may tell who a record is about."""
+
+    type: Literal["categorical", "numeric"] = "categorical"
+    hierarchy: str | None = None
+    round_to: Exact | None = None
+    numeric_output: Literal["interval", "bounds"] = "interval"
+    generalization: Literal["suppress", "set"] = "suppress"
+    text: Text | None = None
+
+    @property
+    def is_numeric(self) -> bool:
+        """Generalized to intervals; a hierarchy, where there is one, decides instead."""
+        return self.type == "numeric" and self.hierarchy is None
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if not self.is_numeric and (self.round_to is not None or self.numeric_output != "interval"):
+            raise ValueError("round_to and numeric_output are for type: numeric without a hierarchy")
+        if (self.is_numeric or self.hierarchy) and self.generalization != "suppress":
+            raise ValueError("generalization is for type: categorical without a hierarchy")
+        if self.is_numeric and self.text is not None:
+            raise ValueError("text is for columns of text; expected type: categorical")
+        if self.round_to is not None and self.round_to <= 0:
+            raise ValueError(f"round_to is {self.round_to}; expected a number above 0")
+        return self
+
+
+class Recursive(Section):
+    """Recursive (c, l)-diversity: r_1 < c (r_l + ... + r_m)."""
+
+    c: Exact
+    l: Annotated[int, Field(ge=2)]  # noqa: E741 - the field's name for it
+
+
+class Diversity(Section):
+    """l-diversity asked of a sensitive attribute, any of three kinds."""
+
+    distinct: Annotated[int, Field(ge=1)] | None = None
+    entropy: Exact | None = None
+    recursive: Recursive | None = None
+
+
+class Bins(Section):
+    """Bins of an ordered attribute's values, one of three kinds; fragments are cut between bins only. t is that of the values."""
+
+    equal_width: Annotated[int, Field(ge=1)] | None = None
+    equal_mass: Annotated[int, Field(ge=1)] | None = None
+    edges: Annotated[tuple[Exact, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if sum(kind is not None for kind in (self.equal_width, self.equal_mass, self.edges)) != 1:
+            raise ValueError("expected one of equal_width: N, equal_mass: N, edges: [a, b, ..]")
+        if self.edges is not None and (not self.edges or any(a >= b for a, b in pairwise(self.edges))):
+            raise ValueError("edges are not ascending numbers")
+        return self
+
+
+PLACES_OF_MISSING = {"ordered": ("lowest", "highest"), "hierarchical": ("leaf",)}
+"""Where missing values may be put, by distance; for an equal distance they are a value like others."""
+
+
+class SensitiveAttribute(Section):
+    """A column whose distribution in every class must be near that of the table.
+
+    t: None where it is `measure`, or not said (then there is an l; only an audit asks for neither).
+    """
+
+    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
+    t: Annotated[Fraction | None, BeforeValidator(_closeness), PlainSerializer(lambda t: MEASURE if t is None else str(t))] = None
+    order: Literal["value", "frequency"] | Annotated[tuple[Any, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)] = (
+        "value"
+    )
+    hierarchy: str | None = None
+    missing: Literal["error", "lowest", "highest", "leaf"] = "error"
+    l: Diversity = Diversity()  # noqa: E741 - the field's name for it
+    bins: Bins | None = None
+    text: Text | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _said(cls, value: Any) -> Any:
+        """A t of null is none, so that a t that is set and None is `measure`."""
+        return {key: part for key, part in value.items() if key != "t" or part is not None} if isinstance(value, dict) else value
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if (self.distance == "hierarchical") != (self.hierarchy is not None):
+            raise ValueError("distance: hierarchical needs a hierarchy, and only that distance takes one")
+        if isinstance(self.order, tuple):
+            _require_order(self.order)
+        if self.distance != "ordered" and self.order != "value":
+            raise ValueError("order is for distance: ordered")
+        if self.missing not in ("error", *PLACES_OF_MISSING.get(self.distance, ())):
+            raise ValueError(
+                f"missing is {self.missing}; expected error, lowest or highest for distance: ordered, error or leaf for hierarchical"
+            )
+        if self.bins is not None and (self.distance != "ordered" or self.order != "value"):
+            raise ValueError("bins are for distance: ordered by value")
+        return self
+
+    @property
+    def limited(self) -> bool:
+        """Whether anything that is asked can be broken: a t below 1, an l above 1."""
+        close = self.t is not None and self.t < 1
+        return close or (self.l.distinct or 1) > 1 or (self.l.entropy or 1) > 1 or self.l.recursive is not None
+
+
+def _require_order(order: Sequence[Any]) -> None:
+    """Raises ValueError for a list that is no order of values. A value more in it would make every distance smaller."""
+    if not order:
+        raise ValueError("order is an empty list; expected all values, lowest first")
+    for place, value in enumerate(order, start=1):
+        if value is None:
+            raise ValueError(
+                f"order holds null (place {place}), which is no value; missing: lowest or highest says where missing values are"
+            )
+        if isinstance(value, list | dict):
+            raise ValueError(f"order holds {value!r} (place {place}); expected values only")
+    text, times = Counter(map(value_text, order)).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"order holds {text!r} {times} times; expected every value once")
+
+
+def value_text(value: Any) -> str:
+    """A value of the run file as the table's values are written."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _protected(attribute: SensitiveAttribute) -> SensitiveAttribute:
+    if "t" not in attribute.model_fields_set and attribute.l == Diversity():
+        raise ValueError(
+            "nothing is asked of it; expected a t (a number above 0 and at most 1), an l (such as {distinct: 3}), or "
+            "t: measure (the distance is told and not limited, and the verdict says that the attribute is unprotected)"
+        )
+    return attribute
+
+
+class Attributes(Section):
+    """Which column is what."""
+
+    direct_identifiers: tuple[str, ...] = ()
+    quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1)
+    sensitive_attributes: dict[str, Annotated[SensitiveAttribute, AfterValidator(_protected)]] = Field(min_length=1)
+    insensitive_attributes: tuple[str, ...] = ()
+    drop_others: bool = False
+    allow_unique: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists(cls, value: Any) -> Any:
+        """YAML lists to tuples; an attribute without settings (`sex:`) has the default ones."""
+        if not isinstance(value, dict):
+            return value
+        value = {key: tuple(part) if isinstance(part, list) else part for key, part in value.items()}
+        for key in ("quasi_identifiers", "sensitive_attributes"):
+            if isinstance(value.get(key), dict):
+                value[key] = {name: {} if part is None else part for name, part in value[key].items()}
+        for key in ("direct_identifiers", "insensitive_attributes", "allow_unique"):
+            if value.get(key, ()) is None:
+                value[key] = ()
+        return value
+
+    @model_validator(mode="after")
+    def _one_role(self) -> Self:
+        roles: dict[str, str] = {}
+        for role in ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes"):
+            for column in getattr(self, role):
+                if column in roles:
+                    raise ValueError(f"column {column!r} is in {roles[column]} and in {role}; expected one role for a column")
+                roles[column] = role
+        for column in self.allow_unique:
+            if column not in self.insensitive_attributes:
+                raise ValueError(f"allow_unique names {column!r}, which is not in insensitive_attributes")
+        return self
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """The columns of a release, in order (before `numeric_output: bounds` splits one in two)."""
+        return (*self.quasi_identifiers, *self.sensitive_attributes, *self.insensitive_attributes)

@@ -1,0 +1,156 @@
+"""From YAML to a ReleaseSpec. Every error names the key, what was found and what was expected."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.runfile.refusals import explain_problems
+from tclose_spark.runfile.registry import DEFAULT, find_method, modules
+from tclose_spark.runfile.section import Section
+from tclose_spark.runfile.spec import ReleaseSpec
+
+URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
+VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML in which a decimal number keeps its digits and a key may not stand twice."""
+
+
+def _decimal(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Decimal | float:
+    text = node.value.replace("_", "")
+    return float(loader.construct_yaml_float(node)) if set(text.lower()) & set(":infa") - {"e"} else Decimal(text)
+
+
+def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
+    keys = [loader.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ConfigurationError(f"key {key!r} stands twice (line {node.start_mark.line + 1} and below)")
+    return loader.construct_mapping(node, deep=True)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:float", _decimal)
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+
+
+def _parse_yaml(text: str, where: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark else ""
+        raise ConfigurationError(f"{where}{place}: not valid YAML: {getattr(error, 'problem', error)}") from None
+    except (ValueError, TypeError, ArithmeticError) as error:  # a date that is none, a list as a key
+        raise ConfigurationError(f"{where}: not valid YAML: {error}") from None
+
+
+def expand(text: str, key: str) -> str:
+    """`text` with ${NAME} and ${NAME:-default} replaced from the environment.
+
+    Raises:
+        ConfigurationError: if a variable without a default is not set.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1]) or match[2]
+        if found is None:
+            raise ConfigurationError(
+                f"{key}: the environment variable {match[1]} is not set or empty; set it, or write ${{{match[1]}:-default}}"
+            )
+        return found
+
+    return VARIABLE.sub(value, text)
+
+
+def resolve(text: str, key: str, folder: Path) -> str:
+    """A path of the run file: variables expanded, relative to the file's folder; a URI stays as it is."""
+    text = expand(text, key)
+    return text if URI.match(text) else str((folder / text).resolve())
+
+
+def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
+    """Resolves every path in a raw run file, in place; what is not of the expected shape is left to validation."""
+
+    def at(section: Any, names: Sequence[str], key: str) -> None:
+        for name in names:
+            if isinstance(section, dict) and isinstance(section.get(name), str):
+                section[name] = resolve(section[name], f"{key}.{name}", folder)
+
+    source = tree.get("input")
+    if isinstance(source, dict) and source.get("format") == "table" and isinstance(source.get("path"), str):
+        source["path"] = expand(source["path"], "input.path")
+    else:
+        at(source, ["path"], "input")
+    at(tree.get("output"), ["path", "public", "internal"], "output")
+    attributes = tree.get("attributes")
+    for role in ("quasi_identifiers", "sensitive_attributes"):
+        columns = attributes.get(role) if isinstance(attributes, dict) else None
+        for column, settings in columns.items() if isinstance(columns, dict) else ():
+            at(settings, ["hierarchy"], f"attributes.{role}.{column}")
+
+
+def _override(tree: dict[str, Any], assignment: str) -> None:
+    """Applies one `--set key.path=value` in place; the value is YAML. Longest keys of the file win, so columns may hold dots."""
+    path, separator, text = assignment.partition("=")
+    if not separator or not path:
+        raise ConfigurationError(f"--set {assignment}: expected key.path=value")
+    section: Any = tree
+    steps = path.split(".")
+    while True:
+        if not isinstance(section, dict):
+            raise ConfigurationError(f"--set {assignment}: {path!r} leads into {section!r}, which has no keys")
+        known = [n for n in range(len(steps), 0, -1) if ".".join(steps[:n]) in section]
+        head = ".".join(steps[: known[0] if known else 1])
+        steps = steps[known[0] if known else 1 :]
+        if not steps:
+            section[head] = _parse_yaml(text, f"--set {path}")
+            return
+        if section.get(head) is None:
+            section[head] = {}
+        section = section[head]
+
+
+def explain(error: ValidationError, method: str | None = None) -> str:
+    """One line a problem: the key, what was found, what was expected. method: the one that the run file asks for."""
+    for name in modules():
+        find_method(name)  # so that the keys of its settings are known
+    return explain_problems(error, {key for section in _sections(Section) for key in section.model_fields}, method)
+
+
+def _sections(section: type[Section]) -> set[type[Section]]:
+    return {section}.union(*(_sections(below) for below in section.__subclasses__()))
+
+
+def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
+    """The spec in a run file, with `key.path=value` overrides applied and all paths resolved.
+
+    Raises:
+        ConfigurationError: naming the key, what was found, and what was expected.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"the run file {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"the run file {path} is no text in UTF-8") from None
+    tree = _parse_yaml(text, str(path))
+    if not isinstance(tree, dict):
+        raise ConfigurationError(f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for examples")
+    for assignment in overrides:
+        _override(tree, assignment)
+    _resolve_paths(tree, path.resolve().parent)
+    try:
+        return ReleaseSpec.model_validate(tree)
+    except ValidationError as error:
+        method = tree.get("method")
+        raise ConfigurationError(explain(error, method.get("name", DEFAULT) if isinstance(method, dict) else None)) from None

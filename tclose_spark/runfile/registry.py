@@ -1,0 +1,96 @@
+"""Which methods there are: a line each. A method's module is imported when a run file names it.
+
+Another package brings a method by an entry point of the group `tclose_spark.methods`: its name, and the module that holds METHOD.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, ClassVar, Protocol, cast
+
+from pydantic_core import PydanticKnownError
+
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.section import Section
+
+MODULES = {
+    "closeness_tree": "tclose_spark.methods.closeness_tree.method",
+    "stack_and_deal": "tclose_spark.methods.stack_and_deal.method",
+    "fragmentation": "tclose_spark.methods.fragmentation.method",
+}
+DEFAULT = next(iter(MODULES))
+GROUP = "tclose_spark.methods"
+
+
+class MethodSettings(Section):
+    """The `method` section of a run file. makes_l: kinds of l-diversity that the method can promise; takes_bins: whether it
+    looks at `bins` of sensitive attributes.
+    """
+
+    makes_l: ClassVar[tuple[str, ...]] = ()
+    takes_bins: ClassVar[bool] = False
+    name: str
+
+
+class Known(Protocol):
+    """What a run file needs to know of a method; the whole is `methods.method.Method`."""
+
+    @property
+    def settings(self) -> type[MethodSettings]:
+        """Its section of the run file."""
+        ...
+
+    @property
+    def supports(self) -> Any:
+        """`supports(settings, sensitive)`: raises ValueError for what the method does not make."""
+        ...
+
+
+@cache
+def modules() -> Mapping[str, str]:
+    """The module of each method, by name: those of this package first."""
+    return MODULES | {point.name: point.value for point in entry_points(group=GROUP) if point.name not in MODULES}
+
+
+def find_method(name: str) -> Known:
+    """The method of this name.
+
+    Raises:
+        KeyError: if there is none.
+    """
+    return cast(Known, import_module(modules()[name]).METHOD)
+
+
+def methods_that(make: str) -> list[str]:
+    """Names of the methods that make this kind of l-diversity, or `bins`."""
+    settings = {name: find_method(name).settings for name in modules()}
+    return [name for name, s in settings.items() if make in s.makes_l or (make == "bins" and s.takes_bins)]
+
+
+def read_settings(value: Any) -> Any:
+    """The settings in a run file's `method` section; one without a name is the default method."""
+    if not isinstance(value, Mapping):
+        return value
+    named = {"name": DEFAULT, **value}
+    if named["name"] not in modules():
+        names = [repr(name) for name in modules()]
+        expected = f"{', '.join(names[:-1])} or {names[-1]}"
+        raise PydanticKnownError("union_tag_invalid", {"discriminator": "name", "tag": str(named["name"]), "expected_tags": expected})
+    return find_method(named["name"]).settings.model_validate(named)
+
+
+def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveAttribute]) -> None:
+    """Raises ValueError if something is asked of a sensitive attribute that the method does not make."""
+    for name, attribute in sensitive.items():
+        for kind, asked in attribute.l:
+            if asked is not None and kind not in settings.makes_l:
+                raise ValueError(
+                    f"attributes.sensitive_attributes.{name}.l.{kind}: method {settings.name} makes no {kind} l; "
+                    f"expected method: {{name: {' or '.join(methods_that(kind))}}}, or this key left out"
+                )
+        if attribute.bins is not None and not settings.takes_bins:
+            raise ValueError(f"attributes.sensitive_attributes.{name}.bins is for method: {' or '.join(methods_that('bins'))}")
+    find_method(settings.name).supports(settings, sensitive)

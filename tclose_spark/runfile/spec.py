@@ -1,0 +1,92 @@
+"""One run: which table, which columns are what, how much privacy, by which method."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from decimal import Decimal
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+
+from tclose_spark.runfile.attributes import Attributes
+from tclose_spark.runfile.registry import MethodSettings, read_settings, require_support
+from tclose_spark.runfile.section import Section
+
+
+def _option(value: Any) -> str:
+    """A reader option as Spark wants it: text."""
+    if not isinstance(value, str | int | Decimal):
+        raise ValueError("expected a text, a number, or true or false")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Input(Section):
+    """Where the raw table is. For `format: table` the path is the table's name in the catalog."""
+
+    path: str
+    format: Literal["csv", "parquet", "delta", "table"] = "parquet"
+    options: dict[str, Annotated[str, BeforeValidator(_option)]] = Field(default_factory=dict)
+
+
+class Output(Section):
+    """Where the release goes: one folder, or two where public and internal must live apart."""
+
+    path: str | None = None
+    public: str | None = None
+    internal: str | None = None
+    keep_linked: bool = False
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.path is None) == (self.public is None or self.internal is None) or (self.path and (self.public or self.internal)):
+            raise ValueError("expected either path, or both public and internal")
+        public, internal = f"{self.public_path}/", f"{self.internal_path}/"
+        if internal.startswith(public):
+            raise ValueError("internal is public or lies in it; expected a folder that is not handed out")
+        return self
+
+    @property
+    def public_path(self) -> str:
+        """The folder of what is published."""
+        return self.public or f"{self.path}/public"
+
+    @property
+    def internal_path(self) -> str:
+        """The folder of what stays inside."""
+        return self.internal or f"{self.path}/internal"
+
+
+class Privacy(Section):
+    """The smallest class that may be published."""
+
+    k: Annotated[int, Field(ge=2)]
+
+
+class ReleaseSpec(Section):
+    """One run: which table, which columns are what, how much privacy, by which method."""
+
+    name: Annotated[str, Field(min_length=1)]
+    input: Input
+    output: Output
+    attributes: Attributes
+    privacy: Privacy
+    method: Annotated[SerializeAsAny[MethodSettings], BeforeValidator(read_settings)] = Field(default_factory=lambda: read_settings({}))
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        for folder in (self.output.public_path, self.output.internal_path):
+            if f"{folder}/".startswith(f"{self.input.path}/"):
+                raise ValueError(f"output: {folder} lies in the input {self.input.path}; expected a folder elsewhere")
+        return self
+
+    @model_validator(mode="after")
+    def _supported(self) -> Self:
+        require_support(self.method, self.attributes.sensitive_attributes)
+        return self
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what decides the release: everything but its name and where it is written."""
+        decisive = self.model_dump(mode="json", exclude={"name", "output"})
+        return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""A synthetic census: the same people on any cluster."""

@@ -1,0 +1,1 @@
+"""What is known of a table, without Spark: hierarchies, domains, rows as codes, labels."""
