@@ -65,7 +65,6 @@ def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool
     spec = load_spec(config, overrides)
     from tclose_spark import pipeline
     from tclose_spark.io.run import Run
-    from tclose_spark.methods.method import PlanReport
     from tclose_spark.io.session import get_session
 
     run = Run(spec, get_session(f"tclose {name} {spec.name}"), _announce, overwrite, _show_blocks)

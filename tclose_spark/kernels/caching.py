@@ -5,6 +5,7 @@ Numba alone looks at the file of a function only, and would run an old kernel th
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import tempfile
@@ -20,15 +21,52 @@ PROJECT = __name__.partition(".")[0]
 
 
 @cache
-def sources(package: str) -> str:
-    """A hash of all sources of the kernels of a package, which call each other and those of this one."""
-    files = [file for folder in (package, __package__) for file in resources.files(folder).iterdir() if file.name.endswith(".py")]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files, key=str))).hexdigest()[:16]
+def sources(module: str) -> str:
+    """A hash of all that a module's kernels are compiled from: its source, those of what it imports from this project, and so on
+    through every module that has kernels, in whatever folder.
+    """
+    found: dict[str, str] = {}
+    to_read = [module]
+    while to_read:
+        name = to_read.pop()
+        text = _source(name)
+        if name in found or text is None:
+            continue
+        found[name] = text
+        if name == module or _has_kernels(text):
+            to_read += _imports(text)
+    return hashlib.sha256("".join(found[name] for name in sorted(found)).encode()).hexdigest()[:16]
 
 
 @cache
-def folder(package: str) -> str:
-    """The folder of the compiled kernels of this version of a package, made if need be.
+def _source(module: str) -> str | None:
+    """The text of a module of this project, also in a wheel; None if there is none of this name."""
+    folder, _, name = module.rpartition(".")
+    try:
+        parent = resources.files(folder)
+    except (ModuleNotFoundError, TypeError):  # a name of something in a module
+        return None
+    for file in (parent / f"{name}.py", parent / name / "__init__.py"):
+        if file.is_file():
+            return file.read_text(encoding="utf-8")
+    return None
+
+
+def _has_kernels(text: str) -> bool:
+    return f"from {__package__} import" in text or "@kernel" in text
+
+
+@cache
+def _imports(text: str) -> list[str]:
+    """The modules of this project that a module imports (and names in them, which are none)."""
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom) and node.module]
+    ours = [(node.module or "", node.names) for node in nodes if (node.module or "").split(".")[0] == PROJECT]
+    return [name for module, names in ours for name in (module, *(f"{module}.{alias.name}" for alias in names))]
+
+
+@cache
+def folder(module: str) -> str:
+    """The folder of the compiled kernels of this version of a module, made if need be.
 
     Below NUMBA_CACHE_DIR, or the user's cache; where a user has none that can be written (a service on a worker), below a folder
     of temporary files that is this user's alone. It holds code: no one else may write to it.
@@ -38,12 +76,12 @@ def folder(package: str) -> str:
     usual = Path(named) if named else Path(os.path.expanduser("~")) / ".cache"
     for base in (usual / "tclose_spark", Path(tempfile.gettempdir()) / f"tclose_spark-{mine}"):
         try:
-            for path in (base, base / sources(package)):
+            for path in (base, base / sources(module)):
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
                 if not is_mine_alone(path):
                     raise PermissionError(f"others may write to {path}")
-            tempfile.TemporaryFile(dir=base / sources(package)).close()
-            return str(base / sources(package))
+            tempfile.TemporaryFile(dir=base / sources(module)).close()
+            return str(base / sources(module))
         except OSError:
             continue
     return tempfile.mkdtemp(prefix="tclose_spark-")
@@ -59,7 +97,7 @@ class KernelCache:
     """The locator, as numba calls it, of this project's kernels."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._line, self._package = function.__code__.co_firstlineno, function.__module__.rpartition(".")[0]
+        self._line, self._module = function.__code__.co_firstlineno, function.__module__
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], _: str) -> KernelCache | None:
@@ -68,14 +106,14 @@ class KernelCache:
 
     def get_cache_path(self) -> str:
         """The folder."""
-        return folder(self._package)
+        return folder(self._module)
 
     def ensure_cache_path(self) -> None:
         """Nothing: `folder` made it."""
 
     def get_source_stamp(self) -> str:
         """What must be unchanged for compiled code to be used."""
-        return sources(self._package)
+        return sources(self._module)
 
     def get_disambiguator(self) -> str:
         """Tells functions of one name apart."""

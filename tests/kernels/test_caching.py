@@ -22,7 +22,7 @@ one = np.zeros((1, 2))
 args = 0, 0, 1, np.zeros(1, np.int8), np.zeros(1, bool), np.array([[0.0, 0.5]]), np.zeros((1, 1, 2), np.int32), np.zeros((1, 1, 2))
 assert width(*args) == 0.5
 assert caching.__file__.startswith(sys.argv[1]), caching.__file__
-print(caching.folder("tclose_spark.methods.closeness_tree"), sum(width.stats.cache_hits.values()))
+print(caching.folder("tclose_spark.methods.closeness_tree.tree"), sum(width.stats.cache_hits.values()))
 """
 
 
@@ -73,6 +73,26 @@ def test_other_sources_have_other_kernels(tmp_path: Path) -> None:
     second, hits = run(tmp_path / "changed", home)
     assert second != first
     assert hits == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "module", "anew"),
+    [
+        ("methods/closeness_tree/loads.py", "methods.closeness_tree.tree", True),  # through modules that have kernels
+        ("kernels/widths.py", "methods.dealing.nearest", True),  # in another folder
+        ("methods/closeness_tree/loads.py", "methods.dealing.nearest", False),
+        ("runfile/spec.py", "methods.closeness_tree.tree", False),
+    ],
+)
+def test_kernels_are_compiled_anew_if_what_they_are_made_of_changes(
+    changed: str, module: str, anew: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tclose_spark.kernels import caching
+
+    before, name = caching.sources.__wrapped__(f"tclose_spark.{module}"), f"tclose_spark.{changed[:-3].replace('/', '.')}"
+    source = caching._source
+    monkeypatch.setattr(caching, "_source", lambda asked: source(asked) and source(asked) + "# changed" * (asked == name))
+    assert (caching.sources.__wrapped__(f"tclose_spark.{module}") != before) == anew
 
 
 def test_functions_of_others_are_kept_where_numba_keeps_them() -> None:
