@@ -5,9 +5,9 @@ Numba alone looks at the file of a function only, and would run an old kernel th
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -18,6 +18,8 @@ from typing import Any
 from numba.core.caching import CacheImpl
 
 PROJECT = __name__.partition(".")[0]
+IMPORT = re.compile(rf"^ *from ({PROJECT}[.\w]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+NAME = re.compile(r"\w+")
 
 
 @cache
@@ -59,9 +61,7 @@ def _has_kernels(text: str) -> bool:
 @cache
 def _imports(text: str) -> list[str]:
     """The modules of this project that a module imports (and names in them, which are none)."""
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom) and node.module]
-    ours = [(node.module or "", node.names) for node in nodes if (node.module or "").split(".")[0] == PROJECT]
-    return [name for module, names in ours for name in (module, *(f"{module}.{alias.name}" for alias in names))]
+    return [name for module, names in IMPORT.findall(text) for name in (module, *(f"{module}.{part}" for part in NAME.findall(names)))]
 
 
 @cache
