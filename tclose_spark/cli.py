@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tclose_spark import __version__
 from tclose_spark.errors import ConfigurationError, InputError, TcloseError
 from tclose_spark.io.disks import full_disk
-from tclose_spark.io.interrupts import MESSAGE, apart, noticed
+from tclose_spark.io.interrupts import MESSAGE, apart, done, ignored, noticed
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.spec import ReleaseSpec
 
@@ -57,11 +57,23 @@ def _add_stage(name: str, summary: str) -> None:
 
 
 for _name, _summary in STAGES.items():
-    _add_stage(_name, _summary)
+    if _name != "verify":
+        _add_stage(_name, _summary)
 
 
-def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool) -> None:
-    """One stage, or `release` for all of them."""
+@app.command(help=STAGES["verify"])
+def verify(
+    config: Config,
+    set_: Overrides = None,
+    overwrite: Overwrite = False,
+    finished: Annotated[bool, typer.Option("--finished", help="Judge the finished release, whatever is staged beside it.")] = False,
+) -> None:
+    """See STAGES."""
+    run_stage("verify", config, set_ or [], overwrite, finished=finished)
+
+
+def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool, **options: Any) -> None:
+    """One stage, or `release` for all of them; options are that stage's own."""
     spec = load_spec(config, overrides)
     from tclose_spark import pipeline
     from tclose_spark.io.run import Run
@@ -69,7 +81,9 @@ def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool
 
     run = Run(spec, get_session(f"tclose {name} {spec.name}"), _announce, overwrite, _show_blocks)
     with run.locked(), _full_disks_named(spec):
-        result = getattr(pipeline, name)(run)
+        result = getattr(pipeline, name)(run, **options)
+    if name in ("release", "publish"):
+        done()
     if name == "plan":
         _show_plan(spec, result)
     elif name in ("release", "publish"):
@@ -264,7 +278,18 @@ def version() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; returns the exit code. An interrupt is 130 (SIGTERM 143) and one line."""
+    """Runs the command line; returns the exit code. An interrupt is 130 (SIGTERM 143) and one line.
+
+    Without arguments it is the process's own command line, and nothing follows but Spark's end, which no signal cuts short.
+    """
+    code = run_command(arguments)
+    if arguments is None:
+        ignored()
+    return code
+
+
+def run_command(arguments: Sequence[str] | None) -> int:
+    """The exit code of one command; these arguments, or the process's."""
     with noticed() as interrupt:
         try:
             code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
@@ -335,6 +360,7 @@ def _known(error: Exception) -> TcloseError | None:
 def run_job(name: str) -> None:
     """What `jobs/<name>.py` does: `--config CONF`, `--set`, `--overwrite`; ends the process with the exit code."""
     arguments = [a.removeprefix("--config=") for a in sys.argv[1:] if a != "--config"]
-    code = main([name, *arguments])
+    code = run_command([name, *arguments])
+    ignored()
     if code:
         sys.exit(code)

@@ -108,14 +108,20 @@ def anonymize(run: Run) -> None:
         record |= {"written": {"raw": str(written.raw), "published": str(written.published)}, "method": written.method}
 
 
-def verify(run: Run) -> Verdict:
-    """Judges the staged release from what was written; a finished one again, if nothing is staged.
+def verify(run: Run, finished: bool = False) -> Verdict:
+    """Judges the staged release from what was written; a finished one again, if nothing of this configuration is staged, or if
+    `finished` says so.
 
     Raises:
         GuaranteeError: if anything that was asked does not hold.
+        ConfigurationError: if there is nothing to judge.
     """
-    if run.finished and not run.is_staged("anonymize"):
+    if finished and not run.finished:
+        raise ConfigurationError(f"verify: there is no finished release in {run.public.path()}")
+    if finished or (run.finished and not run.is_ours("anonymize")):
         return _verify_again(run)
+    if run.finished:
+        run.announce("note: the staged release is judged, not the finished one beside it; `tclose verify --finished` judges that")
     state = run.require("verify")
     with run.stage("verify") as record:
         run.staging.remove("classes")

@@ -61,6 +61,25 @@ def test_a_second_signal_does_not_wait_for_a_start() -> None:
         start()
 
 
+def test_what_is_done_is_not_interrupted() -> None:
+    with noticed() as interrupt:
+        interrupts.done()
+        signal.raise_signal(signal.SIGTERM)
+    assert interrupt.received == signal.SIGTERM
+
+
+def test_the_end_of_a_process_keeps_its_exit_code() -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from tclose_spark import cli\n"
+        "sys.argv = ['tclose', 'version']\n"
+        "code = cli.main()\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+        "sys.exit(code)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
 def test_impatience_does_not_interrupt_the_end() -> None:
     with noticed() as interrupt:
         interrupt.ending = True

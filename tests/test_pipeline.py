@@ -268,6 +268,30 @@ def test_a_finished_release_is_verified_again_and_left_as_it_is(output: Path, co
     assert tree(output) == before
 
 
+def test_what_an_interrupted_run_left_does_not_hide_the_finished_release(output: Path, conf: Path, open_run: OpenRun) -> None:
+    told: list[str] = []
+    again = open_run(conf, f"output.path={output}", overwrite=True)
+    again.announce = told.append
+    for stage in (pipeline.profile, pipeline.plan, pipeline.anonymize):
+        stage(again)
+    path = output / "public/certificate.json"
+    path.write_text(path.read_text().replace('"fingerprint": "', '"fingerprint": "0'))
+    with pytest.raises(GuaranteeError, match="does not describe the release"):
+        pipeline.verify(again, finished=True)
+    assert pipeline.verify(again).holds  # what is staged, and that is said
+    assert any("the staged release is judged, not the finished one" in line for line in told)
+    other = open_run(conf, f"output.path={output}", "privacy.k=6", overwrite=True)
+    for stage in (pipeline.profile, pipeline.plan, pipeline.anonymize):
+        stage(other)
+    with pytest.raises(GuaranteeError, match="does not describe the release"):  # what is staged is of another configuration
+        pipeline.verify(open_run(conf, f"output.path={output}"))
+
+
+def test_there_must_be_a_finished_release_to_judge_it(conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no finished release"):
+        pipeline.verify(open_run(conf, f"output.path={tmp_path}/nothing"), finished=True)
+
+
 TAMPERED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "a row less": lambda release: release.iloc[1:],
     "a row twice": lambda release: pd.concat([release, release.iloc[:1]]),

@@ -1,6 +1,7 @@
 """The session: the active one with the settings of a run, else a new one, else a message that says what is missing."""
 
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -104,3 +105,9 @@ def test_without_the_network_the_message_names_the_setting_for_local_jars(tmp_pa
 def test_a_new_session_writes_and_reads_delta(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(3).write.format("delta").save(str(tmp_path / "table"))
     assert spark.read.format("delta").load(str(tmp_path / "table")).count() == 3
+
+
+def test_what_spark_puts_on_disk_is_in_a_folder_of_this_user_alone(spark: SparkSession) -> None:
+    folder = Path(spark.sparkContext.getConf().get("spark.local.dir") or "")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert any(file.name.startswith("blockmgr") for file in folder.iterdir())

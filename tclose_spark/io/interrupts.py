@@ -68,6 +68,18 @@ def noticed() -> Iterator[Interrupt]:
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
 
 
+def done() -> None:
+    """The command did what it was asked to, and a release is public: from here on signals do not change what it says or its exit code."""
+    if _current is not None:
+        _current.ending = True
+
+
+def ignored() -> None:
+    """Signals change nothing any more, also outside of `noticed`: only Spark has still to end."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @contextmanager
 def held() -> Iterator[None]:
     """A signal in the body is raised after it (a second one at once), and handlers that the body sets are put back.

@@ -150,6 +150,10 @@ class Run:
         """Whether this stage is done in the staging area."""
         return self.staging.exists(STATE) and stage in self.state["stages"]
 
+    def is_ours(self, stage: str) -> bool:
+        """Whether this stage is done in the staging area, for this very configuration."""
+        return self.is_staged(stage) and self.state["configuration"] == self.fingerprint
+
     def require(self, stage: str) -> dict[str, Any]:
         """The state, if the stage before this one was done for this very configuration.
 

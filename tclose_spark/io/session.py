@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -132,6 +134,8 @@ def _new_session(name: str) -> SparkSession:
     for key, value in LOCAL_SETTINGS.items():
         builder = builder.config(key, value)
     builder = builder.config("spark.driver.memory", driver_memory())
+    if "SPARK_LOCAL_DIRS" not in os.environ:
+        builder = builder.config("spark.local.dir", _private_folder())
     builder = builder.config("spark.log.level", "OFF")
     builder = _with_delta(builder)
     with held(), _captured_stderr() as log:
@@ -141,6 +145,13 @@ def _new_session(name: str) -> SparkSession:
             raise ConfigurationError(why_no_session(log.read_text(errors="replace"), str(error))) from error
     _quiet(spark)
     return spark
+
+
+def _private_folder() -> str:
+    """A folder that only this user reads, for what Spark puts on disk meanwhile: values of people. It is removed at the end."""
+    folder = tempfile.mkdtemp(prefix="tclose_spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # after the JVM's end: what is registered last is called first
+    return folder
 
 
 def _with_delta(builder: SparkSession.Builder) -> SparkSession.Builder:
