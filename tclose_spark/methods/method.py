@@ -51,12 +51,20 @@ def require_rows(k: int, rows: int) -> None:
 
 @dataclass(frozen=True)
 class Settled:
-    """What a task made of the rows sent to it. here, classes: shape (stayed,), the places in them of the rows that stay, and the
-    class number of each. blocks: how many of the plan's it finished. figures: what the plan's `figures` names, of this task.
+    """What a task made of the rows sent to it.
+
+    here: the places in them of the rows that stay, shape (stayed,).
+    classes: the class number of each, shape (stayed,).
+    regions: where labels are to say more than the class's own values (global recoding): the lowest and the highest code that the
+        label of each row covers, shape (2, quasi-identifiers, stayed), equal inside a class. A label that does not cover its row's
+        value ends the run.
+    blocks: how many of the plan's it finished.
+    figures: what the plan's `figures` names, of this task.
     """
 
     here: IntArray
     classes: IntArray
+    regions: IntArray | None = None
     blocks: int = 1
     figures: Mapping[str, float] = field(default_factory=dict)
 

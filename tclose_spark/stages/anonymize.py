@@ -126,7 +126,8 @@ class Anonymizer:
             columns = {name: sent[name].combine_chunks() for name in sent.column_names if name != "row"}
             settled = plan.settle(rows, columns["task"][0].as_py())
             here, rows = settled.here, rows.take(settled.here)
-            order, labels = generalizer.publish(rows, settled.classes, [columns[REST].to_numpy()[here]] if REST in columns else [])
+            ties = [columns[REST].to_numpy()[here]] if REST in columns else []
+            order, labels = generalizer.publish(rows, settled.classes, ties, settled.regions)
             place, rows = here[order], rows.take(order)
             minimality.add(rows, labels)
             for first in range(0, len(place), BATCH_ROWS):

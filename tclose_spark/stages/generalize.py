@@ -45,9 +45,12 @@ class Generalizer:
                 fields.append((name, pa.string()))
         return fields
 
-    def publish(self, rows: Rows, classes: IntArray, ties: Sequence[IntArray]) -> tuple[IntArray, list[pa.Array]]:
+    def publish(
+        self, rows: Rows, classes: IntArray, ties: Sequence[IntArray], regions: IntArray | None = None
+    ) -> tuple[IntArray, list[pa.Array]]:
         """The published columns of rows with class numbers, and the order of the rows that they are in.
 
+        A class's labels cover its rows' values; with `regions` (see `methods.method.Settled`) the ranges of codes that these say.
         The order is by released columns only: labels, sensitive values, then `ties` (hashes of the insensitive
         columns). Classes with equal labels are one class to a reader, and nothing in the order tells them apart.
         """
@@ -55,24 +58,28 @@ class Generalizer:
         starts = np.flatnonzero(np.diff(classes[by_class], prepend=-1))
         place = np.empty(len(classes), dtype=np.int64)
         place[by_class] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(classes))))
-        columns = [self._columns(i, rows.quasi[i][by_class], starts) for i in range(len(self.names))]
+        firsts = by_class[starts]
+        columns = [
+            self._columns(i, rows.quasi[i][by_class], starts, None if regions is None else regions[:, i, firsts])
+            for i in range(len(self.names))
+        ]
         keys = [key for key, _ in columns]
         content = _dense_rank(keys)[place] * (int(rows.cell.max()) + 1) + rows.cell
         order = np.lexsort((*ties, content)) if ties else np.argsort(content)
         return order, [values.take(pa.array(place[order])) for _, values_of in columns for values in values_of]
 
-    def _columns(self, i: int, codes: IntArray, starts: IntArray) -> tuple[IntArray, list[pa.Array]]:
+    def _columns(self, i: int, codes: IntArray, starts: IntArray, region: IntArray | None) -> tuple[IntArray, list[pa.Array]]:
         """(sort key, published values) of one quasi-identifier, an entry a class."""
         labeller = self.labellers[i]
         if self.bounds[i] and isinstance(labeller, NumericLabels):
-            low, high = ranges(codes, starts)
+            low, high = ranges(codes, starts) if region is None else region
             if np.any((low == MISSING) & (high != MISSING)):
                 raise ValueError("bounds cannot say that a class mixes missing values with numbers")
             missing = high == MISSING
             kind = pa.int64() if labeller.whole else pa.float64()
             numbers = labeller.bounds(np.where(missing, 0, low), np.where(missing, 0, high))
             return _dense_rank([~missing, *numbers]), [pa.array(x, kind, mask=missing) for x in numbers]
-        index, texts = labeller.label(codes, starts)
+        index, texts = labeller.label(codes, starts) if region is None else labeller.cover(*region)
         place = {text: i for i, text in enumerate(sorted(set(texts), key=lambda text: (text is not None, text or "")))}
         return np.array([place[text] for text in texts])[index], [pa.array(texts, pa.string()).take(pa.array(index))]
 

@@ -117,13 +117,17 @@ class NumericLabels:
 
     def label(self, codes: IntArray, starts: IntArray) -> Labels:
         """Labels of the groups of consecutive rows that begin at `starts`."""
+        return self.cover(*ranges(codes, starts))
+
+    def cover(self, low: IntArray, high: IntArray) -> Labels:
+        """Labels that cover these ranges of codes."""
 
         def write(low: IntArray, high: IntArray) -> list[str]:
             return [
                 write_number(x) if x == y else f"[{write_number(x)}, {write_number(y)}]" for x, y in zip(*self.ends(low, high), strict=True)
             ]
 
-        return _per_pair(*ranges(codes, starts), write)
+        return _per_pair(low, high, write)
 
 
 @dataclass(frozen=True)
@@ -134,12 +138,16 @@ class HierarchyLabels:
 
     def label(self, codes: IntArray, starts: IntArray) -> Labels:
         """Labels of the groups of consecutive rows that begin at `starts`."""
+        return self.cover(*ranges(codes, starts))
+
+    def cover(self, low: IntArray, high: IntArray) -> Labels:
+        """Labels that cover these ranges of codes."""
 
         def write(low: IntArray, high: IntArray) -> list[str]:
             height, leaf = self.hierarchy.common_ancestors(low, high)
             return [self.hierarchy.paths[i][h] for i, h in zip(leaf.tolist(), height.tolist(), strict=True)]
 
-        return _per_pair(*ranges(codes, starts), write)
+        return _per_pair(low, high, write)
 
 
 @dataclass(frozen=True)
@@ -150,11 +158,15 @@ class SuppressLabels:
 
     def label(self, codes: IntArray, starts: IntArray) -> Labels:
         """Labels of the groups of consecutive rows that begin at `starts`."""
+        return self.cover(*ranges(codes, starts))
+
+    def cover(self, low: IntArray, high: IntArray) -> Labels:
+        """Labels that cover these ranges of codes."""
 
         def write(low: IntArray, high: IntArray) -> list[str]:
             return [self.values[x] if x == y else ROOT for x, y in zip(low.tolist(), high.tolist(), strict=True)]
 
-        return _per_pair(*ranges(codes, starts), write)
+        return _per_pair(low, high, write)
 
 
 @dataclass(frozen=True)
@@ -172,6 +184,14 @@ class SetLabels:
         texts: dict[str | None, int] = {}
         index = [texts.setdefault(self._write(group.tolist()), len(texts)) for group in members]
         return np.array(index, dtype=np.int64), list(texts)
+
+    def cover(self, low: IntArray, high: IntArray) -> Labels:
+        """Labels that cover these ranges of codes, as sets of all values in them."""
+
+        def write(low: IntArray, high: IntArray) -> list[str]:
+            return [str(self._write(range(x, y + 1))) for x, y in zip(low.tolist(), high.tolist(), strict=True)]
+
+        return _per_pair(low, high, write)
 
     def _write(self, group: Sequence[int]) -> str | None:
         if len(group) == 1:

@@ -97,7 +97,7 @@ class ClosenessTreePlan:
             found, seen = put_into_classes(block_of_rows, self.growth, self.effort)
             classes[places] = first_class[number] + found
             figures.append(seen)
-        return Settled(np.arange(len(rows)), classes, len(figures), self._together(figures))
+        return Settled(np.arange(len(rows)), classes, blocks=len(figures), figures=self._together(figures))
 
     def _together(self, figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
         """The figures of several blocks as one."""
