@@ -68,7 +68,11 @@ class Coverage:
     sets: bool = False
 
     def covered(self, raw: pa.Array, labels: pa.Array) -> BoolArray:
-        """For each row, whether its label covers its raw value (a missing value: NULL or `*`), shape (n,)."""
+        """For each row, whether its label covers its raw value (a missing value: NULL or `*`), shape (n,).
+
+        >>> Coverage(numeric=True).covered(pa.array([35, 41, None]), pa.array(["[30, 40]", "[30, 40]", "*"])).tolist()
+        [True, False, True]
+        """
         label = labels.dictionary_encode(null_encoding="encode")
         texts, which = label.dictionary.to_pylist(), label.indices.to_numpy()
         if self.numeric:
@@ -82,7 +86,11 @@ class Coverage:
 
     @staticmethod
     def between(raw: pa.Array, low: pa.Array, high: pa.Array) -> BoolArray:
-        """For each row, whether its number lies between two published bounds (a missing one: both NULL), shape (n,)."""
+        """For each row, whether its number lies between two published bounds (a missing one: both NULL), shape (n,).
+
+        >>> Coverage.between(pa.array([35, 41]), pa.array([30, 30]), pa.array([40, 40])).tolist()
+        [True, False]
+        """
         absent = pc.and_(pc.is_null(raw), pc.and_(pc.is_null(low), pc.is_null(high)))
         if pa.types.is_integer(raw.type) and pa.types.is_floating(low.type):
             within = (_differences(raw, low) >= 0) & (_differences(raw, high) <= 0)

@@ -23,6 +23,9 @@ def equal_width(numbers: Sequence[Number], bins: int) -> IntArray:
 
     numbers: the values, ascending.
 
+    >>> equal_width([0, 1, 4, 5, 9, 10], 2).tolist()
+    [0, 0, 0, 1, 1, 1]
+
     Raises:
         ValueError: if there are no values, they do not ascend, or `bins` is below 1.
     """
@@ -38,6 +41,9 @@ def equal_mass(counts: IntArray, bins: int) -> IntArray:
     """Ranges with as even a number of rows as the values allow: a value is in the bin in which the middle of its rows is.
 
     counts: rows of each value in order, shape (m,).
+
+    >>> equal_mass(np.array([6, 1, 1, 2, 2]), 2).tolist()
+    [0, 1, 1, 1, 1]
 
     Raises:
         ValueError: if there are no rows, or `bins` is below 1.
@@ -55,6 +61,9 @@ def by_edges(numbers: Sequence[Number], edges: Sequence[Number]) -> IntArray:
     """The ranges [edge, next edge); what is below the first edge, and from the last one on, are bins of their own.
 
     numbers: the values, ascending; edges: ascending.
+
+    >>> by_edges([17, 18, 40, 65], [18, 65]).tolist()
+    [0, 1, 1, 2]
 
     Raises:
         ValueError: if there are no values, or one of both does not ascend.

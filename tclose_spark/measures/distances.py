@@ -57,7 +57,14 @@ def _bound(distance: GroundDistance, classes: Histograms) -> int:
 
 @dataclass(frozen=True)
 class EqualDistance:
-    """Any two values are at distance 1: half the sum of absolute differences (Li et al. 2007, 3.2)."""
+    """Any two values are at distance 1: half the sum of absolute differences (Li et al. 2007, 3.2).
+
+    >>> distance = EqualDistance(np.array([2, 1, 1]))  # two of four people have value 0
+    >>> class_ = Histograms.dense(np.array([[2, 0, 0]]))  # a class of these two
+    >>> numerator = distance.numerators(class_).tolist()[0]
+    >>> numerator, Fraction(numerator, distance.scale * 4 * 2)
+    (8, Fraction(1, 2))
+    """
 
     table: IntArray
 
@@ -81,6 +88,11 @@ class OrderedDistance:
     """Values i and j are at distance |i - j| / (m - 1): the cumulative differences (Li et al. 2007, 3.1).
 
     The codes are the ranks of the values in the declared order.
+
+    >>> distance = OrderedDistance(np.ones(9, dtype=np.int64))  # salaries 3K..11K (Li et al. 2007, example of 3.1)
+    >>> classes = Histograms.dense(np.array([[1, 1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1, 0, 0, 1]]))
+    >>> [str(Fraction(x, distance.scale * 9 * 3)) for x in distance.numerators(classes).tolist()]
+    ['3/8', '1/6']
     """
 
     table: IntArray
@@ -130,6 +142,12 @@ class HierarchicalDistance:
 
     parents: H arrays; parents[0][leaf] is the node of height 1 above a leaf, parents[1][node] the one above that,
     and so on to the root. Codes at each height follow the tree's order, so the children of a node are consecutive.
+
+    >>> tree = (np.array([0, 0, 1, 1]), np.array([0, 0]))  # leaves 0 and 1 below one node, 2 and 3 below another
+    >>> distance = HierarchicalDistance(np.ones(4, dtype=np.int64), tree)
+    >>> classes = Histograms.dense(np.array([[1, 0, 1, 0], [1, 1, 0, 0]]))  # one leaf of each node, or all of one node
+    >>> [str(Fraction(x, distance.scale * 4 * 2)) for x in distance.numerators(classes).tolist()]
+    ['1/4', '1/2']
     """
 
     table: IntArray
@@ -170,14 +188,24 @@ class HierarchicalDistance:
 
 
 def maximum(distance: GroundDistance, numerators: ExactArray, sizes: Sequence[int] | IntArray) -> Fraction:
-    """The largest distance among classes, exactly: one comparison for each distinct class size."""
+    """The largest distance among classes, exactly: one comparison for each distinct class size.
+
+    >>> distance = EqualDistance(np.array([2, 1, 1]))
+    >>> classes = Histograms.dense(np.array([[2, 0, 0], [0, 1, 1]]))
+    >>> maximum(distance, distance.numerators(classes), classes.sizes)
+    Fraction(1, 2)
+    """
     sizes = np.asarray(sizes)
     unit = distance.scale * int(distance.table.sum())
     return max(Fraction(int(numerators[sizes == s].max()), unit * int(s)) for s in np.unique(sizes))
 
 
 def ground_distance(table: IntArray, ordered: bool, hierarchy: Hierarchy | None) -> GroundDistance:
-    """The ground distance over a table's distribution: ordered, of a hierarchy, or equal. table: shape (m,), in domain order."""
+    """The ground distance over a table's distribution: ordered, of a hierarchy, or equal. table: shape (m,), in domain order.
+
+    >>> type(ground_distance(np.array([2, 1]), ordered=True, hierarchy=None)).__name__
+    'OrderedDistance'
+    """
     if ordered:
         return OrderedDistance(table)
     return EqualDistance(table) if hierarchy is None else HierarchicalDistance(table, hierarchy.parents)

@@ -14,7 +14,11 @@ from tclose_spark.table.arrays import ExactArray, IntArray
 
 
 def distinct(classes: Histograms) -> IntArray:
-    """Number of different values in each class, shape (groups,)."""
+    """Number of different values in each class, shape (groups,).
+
+    >>> distinct(Histograms.dense(np.array([[3, 0, 1], [0, 4, 0]]))).tolist()
+    [2, 1]
+    """
     return classes.entries_of
 
 
@@ -22,6 +26,9 @@ def entropy(classes: Histograms) -> NDArray[np.float64]:
     """exp of the Shannon entropy of each class, shape (groups,): a class is entropy l-diverse when this is >= l.
 
     In doubles, to be read; `entropy_margins` decides.
+
+    >>> entropy(Histograms.dense(np.array([[2, 2, 2], [5, 0, 0]]))).round(6).tolist()
+    [3.0, 1.0]
     """
     result: NDArray[np.float64] = np.exp(_shannon(classes))
     return result
@@ -32,6 +39,9 @@ def entropy_margins(classes: Histograms, level: Fraction) -> NDArray[np.float64]
 
     The sign is that of the exact difference: a class that a bound on the errors of doubles leaves open is decided in
     integers. Where these were too large (more than `MOST_RECORDS`, after common factors), it counts as not diverse.
+
+    >>> (entropy_margins(Histograms.dense(np.array([[2, 2, 2], [3, 2, 1]])), Fraction(3)) >= 0).tolist()
+    [True, False]
     """
     level = max(level, Fraction(1))  # which every class reaches
     shannon, up, down = _shannon(classes), math.log(level.numerator), math.log(level.denominator)
@@ -78,6 +88,9 @@ def recursive_margins(classes: Histograms, c: Fraction, level: int) -> ExactArra
     """c (r_l + ... + r_m) - r_1 of each class times c's denominator, r descending counts, shape (groups,).
 
     A class is recursive (c, l)-diverse when this is positive. Exact: Python integers.
+
+    >>> recursive_margins(Histograms.dense(np.array([[3, 2, 2], [5, 2, 1]])), Fraction(2), 2).tolist()  # 2 (2 + 2) - 3, 2 (2 + 1) - 5
+    [5, 1]
     """
     order = np.lexsort((-classes.counts, classes.owner))
     ranked = classes.counts[order]

@@ -57,6 +57,11 @@ class Histograms:
 
         Every group 0..groups-1 must own at least one observation.
 
+        >>> owner, values = np.array([1, 0, 1, 1]), np.array([2, 0, 2, 1])
+        >>> found = Histograms.tally(owner, values, np.array([1, 4, 1, 1]), groups=2, domain=3)
+        >>> found.offsets.tolist(), found.values.tolist(), found.counts.tolist()
+        ([0, 1, 3], [0, 1, 2], [4, 1, 2])
+
         Raises:
             ValueError: if a group has no observation.
         """
@@ -69,7 +74,12 @@ class Histograms:
 
     @staticmethod
     def dense(table: IntArray) -> Histograms:
-        """The histograms in the rows of a (groups, m) table of counts."""
+        """The histograms in the rows of a (groups, m) table of counts.
+
+        >>> found = Histograms.dense(np.array([[4, 0, 0], [0, 1, 2]]))
+        >>> found.values.tolist(), found.counts.tolist(), found.sizes.tolist()
+        ([0, 1, 2], [4, 1, 2], [4, 3])
+        """
         owner, values = np.nonzero(table)
         offsets = np.searchsorted(owner, np.arange(len(table) + 1))
         return Histograms(offsets.astype(np.int64), values.astype(np.int64), table[owner, values].astype(np.int64))

@@ -14,7 +14,11 @@ EXACT_FLOAT = 1 << 53
 
 
 def tally(places: IntArray, weights: IntArray, length: int) -> IntArray:
-    """Sum of the weights (>= 0) at each place 0..length-1, shape (length,), exact in 64 bits."""
+    """Sum of the weights (>= 0) at each place 0..length-1, shape (length,), exact in 64 bits.
+
+    >>> tally(np.array([2, 0, 2]), np.array([1, 5, 10]), 4).tolist()
+    [5, 0, 11, 0]
+    """
     # bincount adds in floats and is several times faster; its sums are exact below 2^53.
     if float(weights.sum(dtype=np.float64)) < EXACT_FLOAT:
         return np.bincount(places, weights, minlength=length).astype(np.int64)
@@ -41,6 +45,10 @@ class MultiplicityMatrix:
         """The matrix of weighted tuples in any order, equal ones added up.
 
         codes: shape (tuples, attributes); counts: shape (tuples,).
+
+        >>> matrix = MultiplicityMatrix.of(np.array([[1, 0], [0, 2], [1, 0]]), np.array([1, 1, 3]), (2, 3))
+        >>> matrix.codes.tolist(), matrix.counts.tolist()
+        ([[0, 2], [1, 0]], [1, 4])
 
         Raises:
             ValueError: if there is no tuple, a count is below 1, or a code is outside its domain.
@@ -76,7 +84,11 @@ class MultiplicityMatrix:
         return int(self.counts.sum())
 
     def marginal(self, attribute: int) -> IntArray:
-        """The slice sums of an attribute, its histogram, shape (m,) (Gowda 2023, Definition 1 and 4.5)."""
+        """The slice sums of an attribute, its histogram, shape (m,) (Gowda 2023, Definition 1 and 4.5).
+
+        >>> MultiplicityMatrix.of(np.array([[0, 2], [1, 0]]), np.array([1, 4]), (2, 3)).marginal(1).tolist()
+        [4, 0, 1]
+        """
         return tally(self.codes[:, attribute], self.counts, self.domains[attribute])
 
     def normalized(self) -> NDArray[np.float64]:

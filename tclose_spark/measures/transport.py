@@ -61,6 +61,12 @@ def transport_plan(distance: GroundDistance, counts: IntArray) -> TransportPlan:
     counts: records of the class by code, shape (m,); values that the table lacks may occur. The work is proportional
     to m, and for a hierarchical distance to m times the height. There are fewer moves than values.
 
+    >>> plan = transport_plan(OrderedDistance(np.array([1, 1, 2])), np.array([1, 1, 0]))
+    >>> [(move.source, move.target, str(move.mass), str(move.distance)) for move in plan.moves]
+    [(0, 2, '1/4', '1'), (1, 2, '1/4', '1/2')]
+    >>> plan.cost
+    Fraction(3, 8)
+
     Raises:
         ValueError: if counts and table do not have one shape (m,), or one has a count below 0 or no record.
         TypeError: if the kind of distance is not known here.

@@ -41,6 +41,9 @@ class Interval:
 def interval_ends(label: str) -> tuple[Fraction, Fraction]:
     """The numbers between which a numeric label lies: `[lo, hi]`, or one number twice.
 
+    >>> [str(end) for end in interval_ends("[20, 29.5]")], interval_ends("7")
+    (['20', '59/2'], (Fraction(7, 1), Fraction(7, 1)))
+
     Raises:
         ValueError: if it is neither.
     """
@@ -54,6 +57,10 @@ def interval_ends(label: str) -> tuple[Fraction, Fraction]:
 
 def read_interval(label: str) -> Interval:
     """The interval that a label of any tool says: a number, `[lo, hi]`, or half-open as ARX writes it, `[lo, hi[`.
+
+    >>> found = read_interval("[20, 30[")
+    >>> int(found.low), int(found.high), found.open_high
+    (20, 30, True)
 
     Raises:
         ValueError: if it is none of these.
@@ -79,7 +86,11 @@ def interval_or_none(label: str) -> Interval | None:
 
 
 def set_members(label: str) -> list[str]:
-    """The members of a set label `{a, b}`; of any other label itself alone."""
+    """The members of a set label `{a, b}`; of any other label itself alone.
+
+    >>> set_members('{Pisa, "Siena, old"}'), set_members("Lyon")
+    (['Pisa', 'Siena, old'], ['Lyon'])
+    """
     if not (len(label) > 2 and label.startswith("{") and label.endswith("}")):
         return [label]
     return next(csv.reader(io.StringIO(label[1:-1], newline=""), skipinitialspace=True))
@@ -120,6 +131,12 @@ class LabelLoss:
     def of(self, label: str | None) -> Fraction:
         """Loss of publishing a label, 0 to 1; 0 for a missing value published as NULL.
 
+        >>> ages = LabelLoss(numeric=True, span=Fraction(80))  # all labels together reach from 10 to 90
+        >>> [str(ages.of(label)) for label in ("35", "[30, 40]", "*", None)]
+        ['0', '1/8', '1', '0']
+        >>> str(LabelLoss(numeric=False, distinct=4, sets=True).of("{Lyon, Pisa}"))
+        '1/2'
+
         Raises:
             NoLabelError: if it is no label of this quasi-identifier.
         """
@@ -148,5 +165,9 @@ class LabelLoss:
 
 
 def discernibility(sizes: Collection[int]) -> int:
-    """Sum of squared class sizes."""
+    """Sum of squared class sizes.
+
+    >>> discernibility([2, 3])
+    13
+    """
     return sum(size * size for size in sizes)

@@ -11,6 +11,9 @@ HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4,}\s*$")
 def parse_number(text: str) -> Fraction:
     """The number a text says: 0.1 is one tenth.
 
+    >>> parse_number("0.1"), parse_number("1/3")
+    (Fraction(1, 10), Fraction(1, 3))
+
     Raises:
         ValueError: if it says none, or one with an exponent of four digits or more, which would take ages to write out.
     """

@@ -25,11 +25,19 @@ def normal(value: str, normal_form: NormalForm | None = None, strip: bool = Fals
 
 
 def same_to_a_reader(value: str) -> str:
-    """What texts have in common that differ by case, blanks, width or Unicode normal form only."""
+    """What texts have in common that differ by case, blanks, width or Unicode normal form only.
+
+    >>> same_to_a_reader("  New   YORK "), same_to_a_reader("new york")
+    ('new york', 'new york')
+    """
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold()).split())
 
 
 def count_spellings(values: Iterable[str | None]) -> int:
-    """How many of the distinct values are another spelling of one before them: 0 where a reader tells all of them apart."""
+    """How many of the distinct values are another spelling of one before them: 0 where a reader tells all of them apart.
+
+    >>> count_spellings(["Lyon", "LYON", "Pisa", None])
+    1
+    """
     texts = {value for value in values if value is not None}
     return len(texts) - len({same_to_a_reader(value) for value in texts})

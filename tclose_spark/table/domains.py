@@ -109,7 +109,11 @@ class Profile:
 
 
 def number(text: str) -> Fraction | None:
-    """The number a text says, exactly; None if it says none."""
+    """The number a text says, exactly; None if it says none.
+
+    >>> number("0.1"), number("ten")
+    (Fraction(1, 10), None)
+    """
     try:
         return parse_number(text)
     except ValueError:
@@ -117,7 +121,11 @@ def number(text: str) -> Fraction | None:
 
 
 def by_value(values: Sequence[str]) -> list[str]:
-    """Values in their natural order: dates by time where all are; else numbers by size, and after them other texts."""
+    """Values in their natural order: dates by time where all are; else numbers by size, and after them other texts.
+
+    >>> by_value(["10", "9", "unknown", "-1"]), by_value(["2024-02-29", "0999-01-01"])
+    (['-1', '9', '10', 'unknown'], ['0999-01-01', '2024-02-29'])
+    """
     if values and all(map(DATE.match, values)):
         return sorted(values, key=_moment)
     numbers = {value: number(value) for value in values}

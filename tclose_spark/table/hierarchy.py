@@ -33,6 +33,10 @@ class Hierarchy:
     def parse(text: str, key: str) -> Hierarchy:
         """The hierarchy in the text of an ARX-style CSV: no header, a row a leaf, leaf first, `*` last, `;` or `,`.
 
+        >>> cities = Hierarchy.parse(chr(10).join(["Pisa;Italy;*", "Lyon;France;*", "Siena;Italy;*"]), "cities")
+        >>> cities.leaves, cities.height, cities.leaves_under["Italy"]
+        (('Pisa', 'Siena', 'Lyon'), 2, 2)
+
         Raises:
             ConfigurationError: naming `key`, if it is empty, ragged, or not a tree.
         """
@@ -133,7 +137,13 @@ class Hierarchy:
         return np.stack([np.bincount(node)[node] / len(node) for node in self.nodes])
 
     def common_ancestors(self, first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
-        """(height, leaf) of the lowest common ancestor of the leaves coded first[i]..last[i]; its label is paths[leaf][height]."""
+        """(height, leaf) of the lowest common ancestor of the leaves coded first[i]..last[i]; its label is paths[leaf][height].
+
+        >>> cities = Hierarchy((("Pisa", "Italy", "*"), ("Siena", "Italy", "*"), ("Lyon", "France", "*")))
+        >>> height, leaf = cities.common_ancestors(np.array([0, 0]), np.array([1, 2]))  # Pisa..Siena, Pisa..Lyon
+        >>> [cities.paths[i][h] for h, i in zip(height, leaf)]
+        ['Italy', '*']
+        """
         height = np.zeros(len(first), dtype=np.int64)
         for node in self.nodes[:-1]:
             height += node[first] != node[last]

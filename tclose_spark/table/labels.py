@@ -29,14 +29,23 @@ Labels = tuple[IntArray, list[str | None]]
 
 
 def encode_numbers(numbers: NDArray[np.float64]) -> IntArray:
-    """Doubles as int64 codes in the same order, -0.0 as 0; NaN becomes MISSING."""
+    """Doubles as int64 codes in the same order, -0.0 as 0; NaN becomes MISSING.
+
+    >>> codes = encode_numbers(np.array([-1.5, -0.0, 0.1, np.nan]))
+    >>> bool(codes[0] < codes[1] < codes[2]), int(codes[1]), bool(codes[3] == MISSING)
+    (True, 0, True)
+    """
     bits = (numbers + 0.0).view(np.int64)
     codes = np.where(bits >= 0, bits, -(bits & np.int64(2**63 - 1)))
     return np.where(np.isnan(numbers), MISSING, codes)
 
 
 def decode_numbers(codes: IntArray) -> NDArray[np.float64]:
-    """The doubles of `encode_numbers`; MISSING gives NaN."""
+    """The doubles of `encode_numbers`; MISSING gives NaN.
+
+    >>> decode_numbers(encode_numbers(np.array([-1.5, -0.0, 0.1, np.nan]))).tolist()
+    [-1.5, 0.0, 0.1, nan]
+    """
     bits = np.where(codes >= 0, codes, -codes | MISSING)
     numbers: NDArray[np.float64] = bits.view(np.float64).copy()
     numbers[codes == MISSING] = np.nan
@@ -44,14 +53,23 @@ def decode_numbers(codes: IntArray) -> NDArray[np.float64]:
 
 
 def write_number(value: int | float | Decimal) -> str:
-    """A number as text: 39 for 39.0, 0.1 for 0.1; reading it back gives the same number."""
+    """A number as text: 39 for 39.0, 0.1 for 0.1; reading it back gives the same number.
+
+    >>> [write_number(number) for number in (39.0, 0.1, -7, 1e300)]
+    ['39', '0.1', '-7', '1e+300']
+    """
     if not isinstance(value, float):
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
     return np.format_float_positional(value, trim="-") if 1e-5 <= abs(value) < 1e16 or value == 0 else repr(value)
 
 
 def ranges(codes: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
-    """Smallest and largest code of each group of consecutive rows, shapes (groups,); `starts` are their first rows."""
+    """Smallest and largest code of each group of consecutive rows, shapes (groups,); `starts` are their first rows.
+
+    >>> low, high = ranges(np.array([4, 2, 9, 9, 5]), np.array([0, 3]))
+    >>> low.tolist(), high.tolist()
+    ([2, 5], [9, 9])
+    """
     return np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
 
 
@@ -71,6 +89,12 @@ class NumericLabels:
     """The number itself where a class has only one, else the closed interval `[lo, hi]` of its numbers.
 
     integral: codes are integers, not encoded doubles. round_to: ends are moved outward to multiples of this.
+
+    >>> codes, starts = np.array([31, 38, 40, 40]), np.array([0, 2])  # two classes of two rows
+    >>> NumericLabels(integral=True).label(codes, starts)[1]
+    ['[31, 38]', '40']
+    >>> NumericLabels(integral=True, round_to=Fraction(5)).label(codes, starts)[1]
+    ['[30, 40]', '40']
     """
 
     integral: bool
@@ -132,7 +156,13 @@ class NumericLabels:
 
 @dataclass(frozen=True)
 class HierarchyLabels:
-    """The value itself, or the label of the lowest common ancestor of a class's values."""
+    """The value itself, or the label of the lowest common ancestor of a class's values.
+
+    >>> cities = Hierarchy((("Pisa", "Italy", "*"), ("Siena", "Italy", "*"), ("Lyon", "France", "*")))
+    >>> index, texts = HierarchyLabels(cities).label(np.array([0, 0, 0, 1, 0, 2]), np.array([0, 2, 4]))
+    >>> [texts[i] for i in index]
+    ['Pisa', 'Italy', '*']
+    """
 
     hierarchy: Hierarchy
 
@@ -152,7 +182,12 @@ class HierarchyLabels:
 
 @dataclass(frozen=True)
 class SuppressLabels:
-    """The value itself where a class has only one, else `*`."""
+    """The value itself where a class has only one, else `*`.
+
+    >>> index, texts = SuppressLabels(("f", "m")).label(np.array([0, 1, 1, 1]), np.array([0, 2]))
+    >>> [texts[i] for i in index]
+    ['*', 'm']
+    """
 
     values: tuple[str, ...]
 
@@ -171,7 +206,12 @@ class SuppressLabels:
 
 @dataclass(frozen=True)
 class SetLabels:
-    """The value itself, or the set `{a, b}` of a class's values in the domain's order; `*` for the whole domain."""
+    """The value itself, or the set `{a, b}` of a class's values in the domain's order; `*` for the whole domain.
+
+    >>> index, texts = SetLabels(("Lyon", "Pisa", "Siena")).label(np.array([1, 0, 2, 2, 0, 1, 2]), np.array([0, 2, 4]))
+    >>> [texts[i] for i in index]
+    ['{Lyon, Pisa}', 'Siena', '*']
+    """
 
     values: tuple[str, ...]
 
@@ -202,7 +242,11 @@ class SetLabels:
 
 
 def quote_member(value: str) -> str:
-    """A member of a set label: in double quotes where it holds a comma, brace or quote, or blanks at its ends."""
+    """A member of a set label: in double quotes where it holds a comma, brace or quote, or blanks at its ends.
+
+    >>> quote_member("Pisa"), quote_member("Siena, old")
+    ('Pisa', '"Siena, old"')
+    """
     plain = value and value == value.strip() and not set(value) & set(',{}"\r\n')
     return value if plain else '"' + value.replace('"', '""') + '"'
 

@@ -62,6 +62,9 @@ def exact_limits(ts: Sequence[Fraction | None], scales: Sequence[int], rows: int
     """`Requirement.limits` for classes of up to `largest` rows; without a t anything is within.
 
     floor(s p / q) = s (p // q) + floor(s (p % q) / q), in 64 bits where these are enough, else one by one.
+
+    >>> exact_limits([Fraction(1, 10)], [2], rows=9, largest=4).tolist()  # floor(2 * 9 * s / 10)
+    [[0, 1, 3, 5, 7]]
     """
     most = np.iinfo(np.int64).max
     limits = np.full((len(ts), largest + 1), most, dtype=np.int64)

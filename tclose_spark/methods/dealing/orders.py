@@ -53,6 +53,11 @@ def _each_last(attributes: int) -> list[tuple[int, ...]]:
 def serpentine(matrix: MultiplicityMatrix, lead: tuple[int, ...], blocks: int | None = None) -> Stack:
     """Tuples by the attributes of `lead`, each up and down in turn; with `blocks`, the first one by blocks of even mass only,
     and by its values last.
+
+    >>> tuples = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> stack = serpentine(MultiplicityMatrix(tuples, np.ones(4, dtype=np.int64), (2, 2)), (0, 1))
+    >>> tuples[stack.order].tolist()
+    [[0, 0], [0, 1], [1, 1], [1, 0]]
     """
     digits = [matrix.codes[:, a] for a in lead]
     if blocks is not None:

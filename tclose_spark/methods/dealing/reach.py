@@ -21,6 +21,11 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
     """The exact largest EMD of the e classes that dealing makes of a stack.
 
     cell_codes: the attribute's code of each cell, shape (cells,).
+
+    >>> from tclose_spark.methods.dealing.stacks import stack_by_value
+    >>> salaries = np.ones(9, dtype=np.int64)  # dealt in turn to three classes: each has every third salary
+    >>> maximum_emd(stack_by_value(salaries), np.arange(9), OrderedDistance(salaries), e=3)
+    Fraction(1, 8)
     """
     n, m = stack.rows, len(distance.table)
     if 4 * max(distance.scale, m) * n * (n // e + 1) >= WIDEST:

@@ -40,7 +40,11 @@ class Stack:
 
 
 def stack_by_frequency(counts: IntArray) -> Stack:
-    """The paper's stack: cells by descending frequency, ties by value (Gowda 2023, 3.3.1)."""
+    """The paper's stack: cells by descending frequency, ties by value (Gowda 2023, 3.3.1).
+
+    >>> stack_by_frequency(np.array([2, 5, 2, 7])).order.tolist()
+    [3, 1, 0, 2]
+    """
     return Stack(np.argsort(-counts, kind="stable"), counts)
 
 
@@ -50,12 +54,20 @@ def stack_by_value(counts: IntArray) -> Stack:
 
 
 def positions_before(x: IntArray, classes: IntArray, e: int) -> IntArray:
-    """U(x, c): how many positions below x go to class c, of e classes."""
+    """U(x, c): how many positions below x go to class c, of e classes.
+
+    >>> positions_before(np.array(7), np.arange(3), 3).tolist()  # positions 0..6 go to classes 0 1 2 0 1 2 0
+    [3, 2, 2]
+    """
     return (x - classes + e - 1) // e
 
 
 def class_counts(stack: Stack, classes: IntArray, e: int) -> IntArray:
-    """Rows of each cell in each of the given classes, shape (len(classes), cells)."""
+    """Rows of each cell in each of the given classes, shape (len(classes), cells).
+
+    >>> class_counts(stack_by_value(np.array([3, 4])), np.arange(3), 3).tolist()  # 0 0 0 1 1 1 1 dealt in turn
+    [[1, 2], [1, 1], [1, 1]]
+    """
     starts = stack.starts[None, :]
     return positions_before(starts + stack.counts, classes[:, None], e) - positions_before(starts, classes[:, None], e)
 
@@ -103,6 +115,10 @@ class Shares:
 
         O(c) is how many of the cell's rows the classes before c get. Classes with near numbers get rows with near
         ranks, and counts are those of dealing one by one: which row of a cell goes where is free.
+
+        >>> shares = Shares.of(stack_by_value(np.array([3, 4])), 3)
+        >>> shares.class_of(np.array([0, 0, 0, 1, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2, 3])).tolist()
+        [0, 1, 2, 0, 0, 1, 2]
         """
         base, first, extra, e = self.base[cell], self.first[cell], self.extra[cell], self.e
         wrapped = np.maximum(first + extra - e, 0)  # the classes [0, wrapped) have an extra row

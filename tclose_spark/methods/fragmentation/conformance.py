@@ -17,6 +17,9 @@ def conforming(in_class: Sequence[int] | IntArray, in_table: Sequence[int] | Int
 
     in_class, in_table: rows of the class and of the table in each fragment. class_rows, rows: of the class and of the table
     in all. Exact.
+
+    >>> conforming([1, 2], [3, 6], 3, 9).tolist(), conforming([2, 1], [3, 6], 3, 9).tolist()
+    ([True, True], [False, False])
     """
     pairs = zip(in_class, in_table, strict=True)
     return np.array([int(part) * rows == int(whole) * class_rows for part, whole in pairs], dtype=bool)
@@ -26,6 +29,10 @@ def conforms(class_counts: IntArray, matrix: MultiplicityMatrix, fragment_of: In
     """Whether a class conforms to every fragment (Gowda 2023, Definition 8).
 
     class_counts: shape (cells,); rows of the class in each cell. fragment_of: shape (cells,).
+
+    >>> matrix = MultiplicityMatrix(np.array([[0], [1], [2]]), np.array([2, 2, 4]), (3,))
+    >>> conforms(np.array([2, 0, 2]), matrix, np.array([0, 0, 1]))  # half from each fragment, as the table
+    True
 
     Raises:
         ValueError: if the class has no rows.
@@ -39,10 +46,18 @@ def conforms(class_counts: IntArray, matrix: MultiplicityMatrix, fragment_of: In
 
 
 def gcd_classes(fragment_sizes: Sequence[int] | IntArray) -> int:
-    """The most classes of one size that conform exactly: the greatest common divisor of the fragments' rows (Gowda 2023, 4.4.2)."""
+    """The most classes of one size that conform exactly: the greatest common divisor of the fragments' rows (Gowda 2023, 4.4.2).
+
+    >>> gcd_classes([6, 9, 12])
+    3
+    """
     return gcd(*(int(size) for size in fragment_sizes))
 
 
 def gcd_class_size(fragment_sizes: Sequence[int] | IntArray) -> int:
-    """The rows of each of these classes: the least size of a class that conforms exactly (Gowda 2023, 4.4.2)."""
+    """The rows of each of these classes: the least size of a class that conforms exactly (Gowda 2023, 4.4.2).
+
+    >>> gcd_class_size([6, 9, 12])
+    9
+    """
     return sum(int(size) for size in fragment_sizes) // gcd_classes(fragment_sizes)

@@ -16,7 +16,11 @@ from tclose_spark.table.arrays import ExactArray, IntArray
 
 
 def lower_bound(distance: GroundDistance, e: int) -> Fraction:
-    """No partition of the table into e classes as even as can be (n // e rows, or one more) has a smaller largest distance."""
+    """No partition of the table into e classes as even as can be (n // e rows, or one more) has a smaller largest distance.
+
+    >>> lower_bound(EqualDistance(np.array([3, 1])), 2)  # two classes of two: only one of them can have the rare value
+    Fraction(1, 4)
+    """
     return max(supply_bound(distance, e), forced_bound(distance, e))
 
 
