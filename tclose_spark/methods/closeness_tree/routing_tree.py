@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.mixing import GOLDEN, mixed
 from tclose_spark.table.arrays import Codes, HashArray, IntArray
 
 
@@ -46,10 +47,7 @@ def no_splits(most: int, cells: int) -> Splits:
 @kernel
 def chance(digest: Any, node: int) -> float:
     """A number in 0..1 that follows from a row's hash and a node (splitmix64): as good as drawn anew at each node."""
-    z = np.uint64(digest) + np.uint64(node + 1) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
+    z = mixed(np.uint64(digest) + np.uint64(node + 1) * np.uint64(GOLDEN))
     return float(z >> np.uint64(11)) / 9007199254740992.0
 
 

@@ -12,7 +12,8 @@ from fractions import Fraction
 import numpy as np
 
 from tclose_spark.kernels import kernel
-from tclose_spark.measures.distances import WIDEST, GroundDistance, HierarchicalDistance, OrderedDistance, maximum
+from tclose_spark.measures.distances import WIDEST, GroundDistance, OrderedDistance, maximum
+from tclose_spark.measures.features import feature_scale, nodes_of
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, compositions
 from tclose_spark.table.arrays import IntArray
 
@@ -43,28 +44,22 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
     sizes = np.array([n // e, -(-n // e)])
     found = np.full(2, -1, dtype=np.int64)  # of classes of the smaller and of the larger size
     _sweep(place[met], gone, new, held, nodes, tallies, excess, sizes, n, isinstance(distance, OrderedDistance), found)
-    scale = distance.scale if isinstance(distance, OrderedDistance) else 2 * len(nodes)
-    costs = [Fraction(int(cost), scale * n * int(size)) for cost, size in zip(found, sizes, strict=True) if cost >= 0]
+    costs = [Fraction(int(cost), feature_scale(distance) * n * int(size)) for cost, size in zip(found, sizes, strict=True) if cost >= 0]
     return max(costs)
 
 
 def _levels(distance: GroundDistance) -> tuple[IntArray, IntArray]:
     """(the node of each value, the table's rows of each node) at each height below the root, both of shape (heights, m).
 
-    A value that becomes another travels up from its leaf and down again, half a step at each node: equal is a hierarchy of one step.
-
     Of an ordered distance: one level, of the cumulative rows; the last place, where all shares are 1, stays 0.
     """
-    m = len(distance.table)
-    parents = distance.parents[:-1] if isinstance(distance, HierarchicalDistance) else ()
-    nodes, tallies = np.zeros((1 + len(parents), m), dtype=np.int64), np.zeros((1 + len(parents), m), dtype=np.int64)
-    node = np.arange(m)
-    for level, parent in enumerate([None, *parents]):
-        node = node if parent is None else parent[node]
-        nodes[level] = node
-        np.add.at(tallies[level], node, distance.table)
+    nodes = nodes_of(distance)
+    tallies = np.zeros(nodes.shape, dtype=np.int64)
     if isinstance(distance, OrderedDistance):
         tallies[0] = np.cumsum(distance.table)
+    else:
+        for tally, node in zip(tallies, nodes, strict=True):
+            np.add.at(tally, node, distance.table)
     return nodes, tallies
 
 

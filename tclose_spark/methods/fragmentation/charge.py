@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose_spark.measures.distances import GroundDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.features import feature_counts, feature_scale
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
 from tclose_spark.methods.fragmentation.bounds import box_deltas
@@ -57,7 +58,7 @@ class FragmentTable:
         rows = tally(fragment_of, matrix.counts, f)
         deltas, charges, gaps, weights = np.zeros((len(distances), f)), np.zeros((len(distances), f)), [], []
         for s, distance in enumerate(distances):
-            weights.append(1 / (distance.scale if isinstance(distance, OrderedDistance) else 2 * _height(distance)))
+            weights.append(1 / feature_scale(distance))
             deltas[s], blunted, gap = _measure(matrix, fragment_of, rows, s, distance)
             charges[s] = weights[s] * blunted
             gaps.append(gap)
@@ -102,7 +103,7 @@ def _measure(
     differs from its means is charged to its Delta, by the triangle inequality.
     """
     f, m, rule = len(rows), len(distance.table), ruler(distance)
-    whole = _features(distance, distance.table[None, :]) / matrix.rows
+    whole = feature_counts(distance, distance.table[None, :]) / matrix.rows
     starts = np.unique(np.arange(min(MOST_FEATURES, whole.shape[1])) * whole.shape[1] // min(MOST_FEATURES, max(whole.shape[1], 1)))
     widths = np.diff(np.append(starts, whole.shape[1]))
     delta, blunted, gaps = np.zeros(f), np.zeros(f), np.zeros((f, len(starts)))
@@ -115,23 +116,8 @@ def _measure(
         inside = tally((fragment_of[cells] - i) * m + matrix.codes[cells, attribute], matrix.counts[cells], (j - i) * m).reshape(j - i, m)
         delta[i:j] = np.array(rule.weighted(np.arange(m), inside), dtype=np.float64) / (rule.scale * rows[i:j])
         if len(starts):
-            gap = _features(distance, inside) / rows[i:j, None] - whole
+            gap = feature_counts(distance, inside) / rows[i:j, None] - whole
             gaps[i:j] = np.add.reduceat(gap, starts, axis=1)
             if len(starts) < gap.shape[1]:
                 blunted[i:j] = np.abs(gap - np.repeat(gaps[i:j] / widths, widths, axis=1)).sum(axis=1)
     return delta, blunted, gaps
-
-
-def _features(distance: GroundDistance, counts: IntArray) -> IntArray:
-    """Cumulative counts but the last (ordered), counts of values (equal), of the nodes at all heights below the root."""
-    if isinstance(distance, OrderedDistance):
-        return np.cumsum(counts, axis=1)[:, :-1]
-    levels = [counts]
-    for parent in distance.parents[:-1] if isinstance(distance, HierarchicalDistance) else ():
-        starts = np.flatnonzero(np.diff(parent, prepend=-1))
-        levels.append(np.add.reduceat(levels[-1], starts, axis=1))
-    return np.concatenate(levels, axis=1)
-
-
-def _height(distance: GroundDistance) -> int:
-    return distance.scale if isinstance(distance, HierarchicalDistance) else 1

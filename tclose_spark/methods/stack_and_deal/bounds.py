@@ -1,8 +1,7 @@
 """What no even partition can do better: lower bounds on the largest distance of classes of n // e rows, or one more.
 
-Every ground distance is a sum of weighted differences |C / s - X / n| between the counts of a class of s rows and of the table
-of n, over features of the values: all values up to a place (ordered, weight 1 / (m - 1)), single values (equal, 1 / 2), nodes
-below the root (hierarchical, 1 / (2 H)). The C are whole numbers, so a class misses its ideal s X / n by some fraction.
+Every ground distance is a sum of differences |C / s - X / n| between the counts of a class of s rows and of the table of n, over
+features of the values (see `measures.features`). The C are whole numbers, so a class misses its ideal s X / n by some fraction.
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance, exact
-from tclose_spark.table.arrays import ExactArray, IntArray
+from tclose_spark.measures.distances import GroundDistance, HierarchicalDistance, OrderedDistance, exact
+from tclose_spark.measures.features import feature_counts, feature_scale
+from tclose_spark.table.arrays import ExactArray
 
 
 def lower_bound(distance: GroundDistance, e: int) -> Fraction:
@@ -32,14 +32,14 @@ def supply_bound(distance: GroundDistance, e: int) -> Fraction:
     """
     n = int(distance.table.sum())
     size, larger = divmod(n, e)
-    features = _features(distance)
+    features = feature_counts(distance, distance.table[None, :])[0]
     table = exact(features, 4 * n * max(n, len(features) * e))
     floors, parts = zip(*[(size_ * table // n, size_ * table % n) for size_ in (size, size + 1)], strict=True)
     classes = (e - larger, larger)
     up = table - classes[0] * floors[0] - classes[1] * floors[1]  # classes that must be above their ideal, cheapest first
     first = np.where(parts[1] > parts[0], np.minimum(up, classes[1]), up - np.minimum(up, classes[0]))
     missed: ExactArray = first * (n - parts[1]) + (up - first) * (n - parts[0])
-    return Fraction(2 * int(missed.sum()), _scale(distance) * n * n)
+    return Fraction(2 * int(missed.sum()), feature_scale(distance) * n * n)
 
 
 def forced_bound(distance: GroundDistance, e: int) -> Fraction:
@@ -56,10 +56,10 @@ def forced_bound(distance: GroundDistance, e: int) -> Fraction:
     values = present[[0, -1]] if isinstance(distance, OrderedDistance) else present[[np.argmin(distance.table[present])]]
     bounds = []
     for value in values.tolist():
-        bound = Fraction(least(distance, value, 1, size), _scale(distance) * n * size)
+        bound = Fraction(least(distance, value, 1, size), feature_scale(distance) * n * size)
         many = -(-int(distance.table[value]) // max(larger, 1))
         if larger and many <= size + 1:
-            bound = min(bound, Fraction(least(distance, value, many, size + 1), _scale(distance) * n * (size + 1)))
+            bound = min(bound, Fraction(least(distance, value, many, size + 1), feature_scale(distance) * n * (size + 1)))
         bounds.append(bound)
     return max(bounds)
 
@@ -67,7 +67,7 @@ def forced_bound(distance: GroundDistance, e: int) -> Fraction:
 def _with_places(distance: GroundDistance, place: int, many: int, size: int) -> int:
     """n times the least sum of differences of a class of this size that has so many rows of this ordered value."""
     n = int(distance.table.sum())
-    features = _features(distance)
+    features = feature_counts(distance, distance.table[None, :])[0]
     ideal = size * exact(features, 4 * n * max(n, len(features) * size))
     at = np.arange(len(ideal))
     held = np.clip((2 * ideal + n) // (2 * n), many * (at >= place), size - many * (at < place))
@@ -83,17 +83,3 @@ def _with_values(distance: GroundDistance, value: int, many: int, size: int) -> 
     cost, left = int(np.abs(n * held - ideal).sum()), size - int(held.sum())
     gains = sorted((2 * int(rest) - n for rest in (ideal - n * held) if rest > 0), reverse=True)  # of one row more
     return cost - sum(gains[: max(left, 0)]) + n * max(left - len(gains), -left, 0)
-
-
-def _features(distance: GroundDistance) -> IntArray:
-    """The table's rows of each feature."""
-    if isinstance(distance, OrderedDistance):
-        return np.cumsum(distance.table)[:-1]
-    if isinstance(distance, EqualDistance):
-        return distance.table
-    assert isinstance(distance, HierarchicalDistance)
-    return np.concatenate(distance.node_counts[:-1])
-
-
-def _scale(distance: GroundDistance) -> int:
-    return 2 * distance.scale if isinstance(distance, HierarchicalDistance) else distance.scale

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.mixing import GOLDEN, mixed
 from tclose_spark.methods.dealing.stacks import Shares, Stack
 from tclose_spark.methods.stack_and_deal.members import Rulers, load, replace
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 ROWS_PER_GROUP = 100_000  # classes and rows that are dealt in layers at once: what a task and the plan hold of them
-SEED = 0x9E3779B97F4A7C15
+SEED = GOLDEN
 ROUNDS = 2_000
 WORST = 0.02  # of the classes, looked at in a round
 TRIES = 400  # exchanges that are tried for each of them
@@ -94,11 +95,8 @@ def _measure(held: IntArray, sizes: IntArray, codes: IntArray, members: IntArray
 @kernel
 def _random(state: NDArray[np.uint64], below: int) -> int:
     """A number 0..below-1 (splitmix64)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return int((z ^ (z >> np.uint64(31))) % np.uint64(below))
+    state[0] += np.uint64(GOLDEN)
+    return int(mixed(state[0]) % np.uint64(below))
 
 
 @kernel

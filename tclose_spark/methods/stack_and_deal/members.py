@@ -1,8 +1,6 @@
 """A class as the sorted codes of its members, and its distance from the table if one member were exchanged for another.
 
-All ground distances are sums of absolute differences between the class and the table: over the cumulative shares (ordered),
-over the shares of the values (equal), over the shares of the nodes of every height below the root (hierarchical; a value travels
-up from its leaf and down again, half a step at each node, so equal distance is a hierarchy of one step). A class of s
+All ground distances are sums of absolute differences between the class and the table (see `measures.features`). A class of s
 members needs a look at these s codes only, however large the domain is.
 """
 
@@ -15,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
-from tclose_spark.measures.distances import GroundDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances import GroundDistance, OrderedDistance
+from tclose_spark.measures.features import feature_scale, nodes_of
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 
@@ -41,7 +40,7 @@ class Rulers(NamedTuple):
 def rulers_of(distances: Sequence[GroundDistance], weights: Sequence[float]) -> Rulers:
     """The rulers of ground distances; weights: what a distance of 1 of each weighs (1 / t)."""
     domains = np.array([len(d.table) for d in distances])
-    height = max(d.scale if isinstance(d, HierarchicalDistance) else 1 for d in distances)
+    height = max(len(nodes_of(d)) for d in distances)
     shape = (len(distances), height, int(domains.max()))
     shares, nodes = np.zeros(shape), np.zeros(shape, dtype=np.int64)
     heights, units = np.ones(len(distances), dtype=np.int64), np.zeros(len(distances))
@@ -50,14 +49,12 @@ def rulers_of(distances: Sequence[GroundDistance], weights: Sequence[float]) -> 
         m, share = domains[a], distance.table / distance.table.sum()
         below[a, :m] = np.cumsum(share)
         sums[a, 1 : m + 1] = np.cumsum(below[a, :m])
-        node = np.arange(m)
-        steps = distance.parents if isinstance(distance, HierarchicalDistance) else (np.zeros(m, dtype=np.int64),)
-        heights[a] = len(steps)
-        for level, parent in enumerate(steps):
-            nodes[a, level, :m] = node
+        levels = nodes_of(distance)
+        heights[a] = len(levels)
+        nodes[a, : len(levels), :m] = levels
+        for level, node in enumerate(levels):
             shares[a, level, : node.max() + 1] = np.bincount(node, share)
-            node = parent[node]
-        units[a] = weights[a] / (distance.scale if isinstance(distance, OrderedDistance) else 2 * len(steps))
+        units[a] = weights[a] / feature_scale(distance)
     return Rulers(np.array([isinstance(d, OrderedDistance) for d in distances]), shares, nodes, heights, below, sums, domains, units)
 
 
