@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tclose_spark import __version__
 from tclose_spark.errors import ConfigurationError, InputError, TcloseError
 from tclose_spark.io.disks import full_disk
-from tclose_spark.io.interrupts import MESSAGE, apart, done, ignored, noticed
+from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, done, ignored, noticed
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.spec import ReleaseSpec
 
@@ -35,6 +35,7 @@ STAGES = {
     "report": "Stage 5: write the certificate and the report of a release that holds.",
     "publish": "Stage 6: move what was verified to its public place.",
 }
+READS_ONLY = (["audit"], ["explain"])  # commands that publish nothing, interrupted or not
 
 app = typer.Typer(
     name="tclose",
@@ -236,13 +237,20 @@ def audit(
     ] = None,
     supersets: Annotated[int, typer.Option("--supersets", min=1, help="Ways to generalize labels that are tried for (n, t).")] = 64,
     attacks: Annotated[bool, typer.Option("--attacks/--no-attacks", help="Look at what attackers can do, too.")] = True,
+    labels: Annotated[
+        bool,
+        typer.Option(
+            "--labels/--no-labels",
+            help="Print labels of the worst classes, and sensitive values. Use --no-labels wherever output is kept, and on raw tables.",
+        ),
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Is this table already safe? Every measure, exact, on any table: exit 0 if all that is asked holds, 1 if not."""
     from tclose_spark.audit.commands import Asked, run_audit
 
     asked = Asked(table, quasi_identifiers or [], sensitive or [], hierarchy or [], config, k, t, n, gain, format_, option or [], reference)
-    run_audit(asked, background, classes_output, expectations_output, supersets, attacks, as_json)
+    run_audit(asked, background, classes_output, expectations_output, supersets, attacks, labels, as_json)
 
 
 @app.command()
@@ -290,9 +298,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run_command(arguments: Sequence[str] | None) -> int:
     """The exit code of one command; these arguments, or the process's."""
-    with noticed() as interrupt:
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    with noticed(SHORT if given[:1] in READS_ONLY else MESSAGE) as interrupt:
         try:
-            code = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+            code = app(args=given, standalone_mode=False)
             if not code or interrupt.received is None:  # typer makes a KeyboardInterrupt a code
                 return code if isinstance(code, int) else 0
         except (Exception, KeyboardInterrupt) as error:
@@ -300,7 +309,7 @@ def run_command(arguments: Sequence[str] | None) -> int:
                 return _failed(error)
         interrupt.ending = True
         _cancel_jobs()
-        err.print(MESSAGE)
+        err.print(interrupt.message)
         return interrupt.exit_code
 
 

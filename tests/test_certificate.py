@@ -224,8 +224,15 @@ class Found:
     def warnings(self) -> list[str]:
         alike = "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
         found = [f"{q}: the published value is * in all rows" for q in self.quasi if set(self.release[self.columns[q][0]]) == {"*"}]
-        found.append(f"disease: 1 of {len(self.whole['disease'])} values {alike}, for t and for l")
-        found.append("mood: 2 of the 6 values of its order are in no row; each makes every distance smaller")
+        others = {
+            "disease": [f"disease: 1 of {len(self.whole['disease'])} values {alike}, for t and for l"],
+            "mood": ["mood: 2 of the 6 values of its order are in no row; each makes every distance smaller"],
+        }
+        for name, counts in self.whole.items():
+            if len(counts) / self.rows > 1 / 2:
+                finds = "who knows a person's value of it finds the record, and with it the other columns"
+                found.append(f"{name}: nearly unique, {len(counts)} values in {self.rows} rows; {finds}")
+            found += others.get(name, [])
         if self.ncp > 0.9:
             found.append("most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or hierarchies keep more")
         return found

@@ -15,8 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tclose_spark import cli
+from tclose_spark.audit import commands
 from tclose_spark.io import interrupts
-from tclose_spark.io.interrupts import MESSAGE, apart, held, noticed
+from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, held, noticed
 
 COMMAND = "import sys; from tclose_spark.cli import main; sys.exit(main())"
 
@@ -97,7 +99,7 @@ def test_what_is_done_apart_neither_fails_nor_lasts() -> None:
 def test_compiled_code_that_does_not_come_back_is_left() -> None:
     code = (
         "import hashlib; from tclose_spark.io.interrupts import noticed\n"
-        "with noticed(): print('begun', flush=True); hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)"
+        "with noticed('told'): print('begun', flush=True); hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -105,7 +107,22 @@ def test_compiled_code_that_does_not_come_back_is_left() -> None:
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (130, f"{MESSAGE}\n")
+    assert (process.returncode, err) == (130, "told\n")
+
+
+@pytest.mark.parametrize(("command", "told"), [("audit", SHORT), ("explain", SHORT), ("release", MESSAGE)])
+def test_what_publishes_nothing_speaks_of_nothing_public(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, told: str
+) -> None:
+    def interrupted(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(cli, "_cancel_jobs", lambda: None)
+    monkeypatch.setattr(cli, "run_stage", interrupted)
+    for name in ("run_audit", "run_explain"):
+        monkeypatch.setattr(commands, name, interrupted)
+    assert cli.main([command, "table.csv"]) == 130
+    assert capsys.readouterr().err == f"{told}\n"
 
 
 @pytest.mark.parametrize(("after", "wait"), [("profile ", 0.3), ("plan  .* rows", 2.0)], ids=["plan", "anonymize"])

@@ -1,12 +1,15 @@
 """No message holds a raw value: canaries in every role and in every kind of mistake, and where they are found instead."""
 
 import json
+import runpy
 import stat
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tclose_spark.io.run import PROBLEMS
 
@@ -124,7 +127,7 @@ def test_what_is_wrong_is_written_with_its_rows_until_it_is_mended(run_file: Cal
     path = run_file(people, **{**ROLES, "quasi": CITY})
     code, _, err = tclose("profile", path)
     file = tmp_path / "out" / "internal" / PROBLEMS
-    assert (code, f"The values and their rows are in {file}" in err) == (2, True)
+    assert (code, f"The values, and how many rows hold each, are in {file}" in err) == (2, True)
     assert json.loads(file.read_text()) == {
         "error": "quasi-identifier 'city': its hierarchy lacks 1 value in 1 rows; add a row for each",
         "column": "city",
@@ -159,4 +162,72 @@ def test_an_audit_tells_a_mistake_without_a_value(run_file: Callable[..., Path],
     run_file({**PEOPLE, **columns})
     code, out, err = tclose("audit", tmp_path / "people.parquet", *[a.format(cities=tmp_path / "cities.csv") for a in arguments])
     assert (code, "error: " in err) == (2, True)
+    assert CANARY not in out + err
+
+
+# what an audit prints without labels: columns, of which CANARY and 730173 are nowhere but in values; arguments
+PATHS = "".join(f"{place};{CANARY} {place[:2]};{CANARY} land;*\n" for place in ("Pisa", "Siena", "Lyon"))
+PRINTED: dict[str, tuple[Mapping[str, Any], list[str]]] = {
+    "a raw table": (
+        {"age": [730173 + i for i in range(12)], "disease": [CANARY, f"{CANARY} ", "flu"] * 4},
+        ["-q", "age,sex,city", "-s", "disease:equal:t=0.5,l=2,entropy=1.5,recursive=3:2", "--k", "2", "--background", "{people}"],
+    ),
+    "ranges, two attributes and a reference": (
+        {"disease": [730173, 730173, 730175] * 4, "sex": [f"{CANARY}*", f"{CANARY.lower()}*", "m", "m"] * 3},
+        ["-q", "sex,city", "-s", "disease:ordered", "-s", "note:equal", "--reference", "{people}", "--gain", "0"],
+    ),
+    "natural supersets, nodes, and tuples": (
+        {
+            "city": [f"{CANARY} Pi"] * 2 + ["Siena", "Lyon"] * 5,
+            "note": ["Pisa"] * 3 + ["Siena", "Lyon", "Lyon"] * 3,
+            "disease": ["flu", CANARY] * 6,
+        },
+        [
+            *["-q", "city", "--hierarchy", "city={paths}", "-s", "note:hierarchical:t=0.2,hierarchy={paths}"],
+            *["-s", "disease:equal:t=0.2", "--n", "6", "--gain", "0"],
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["tables", "json"])
+def test_an_audit_without_labels_prints_no_value(
+    run_file: Callable[..., Path], tclose: Command, tmp_path: Path, name: str, form: list[str]
+) -> None:
+    columns, arguments = PRINTED[name]
+    run_file({**PEOPLE, **columns})
+    (tmp_path / "paths.csv").write_text(PATHS)
+    files = {"people": tmp_path / "people.parquet", "paths": tmp_path / "paths.csv"}
+    asked = ["audit", files["people"], *[a.format(**files) for a in arguments], *form]
+    code, out, err = tclose(*asked)
+    assert code in (0, 1), err
+    for canary in (CANARY, "730173"):
+        assert (canary in out) == (canary in str(columns)), canary  # by default it is shown
+    without, bare, said = tclose(*asked, "--no-labels")
+    assert (without, said) == (code, err)
+    for canary in (CANARY, CANARY.lower(), "730173", "730175", "Pisa", "Siena", "Lyon", "flu"):
+        assert canary not in bare + said
+    assert ('"size": ' in bare) if form else (" records " in bare)
+    if form:
+        shown, left = json.loads(out), json.loads(bare)
+        assert left == {**shown, "guarantees": left["guarantees"], "attacks": left["attacks"]}
+        for of, mine in zip(shown["guarantees"] + shown["attacks"], left["guarantees"] + left["attacks"], strict=True):
+            known = of["worst"] is None  # another attribute, by its name
+            assert mine == {**of, **({} if known else {"worst": {}, **({"about": None} if "about" in of else {})})}
+            assert known == (mine["size"] is None)
+
+
+def test_the_job_takes_the_options_of_an_audit(
+    run_file: Callable[..., Path], spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run_file(PEOPLE)
+    assert spark
+    job, table = Path(__file__).parent.parent / "jobs/audit.py", str(tmp_path / "people.parquet")
+    monkeypatch.setattr("sys.path", list(sys.path))
+    monkeypatch.setattr("sys.argv", ["jobs/audit.py", table, "-q", "sex", "-s", "disease:equal", "--k", "7", "--no-labels"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(job), run_name="__main__")
+    out, err = capfd.readouterr()
+    assert (ended.value.code, "6 records" in out) == (1, True)
     assert CANARY not in out + err

@@ -5,7 +5,7 @@ attribute that tells another. Each as figures: how many classes and people are e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
@@ -33,7 +33,8 @@ class Exposure:
     attack: "homogeneity", "background knowledge", "skewness", "similarity" or "knowing another". attribute: that is learned.
     criterion: what makes a class count. classes, people: how many count. worst: the class with the highest gain in belief,
     by its labels; about: the value, range or node that is learned there. before, after: the belief in it without and with
-    the attack. Where the attack has no worst class (knowing another) before and after are means over all people.
+    the attack; size: the records of that class. Where the attack has no worst class (knowing another) before and after are means
+    over all people, and about is the attribute that is known.
     """
 
     attack: str
@@ -45,6 +46,11 @@ class Exposure:
     after: float
     about: str | None = None
     worst: Mapping[str, Any] | None = None
+    size: int | None = None
+
+    def without_labels(self) -> Exposure:
+        """The same without labels and values of the table: what remains of the worst class is its size."""
+        return self if self.worst is None else replace(self, about=None, worst={})
 
 
 @dataclass(frozen=True)
@@ -177,6 +183,7 @@ def exposures(classes: DataFrame, columns: Sequence[AttackColumns], knowing: Kno
                     worst["after"],
                     worst["about"],
                     worst["quasi_identifiers"],
+                    worst["size"],
                 )
             )
     for i, j in pairs:
@@ -210,7 +217,7 @@ class _Attack:
     def worst(self) -> Column:
         """Of the exposed classes, else of all, the one with the highest gain, with what is told of it."""
         gain = (self.after - self.before).alias("gain")
-        told = [self.about.alias("about"), self.before.alias("before"), self.after.alias("after")]
+        told = [self.about.alias("about"), self.before.alias("before"), self.after.alias("after"), F.col("size")]
         return F.max(F.struct(self.exposed.alias("exposed"), gain, F.col("quasi_identifiers"), *told))
 
 

@@ -62,6 +62,16 @@ class Audit:
             return "measured"
         return "holds" if self.holds else "violated"
 
+    def without_labels(self) -> Audit:
+        """The same without labels and sensitive values of the table, which in a raw table are people's records: figures, names of
+        columns, and the size of each worst class.
+        """
+        return replace(
+            self,
+            guarantees=tuple(replace(g, worst={}) for g in self.guarantees),
+            exposures=tuple(e.without_labels() for e in self.exposures),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """As plain values; fractions as text p/q beside decimals."""
         figures = self.figures
@@ -147,7 +157,7 @@ def audit_table(
             notes.append("the tuples of all sensitive attributes are too many for their distance to be told")
         joined = None if background is None else join_background(classes, background, quasi, trees)
         if joined is not None and background is not None and attacks:
-            guesses = guess_people(tallies, question.labels, background, quasi, trees, attributes)
+            guesses = guess_people(tallies, question.labels, background, quasi, trees, attributes, question.gain)
             joined = replace(joined, guesses=guesses)
             if len(guesses) < len(attributes):
                 notes.append("the outsider's guesses are not told: too many classes, or labels that are sets of values")
@@ -222,7 +232,13 @@ def _near_supersets(
                     F.sum(open_class.cast("bigint")).alias("classes"),
                     F.sum(F.when(open_class, F.col("size")).otherwise(0)).alias("rows"),
                     F.max(
-                        F.struct(open_class.alias("open"), emd.alias("emd"), F.col("quasi_identifiers"), superset.alias("superset"))
+                        F.struct(
+                            open_class.alias("open"),
+                            emd.alias("emd"),
+                            F.col("quasi_identifiers"),
+                            superset.alias("superset"),
+                            F.col("size"),
+                        )
                     ).alias("worst"),
                 )
                 .toArrow()
@@ -230,7 +246,8 @@ def _near_supersets(
             )
             worst = {**found["worst"]["quasi_identifiers"], "(superset)": found["worst"]["superset"] or "none was found"}
             asked = f"n = {question.n}, t = {float(a.asked.t):g}"
-            result.append(Guarantee("(n, t)-closeness", a.name, asked, found["worst"]["emd"], found["classes"], found["rows"], worst))
+            size = found["worst"]["size"]
+            result.append(Guarantee("(n, t)-closeness", a.name, asked, found["worst"]["emd"], found["classes"], found["rows"], worst, size))
     return result
 
 
@@ -258,6 +275,7 @@ def _guarantee_json(g: Guarantee, question: Question) -> dict[str, Any]:
         "classes": g.classes,
         "rows": g.rows,
         "worst": dict(g.worst),
+        "size": g.size,
     }
 
 

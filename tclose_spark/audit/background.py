@@ -106,7 +106,7 @@ class Axis:
 @dataclass(frozen=True)
 class Guesses:
     """Of one sensitive attribute: how many people are guessed; said: how often the classes that they fit say what is guessed; at_least:
-    the share in the narrow classes, which the outsider's belief exceeds; right: how often it is so, where the list of people tells.
+    how often the outsider expects it, at least; right: how often it is so, where the list of people tells.
     """
 
     attribute: str

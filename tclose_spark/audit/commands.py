@@ -103,9 +103,16 @@ def _option(text: str) -> tuple[str, str]:
 
 
 def run_audit(
-    asked: Asked, background: str | None, classes: str | None, expectations: str | None, supersets: int, attacks: bool, as_json: bool
+    asked: Asked,
+    background: str | None,
+    classes: str | None,
+    expectations: str | None,
+    supersets: int,
+    attacks: bool,
+    labels: bool,
+    as_json: bool,
 ) -> None:
-    """Audits and prints.
+    """Audits and prints; labels: those of classes, and sensitive values, too.
 
     Raises:
         GuaranteeError: if something that was asked does not hold.
@@ -119,6 +126,7 @@ def run_audit(
     target = None if classes is None else resolve(classes, "--classes-output", Path.cwd())
     with _opened(asked, question, get_session("tclose audit"), background) as (table, reference, people):
         audit, suite = audit_table(table, question, None, reference, people, target, supersets, attacks)
+    audit = audit if labels else audit.without_labels()
     if expectations is not None:
         Path(expectations).write_text(suite + "\n", encoding="utf-8")
     if as_json:

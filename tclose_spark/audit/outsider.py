@@ -2,12 +2,16 @@
 
 Where the narrow classes of a value of a quasi-identifier stand at the largest share of a sensitive value that any class has, the
 method kept as many as t allows; whoever has the value and fits none of these classes is in a wide one, and is guessed to be excess.
+Small classes stand there by whole numbers alone (one record of a rare value in a class of five), so a guess counts only where the wide
+classes bear it out: where it expects the sensitive value much more often than they say.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +21,7 @@ from pyspark.sql import functions as F
 from tclose_spark.audit.background import EVERYTHING, Axis, Guesses, codes_of, corners, one_label
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi
 from tclose_spark.checks.tallies import Tally
+from tclose_spark.io.session import kept
 from tclose_spark.io.tables import plain
 from tclose_spark.io.workers import map_batches
 from tclose_spark.measures.reidentification import count_inside
@@ -28,20 +33,27 @@ MOST_CELLS = 20_000_000  # of classes times sensitive values
 MOST_VALUES = 2_000  # labels of a quasi-identifier that are looked at, those of most records first
 MOST_TARGETS = 50
 FEW_CLASSES = 3
+CHANCE = 1 / 20  # that some guess of a sensitive attribute is none but chance, at most
 FILLED = 1 / 4  # of what the cap allows beyond the table, that the narrow classes together hold
+SUMS = "target bigint, people bigint, said double, right bigint, covered bigint, boxes array<bigint>"
+FIELDS = {
+    "target": pa.int64(),
+    "people": pa.int64(),
+    "said": pa.float64(),
+    "right": pa.int64(),
+    "covered": pa.int64(),
+    "boxes": pa.list_(pa.int64()),
+}
 
 
 @dataclass(frozen=True)
 class Target:
-    """People whose code on one axis is in low..high: guessed to have the sensitive value of this code. share: what the narrow classes
-    say of it, at least which the belief is.
-    """
+    """People whose code on one axis is in low..high: guessed to have the sensitive value of this code."""
 
     axis: int
     low: int
     high: int
     sensitive: int
-    share: float
 
 
 def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target]:
@@ -70,7 +82,7 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
             more = (capped[narrow].mean(axis=0) - usual) * np.sqrt(narrow.sum())
             beyond = np.divide(more, deviation, out=np.zeros(len(more)), where=(share - table > FILLED * cap) & (deviation > 0))
             s = int(np.argmax(beyond))
-            found.append((float(beyond[s]), Target(axis, first, last, s, float(share[s]))))
+            found.append((float(beyond[s]), Target(axis, first, last, s)))
     enough = np.sqrt(2 * np.log(looked))  # about the largest of so many deviations by chance
     found.sort(key=lambda one: -one[0])
     return [target for beyond, target in found[:MOST_TARGETS] if beyond > enough]
@@ -95,6 +107,35 @@ def guess(
     return by, said
 
 
+def expected(
+    target: Target, guessed: int, covered: int, boxes: Sequence[int], low: IntArray, high: IntArray, sizes: IntArray, counts: IntArray
+) -> tuple[float, float]:
+    """(how often an outsider expects what is guessed to be so; the chance, at most, that it is none but chance).
+
+    The classes that the guessed people fit hold more of it than their other records explain, at the rate of the classes that do not
+    cover the target: the rest is that of the target's people. These are the guessed, and as many more as the list has beyond the narrow
+    classes' records, in proportion. The chance is Chernoff's bound for so much among so many records at that rate.
+
+    guessed: how many people are; covered: how many of the list are the target's; boxes: the classes that the guessed fit. sizes,
+    counts: as for `guess`.
+    """
+    having = counts[:, target.sensitive]
+    apart = (low[:, target.axis] > target.high) | (high[:, target.axis] < target.low)
+    if not having[apart].sum():
+        return 0.0, 1.0  # nothing says how often others have it
+    rate = float(having[apart].sum() / sizes[apart].sum())
+    records, found = int(sizes[boxes].sum()), int(having[boxes].sum())
+    narrow = (low[:, target.axis] >= target.low) & (high[:, target.axis] <= target.high)
+    left = (covered - int(sizes[narrow].sum())) / int(sizes[~narrow & ~apart].sum())  # of the wide classes' records
+    theirs = min(max(guessed, left * records), records)
+    expects = min(max((found - (records - theirs) * rate) / theirs, 0.0), 1.0)
+    share = found / records
+    if share <= rate:
+        return expects, 1.0
+    divergence = share * math.log(share / rate) + ((1 - share) * math.log((1 - share) / (1 - rate)) if share < 1 else 0.0)
+    return expects, math.exp(-records * divergence)
+
+
 def guess_people(
     tallies: DataFrame,
     labels: Sequence[str],
@@ -102,8 +143,10 @@ def guess_people(
     quasi: Sequence[JudgedQuasi],
     trees: Mapping[str, Hierarchy],
     attributes: Sequence[JudgedAttribute],
+    gain: Fraction,
 ) -> tuple[Guesses, ...]:
     """The attack on each sensitive attribute, with the quasi-identifiers that the list of people has. labels: of the tallies, in order.
+    gain: by which what a guess expects has to exceed what the classes say, at least.
 
     An attribute is left out if the table has too many classes for it, or labels that are sets.
     """
@@ -115,7 +158,7 @@ def guess_people(
         truth = plain(background, judged.name).cast("string") if told else F.lit(None).cast("string")
         keys = [plain(background, q.name).cast("string").alias(f"q{i}") for i, q in enumerate(joined)]
         people = background.groupBy(*keys, truth.alias("truth")).count()
-        guessed = _guesses(tallies, published, joined, trees, people, judged, place)
+        guessed = _guesses(tallies, published, joined, trees, people, judged, place, gain)
         if guessed is not None:
             found.append(guessed if told else replace(guessed, right=None))
     return tuple(found)
@@ -129,8 +172,12 @@ def _guesses(
     people: DataFrame,
     judged: JudgedAttribute,
     place: int,
+    gain: Fraction,
 ) -> Guesses | None:
     keys, m = [label.alias(f"l{i}") for i, label in enumerate(published)], len(judged.values)
+    sums: list[_Sum] = []
+    expects: dict[int, float] = {}
+    guessed: list[int] = []
     found = tallies.select(*keys, f"v{place}", "n").limit(MOST_CLASSES + 1).toArrow()
     tally = Tally.read(found, len(keys))
     if found.num_rows > MOST_CLASSES or tally.tuples.groups * m > MOST_CELLS:
@@ -147,32 +194,73 @@ def _guesses(
     targets = find_targets(low, high, counts)
     if not targets:
         return Guesses(judged.name, 0, None, None, None)
-    names = [judged.values[target.sensitive] for target in targets]
     told_of, which = np.unique([target.sensitive for target in targets], return_inverse=True)
     targets, counts = [replace(target, sensitive=int(i)) for target, i in zip(targets, which, strict=True)], counts[:, told_of]
+    names = [judged.values[i] for i in told_of.tolist()]
     sizes = np.bincount(tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups).astype(np.int64)
-    shares = np.array([target.share for target in targets])
+    looked = len(targets)
+    with kept(people) as listed:
+        while targets:
+            sums = _sums(listed, axes, low, high, sizes, counts, targets, names)
+            guessed = [i for i, one in enumerate(sums) if one.people]
+            found_of = {i: expected(targets[i], sums[i].people, sums[i].covered, sums[i].boxes, low, high, sizes, counts) for i in guessed}
+            expects = {i: expects for i, (expects, chance) in found_of.items() if chance * looked <= CHANCE}
+            worth = [i for i in expects if expects[i] - sums[i].said / sums[i].people >= gain]
+            if worth == guessed:
+                break
+            targets = [target for i, target in enumerate(targets) if i in worth or i not in guessed]  # whom the others took may be theirs
+    n = sum(one.people for one in sums) if targets else 0
+    if not n:
+        return Guesses(judged.name, 0, None, None, None)
+    least = sum(expects[i] * sums[i].people for i in guessed)
+    return Guesses(judged.name, n, sum(one.said for one in sums) / n, least / n, sum(one.right for one in sums) / n)
+
+
+@dataclass
+class _Sum:
+    """Of one target. people: who are guessed by it; said: the sum of what the classes that they fit say; right: of how many the guess is
+    right; covered: all whose value is the target's; boxes: the classes that the guessed fit.
+    """
+
+    people: int = 0
+    said: float = 0.0
+    right: int = 0
+    covered: int = 0
+    boxes: Sequence[int] = ()
+
+
+def _sums(
+    people: DataFrame,
+    axes: Sequence[Axis],
+    low: IntArray,
+    high: IntArray,
+    sizes: IntArray,
+    counts: IntArray,
+    targets: Sequence[Target],
+    names: Sequence[str | None],
+) -> list[_Sum]:
+    """Of each target, over all people. people: their quasi-identifiers, the truth, and how many are alike in all that."""
 
     def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             *labels, truth, weights = batch.columns
             points = np.stack([codes_of(axis, column) for axis, column in zip(axes, labels, strict=True)], axis=1)
-            weight = weights.to_numpy()
+            weight, known = weights.to_numpy(), np.array(truth.to_pylist(), dtype=object)
             by, said = guess(points, weight, low, high, sizes, counts, targets)
-            hit = np.flatnonzero(by >= 0)
-            known = truth.to_pylist()
-            right = sum(int(weight[i]) for i in hit.tolist() if known[i] == names[by[i]])
-            row = {
-                "people": [int(weight[hit].sum())],
-                "said": [float(said[hit] @ weight[hit])],
-                "least": [float(shares[by[hit]] @ weight[hit])],
-                "right": [right],
-            }
-            yield pa.RecordBatch.from_pydict(row)
+            rows = []
+            for number, target in enumerate(targets):
+                hit = by == number
+                right = hit & (known == names[target.sensitive])
+                told = {"people": int(weight[hit].sum()), "said": float(said[hit] @ weight[hit]), "right": int(weight[right].sum())}
+                boxes = np.flatnonzero(count_inside(points[hit], weight[hit], low, high, sizes).people)
+                here = (points[:, target.axis] >= target.low) & (points[:, target.axis] <= target.high)
+                rows.append({"target": number, **told, "covered": int(weight[here].sum()), "boxes": boxes.tolist()})
+            yield pa.RecordBatch.from_pylist(rows, schema=pa.schema(FIELDS))
 
-    sums = map_batches(people, tell, "people bigint, said double, least double, right bigint")
-    row = sums.agg(*[F.sum(name) for name in ("people", "said", "least", "right")]).head()
-    n = 0 if row is None else int(row[0] or 0)
-    if row is None or not n:
-        return Guesses(judged.name, 0, None, None, None)
-    return Guesses(judged.name, n, float(row[1]) / n, float(row[2]) / n, float(row[3]) / n)
+    figures = ("people", "said", "right", "covered")
+    boxes = F.array_distinct(F.flatten(F.collect_list("boxes"))).alias("boxes")
+    found = map_batches(people, tell, SUMS).groupBy("target").agg(*[F.sum(name).alias(name) for name in figures], boxes)
+    sums = [_Sum() for _ in targets]
+    for row in found.toArrow().to_pylist():
+        sums[row["target"]] = _Sum(*[row[name] for name in (*figures, "boxes")])
+    return sums

@@ -61,7 +61,7 @@ def _guarantees(audit: Audit) -> Table:
         holds = Text("told", "dim") if told else Text("yes", "green") if g.holds else Text("NO", "red")
         asked = "" if told else f"({_number(g.asked.c)}, {g.asked.l})" if isinstance(g.asked, Recursive) else _number(g.asked)
         broken = ("", "") if told else (f"{g.classes:,}", f"{g.rows:,}")
-        _add(table, g.measure, g.attribute or "", asked, _achieved(g), holds, *broken, _labels(g.worst))
+        _add(table, g.measure, g.attribute or "", asked, _achieved(g), holds, *broken, _worst(g.worst, g.size))
     return table
 
 
@@ -77,9 +77,9 @@ def _attacks(audit: Audit) -> Table:
     title = "Attacks (belief: without and with the table's class)"
     table = _table(title, "attack", "what it takes", "classes", "people", "belief", "about", "worst class")
     for e in audit.exposures:
-        about = f"(mean over people, knowing {e.about})" if e.worst is None else "missing" if e.about is None else e.about
+        about = f"(mean over people, knowing {e.about})" if e.worst is None else _value(e.about) if e.worst else ""
         belief = f"{e.before:.3f} -> {e.after:.3f}"
-        _add(table, e.attack, e.criterion, f"{e.classes:,}", f"{e.people:,}", belief, about, _labels(e.worst or {}))
+        _add(table, e.attack, e.criterion, f"{e.classes:,}", f"{e.people:,}", belief, about, _worst(e.worst or {}, e.size))
     return table
 
 
@@ -106,7 +106,7 @@ def _background(found: BackgroundJoin) -> Iterator[Table | Text]:
     for g in found.guesses:
         told = f"people fit none of the narrow classes of their value, which hold as much of some {g.attribute} as any class does: it is guessed"
         if g.people:
-            told += f"; their classes say it for {g.said:.3f}, the guess expects more than {g.at_least:.3f}"
+            told += f"; their classes say it for {g.said:.3f}, the guess expects at least {g.at_least:.3f}"
         _add(table, "outsider", f"{g.people:,}", told + ("" if g.right is None else f", and is right for {g.right:.3f}"))
     yield table
     if not found.candidates:
@@ -152,6 +152,11 @@ def _number(x: Any) -> str:
 
 def _value(value: str | None) -> str:
     return "missing" if value is None else value
+
+
+def _worst(labels: Mapping[str, Any], size: int | None) -> str:
+    """A class by its labels; where they are left out, by its size."""
+    return _labels(labels) if labels or size is None else f"{size:,} records"
 
 
 def _labels(labels: Mapping[str, Any]) -> str:

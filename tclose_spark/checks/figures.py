@@ -26,7 +26,7 @@ class Guarantee:
     measure: "k-anonymity", "t-closeness", "distinct l-diversity", "entropy l-diversity", "recursive (c, l)-diversity".
     attribute: the sensitive attribute; None for k. asked: the bound, None where the measure is only told. achieved: of the
     worst class (a Fraction for t; for recursive diversity whether it holds). classes, rows: how many break it, and their
-    records. worst: the labels of the class that is farthest off.
+    records. worst: the labels of the class that is farthest off; size: its records.
     """
 
     measure: str
@@ -36,6 +36,7 @@ class Guarantee:
     classes: int
     rows: int
     worst: Labels
+    size: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -100,6 +101,7 @@ def class_figures(classes: DataFrame, k: int | None, quasi: Sequence[JudgedQuasi
             sum(part["classes"] for part in small),
             sum(part["classes"] * part["size"] for part in small),
             by_size[0]["labels"],
+            by_size[0]["size"],
         )
     ]
     guarantees += [part.found(by_size, i) for i, part in enumerate(asked)]
@@ -149,6 +151,7 @@ class _Asked:
             sum(part[f"broken {i}"] for part in by_size),
             sum(part[f"broken {i}"] * part["size"] for part in by_size),
             worst[f"worst {i}"]["quasi_identifiers"],
+            worst["size"],
         )
 
     def achieved(self, rank: Any, size: int) -> Any:

@@ -76,6 +76,6 @@ def farthest_of_tuples(classes: DataFrame, tuples: TupleCloseness, names: Sequen
     """How far the tuples of a class are from the table's: closeness of each attribute by itself diminishes for several."""
     by_size = classes.groupBy("size").agg(F.max(F.struct("tuples_numerator", "quasi_identifiers")).alias("worst")).toArrow().to_pylist()
     unit = 2 * int(tuples.counts.sum())
-    emds = [(Fraction(int(part["worst"]["tuples_numerator"]), unit * part["size"]), part["worst"]["quasi_identifiers"]) for part in by_size]
-    emd, worst = max(emds, key=lambda pair: pair[0])
-    return Guarantee("t-closeness of tuples", " and ".join(names), None, emd, 0, 0, worst)
+    emds = [(Fraction(int(part["worst"]["tuples_numerator"]), unit * part["size"]), part) for part in by_size]
+    emd, part = max(emds, key=lambda pair: pair[0])
+    return Guarantee("t-closeness of tuples", " and ".join(names), None, emd, 0, 0, part["worst"]["quasi_identifiers"], part["size"])

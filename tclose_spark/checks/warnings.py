@@ -37,6 +37,11 @@ def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
         found.append(f"{name}: missing in all rows; it tells nothing")
     elif len(present) == 1:
         found.append(f"{name}: all rows have one value; who is known to be in the table has it for certain")
+    elif 2 * len(present) > (rows := int(attribute.distance.table.sum())):
+        found.append(
+            f"{name}: nearly unique, {len(present):,} values in {rows:,} rows; who knows a person's value of it finds the record, and with it "
+            "the other columns"
+        )
     if is_text and (spellings := count_spellings(present)):
         found.append(f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l")
     if unused and isinstance(attribute.asked.order, tuple):

@@ -14,13 +14,15 @@ from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MESSAGE = "interrupted; what was not finished is not public"
+SHORT = "interrupted"  # of commands that publish nothing
 PATIENCE = 3.0  # seconds that compiled code has to come back to Python
 
 
 @dataclass
 class Interrupt:
-    """What was received, if anything."""
+    """What was received, if anything. message: what is told then."""
 
+    message: str = MESSAGE
     received: int | None = None
     holding: bool = False
     ending: bool = False
@@ -44,15 +46,15 @@ _current: Interrupt | None = None  # signals are the process's, and so is this
 
 
 @contextmanager
-def noticed() -> Iterator[Interrupt]:
-    """Signals raise KeyboardInterrupt in the body, and the yielded Interrupt says which came.
+def noticed(message: str = MESSAGE) -> Iterator[Interrupt]:
+    """Signals raise KeyboardInterrupt in the body, and the yielded Interrupt says which came, and this message.
 
     PySpark's own handler calls the JVM over the connection that the interrupted call is reading from, which fails with
     pages of py4j's log; and it replaces this one when a session starts: see `held`. Handlers belong to the main thread: in
     another one nothing is changed.
     """
     global _current
-    interrupt = Interrupt()
+    interrupt = Interrupt(message)
     if threading.current_thread() is not threading.main_thread():
         yield interrupt
         return
@@ -114,7 +116,7 @@ def _watched(interrupt: Interrupt) -> Iterator[None]:
     def watch() -> None:
         while number := ours.recv(1):
             if number[0] in SIGNALS and not interrupt.handled.wait(PATIENCE):
-                os.write(2, f"{MESSAGE}\n".encode())
+                os.write(2, f"{interrupt.message}\n".encode())
                 os._exit(128 + number[0])
 
     watcher = threading.Thread(target=watch, daemon=True)

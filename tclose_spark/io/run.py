@@ -206,4 +206,4 @@ class Run:
         self.internal.write(
             PROBLEMS, json.dumps({"error": str(error), **error.values.as_json()}, indent=1, ensure_ascii=False), private=True
         )
-        error.args = (f"{error}. The values and their rows are in {self.internal.path(PROBLEMS)}",)
+        error.args = (f"{error}. The values, and how many rows hold each, are in {self.internal.path(PROBLEMS)}",)

@@ -22,7 +22,8 @@ from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.tables import prepare
 from tclose_spark.measures.pair_widths import NodeWidths, NumberWidths, PairWidths, combine, mean_width, share_taken_back
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.profile import NEARLY_UNIQUE, column_places
+from tclose_spark.stages.profile import column_places
+from tclose_spark.stages.warnings import NEARLY_UNIQUE
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.hierarchy import Hierarchy

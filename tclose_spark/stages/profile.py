@@ -27,11 +27,11 @@ from tclose_spark.io.tables import (
 )
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.warnings import NEARLY_UNIQUE
 from tclose_spark.table.domains import Counts, Profile, QuasiDomain, categorical_domain, sensitive_domain
 from tclose_spark.table.hierarchy import Hierarchy
 
 MOST_VALUES = 2_000_000  # distinct values, of all domains together, that a driver is asked to hold
-NEARLY_UNIQUE = 0.5  # distinct values a row from which an insensitive column is taken to point at people
 MOST_TOLD = 1000  # values that are wrong, that are written down for who has to mend them
 COUNTED = "group int, key array<string>, n bigint"
 

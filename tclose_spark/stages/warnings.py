@@ -7,6 +7,7 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Profile, SensitiveDomain
 
+NEARLY_UNIQUE = 0.5  # distinct values a row from which a column is taken to point at people
 MOST_SHOWN = 5  # values of a list in the run file
 
 
@@ -28,6 +29,11 @@ def _of_sensitive(domain: SensitiveDomain, asked: SensitiveAttribute, rows: int)
         found.append(f" is missing in all {rows} rows: nothing is protected")
     elif len(present) == 1:
         found.append(f" has one value in all {rows} rows: the release tells it of everyone")
+    elif len(present) > NEARLY_UNIQUE * rows:
+        found.append(
+            f" is nearly unique ({len(present)} values in {rows} rows): who knows a person's value of it finds the record, and with it the "
+            "other columns"
+        )
     spellings = count_spellings(present)
     if spellings:
         found.append(f": {_spellings(spellings, len(present))}, and each counts for l and t as a value of its own")

@@ -49,13 +49,13 @@ def test_three_classes(spark: SparkSession):
     assert found.ncp == pytest.approx((3 * 0.25 + 2 * 0.5 + 2) / 12)
     old, young, alone = ({"age": age, "sex": sex} for age, sex, _ in (OLD[0], YOUNG[0], ALONE[0]))
     assert found.guarantees == (
-        Guarantee("k-anonymity", None, 3, 1, 2, 3, alone),
+        Guarantee("k-anonymity", None, 3, 1, 2, 3, alone, 1),
         # shares of a: 2/3 in the table and among the old, 1/2 and 1 in the others
-        Guarantee("t-closeness", "disease", Fraction(1, 4), Fraction(1, 3), 1, 1, alone),
-        Guarantee("distinct l-diversity", "disease", 2, 1, 1, 1, alone),
-        Guarantee("entropy l-diversity", "disease", Fraction(3, 2), 1.0, 1, 1, alone),
+        Guarantee("t-closeness", "disease", Fraction(1, 4), Fraction(1, 3), 1, 1, alone, 1),
+        Guarantee("distinct l-diversity", "disease", 2, 1, 1, 1, alone, 1),
+        Guarantee("entropy l-diversity", "disease", Fraction(3, 2), 1.0, 1, 1, alone, 1),
         # r1 < 3 r2: 2 < 3 and 1 < 3 hold, 1 < 0 does not
-        Guarantee("recursive (c, l)-diversity", "disease", Recursive(c=Fraction(3), l=2), False, 1, 1, alone),
+        Guarantee("recursive (c, l)-diversity", "disease", Recursive(c=Fraction(3), l=2), False, 1, 1, alone, 1),
     )
     assert found.of("t-closeness", "disease") == found.guarantees[1]
     assert found.of("t-closeness") is None
@@ -67,10 +67,10 @@ def test_what_is_not_asked_is_told_and_broken_by_none(spark: SparkSession):
     found = figures(spark, [*OLD, *YOUNG, *ALONE], None, disease([4, 2]))
     alone = {"age": None, "sex": "f"}
     assert found.guarantees == (
-        Guarantee("k-anonymity", None, None, 1, 0, 0, alone),
-        Guarantee("t-closeness", "disease", None, Fraction(1, 3), 0, 0, alone),
-        Guarantee("distinct l-diversity", "disease", None, 1, 0, 0, alone),
-        Guarantee("entropy l-diversity", "disease", None, 1.0, 0, 0, alone),
+        Guarantee("k-anonymity", None, None, 1, 0, 0, alone, 1),
+        Guarantee("t-closeness", "disease", None, Fraction(1, 3), 0, 0, alone, 1),
+        Guarantee("distinct l-diversity", "disease", None, 1, 0, 0, alone, 1),
+        Guarantee("entropy l-diversity", "disease", None, 1.0, 0, 0, alone, 1),
     )
     assert found.broken == []
 

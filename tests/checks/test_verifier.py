@@ -162,6 +162,16 @@ def test_people_of_whom_a_value_is_certain_are_counted(judge: Judge) -> None:
 WARNED = {
     "one value": ([(age, "flu") for age, _ in RELEASE], {}, ["disease: all rows have one value; who is known to be in the table"]),
     "missing everywhere": ([(age, None) for age, _ in RELEASE], {}, ["disease: missing in all rows; it tells nothing"]),
+    "nearly unique, missing being one value": (
+        [(age, value) for (age, _), value in zip(RELEASE, ["a", "b", "c", "d", None, None, "a", "b"], strict=True)],
+        {},
+        ["disease: nearly unique, 5 values in 8 rows; who knows a person's value of it finds the record, and with it the other columns"],
+    ),
+    "one value for two rows is not": (
+        [(age, value) for (age, _), value in zip(RELEASE, ["a", "b", "c", None, None, None, "a", "b"], strict=True)],
+        {},
+        [],
+    ),
     "spellings and *": (
         [("*", value) for value in ("flu", "FLU", "flu ", "gout")] * 2,
         {},

@@ -160,6 +160,8 @@ def test_what_is_worth_a_second_look_is_told_with_no_value(make_run: MakeRun) ->
     )
     assert profile_warnings(profile_of(run), run.spec) == (
         f"quasi-identifier 'sex': {spelled.format(2, 4)}",
+        "sensitive attribute 'disease' is nearly unique (6 values in 6 rows): who knows a person's value of it finds the record, and with it "
+        "the other columns",
         f"sensitive attribute 'disease': {spelled.format(3, 6)}, and each counts for l and t as a value of its own",
         "sensitive attribute 'none' is missing in all 6 rows: nothing is protected",
         "sensitive attribute 'same' has one value in all 6 rows: the release tells it of everyone",
@@ -168,10 +170,18 @@ def test_what_is_worth_a_second_look_is_told_with_no_value(make_run: MakeRun) ->
     )
 
 
+@pytest.mark.parametrize(("values", "warned"), [(["a", "b", "c", None], True), (["a", "b", None, None], False)])
+def test_more_than_one_value_for_two_rows_is_nearly_unique(make_run: MakeRun, values: list[str | None], warned: bool) -> None:
+    people = {"age": range(6), "disease": [*values, "a", "a"]}
+    run = make_run({name: list(column) for name, column in people.items()}, quasi={"age": {"type": "numeric"}}, k=2)
+    told = "sensitive attribute 'disease' is nearly unique (4 values in 6 rows): who knows a person's value of it finds the record"
+    assert [warning[: len(told)] for warning in profile_warnings(profile_of(run), run.spec)] == [told] * warned
+
+
 def test_warnings_are_announced_and_kept(run_file: Callable[..., Any], tclose: Callable[..., Any], tmp_path: Path) -> None:
     code, _, err = tclose("profile", run_file(SPELLED, k=2, insensitive_attributes=["note"]))
     assert code == 0
     record = json.loads((tmp_path / "out" / "internal" / "staging" / "run.json").read_text())["stages"]["profile"]
     assert [line for line in err.splitlines() if line.startswith("note: ")] == [f"note: {warning}" for warning in record["warnings"]]
-    assert len(record["warnings"]) == 2
+    assert len(record["warnings"]) == 3
     assert [figure["quasi_identifier"] for figure in record["insensitive"]["taken_back"]] == ["age", "sex"]

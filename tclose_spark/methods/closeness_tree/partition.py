@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.mixing import GOLDEN, mixed
 from tclose_spark.methods.closeness_tree.block import Block
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
@@ -157,8 +158,5 @@ def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -
 @kernel
 def draw(random: NDArray[np.uint64]) -> Any:
     """The next of a sequence of 64-bit integers (splitmix64), as a nonnegative int64."""
-    random[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = random[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(1))
+    random[0] += np.uint64(GOLDEN)
+    return np.int64(mixed(random[0]) >> np.uint64(1))
