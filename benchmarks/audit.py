@@ -1,7 +1,7 @@
 """The audit of a table against writing that table sorted, in one warm session: python benchmarks/audit.py ROWS
 
-The table is a synthetic census that somebody generalized with SQL: bands of age and hours, four other quasi-identifiers as
-they are; its rows are in no order, and its sensitive attributes have 13 and some 1,300 values. Verification is what
+The table is a synthetic census that somebody generalized with SQL: bands of age and hours, four other quasi-identifiers
+as they are; its rows are in no order, and its sensitive attributes have 13 and some 1,300 values. Verification is what
 `tclose audit` does, with and without the attacks, Great Expectations included. Quote the ratios.
 """
 
@@ -28,14 +28,18 @@ WARM_UP_ROWS = 100_000
 def band(column: str, width: int) -> Column:
     """Closed intervals of whole numbers."""
     low = F.floor(F.col(column) / width) * width
-    return F.concat(F.lit("["), low.cast("string"), F.lit(", "), (low + width - 1).cast("string"), F.lit("]")).alias(column)
+    return F.concat(F.lit("["), low.cast("string"), F.lit(", "), (low + width - 1).cast("string"), F.lit("]")).alias(
+        column
+    )
 
 
 def generalized(spark: SparkSession, rows: int, path: str) -> DataFrame:
     people = generate_people(spark, rows)
     kept = ["sex", "education", "marital_status", "region"]
     income = (F.floor(F.col("income") / 1000) * 1000).alias("income")
-    people.select(band("age", 10), *kept, F.lit("*").alias("occupation"), band("hours", 10), "disease", income).write.parquet(path)
+    people.select(
+        band("age", 10), *kept, F.lit("*").alias("occupation"), band("hours", 10), "disease", income
+    ).write.parquet(path)
     return spark.read.parquet(path)
 
 
@@ -59,7 +63,9 @@ def compare(spark: SparkSession, rows: int, folder: str) -> str:
         what = f"{many} sensitive, {'guarantees and attacks' if attacks else 'guarantees'}"
         lines.append(f"{what:<36} {cost}   ratio {cost.wall / floor.wall:.2f} wall, {cost.cpu / floor.cpu:.2f} CPU")
     figures = found[2].figures
-    return "\n  ".join([*lines, f"{figures.classes:,} classes, the smallest has {figures.smallest}; verdict: {found[2].verdict}"])
+    return "\n  ".join(
+        [*lines, f"{figures.classes:,} classes, the smallest has {figures.smallest}; verdict: {found[2].verdict}"]
+    )
 
 
 def main(sizes: list[int]) -> None:

@@ -1,4 +1,5 @@
-"""How large a multiplicity matrix can be planned: a table of 2,000,000 rows with about 1.2 million distinct tuples of five attributes.
+"""How large a multiplicity matrix can be planned: a table of 2,000,000 rows with about 1.2 million distinct tuples of
+five attributes.
 
     python benchmarks/matrix.py METHOD [--rows N] [--t T]
 
@@ -38,7 +39,11 @@ def write_table(path: Path, rows: int) -> int:
     tuples = np.zeros(rows, dtype=np.int64)
     for name, m in DOMAINS.items():
         tuples = tuples * m + columns[name]
-    columns |= {"age": random.integers(18, 90, rows), "region": random.integers(0, 12, rows), "sex": random.integers(0, 2, rows)}
+    columns |= {
+        "age": random.integers(18, 90, rows),
+        "region": random.integers(0, 12, rows),
+        "sex": random.integers(0, 2, rows),
+    }
     pq.write_table(pa.table(columns), path)
     return len(np.unique(tuples))
 

@@ -3,8 +3,10 @@
     python benchmarks/methods.py [CASE ...] [--only METHOD ...]
 
 TCLOSE_DATA is the folder of the real tables. Every release is verified as always; where TCLOSE_JUDGE names a program
-that judges the release of a run file, it must agree. Seconds are this machine's, of the stages plan and anonymize. The secret is
-fixed unless TCLOSE_SECRET is set: with another one, another sample decides how near rows are ordered, and a loss differs by up to .08.
+that judges the release of a run file, it must agree. Seconds are this machine's, of the stages plan and anonymize. The
+secret is
+fixed unless TCLOSE_SECRET is set: with another one, another sample decides how near rows are ordered, and a loss
+differs by up to .08.
 """
 
 from __future__ import annotations
@@ -53,12 +55,21 @@ def equal(t: float) -> dict:
     return {"distance": "equal", "t": t}
 
 
-ADULT = {column: tree(column) for column in ("workclass", "education", "native-country", "marital-status", "race", "sex")}
-CENSUS = {"age": {"type": "numeric"}, **{c: {} for c in ("sex", "race", "education", "marital_stat", "class_of_worker")}}
+ADULT = {
+    column: tree(column) for column in ("workclass", "education", "native-country", "marital-status", "race", "sex")
+}
+CENSUS = {
+    "age": {"type": "numeric"},
+    **{c: {} for c in ("sex", "race", "education", "marital_stat", "class_of_worker")},
+}
 CENSUS_FILE = {"path": str(DATA / "kdd_census_income/census_income.parquet")}
 CASES = {
     "heart": {
-        "input": {"path": str(DATA / "heart/heart_1025.csv"), "format": "csv", "options": {"header": True, "inferSchema": True}},
+        "input": {
+            "path": str(DATA / "heart/heart_1025.csv"),
+            "format": "csv",
+            "options": {"header": True, "inferSchema": True},
+        },
         "quasi": {"age": {"type": "numeric"}, "sex": {}, "cp": {}, "thalach": {"type": "numeric"}},
         "sensitive": {"chol": ordered(0.1), "trestbps": ordered(0.1)},
         "k": 5,
@@ -100,7 +111,11 @@ def run_file(case: str, method: str, folder: Path) -> Path:
         "name": case.replace(", ", "_"),
         "input": asked["input"],
         "output": {"path": str(folder / "release")},
-        "attributes": {"quasi_identifiers": asked["quasi"], "sensitive_attributes": asked["sensitive"], "drop_others": True},
+        "attributes": {
+            "quasi_identifiers": asked["quasi"],
+            "sensitive_attributes": asked["sensitive"],
+            "drop_others": True,
+        },
         "privacy": {"k": asked["k"]},
         "method": METHODS[method],
     }
@@ -136,7 +151,9 @@ def main() -> None:
     asked = parser.parse_args()
     for case in asked.cases:
         for method in asked.only:
-            if method == "fragmentation, paper" and any(a["distance"] != "ordered" for a in CASES[case]["sensitive"].values()):
+            if method == "fragmentation, paper" and any(
+                a["distance"] != "ordered" for a in CASES[case]["sensitive"].values()
+            ):
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 print(f"{case:<14} {method:<24} {release(case, method, Path(folder))}", flush=True)

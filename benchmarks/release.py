@@ -55,7 +55,10 @@ def compare(spark: SparkSession, rows: int, methods: list[str], folder: Path) ->
         certificate: dict = {}
         high = measure(spark, lambda: certificate.update(release(spark, folder, method, lines)))  # noqa: B023
         print(*(f"    {line}" for line in lines), sep="\n")
-        ratio = f"{high.wall / low.wall:.2f} x wall  {high.cpu / low.cpu:.2f} x CPU  {high.cpu / rows * 1e6:.1f} CPU us a row"
+        ratio = (
+            f"{high.wall / low.wall:.2f} x wall  {high.cpu / low.cpu:.2f} x CPU  {high.cpu / rows * 1e6:.1f} CPU us a "
+            "row"
+        )
         print(f"  {method:<15} {high}  {ratio}  NCP {certificate['utility']['ncp']:.4f}", flush=True)
 
 

@@ -1,4 +1,5 @@
-"""spark-submit jobs/audit.py TABLE --quasi-identifiers A,B --sensitive C:equal --k 5 --t 0.2 [all options of `tclose audit`]
+"""spark-submit jobs/audit.py TABLE --quasi-identifiers A,B --sensitive C:equal --k 5 --t 0.2 [all options of `tclose
+audit`]
 
 Is a table that is there already safe? Ends with 0 if all that is asked holds, 1 if not, 2 if something is wrong.
 """

@@ -47,7 +47,9 @@ app = typer.Typer(
 out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
 
 Config = Annotated[Path, typer.Argument(help="The run file (YAML).", show_default=False)]
-Overrides = Annotated[list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Override a key of the run file.")]
+Overrides = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Override a key of the run file.")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished output once the new one is verified.")]
 
 
@@ -67,7 +69,9 @@ def verify(
     config: Config,
     set_: Overrides = None,
     overwrite: Overwrite = False,
-    finished: Annotated[bool, typer.Option("--finished", help="Judge the finished release, whatever is staged beside it.")] = False,
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Judge the finished release, whatever is staged beside it.")
+    ] = False,
 ) -> None:
     """See STAGES."""
     run_stage("verify", config, set_ or [], overwrite, finished=finished)
@@ -97,7 +101,11 @@ def _full_disks_named(spec: ReleaseSpec) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        known = None if isinstance(error, TcloseError) and error.__cause__ is None else full_disk(error, spec.output.internal_path)
+        known = (
+            None
+            if isinstance(error, TcloseError) and error.__cause__ is None
+            else full_disk(error, spec.output.internal_path)
+        )
         if known is None:
             raise
         raise known from error
@@ -116,7 +124,9 @@ def _show_blocks(total: int) -> AbstractContextManager[Callable[[int], None]]:
 
 @contextmanager
 def _bar(total: int) -> Iterator[Callable[[int], None]]:
-    with Progress(TextColumn("blocks"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=err, transient=True) as bar:
+    with Progress(
+        TextColumn("blocks"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=err, transient=True
+    ) as bar:
         task = bar.add_task("blocks", total=total)
         yield lambda done: bar.update(task, completed=done)
 
@@ -145,7 +155,10 @@ def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
     for name, attribute in certificate["attributes"]["sensitive"].items():
         lines.append((f"{name} is certain", _certain(attribute["homogeneous"])))
     for name, kinds in guarantees["l"].items():
-        lines += [(f"l of {name} ({kind})", f"asked {l_['required']}, reached {l_.get('achieved', 'yes')}") for kind, l_ in kinds.items()]
+        lines += [
+            (f"l of {name} ({kind})", f"asked {l_['required']}, reached {l_.get('achieved', 'yes')}")
+            for kind, l_ in kinds.items()
+        ]
     lines += [
         ("information loss (NCP)", f"{certificate['utility']['ncp']:.4f}"),
         ("fingerprint", release["fingerprint"]),
@@ -172,13 +185,19 @@ def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
 def _certain(homogeneous: Mapping[str, int]) -> str:
     """Of how many people a sensitive attribute is certain."""
     classes, rows = homogeneous["classes"], homogeneous["rows"]
-    return f"for {rows:,} people, in {classes:,} classes of one value" if classes else "for nobody: no class has one value only"
+    return (
+        f"for {rows:,} people, in {classes:,} classes of one value"
+        if classes
+        else "for nobody: no class has one value only"
+    )
 
 
 @app.command()
 def generate(
     rows: Annotated[int, typer.Option("--rows", min=1, help="How many people.", show_default=False)],
-    output: Annotated[Path, typer.Option("--output", help="A folder for people.parquet and hierarchies/.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("--output", help="A folder for people.parquet and hierarchies/.", show_default=False)
+    ],
     seed: Annotated[int, typer.Option("--seed", help="Another seed, other people.")] = 2026,
 ) -> None:
     """Make a synthetic census table with its hierarchies: the same rows for the same seed, on any cluster."""
@@ -191,29 +210,48 @@ def generate(
     except OSError as error:
         raise ConfigurationError(f"--output: {output} cannot be written ({error.strerror})") from None
     people.write.mode("overwrite").parquet(str(output / "people.parquet"))
-    out.print(f"{rows:,} people in {output / 'people.parquet'}, hierarchies in {output / 'hierarchies'}", highlight=False)
+    out.print(
+        f"{rows:,} people in {output / 'people.parquet'}, hierarchies in {output / 'hierarchies'}", highlight=False
+    )
 
 
 Quasi = Annotated[
-    list[str] | None, typer.Option("--quasi-identifiers", "-q", metavar="A,B,..", help="Columns that may tell who a record is about.")
+    list[str] | None,
+    typer.Option("--quasi-identifiers", "-q", metavar="A,B,..", help="Columns that may tell who a record is about."),
 ]
 Sensitive = Annotated[
     list[str] | None,
     typer.Option(
-        "--sensitive", "-s", metavar="COLUMN:DISTANCE:SETTINGS", help="Such as disease:equal or salary:ordered:t=0.1,l=3. Repeat it."
+        "--sensitive",
+        "-s",
+        metavar="COLUMN:DISTANCE:SETTINGS",
+        help="Such as disease:equal or salary:ordered:t=0.1,l=3. Repeat it.",
     ),
 ]
-Trees = Annotated[list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="Of a quasi-identifier. Repeat it.")]
+Trees = Annotated[
+    list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="Of a quasi-identifier. Repeat it.")
+]
 RunFile = Annotated[Path | None, typer.Option("--config", help="A run file that says which columns are what, instead.")]
 SmallestClass = Annotated[int | None, typer.Option("--k", help="Records that every class must have.")]
 Closeness = Annotated[str | None, typer.Option("--t", help="Of the sensitive attributes that have no t of their own.")]
-SmallestSuperset = Annotated[int | None, typer.Option("--n", help="Ask (n, t)-closeness: t to a natural superset of n records.")]
+SmallestSuperset = Annotated[
+    int | None, typer.Option("--n", help="Ask (n, t)-closeness: t to a natural superset of n records.")
+]
 Gain = Annotated[str, typer.Option("--gain", help="A class is exposed to an attack if it raises a belief by more.")]
-Format = Annotated[str | None, typer.Option("--format", help="csv, parquet, delta or table, where the path does not say it.")]
-Options = Annotated[list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="For Spark's reader, such as sep=;. Repeat it.")]
-Reference = Annotated[str | None, typer.Option("--reference", metavar="TABLE", help="Compare with its distribution (a census, say).")]
+Format = Annotated[
+    str | None, typer.Option("--format", help="csv, parquet, delta or table, where the path does not say it.")
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="For Spark's reader, such as sep=;. Repeat it."),
+]
+Reference = Annotated[
+    str | None, typer.Option("--reference", metavar="TABLE", help="Compare with its distribution (a census, say).")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
-TableName = Annotated[str, typer.Argument(metavar="TABLE", help="CSV, Parquet, Delta, or a catalog table.", show_default=False)]
+TableName = Annotated[
+    str, typer.Argument(metavar="TABLE", help="CSV, Parquet, Delta, or a catalog table.", show_default=False)
+]
 
 
 @app.command()
@@ -230,18 +268,30 @@ def audit(
     format_: Format = None,
     option: Options = None,
     reference: Reference = None,
-    background: Annotated[str | None, typer.Option("--background", metavar="TABLE", help="People that an attacker knows, to join.")] = None,
-    classes_output: Annotated[str | None, typer.Option("--classes-output", metavar="PATH", help="Write the class table (Delta).")] = None,
-    expectations_output: Annotated[
-        str | None, typer.Option("--expectations-output", metavar="PATH", help="Write the Great Expectations suite that checks it (JSON).")
+    background: Annotated[
+        str | None, typer.Option("--background", metavar="TABLE", help="People that an attacker knows, to join.")
     ] = None,
-    supersets: Annotated[int, typer.Option("--supersets", min=1, help="Ways to generalize labels that are tried for (n, t).")] = 64,
+    classes_output: Annotated[
+        str | None, typer.Option("--classes-output", metavar="PATH", help="Write the class table (Delta).")
+    ] = None,
+    expectations_output: Annotated[
+        str | None,
+        typer.Option(
+            "--expectations-output", metavar="PATH", help="Write the Great Expectations suite that checks it (JSON)."
+        ),
+    ] = None,
+    supersets: Annotated[
+        int, typer.Option("--supersets", min=1, help="Ways to generalize labels that are tried for (n, t).")
+    ] = 64,
     attacks: Annotated[bool, typer.Option("--attacks/--no-attacks", help="Look at what attackers can do, too.")] = True,
     labels: Annotated[
         bool,
         typer.Option(
             "--labels/--no-labels",
-            help="Print labels of the worst classes, and sensitive values. Use --no-labels wherever output is kept, and on raw tables.",
+            help=(
+                "Print labels of the worst classes, and sensitive values. Use --no-labels wherever output is kept, "
+                "and on raw tables."
+            ),
         ),
     ] = True,
     as_json: AsJson = False,
@@ -249,7 +299,20 @@ def audit(
     """Is this table already safe? Every measure, exact, on any table: exit 0 if all that is asked holds, 1 if not."""
     from tclose_spark.audit.commands import Asked, run_audit
 
-    asked = Asked(table, quasi_identifiers or [], sensitive or [], hierarchy or [], config, k, t, n, gain, format_, option or [], reference)
+    asked = Asked(
+        table,
+        quasi_identifiers or [],
+        sensitive or [],
+        hierarchy or [],
+        config,
+        k,
+        t,
+        n,
+        gain,
+        format_,
+        option or [],
+        reference,
+    )
     run_audit(asked, background, classes_output, expectations_output, supersets, attacks, labels, as_json)
 
 
@@ -264,9 +327,12 @@ def explain(
     format_: Format = None,
     option: Options = None,
     reference: Reference = None,
-    attribute: Annotated[str | None, typer.Option("--attribute", help="Which sensitive attribute; by default the farthest.")] = None,
+    attribute: Annotated[
+        str | None, typer.Option("--attribute", help="Which sensitive attribute; by default the farthest.")
+    ] = None,
     labels: Annotated[
-        list[str] | None, typer.Option("--class", metavar="COLUMN=LABEL", help="Which class; by default the farthest. Repeat it.")
+        list[str] | None,
+        typer.Option("--class", metavar="COLUMN=LABEL", help="Which class; by default the farthest. Repeat it."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -274,7 +340,18 @@ def explain(
     from tclose_spark.audit.commands import Asked, run_explain
 
     asked = Asked(
-        table, quasi_identifiers or [], sensitive or [], hierarchy or [], config, None, t, None, "0.2", format_, option or [], reference
+        table,
+        quasi_identifiers or [],
+        sensitive or [],
+        hierarchy or [],
+        config,
+        None,
+        t,
+        None,
+        "0.2",
+        format_,
+        option or [],
+        reference,
     )
     run_explain(asked, attribute, labels or [], as_json)
 
@@ -288,7 +365,8 @@ def version() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; returns the exit code. An interrupt is 130 (SIGTERM 143) and one line.
 
-    Without arguments it is the process's own command line, and nothing follows but Spark's end, which no signal cuts short.
+    Without arguments it is the process's own command line, and nothing follows but Spark's end, which no signal cuts
+    short.
     """
     code = run_command(arguments)
     if arguments is None:
@@ -344,7 +422,8 @@ def _unexpected(error: Exception) -> int:
     condition = getattr(error, "getCondition", lambda: None)()
     name = f"{type(error).__name__}{f' ({condition})' if condition else ''}"
     err.print(
-        f"error: unexpected {name} (what was not finished is not public). TCLOSE_DEBUG=1 shows it whole (it may show values of people)",
+        f"error: unexpected {name} (what was not finished is not public). TCLOSE_DEBUG=1 shows it whole (it may show "
+        "values of people)",
         markup=False,
     )
     return TcloseError.exit_code
@@ -354,7 +433,9 @@ def _known(error: Exception) -> TcloseError | None:
     """What an error from inside a task, or of a file system, means to the user."""
     text = str(error)
     if "UnknownValueError" in text or "the input changed since" in text:
-        return InputError("the input has values or rows that it had not when it was profiled: it changed meanwhile; run again")
+        return InputError(
+            "the input has values or rows that it had not when it was profiled: it changed meanwhile; run again"
+        )
     if type(error).__module__.startswith(("pyspark", "py4j")):
         from tclose_spark.io.reading import meaning
 

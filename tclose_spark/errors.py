@@ -21,14 +21,18 @@ class Offending:
     def as_json(self) -> dict[str, Any]:
         """As `internal/problems.json` has it, the values of most rows first."""
         ranked = sorted(self.rows.items(), key=lambda item: (-item[1], item[0] or ""))
-        return {"column": self.column, "problem": self.problem, "values": [{"value": value, "rows": rows} for value, rows in ranked]}
+        return {
+            "column": self.column,
+            "problem": self.problem,
+            "values": [{"value": value, "rows": rows} for value, rows in ranked],
+        }
 
 
 class TcloseError(Exception):
     """An error with a message meant for the user: it names the column, the key and how many, and what to do.
 
-    A message holds no raw value of a person, since it is kept in logs; `values` are those that it is about, for a file that
-    only the owner of the run reads. What stands in the run file or in a hierarchy may be shown.
+    A message holds no raw value of a person, since it is kept in logs; `values` are those that it is about, for a file
+    that only the owner of the run reads. What stands in the run file or in a hierarchy may be shown.
     """
 
     exit_code = 70

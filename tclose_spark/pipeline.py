@@ -39,12 +39,23 @@ from tclose_spark.table.domains import Profile
 
 MINIMALITY = "minimality.json"
 MADE_PUBLIC = ("release", "report.html")
-KEPT_INTERNAL = ("linked", "classes", "validation", "profile.json", "plan.json", "plan_report.json", "verification.json", MINIMALITY)
+KEPT_INTERNAL = (
+    "linked",
+    "classes",
+    "validation",
+    "profile.json",
+    "plan.json",
+    "plan_report.json",
+    "verification.json",
+    MINIMALITY,
+)
 EXTREMES = 10
 
 
 def profile(run: Run) -> None:
-    """Reads the input: domains, ranges, histogram, fingerprint in one pass; what insensitive columns tell in another, if there are any."""
+    """Reads the input: domains, ranges, histogram, fingerprint in one pass; what insensitive columns tell in another,
+    if there are any.
+    """
     run.begin()
     with run.stage("profile") as record:
         version = delta_version(run.spark, run.spec.input)
@@ -52,7 +63,12 @@ def profile(run: Run) -> None:
         found = profile_table(table, run.spec, run.hierarchies, version)
         insensitive = guard_insensitive(table, run.spec, found, run.hierarchies)
         run.staging.write("profile.json", found.to_json())
-        record["input"] = {"path": run.spec.input.path, "rows": found.rows, "version": version, "fingerprint": found.fingerprint}
+        record["input"] = {
+            "path": run.spec.input.path,
+            "rows": found.rows,
+            "version": version,
+            "fingerprint": found.fingerprint,
+        }
         record |= {"insensitive": insensitive} if insensitive else {}
         record["warnings"] = list(profile_warnings(found, run.spec))
         for warning in record["warnings"]:
@@ -104,13 +120,15 @@ def anonymize(run: Run) -> None:
             write_delta(released, run.staging.path("release"))
         scrub_table(run.staging, "release")
         written = anonymizer.written()
-        run.staging.write(MINIMALITY, json.dumps(anonymizer.minimality.figure(found, run.spec.privacy.k), indent=1), private=True)
+        run.staging.write(
+            MINIMALITY, json.dumps(anonymizer.minimality.figure(found, run.spec.privacy.k), indent=1), private=True
+        )
         record |= {"written": {"raw": str(written.raw), "published": str(written.published)}, "method": written.method}
 
 
 def verify(run: Run, finished: bool = False) -> Verdict:
-    """Judges the staged release from what was written; a finished one again, if nothing of this configuration is staged, or if
-    `finished` says so.
+    """Judges the staged release from what was written; a finished one again, if nothing of this configuration is
+    staged, or if `finished` says so.
 
     Raises:
         GuaranteeError: if anything that was asked does not hold.
@@ -121,7 +139,9 @@ def verify(run: Run, finished: bool = False) -> Verdict:
     if finished or (run.finished and not run.is_ours("anonymize")):
         return _verify_again(run)
     if run.finished:
-        run.announce("note: the staged release is judged, not the finished one beside it; `tclose verify --finished` judges that")
+        run.announce(
+            "note: the staged release is judged, not the finished one beside it; `tclose verify --finished` judges that"
+        )
     state = run.require("verify")
     with run.stage("verify") as record:
         run.staging.remove("classes")
@@ -167,23 +187,31 @@ def _judge(run: Run, found: Profile, state: Mapping[str, Any], folder: Folder, c
         raise GuaranteeError(f"{folder.path('release')} holds {len(strays)} files that its log does not list")
     stages = state["stages"]
     evidence = Evidence(stages["profile"]["input"]["fingerprint"], **stages["anonymize"]["written"])
-    return verify_release(read_delta(run.spark, folder.path("release")), run.spec, found, run.hierarchies, evidence, classes)
+    return verify_release(
+        read_delta(run.spark, folder.path("release")), run.spec, found, run.hierarchies, evidence, classes
+    )
 
 
 def _minimality(run: Run) -> dict[str, Any]:
-    """What the method's choices tell of those left in wide classes, at worst and without values; the console hears of it."""
+    """What the method's choices tell of those left in wide classes, at worst and without values; the console hears of
+    it.
+    """
     found = json.loads(run.staging.read(MINIMALITY))
     if not found["measured"]:
         run.announce(f"note: what the method's choices tell is not measured: {found['why']}")
         return {"measured": False}
     if found["left_out"]:
-        run.announce(f"note: what the method's choices tell is not measured for {', '.join(found['left_out'])}: too many values")
+        run.announce(
+            f"note: what the method's choices tell is not measured for {', '.join(found['left_out'])}: too many values"
+        )
     if found["worst"] is None:
         return {"measured": True, "worst": None}
     worst = {key: x for key, x in found["worst"].items() if key not in ("value", "sensitive_value")}
     run.announce(
-        f"note: the {worst['sensitive_attribute']} of people of some {worst['quasi_identifier']} who are left in wide classes follows from "
-        f"how classes are chosen, beyond what these classes say; how far is in {run.internal.path(MINIMALITY)} (see docs/promise.md)"
+        f"note: the {worst['sensitive_attribute']} of people of some {worst['quasi_identifier']} who are left in wide "
+        "classes follows from "
+        f"how classes are chosen, beyond what these classes say; how far is in {run.internal.path(MINIMALITY)} (see "
+        "docs/promise.md)"
     )
     return {"measured": True, "worst": worst}
 
@@ -223,7 +251,11 @@ def _extremes(run: Run) -> dict[str, list[dict[str, Any]]]:
     def first(order: Sequence[Any]) -> list[dict[str, Any]]:
         found = shown.orderBy(*order).limit(EXTREMES).collect()
         return [
-            {"size": row["size"], "labels": row["quasi_identifiers"].asDict(), "emd": {name: row[column] for name, column in emd.items()}}
+            {
+                "size": row["size"],
+                "labels": row["quasi_identifiers"].asDict(),
+                "emd": {name: row[column] for name, column in emd.items()},
+            }
             for row in found
         ]
 
@@ -240,7 +272,9 @@ def publish(run: Run) -> Mapping[str, Any]:
         return _certificate(run)
     state = run.require("publish")
     if run.finished and not (run.overwrite or state["overwrite"]):
-        raise ConfigurationError(f"output: {run.public.path()} holds a finished release; give --overwrite to replace it")
+        raise ConfigurationError(
+            f"output: {run.public.path()} holds a finished release; give --overwrite to replace it"
+        )
     with held():  # an interrupt waits, so that no release lies there without its certificate
         with run.stage("publish"):
             run.public.create()
@@ -253,7 +287,9 @@ def publish(run: Run) -> Mapping[str, Any]:
             if moved != state["stages"]["verify"]["figures"]["rows"]:
                 for name in MADE_PUBLIC:
                     run.public.remove(name)
-                raise GuaranteeError(f"{moved} rows arrived in {run.public.path()}: not all that was verified; they are removed again")
+                raise GuaranteeError(
+                    f"{moved} rows arrived in {run.public.path()}: not all that was verified; they are removed again"
+                )
         run.internal.write(STATE, json.dumps(run.state, indent=1))
         move(CERTIFICATE, run.staging, run.public)
         run.staging.remove()
@@ -261,7 +297,9 @@ def publish(run: Run) -> Mapping[str, Any]:
 
 
 def _is_published(run: Run) -> bool:
-    """Whether this configuration's release is finished already, by a publish that was done or broke off at its very end."""
+    """Whether this configuration's release is finished already, by a publish that was done or broke off at its very
+    end.
+    """
     if not run.finished or not run.internal.exists(STATE):
         return False
     if run.staging.exists(STATE) and not (run.is_staged("publish") and not run.staging.exists(CERTIFICATE)):
@@ -299,9 +337,13 @@ def _profile(run: Run) -> Profile:
 
 def _plan(run: Run, found: Profile) -> Plan:
     attributes = ResolvedAttributes.of(run.spec.attributes, found, run.hierarchies)
-    return method_of(run.spec.method).read_plan(json.loads(run.staging.read("plan.json")), attributes, run.spec.privacy.k, run.spec.method)
+    return method_of(run.spec.method).read_plan(
+        json.loads(run.staging.read("plan.json")), attributes, run.spec.privacy.k, run.spec.method
+    )
 
 
 def _input(run: Run, found: Profile) -> DataFrame:
-    """The input as it was profiled: a Delta table at the same version; the fingerprint tells whether another changed."""
+    """The input as it was profiled: a Delta table at the same version; the fingerprint tells whether another
+    changed.
+    """
     return read_table(run.spark, run.spec.input, found.version)

@@ -109,7 +109,9 @@ def make_run(run_file: Callable[..., Path], open_run: Callable[..., Run]) -> Cal
 
 
 def draw_people(seed: int, rows: int = 90) -> pa.Table:
-    """Records with columns of all kinds, a third of them alike in all but `id`; quasi-identifiers, `disease` and `note` may be missing."""
+    """Records with columns of all kinds, a third of them alike in all but `id`; quasi-identifiers, `disease` and `note`
+    may be missing.
+    """
     draw = np.random.default_rng(seed)
 
     def pick(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:

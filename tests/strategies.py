@@ -98,17 +98,26 @@ class Problem:
         return ResolvedAttributes.of(self.spec.attributes, self.profile, self.hierarchies)
 
     def given(
-        self, counts: GroupCounts = lambda group_of, groups: np.zeros(groups, dtype=np.int64), log: Callable[[str], None] = lambda _: None
+        self,
+        counts: GroupCounts = lambda group_of, groups: np.zeros(groups, dtype=np.int64),
+        log: Callable[[str], None] = lambda _: None,
     ) -> PlanningInput:
         """What its method plans from."""
         return PlanningInput(
-            attributes=self.attributes, k=self.spec.privacy.k, settings=self.spec.method, sample=self.sample, counts=counts, log=log
+            attributes=self.attributes,
+            k=self.spec.privacy.k,
+            settings=self.spec.method,
+            sample=self.sample,
+            counts=counts,
+            log=log,
         )
 
 
 @st.composite
 def people(draw: st.DrawFn, least: int = 4, most: int = 40) -> list[Record]:
-    """Records with a number, two categories (one with the hierarchy CITIES), a disease and a grade; quasi-identifiers may be missing."""
+    """Records with a number, two categories (one with the hierarchy CITIES), a disease and a grade; quasi-identifiers
+    may be missing.
+    """
     one = st.fixed_dictionaries(
         {
             "age": st.none() | st.integers(20, 50),
@@ -140,7 +149,9 @@ def make_problem(
             "output": {"path": "build"},
             "attributes": {
                 "quasi_identifiers": dict(quasi),
-                "sensitive_attributes": {n: {**asked, "t": asked.get("t") or "measure"} for n, asked in sensitive.items()},
+                "sensitive_attributes": {
+                    n: {**asked, "t": asked.get("t") or "measure"} for n, asked in sensitive.items()
+                },
             },
             "privacy": {"k": k},
             "method": {"name": "stack_and_deal", **method},

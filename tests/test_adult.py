@@ -1,4 +1,6 @@
-"""Real tables through the run files of conf/: what is asked holds, every row is released, as little as known is lost."""
+"""Real tables through the run files of conf/: what is asked holds, every row is released, as little as known is
+lost.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,15 @@ Release = Callable[..., tuple[dict[str, Any], pd.DataFrame, dict[str, Any]]]
 
 @pytest.fixture
 def release(open_run: OpenRun, data: Path, tmp_path: Path) -> Release:
-    """`release("adult", "key=value", ...)`: the certificate, the released rows and the plan of a run of conf/adult.yaml."""
+    """`release("adult", "key=value", ...)`: the certificate, the released rows and the plan of a run of
+    conf/adult.yaml.
+    """
     assert data
 
     def run(name: str, *settings: str) -> tuple[dict[str, Any], pd.DataFrame, dict[str, Any]]:
-        certificate = dict(pipeline.release(open_run(ROOT / f"conf/{name}.yaml", f"output.path={tmp_path}/out", *settings)))
+        certificate = dict(
+            pipeline.release(open_run(ROOT / f"conf/{name}.yaml", f"output.path={tmp_path}/out", *settings))
+        )
         rows = deltalake.DeltaTable(str(tmp_path / "out/public/release")).to_pyarrow_table().to_pandas()
         return certificate, rows, json.loads((tmp_path / "out/internal/plan.json").read_text())
 
@@ -90,11 +96,18 @@ def test_adult_occupation_in_classes_of_20(release: Release, deal: str, least: f
         ),
     ],
 )
-def test_adult_by_the_closeness_tree(release: Release, data: Path, sensitive: dict[str, dict[str, str]], most: float) -> None:
+def test_adult_by_the_closeness_tree(
+    release: Release, data: Path, sensitive: dict[str, dict[str, str]], most: float
+) -> None:
     quasi = [name for name in (*ADULT_QUASI, "occupation") if name not in sensitive]
-    trees = {n: {"type": "numeric"} if n == "age" else {"hierarchy": f"{data}/adult/hierarchies/adult_hierarchy_{n}.csv"} for n in quasi}
+    trees = {
+        n: {"type": "numeric"} if n == "age" else {"hierarchy": f"{data}/adult/hierarchies/adult_hierarchy_{n}.csv"}
+        for n in quasi
+    }
     roles = {"attributes.quasi_identifiers": trees, "attributes.sensitive_attributes": sensitive}
-    certificate, rows, _ = release("adult", "privacy.k=5", *(f"{key}={json.dumps(value)}" for key, value in roles.items()))
+    certificate, rows, _ = release(
+        "adult", "privacy.k=5", *(f"{key}={json.dumps(value)}" for key, value in roles.items())
+    )
     assert len(rows) == 30_162
     for name, asked in sensitive.items():
         classes = classes_of(rows, quasi, name)

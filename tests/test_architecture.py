@@ -60,7 +60,9 @@ def test_what_is_named_beside_a_file_stands_in_it():
         texts = in_backticks(block)
         files = [find(place) for place in places(texts) if FILE.fullmatch(place)]
         sources = "".join(file.read_text(encoding="utf-8") for file in [PACKAGE / "pipeline.py", *files])
-        names = [text for text in texts if NAME.fullmatch(text) and text not in OF_A_METHOD and not FILE.fullmatch(text)]
+        names = [
+            text for text in texts if NAME.fullmatch(text) and text not in OF_A_METHOD and not FILE.fullmatch(text)
+        ]
         parts = [part for name in names for part in name.split(".")] if files else []
         lost += [part for part in parts if not re.search(rf"\b{part}\b", sources)]
     assert lost == []

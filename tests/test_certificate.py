@@ -1,4 +1,6 @@
-"""The certificate and the report follow from the release and the run file alone: both are computed again here, by code of its own."""
+"""The certificate and the report follow from the release and the run file alone: both are computed again here, by code
+of its own.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,12 @@ QUASI = {
 }
 SENSITIVE: dict[str, dict[str, Any]] = {
     "disease": {"t": "0.7"},
-    "mood": {"distance": "ordered", "order": ["never", "low", "middle", "high", "always"], "missing": "lowest", "t": "measure"},
+    "mood": {
+        "distance": "ordered",
+        "order": ["never", "low", "middle", "high", "always"],
+        "missing": "lowest",
+        "t": "measure",
+    },
     "pay": {"distance": "ordered", "t": "0.7"},
     "ward": {"distance": "ordered", "order": "frequency", "missing": "highest", "t": "0.7", "text": {"strip": True}},
     "home": {"distance": "hierarchical", "hierarchy": "cities.csv", "missing": "leaf", "t": "0.7"},
@@ -113,7 +120,9 @@ def losses(labels: list[tuple[str | None, ...]], asked: dict[str, Any], paths: l
             leaves = [path for path in paths if row[0] in path]
             return Fraction(len(leaves) if row[0] not in {p[0] for p in paths} else 0, len(paths))
         return (
-            Fraction(len(members(row[0])), len(named)) if asked.get("generalization") == "set" and len(members(row[0])) > 1 else Fraction(0)
+            Fraction(len(members(row[0])), len(named))
+            if asked.get("generalization") == "set" and len(members(row[0])) > 1
+            else Fraction(0)
         )
 
     return [of(row) for row in labels]
@@ -165,9 +174,13 @@ class Found:
     def __init__(self, folder: Path) -> None:
         self.run = yaml.safe_load((folder / "run.yaml").read_text())
         self.release = read_release(folder / "out")
-        self.quasi, self.sensitive = (self.run["attributes"][f"{role}"] for role in ("quasi_identifiers", "sensitive_attributes"))
+        self.quasi, self.sensitive = (
+            self.run["attributes"][f"{role}"] for role in ("quasi_identifiers", "sensitive_attributes")
+        )
         self.paths = read_paths(folder / "cities.csv")
-        self.columns = {q: [f"{q}_min", f"{q}_max"] if a.get("numeric_output") == "bounds" else [q] for q, a in self.quasi.items()}
+        self.columns = {
+            q: [f"{q}_min", f"{q}_max"] if a.get("numeric_output") == "bounds" else [q] for q, a in self.quasi.items()
+        }
         self.labels = [column for pair in self.columns.values() for column in pair]
         self.rows = len(self.release["sex"])
         keys = list(zip(*(self.release[column] for column in self.labels), strict=True))
@@ -177,12 +190,16 @@ class Found:
         self.classes = places
         self.loss = {
             q: losses(
-                list(zip(*(self.release[c] for c in self.columns[q]), strict=True)), a, self.paths if a.get("hierarchy") else []
+                list(zip(*(self.release[c] for c in self.columns[q]), strict=True)),
+                a,
+                self.paths if a.get("hierarchy") else [],
             )
             for q, a in self.quasi.items()
-        }  # fmt: skip
+        }
         self.whole = {s: Counter(self.release[s]) for s in self.sensitive}
-        self.parts = {s: [Counter(self.release[s][row] for row in rows) for rows in places.values()] for s in self.sensitive}
+        self.parts = {
+            s: [Counter(self.release[s][row] for row in rows) for rows in places.values()] for s in self.sensitive
+        }
 
     def attribute(self, name: str) -> dict[str, Any]:
         """What a certificate has to say of a sensitive attribute."""
@@ -218,12 +235,20 @@ class Found:
             return {"numeric_output": "interval", **entry, **rounded, "span": str(max(numbers) - min(numbers))}
         if "hierarchy" in self.quasi[name]:
             return {**entry, "hierarchy": {"size": len(self.paths), "paths": self.paths}}
-        named = {"named": len({member for label in said for member in members(label)})} if "generalization" in asked else {}
+        named = (
+            {"named": len({member for label in said for member in members(label)})} if "generalization" in asked else {}
+        )
         return {"generalization": "suppress", **entry, **named}
 
     def warnings(self) -> list[str]:
-        alike = "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
-        found = [f"{q}: the published value is * in all rows" for q in self.quasi if set(self.release[self.columns[q][0]]) == {"*"}]
+        alike = (
+            "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
+        )
+        found = [
+            f"{q}: the published value is * in all rows"
+            for q in self.quasi
+            if set(self.release[self.columns[q][0]]) == {"*"}
+        ]
         others = {
             "disease": [f"disease: 1 of {len(self.whole['disease'])} values {alike}, for t and for l"],
             "mood": ["mood: 2 of the 6 values of its order are in no row; each makes every distance smaller"],
@@ -234,7 +259,10 @@ class Found:
                 found.append(f"{name}: nearly unique, {len(counts)} values in {self.rows} rows; {finds}")
             found += others.get(name, [])
         if self.ncp > 0.9:
-            found.append("most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or hierarchies keep more")
+            found.append(
+                "most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or "
+                "hierarchies keep more"
+            )
         return found
 
     @property
@@ -253,7 +281,9 @@ class Found:
         if "distinct" in asked:
             found["distinct"] = {"required": asked["distinct"], "achieved": min(len(part) for part in parts)}
         if "entropy" in asked:
-            least = min(math.exp(-sum(n / part.total() * math.log(n / part.total()) for n in part.values())) for part in parts)
+            least = min(
+                math.exp(-sum(n / part.total() * math.log(n / part.total()) for n in part.values())) for part in parts
+            )
             found["entropy"] = {"required": float(asked["entropy"]), "achieved": least}
         return found
 
@@ -262,7 +292,9 @@ class Found:
         rows = list(zip(*(self.release[name] for name in self.sensitive), strict=True))
         whole = Counter(rows)
         classes = [Counter(rows[row] for row in places) for places in self.classes.values()]
-        return max(sum(abs(Fraction(c[v], c.total()) - Fraction(n, self.rows)) for v, n in whole.items()) / 2 for c in classes)
+        return max(
+            sum(abs(Fraction(c[v], c.total()) - Fraction(n, self.rows)) for v, n in whole.items()) / 2 for c in classes
+        )
 
     def certificate(self) -> dict[str, Any]:
         sizes = [len(rows) for rows in self.classes.values()]
@@ -281,7 +313,9 @@ class Found:
                 "sensitive": {name: self.attribute(name) for name in self.sensitive},
                 "quasi_identifiers": {name: self.label_form(name) for name in self.quasi},
             },
-            "information": {"tuples": {"distance": "equal", "achieved": float(together), "achieved_exact": str(together)}},
+            "information": {
+                "tuples": {"distance": "equal", "achieved": float(together), "achieved_exact": str(together)}
+            },
             "utility": {
                 "ncp": self.ncp,
                 "ncp_by_quasi_identifier": {q: float(sum(loss) / self.rows) for q, loss in self.loss.items()},
@@ -301,7 +335,10 @@ class Found:
             {
                 "size": len(rows),
                 "labels": dict(zip(self.labels, key, strict=True)),
-                "emd": {name: float(distance(self.attribute(name), self.parts[name][place], self.whole[name])) for name in self.sensitive},
+                "emd": {
+                    name: float(distance(self.attribute(name), self.parts[name][place], self.whole[name]))
+                    for name in self.sensitive
+                },
             }
             for place, (key, rows) in enumerate(self.classes.items())
         ]
@@ -322,7 +359,10 @@ def flat(tree: Any, path: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], Any]:
 
 @pytest.fixture(scope="module", params=METHODS)
 def folder(
-    request: pytest.FixtureRequest, write_run: Callable[..., Path], open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Any],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """A finished run by each method, beside its run file and hierarchy."""
     place = tmp_path_factory.mktemp(request.param)
@@ -338,8 +378,15 @@ def test_everything_public_is_computed_again_from_the_release_and_the_run_file(f
     found, certificate = Found(folder), json.loads((folder / "out/public/certificate.json").read_text())
     page = (folder / "out/public/report.html").read_text()
     expected = found.certificate()
-    # no figures of the data: the tool, the moment, the method's settings; and a hash of the rows, and how many expectations there are
-    for path in (("tool",), ("issued",), ("method",), ("release", "fingerprint"), ("evidence", "expectations_evaluated")):
+    # no figures of the data: the tool, the moment, the method's settings; and a hash of the rows, and how many
+    # expectations there are
+    for path in (
+        ("tool",),
+        ("issued",),
+        ("method",),
+        ("release", "fingerprint"),
+        ("evidence", "expectations_evaluated"),
+    ):
         section, of = expected, certificate
         for step in path[:-1]:
             section, of = section[step], of[step]
@@ -370,7 +417,9 @@ def test_the_range_of_a_rounded_column_cannot_be_solved_from_what_is_public(fold
     by_input = sum(min(Fraction(1), length / (HIGHEST - LOWEST)) for length in lengths) + suppressed
     assert inside["ncp_by_quasi_identifier"]["income"] == pytest.approx(float(by_input / found.rows), abs=1e-8)
     public = "".join((folder / "out/public" / name).read_text() for name in ("certificate.json", "report.html"))
-    assert not [number for number in (LOWEST, HIGHEST, HIGHEST - LOWEST) if str(number) in public or f"{number:,}" in public]
+    assert not [
+        number for number in (LOWEST, HIGHEST, HIGHEST - LOWEST) if str(number) in public or f"{number:,}" in public
+    ]
 
 
 # --- lists that are too long for a document

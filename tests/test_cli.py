@@ -1,4 +1,6 @@
-"""The command: what bad input gets (exit code, a message that names it, nothing published), and what good input shows."""
+"""The command: what bad input gets (exit code, a message that names it, nothing published), and what good input
+shows.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ PEOPLE: dict[str, list[Any]] = {
     "disease": ["flu", "gout", "ulcer"] * 8,
 }
 ROLES: dict[str, Any] = {"quasi": {"age": {"type": "numeric"}, "sex": {}}, "sensitive": {"disease": {"t": "0.5"}}}
-CSV = "age,sex,disease\n" + "".join(f"{age},{sex},{disease}\n" for age, sex, disease in zip(*PEOPLE.values(), strict=True))
+CSV = "age,sex,disease\n" + "".join(
+    f"{age},{sex},{disease}\n" for age, sex, disease in zip(*PEOPLE.values(), strict=True)
+)
 
 
 Command = Callable[..., tuple[int, str, str]]
@@ -56,18 +60,43 @@ BAD_TABLES: dict[str, tuple[Mapping[str, Sequence[Any]], dict[str, Any], int, li
         2,
         ["attributes.quasi_identifiers", "'zip' is not in the input"],
     ),
-    "a direct identifier that is not there": (PEOPLE, roles(direct_identifiers=["name"]), 2, ["attributes.direct_identifiers", "'name'"]),
+    "a direct identifier that is not there": (
+        PEOPLE,
+        roles(direct_identifiers=["name"]),
+        2,
+        ["attributes.direct_identifiers", "'name'"],
+    ),
     "a column in no list": (with_column(name=[RAW] * 24), ROLES, 2, ["'name'", "in no list", "drop_others"]),
-    "text in a number": (with_column(age=some(RAW, list(map(str, PEOPLE["age"])), 2)), ROLES, 2, ["'age'", "2 of 24 rows", "categorical"]),
-    "an infinite number": (with_column(age=some(float("inf"), NUMBERS)), ROLES, 2, ["'age'", "1 of 24 rows hold no finite number"]),
-    "a text beyond all numbers": (with_column(age=some("1e999", list(map(str, PEOPLE["age"])))), ROLES, 2, ["'age'", "1 of 24 rows"]),
+    "text in a number": (
+        with_column(age=some(RAW, list(map(str, PEOPLE["age"])), 2)),
+        ROLES,
+        2,
+        ["'age'", "2 of 24 rows", "categorical"],
+    ),
+    "an infinite number": (
+        with_column(age=some(float("inf"), NUMBERS)),
+        ROLES,
+        2,
+        ["'age'", "1 of 24 rows hold no finite number"],
+    ),
+    "a text beyond all numbers": (
+        with_column(age=some("1e999", list(map(str, PEOPLE["age"])))),
+        ROLES,
+        2,
+        ["'age'", "1 of 24 rows"],
+    ),
     "a decimal beyond all doubles' digits": (
         with_column(age=pa.array([10**38 - 1 - i for i in range(24)], pa.decimal128(38, 0))),
         ROLES,
         2,
         ["'age'", "24 of 24 rows"],
     ),
-    "no number at all": (with_column(age=pa.array([None] * 24, pa.int64())), ROLES, 2, ["'age' is missing in all 24 rows"]),
+    "no number at all": (
+        with_column(age=pa.array([None] * 24, pa.int64())),
+        ROLES,
+        2,
+        ["'age' is missing in all 24 rows"],
+    ),
     "NULL in an ordered attribute": (
         with_column(disease=some(None, PEOPLE["disease"], 3)),
         roles(sensitive=ORDERED),
@@ -104,7 +133,12 @@ BAD_TABLES: dict[str, tuple[Mapping[str, Sequence[Any]], dict[str, Any], int, li
         2,
         ["'sex'", "its hierarchy lacks 1 value in 3 rows", "problems.json"],
     ),
-    "a value that means everything": (with_column(sex=some("*", PEOPLE["sex"])), ROLES, 2, ["'sex'", "stands for the whole domain"]),
+    "a value that means everything": (
+        with_column(sex=some("*", PEOPLE["sex"])),
+        ROLES,
+        2,
+        ["'sex'", "stands for the whole domain"],
+    ),
     "an insensitive column that is nearly unique": (
         with_column(name=[f"{RAW} {i}" for i in range(24)]),
         roles(insensitive_attributes=["name"]),
@@ -125,7 +159,11 @@ BAD_TABLES: dict[str, tuple[Mapping[str, Sequence[Any]], dict[str, Any], int, li
     ),
     "a column with the name of a bound": (
         with_column(age_min=["a", "b"] * 12),
-        roles(quasi={"age": {"type": "numeric", "numeric_output": "bounds"}}, insensitive_attributes=["age_min"], drop_others=True),
+        roles(
+            quasi={"age": {"type": "numeric", "numeric_output": "bounds"}},
+            insensitive_attributes=["age_min"],
+            drop_others=True,
+        ),
         2,
         ["'age_min'"],
     ),
@@ -198,12 +236,21 @@ def test_a_missing_input_is_named(tclose: Command, run_file: RunFile, tmp_path: 
 
 def test_a_file_that_is_no_parquet_is_named(tclose: Command, run_file: RunFile, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(CSV)
-    check_refused(tclose("profile", run_file(None, source={"path": "people.csv"}, **ROLES)), 2, ["people.csv cannot be read"], tmp_path)
+    check_refused(
+        tclose("profile", run_file(None, source={"path": "people.csv"}, **ROLES)),
+        2,
+        ["people.csv cannot be read"],
+        tmp_path,
+    )
 
 
-def test_an_input_that_fails_shows_no_values(tclose: Command, run_file: RunFile, tmp_path: Path, spark: SparkSession) -> None:
+def test_an_input_that_fails_shows_no_values(
+    tclose: Command, run_file: RunFile, tmp_path: Path, spark: SparkSession
+) -> None:
     """A view may raise errors of its own, with the value in their text; Spark's and its Python logger are silent."""
-    path = run_file(with_column(sex=some(RAW, PEOPLE["sex"])), source={"path": "people_view", "format": "table"}, **ROLES)
+    path = run_file(
+        with_column(sex=some(RAW, PEOPLE["sex"])), source={"path": "people_view", "format": "table"}, **ROLES
+    )
     spark.conf.set("spark.sql.ansi.enabled", "true")  # a view keeps the setting
     spark.read.parquet(str(tmp_path / "people.parquet")).createOrReplaceTempView("people_raw")
     spark.sql("CREATE OR REPLACE TEMP VIEW people_view AS SELECT age, CAST(sex AS INT) AS sex, disease FROM people_raw")
@@ -213,7 +260,9 @@ def test_an_input_that_fails_shows_no_values(tclose: Command, run_file: RunFile,
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_an_output_that_cannot_be_written_is_named(tclose: Command, run_file: RunFile, tmp_path: Path, scheme: str) -> None:
+def test_an_output_that_cannot_be_written_is_named(
+    tclose: Command, run_file: RunFile, tmp_path: Path, scheme: str
+) -> None:
     (tmp_path / "file").write_text("")
     done = tclose("profile", run_file(PEOPLE, **ROLES), "--set", f"output.path={scheme}{tmp_path}/file/out")
     check_refused(done, 2, ["output: ", "file/out/internal cannot be written"], tmp_path)
@@ -332,7 +381,14 @@ def test_a_release_that_does_not_hold_ends_with_1(tclose: Command, finished: Pat
 def test_release_shows_a_summary_and_a_line_a_stage(tclose: Command, finished: Path) -> None:
     code, out, err = tclose("release", finished / "run.yaml", "--overwrite")
     assert code == 0, err
-    assert [line.split()[0] for line in err.splitlines()] == ["profile", "plan", "anonymize", "verify", "report", "publish"]
+    assert [line.split()[0] for line in err.splitlines()] == [
+        "profile",
+        "plan",
+        "anonymize",
+        "verify",
+        "report",
+        "publish",
+    ]
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert "small: the release holds" in lines
     assert "rows 24" in lines
@@ -342,7 +398,9 @@ def test_release_shows_a_summary_and_a_line_a_stage(tclose: Command, finished: P
     assert f"certificate {finished}/out/public/certificate.json" in lines
 
 
-def test_a_generated_census_is_released_by_its_run_file(tclose: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_generated_census_is_released_by_its_run_file(
+    tclose: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code, out, err = tclose("generate", "--rows", 1000, "--output", tmp_path)
     assert code == 0, err
     assert "1,000 people in" in out
@@ -359,10 +417,17 @@ def test_a_generated_census_is_released_by_its_run_file(tclose: Command, tmp_pat
 def test_generate_needs_rows_and_a_folder(tclose: Command, tmp_path: Path) -> None:
     check_refused(tclose("generate", "--rows", 0, "--output", tmp_path), 2, ["--rows"], tmp_path)
     (tmp_path / "file").write_text("")
-    check_refused(tclose("generate", "--rows", 10, "--output", tmp_path / "file" / "x"), 2, ["--output", "cannot be written"], tmp_path)
+    check_refused(
+        tclose("generate", "--rows", 10, "--output", tmp_path / "file" / "x"),
+        2,
+        ["--output", "cannot be written"],
+        tmp_path,
+    )
 
 
-def test_jobs_take_the_run_file_either_way(spark: SparkSession, run_file: RunFile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_take_the_run_file_either_way(
+    spark: SparkSession, run_file: RunFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = run_file(PEOPLE, **ROLES)
     assert spark
     for arguments in (["--config", str(path)], [f"--config={path}"]):

@@ -1,4 +1,6 @@
-"""One fingerprint: the stages in processes of their own, through the command and spark-submit, in local mode and on a cluster."""
+"""One fingerprint: the stages in processes of their own, through the command and spark-submit, in local mode and on a
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -60,11 +62,18 @@ def fingerprint(conf: Path, open_run: Callable[..., Run]) -> str:
 def environment(temporary: Path) -> dict[str, str]:
     """The environment of a process that shares no temporary files with others."""
     temporary.mkdir(parents=True)
-    return {**os.environ, "TMPDIR": str(temporary), "SPARK_LOCAL_DIRS": str(temporary), "PYSPARK_PYTHON": sys.executable}
+    return {
+        **os.environ,
+        "TMPDIR": str(temporary),
+        "SPARK_LOCAL_DIRS": str(temporary),
+        "PYSPARK_PYTHON": sys.executable,
+    }
 
 
 def run(command: list[Any], env: Mapping[str, str], folder: Path) -> None:
-    done = subprocess.run(list(map(str, command)), env=dict(env), cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        list(map(str, command)), env=dict(env), cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
 
 
@@ -130,7 +139,15 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Pat
     daemons = []
     try:
         master, log = start(
-            folder, "master", "org.apache.spark.deploy.master.Master", "--host", HOST, "--port", port, "--webui-port", free_port()
+            folder,
+            "master",
+            "org.apache.spark.deploy.master.Master",
+            "--host",
+            HOST,
+            "--port",
+            port,
+            "--webui-port",
+            free_port(),
         )
         daemons.append(master)
         wait_for(log, "I have been elected leader")
@@ -148,7 +165,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [("release",), STAGES], ids=["all at once", "stage by stage"])
-def test_on_two_workers(cluster: tuple[str, Path], conf: Path, fingerprint: str, tmp_path: Path, jobs: tuple[str, ...]) -> None:
+def test_on_two_workers(
+    cluster: tuple[str, Path], conf: Path, fingerprint: str, tmp_path: Path, jobs: tuple[str, ...]
+) -> None:
     url, folder = cluster
     before = {path for name in ("w1", "w2") for path in (folder / name).glob("app-*")}
     for job in jobs:
@@ -175,7 +194,9 @@ def crowd_fingerprint(crowd: Path, open_run: Callable[..., Run]) -> str:
     """Of the release of the crowd by the session of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TCLOSE_DEMO", str(crowd))
-        found: str = pipeline.release(open_run(ROOT / "conf/demo.yaml", f"output.path={crowd}/out"))["release"]["fingerprint"]
+        found: str = pipeline.release(open_run(ROOT / "conf/demo.yaml", f"output.path={crowd}/out"))["release"][
+            "fingerprint"
+        ]
     record = json.loads((crowd / "out/internal/run.json").read_text())["stages"]["anonymize"]["method"]
     assert record["tasks"] >= 2
     return found
@@ -196,10 +217,21 @@ def executors() -> list[int]:
 
 
 @pytest.mark.slow
-def test_an_executor_that_is_lost_changes_nothing(cluster: tuple[str, Path], crowd: Path, crowd_fingerprint: str, tmp_path: Path) -> None:
+def test_an_executor_that_is_lost_changes_nothing(
+    cluster: tuple[str, Path], crowd: Path, crowd_fingerprint: str, tmp_path: Path
+) -> None:
     url, _ = cluster
     log = tmp_path / "submit.log"
-    job = [BIN / "spark-submit", "--packages", PACKAGES, "--master", url, "--conf", "spark.executor.memory=700m", ROOT / "jobs/release.py"]
+    job = [
+        BIN / "spark-submit",
+        "--packages",
+        PACKAGES,
+        "--master",
+        url,
+        "--conf",
+        "spark.executor.memory=700m",
+        ROOT / "jobs/release.py",
+    ]
     job += ["--config", ROOT / "conf/demo.yaml", "--set", f"output.path={tmp_path}/out"]
     env = {**environment(tmp_path / "temporary"), "TCLOSE_DEMO": str(crowd)}
     with log.open("wb") as out:

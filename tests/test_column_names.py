@@ -50,4 +50,8 @@ def test_a_header_that_was_not_read_is_suggested() -> None:
 
 
 def test_a_column_that_is_no_name_is_told_by_its_place() -> None:
-    assert [shown(0, "income"), shown(1, "48"), shown(2, "a\0")] == ["column 'income'", "column number 2", "column number 3"]
+    assert [shown(0, "income"), shown(1, "48"), shown(2, "a\0")] == [
+        "column 'income'",
+        "column number 2",
+        "column number 3",
+    ]

@@ -8,7 +8,9 @@ import pytest
 
 from tclose_spark.io.disks import full_disk
 
-JAVA = "org.apache.spark.SparkException: Job aborted.\nCaused by: java.io.IOException: No space left on device\n\tat {}\n"
+JAVA = (
+    "org.apache.spark.SparkException: Job aborted.\nCaused by: java.io.IOException: No space left on device\n\tat {}\n"
+)
 
 
 def test_a_file_that_python_writes_names_its_folder() -> None:
@@ -18,7 +20,9 @@ def test_a_file_that_python_writes_names_its_folder() -> None:
     assert str(found).startswith("output: no space is left on the disk of /big/out/internal ")
 
 
-@pytest.mark.parametrize("frame", ["org.apache.spark.storage.DiskBlockObjectWriter.write", "o.a.s.shuffle.sort.UnsafeShuffleWriter.write"])
+@pytest.mark.parametrize(
+    "frame", ["org.apache.spark.storage.DiskBlockObjectWriter.write", "o.a.s.shuffle.sort.UnsafeShuffleWriter.write"]
+)
 def test_sparks_scratch_folder_is_named(frame: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/scratch")
     found = full_disk(RuntimeError(JAVA.format(frame)), "/big/out")

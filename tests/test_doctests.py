@@ -6,7 +6,9 @@ import pkgutil
 import tomllib
 from pathlib import Path
 
-CONTRACTS = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+CONTRACTS = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["tool"]["importlinter"][
+    "contracts"
+]
 PURE = next(contract["source_modules"] for contract in CONTRACTS if "pyspark" in contract.get("forbidden_modules", ()))
 
 

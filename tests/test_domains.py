@@ -104,7 +104,9 @@ def test_a_list_may_not_name_a_number_twice_that_no_row_has():
 
 
 def test_text_has_no_order_of_its_own():
-    with pytest.raises(InputError, match="'salary' is text, which has no order of its own; give order: frequency or a list"):
+    with pytest.raises(
+        InputError, match="'salary' is text, which has no order of its own; give order: frequency or a list"
+    ):
         ordered({"low": 2, "10": 7})
 
 
@@ -143,7 +145,9 @@ def test_a_hierarchical_attribute_has_the_leaves_of_its_hierarchy():
 
 
 def test_missing_values_of_a_hierarchical_attribute_are_an_error_that_names_the_option():
-    with pytest.raises(InputError, match=r"'salary' is missing in 2 rows .*salary.missing: leaf \(a leaf of its own under the root\)"):
+    with pytest.raises(
+        InputError, match=r"'salary' is missing in 2 rows .*salary.missing: leaf \(a leaf of its own under the root\)"
+    ):
         domain_of({"flu": 3, None: 2}, DISEASES, distance="hierarchical", hierarchy="d.csv")
 
 
@@ -162,7 +166,9 @@ def test_missing_values_may_be_a_leaf_of_their_own():
 @given(trees(), st.data())
 def test_distances_to_the_leaf_of_missing_values_are_those_of_the_definition(tree, data):
     """Li et al. 2007, 3.2: at each node, what its children give away stays below it at the cost of its height."""
-    counts = st.fixed_dictionaries({value: st.integers(0, 4) for value in (*tree.leaves, None)}).filter(lambda found: any(found.values()))
+    counts = st.fixed_dictionaries({value: st.integers(0, 4) for value in (*tree.leaves, None)}).filter(
+        lambda found: any(found.values())
+    )
     whole, part = data.draw(counts), data.draw(counts)
     asked = SensitiveAttribute.model_validate(LEAF)
     extended = tree.with_missing("d.csv")
@@ -174,7 +180,9 @@ def test_distances_to_the_leaf_of_missing_values_are_those_of_the_definition(tre
     distance = ground_distance(domain.table, False, extended)
     n, s = sum(whole.values()), sum(part.values())
     found = Fraction(int(distance.numerators(Histograms.dense(histogram))[0]), distance.scale * n * s)
-    paths = {path[0]: path for path in tree.paths} | {None: (None, *[("missing", level) for level in range(1, tree.height)], "*")}
+    paths = {path[0]: path for path in tree.paths} | {
+        None: (None, *[("missing", level) for level in range(1, tree.height)], "*")
+    }
     cost = Fraction(0)
     for level in range(1, tree.height + 1):
         extra = {(path[level:], path[level - 1 :]): Fraction(0) for path in paths.values()}
@@ -223,7 +231,9 @@ def test_a_category_with_a_hierarchy_has_its_leaves():
 
 
 def test_a_value_that_the_hierarchy_lacks_travels_beside_the_message():
-    with pytest.raises(InputError, match=r"quasi-identifier 'city': its hierarchy lacks 1 value in 4 rows; add a row for each$") as found:
+    with pytest.raises(
+        InputError, match=r"quasi-identifier 'city': its hierarchy lacks 1 value in 4 rows; add a row for each$"
+    ) as found:
         categorical_domain("city", {"Pisa": 3, "Oslo": 4}, CITIES)
     assert found.value.values == Offending("city", "missing from its hierarchy", {"Oslo": 4})
     assert found.value.exit_code == 2
@@ -249,5 +259,8 @@ def test_a_profile_survives_json(records):
     profile = make_problem(records, {"disease": {}, "grade": {"distance": "ordered"}})[0].profile
     again = Profile.from_json(profile.to_json())
     assert again == profile
-    assert (again.cell_codes.tolist(), again.cell_table.tolist()) == (profile.cell_codes.tolist(), profile.cell_table.tolist())
+    assert (again.cell_codes.tolist(), again.cell_table.tolist()) == (
+        profile.cell_codes.tolist(),
+        profile.cell_table.tolist(),
+    )
     assert Profile.from_json(Profile(3, (), (), (), (), 3, "f", version=7).to_json()).version == 7

@@ -1,5 +1,5 @@
-"""Whole runs on values at the edges of their types: 32-bit floats, integers of all 64 bits, years of any sign and length,
-and missing values of a hierarchical sensitive attribute.
+"""Whole runs on values at the edges of their types: 32-bit floats, integers of all 64 bits, years of any sign and
+length, and missing values of a hierarchical sensitive attribute.
 """
 
 from __future__ import annotations
@@ -23,14 +23,22 @@ from tclose_spark.measures.utility import interval_ends
 
 ROWS = 60
 DRAW = np.random.default_rng(7)
-DAYS = {"-0044-03-15": -735525, "0999-12-31": -354286, "2024-02-29": 19782, "9999-12-31": 2932896, "+10000-01-01": 2932897}
+DAYS = {
+    "-0044-03-15": -735525,
+    "0999-12-31": -354286,
+    "2024-02-29": 19782,
+    "9999-12-31": 2932896,
+    "+10000-01-01": 2932897,
+}
 LARGEST = 2**63 - 1
 SITES = [None, *CITIES.leaves]
 PEOPLE = pa.table(
     {
         "id": range(ROWS),
         "weight": pa.array([round(0.1 * (i % 12), 1) for i in range(ROWS)], pa.float32()),
-        "account": pa.array([-LARGEST, LARGEST, *(int(DRAW.integers(-LARGEST, LARGEST)) for _ in range(ROWS - 2))], pa.int64()),
+        "account": pa.array(
+            [-LARGEST, LARGEST, *(int(DRAW.integers(-LARGEST, LARGEST)) for _ in range(ROWS - 2))], pa.int64()
+        ),
         "number": pa.array([2**53 + 1 + 3 * i for i in range(ROWS - 1)] + [LARGEST], pa.int64()),
         "site": [SITES[i % 6] for i in range(ROWS)],
         "day": pa.array([list(DAYS.values())[i % 5] for i in range(ROWS)], pa.int32()).cast(pa.date32()),
@@ -81,12 +89,18 @@ def test_values_at_the_edges_are_released_as_they_are(method: dict[str, Any], ma
     whole = Counter(row["site"] for row in rows)
     classes: dict[tuple[Any, ...], Counter[str | None]] = {}
     for row in rows:
-        classes.setdefault((row["weight"], row["account"], row["number_min"], row["number_max"]), Counter())[row["site"]] += 1
-    assert Fraction(certificate["guarantees"]["t"]["site"]["achieved_exact"]) == max(distance(part, whole) for part in classes.values())
+        classes.setdefault((row["weight"], row["account"], row["number_min"], row["number_max"]), Counter())[
+            row["site"]
+        ] += 1
+    assert Fraction(certificate["guarantees"]["t"]["site"]["achieved_exact"]) == max(
+        distance(part, whole) for part in classes.values()
+    )
 
 
 def distance(part: Counter[str | None], whole: Counter[str | None]) -> Fraction:
-    """Li et al. 2007, 3.2, with missing values a leaf under the root: what the children of a node exchange costs its height."""
+    """Li et al. 2007, 3.2, with missing values a leaf under the root: what the children of a node exchange costs its
+    height.
+    """
     paths: dict[str | None, tuple[Any, ...]] = {path[0]: path for path in CITIES.paths}
     paths[None] = (None, "none", "nowhere", "*")
     cost = Fraction(0)

@@ -1,7 +1,9 @@
-"""What a release says does not change unnoticed: with one secret, the same table and run file give the same release and certificate.
+"""What a release says does not change unnoticed: with one secret, the same table and run file give the same release and
+certificate.
 
-`fingerprints.json` holds, for each run, the release's fingerprint and a hash of each part of the certificate. A change that means to
-alter some of them records them again, in a commit that says so: `TCLOSE_RECORD=1 pytest tests/test_fingerprints.py`.
+`fingerprints.json` holds, for each run, the release's fingerprint and a hash of each part of the certificate. A change
+that means to alter some of them records them again, in a commit that says so: `TCLOSE_RECORD=1 pytest
+tests/test_fingerprints.py`.
 """
 
 from __future__ import annotations
@@ -52,8 +54,16 @@ RUNS: dict[str, dict[str, Any]] = {
     "tree, thorough, two attributes": {"method": tree("thorough"), "quasi": NUMBERS, "sensitive": {**EQUAL, **ORDERED}},
     "tree, no exchange, bounds": {"method": tree(0), "quasi": BOUNDS, "sensitive": EQUAL},
     "tree, sweeps, hierarchical": {"method": tree(3), "quasi": CATEGORIES, "sensitive": NESTED},
-    "tree, distinct l": {"method": tree("fast"), "quasi": EVERY, "sensitive": {"disease": {"t": "0.6", "l": {"distinct": 3}}}},
-    "tree, four attributes": {"method": tree("fast"), "quasi": CATEGORIES, "sensitive": {**EQUAL, **ORDERED, **NESTED, **LISTED}},
+    "tree, distinct l": {
+        "method": tree("fast"),
+        "quasi": EVERY,
+        "sensitive": {"disease": {"t": "0.6", "l": {"distinct": 3}}},
+    },
+    "tree, four attributes": {
+        "method": tree("fast"),
+        "quasi": CATEGORIES,
+        "sensitive": {**EQUAL, **ORDERED, **NESTED, **LISTED},
+    },
     "tree, linked, insensitive": {
         "method": tree("fast"),
         "quasi": {**NUMBERS, "sex": {}},
@@ -69,7 +79,11 @@ RUNS: dict[str, dict[str, Any]] = {
         "sensitive": {"pay": {"distance": "ordered"}},
     },
     "dealt round robin": {"method": dealt(deal="round_robin"), "quasi": CATEGORIES, "sensitive": LISTED},
-    "dealt, best order, two attributes": {"method": dealt(stack_order="best"), "quasi": EVERY, "sensitive": {**EQUAL, **ORDERED}},
+    "dealt, best order, two attributes": {
+        "method": dealt(stack_order="best"),
+        "quasi": EVERY,
+        "sensitive": {**EQUAL, **ORDERED},
+    },
     "dealt in layers": {"method": dealt(deal="layered"), "quasi": BOUNDS, "sensitive": {**EQUAL, **NESTED}},
     "dealt, every l": {
         "method": dealt(),
@@ -79,7 +93,15 @@ RUNS: dict[str, dict[str, Any]] = {
     "dealt, text options, by frequency": {
         "method": dealt(),
         "quasi": {"age": {"type": "numeric"}, "site": {"text": {"case": "fold", "strip": True}}},
-        "sensitive": {"ward": {"distance": "ordered", "order": "frequency", "missing": "highest", "t": "0.3", "text": {"strip": True}}},
+        "sensitive": {
+            "ward": {
+                "distance": "ordered",
+                "order": "frequency",
+                "missing": "highest",
+                "t": "0.3",
+                "text": {"strip": True},
+            }
+        },
     },
     "fragments, proven": {"method": fragments(), "quasi": EVERY, "sensitive": {**EQUAL, **ORDERED}},
     "fragments, measured": {"method": fragments(sizing="measured"), "quasi": EVERY, "sensitive": {**ORDERED, **NESTED}},

@@ -30,8 +30,17 @@ def publish(problem: Problem, rows: Rows, classes: Any, ties: Any = None) -> lis
     generalizer = Generalizer.of(problem.spec, problem.profile, problem.hierarchies)
     keys = [] if ties is None else [np.asarray(ties)]
     order, columns = generalizer.publish(rows, np.asarray(classes, dtype=np.int64), keys)
-    assert [(name, column.type) for (name, _), column in zip(generalizer.schema(), columns, strict=True)] == generalizer.schema()
-    return list(zip(*[c.to_pylist() for c in columns], rows.cell[order].tolist(), *[key[order].tolist() for key in keys], strict=True))
+    assert [
+        (name, column.type) for (name, _), column in zip(generalizer.schema(), columns, strict=True)
+    ] == generalizer.schema()
+    return list(
+        zip(
+            *[c.to_pylist() for c in columns],
+            rows.cell[order].tolist(),
+            *[key[order].tolist() for key in keys],
+            strict=True,
+        )
+    )
 
 
 def test_a_class_publishes_one_label_in_each_column():
@@ -104,13 +113,18 @@ def test_rows_with_equal_labels_are_in_the_order_of_what_else_is_published(recor
 )
 def test_two_classes_with_equal_labels_are_interleaved(quasi, values, label):
     # The first class is all gout and the second all flu; a reader must not see which rows were together.
-    records = [{"x": value, "disease": disease} for value, disease in zip(values, ["gout", "gout", "flu", "flu"], strict=True)]
+    records = [
+        {"x": value, "disease": disease} for value, disease in zip(values, ["gout", "gout", "flu", "flu"], strict=True)
+    ]
     problem, rows = make_problem(records, DISEASE, quasi, {"x": CITIES} if "hierarchy" in quasi["x"] else {})
     assert publish(problem, rows, [0, 0, 1, 1]) == [(*label, cell) for cell in (0, 0, 1, 1)]
 
 
 def test_bounds_are_two_numbers():
-    records = [{"age": age, "weight": weight, "disease": "flu"} for age, weight in [(31, 60.5), (36, 70.25), (50, 80.0), (50, 80.0)]]
+    records = [
+        {"age": age, "weight": weight, "disease": "flu"}
+        for age, weight in [(31, 60.5), (36, 70.25), (50, 80.0), (50, 80.0)]
+    ]
     bounds = {"type": "numeric", "numeric_output": "bounds"}
     problem, rows = make_problem(records, DISEASE, {"age": bounds, "weight": bounds})
     generalizer = Generalizer.of(problem.spec, problem.profile, {})
@@ -125,7 +139,9 @@ def test_bounds_are_two_numbers():
 
 def test_bounds_are_rounded_outward():
     records = [{"age": age, "disease": "flu"} for age in (31, 36, 40, 40)]
-    problem, rows = make_problem(records, DISEASE, {"age": {"type": "numeric", "numeric_output": "bounds", "round_to": 5}})
+    problem, rows = make_problem(
+        records, DISEASE, {"age": {"type": "numeric", "numeric_output": "bounds", "round_to": 5}}
+    )
     assert publish(problem, rows, [0, 0, 1, 1]) == [(30, 40, 0)] * 2 + [(40, 40, 0)] * 2
 
 

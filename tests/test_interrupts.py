@@ -129,7 +129,11 @@ def test_what_publishes_nothing_speaks_of_nothing_public(
 def test_an_interrupted_release(run_file: Callable[..., Path], tmp_path: Path, after: str, wait: float) -> None:
     """As a terminal does it: the whole process group gets the signal, the JVM and its Python workers too."""
     draw, rows = np.random.default_rng(1), 6000
-    table = {"age": draw.integers(18, 90, rows), "sex": draw.integers(0, 400, rows), "disease": draw.integers(0, 8, rows)}
+    table = {
+        "age": draw.integers(18, 90, rows),
+        "sex": draw.integers(0, 400, rows),
+        "disease": draw.integers(0, 8, rows),
+    }
     path = run_file(
         pa.table({name: pa.array(column) for name, column in table.items()}),
         quasi={"age": {"type": "numeric"}, "sex": {"type": "numeric"}},

@@ -164,11 +164,15 @@ def test_ends_are_what_bounds_publish():
 @pytest.mark.parametrize("step", [None, "1", "5", "1/2", "0.1", "5/2", "0.3", "2/3"])
 def test_bounds_cover_integers_of_any_size(step):
     edges = [-(2**63) + 1, -(2**53) - 1, -7, 0, 3, 2**53 - 1, 2**53 + 1, 2**60 + 1, 2**63 - 513, 2**63 - 1]
-    low, high = (np.array(codes, dtype=np.int64) for codes in zip(*[(x, y) for x in edges for y in edges if x <= y], strict=True))
+    low, high = (
+        np.array(codes, dtype=np.int64) for codes in zip(*[(x, y) for x in edges for y in edges if x <= y], strict=True)
+    )
     labels = NumericLabels(integral=True, round_to=None if step is None else Fraction(step))
     least, most = labels.bounds(low, high)
     assert least.dtype == most.dtype == (np.int64 if labels.whole else np.float64)
-    assert all(a <= x and y <= b for a, x, y, b in zip(least.tolist(), low.tolist(), high.tolist(), most.tolist(), strict=True))
+    assert all(
+        a <= x and y <= b for a, x, y, b in zip(least.tolist(), low.tolist(), high.tolist(), most.tolist(), strict=True)
+    )
     for codes in (low, high):
         assert Coverage.between(pa.array(codes), pa.array(least), pa.array(most)).all()
 
@@ -184,7 +188,10 @@ def test_range_shares_of_the_widest_ranges_there_are():
     assert range_shares(np.full(4, codes[0]), codes, whole).tolist() == pytest.approx([0, 0.5, 0.5, 1])
     largest = 1.7e308
     doubles = QuasiDomain("x", "double", 0, low=-largest, high=largest)
-    assert range_shares(np.array(codes_of(*[-largest] * 2)), np.array(codes_of(0, largest)), doubles).tolist() == [0.5, 1]
+    assert range_shares(np.array(codes_of(*[-largest] * 2)), np.array(codes_of(0, largest)), doubles).tolist() == [
+        0.5,
+        1,
+    ]
     losses = range_losses(np.array([MISSING, codes[0]]), np.array([5, codes[3]]), whole, False, None)
     assert losses.tolist() == [1, 1]
 
@@ -254,14 +261,24 @@ def test_labels_cover_the_integers_of_a_class(classes, step):
 def test_labels_cover_the_doubles_of_a_class(classes, step):
     codes = [codes_of(*numbers) for numbers in classes]
     assert_covered(
-        Coverage(numeric=True), NumericLabels(False, step), codes, lambda c: float(decode_numbers(np.array([c]))[0]), pa.float64()
+        Coverage(numeric=True),
+        NumericLabels(False, step),
+        codes,
+        lambda c: float(decode_numbers(np.array([c]))[0]),
+        pa.float64(),
     )
 
 
 @drawn(100)
 @given(drawn_classes(FINITE.map(lambda x: codes_of(x)[0])))
 def test_labels_cover_any_finite_double(classes):
-    assert_covered(Coverage(numeric=True), NumericLabels(False), classes, lambda c: float(decode_numbers(np.array([c]))[0]), pa.float64())
+    assert_covered(
+        Coverage(numeric=True),
+        NumericLabels(False),
+        classes,
+        lambda c: float(decode_numbers(np.array([c]))[0]),
+        pa.float64(),
+    )
 
 
 @drawn(100)
@@ -278,4 +295,6 @@ def test_labels_of_a_hierarchy_cover_the_values_of_a_class(tree, data):
 def test_labels_without_hierarchy_cover_the_values_of_a_class(kind, values, data):
     assume("*" not in values)
     classes = data.draw(drawn_classes(st.integers(0, len(values) - 1)))
-    assert_covered(Coverage(False, sets=kind is SetLabels), kind(tuple(values)), classes, lambda code: values[code], pa.string())
+    assert_covered(
+        Coverage(False, sets=kind is SetLabels), kind(tuple(values)), classes, lambda code: values[code], pa.string()
+    )

@@ -1,4 +1,6 @@
-"""One writer for each output: a second one is told who has it and since when; the lock of a process that is gone is taken over."""
+"""One writer for each output: a second one is told who has it and since when; the lock of a process that is gone is
+taken over.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,12 @@ def test_a_second_writer_is_told_who_has_it(folder: LocalFolder, tmp_path: Path)
             pytest.fail("both write")
         assert (tmp_path / LOCK).stat().st_mode & 0o777 == 0o600
     assert found.value.exit_code == 2
-    for part in (f"process {os.getpid()} of ", f" on {socket.gethostname()} since 2", "(0 h 0 min ago)", f"remove {tmp_path}/{LOCK} if"):
+    for part in (
+        f"process {os.getpid()} of ",
+        f" on {socket.gethostname()} since 2",
+        "(0 h 0 min ago)",
+        f"remove {tmp_path}/{LOCK} if",
+    ):
         assert part in str(found.value)
     with locked(folder):
         pass
@@ -61,7 +68,9 @@ def test_another_hosts_and_one_that_says_nothing_are_kept(folder: LocalFolder, t
         assert folder.read(LOCK) == left
 
 
-def test_a_run_is_refused_while_another_writes(tclose: Callable[..., tuple[int, str, str]], run_file: Callable[..., Path]) -> None:
+def test_a_run_is_refused_while_another_writes(
+    tclose: Callable[..., tuple[int, str, str]], run_file: Callable[..., Path]
+) -> None:
     path = run_file({"age": [1, 2] * 6, "sex": ["f", "m"] * 6, "disease": ["flu", "gout"] * 6})
     internal = LocalFolder(str(path.parent / "out/internal"))
     internal.create(private=True)

@@ -1,4 +1,6 @@
-"""No message holds a raw value: canaries in every role and in every kind of mistake, and where they are found instead."""
+"""No message holds a raw value: canaries in every role and in every kind of mistake, and where they are found
+instead.
+"""
 
 import json
 import runpy
@@ -49,7 +51,12 @@ MISTAKES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], int, bool]] = {
         2,
         True,
     ),
-    "lost from an order": ({}, {"sensitive": {"disease": {"distance": "ordered", "order": ["flu"], "t": "0.5"}}}, 2, True),
+    "lost from an order": (
+        {},
+        {"sensitive": {"disease": {"distance": "ordered", "order": ["flu"], "t": "0.5"}}},
+        2,
+        True,
+    ),
     "text without an order": (
         {"disease": beside(CANARY, ["1", "2"])},
         {"sensitive": {"disease": {"distance": "ordered", "t": "0.5"}}},
@@ -75,7 +82,12 @@ MISTAKES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], int, bool]] = {
         False,
     ),
     "a star": ({"sex": beside("*", [CANARY])}, {}, 2, False),
-    "braces": ({"sex": beside(f"{{{CANARY}}}", ["m"])}, {"quasi": {**NUMERIC, "sex": {"generalization": "set"}}}, 2, True),
+    "braces": (
+        {"sex": beside(f"{{{CANARY}}}", ["m"])},
+        {"quasi": {**NUMERIC, "sex": {"generalization": "set"}}},
+        2,
+        True,
+    ),
     "no number": ({"age": beside(CANARY, ["20", "30"])}, {}, 2, True),
     "a number of too many digits": ({"age": beside("73017301730173017301", ["20", "30"])}, {}, 2, False),
     "a number that bounds cannot say": (
@@ -98,7 +110,9 @@ MISTAKES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], int, bool]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_told_without_a_value(run_file: Callable[..., Path], tclose: Command, tmp_path: Path, name: str) -> None:
+def test_a_mistake_is_told_without_a_value(
+    run_file: Callable[..., Path], tclose: Command, tmp_path: Path, name: str
+) -> None:
     columns, settings, expected, kept = MISTAKES[name]
     code, out, err = tclose("release", run_file({**PEOPLE, **columns}, **{**ROLES, **settings}))
     assert code == expected, err
@@ -117,12 +131,16 @@ def test_a_mistake_is_told_without_a_value(run_file: Callable[..., Path], tclose
 def test_a_malformed_record_is_counted(run_file: Callable[..., Path], tclose: Command, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,sex,disease\n" + "20,m,flu\n" * 11 + f"21,f,{CANARY},{CANARY}\n")
     source = {"path": "people.csv", "format": "csv", "options": {"header": True}}
-    code, out, err = tclose("profile", run_file(None, source=source, quasi={**NUMERIC, "sex": {}}, sensitive={"disease": {"t": "0.5"}}))
+    code, out, err = tclose(
+        "profile", run_file(None, source=source, quasi={**NUMERIC, "sex": {}}, sensitive={"disease": {"t": "0.5"}})
+    )
     assert (code, "1 of 12 rows are malformed" in err) == (2, True)
     assert CANARY not in out + err
 
 
-def test_what_is_wrong_is_written_with_its_rows_until_it_is_mended(run_file: Callable[..., Path], tclose: Command, tmp_path: Path) -> None:
+def test_what_is_wrong_is_written_with_its_rows_until_it_is_mended(
+    run_file: Callable[..., Path], tclose: Command, tmp_path: Path
+) -> None:
     people = {**PEOPLE, "city": beside("Oslo", ["Pisa", "Lyon"])}
     path = run_file(people, **{**ROLES, "quasi": CITY})
     code, _, err = tclose("profile", path)
@@ -138,8 +156,12 @@ def test_what_is_wrong_is_written_with_its_rows_until_it_is_mended(run_file: Cal
     assert not file.exists()
 
 
-@pytest.mark.parametrize(("method", "stages"), [("stack_and_deal", ["release"]), ("fragmentation", ["profile", "plan"])])
-def test_a_run_that_goes_well_shows_no_value(run_file: Callable[..., Path], tclose: Command, method: str, stages: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("method", "stages"), [("stack_and_deal", ["release"]), ("fragmentation", ["profile", "plan"])]
+)
+def test_a_run_that_goes_well_shows_no_value(
+    run_file: Callable[..., Path], tclose: Command, method: str, stages: list[str]
+) -> None:
     path = run_file(PEOPLE, **ROLES, method={"name": method})
     for stage in stages:
         code, out, err = tclose(stage, path)
@@ -149,7 +171,10 @@ def test_a_run_that_goes_well_shows_no_value(run_file: Callable[..., Path], tclo
 
 # what is audited: columns that differ, arguments
 AUDITED: dict[str, tuple[Mapping[str, Any], list[str]]] = {
-    "a label that is no node": ({"city": beside(CANARY, ["Pisa"])}, ["-q", "city", "--hierarchy", "city={cities}", "--k", "2"]),
+    "a label that is no node": (
+        {"city": beside(CANARY, ["Pisa"])},
+        ["-q", "city", "--hierarchy", "city={cities}", "--k", "2"],
+    ),
     "a sensitive value that is no leaf": ({}, ["-q", "city", "-s", "disease:hierarchical:t=0.2,hierarchy={cities}"]),
     "lost from an order": ({}, ["-q", "city", "-s", "disease:ordered:t=0.2,order=flu|gout"]),
     "text without an order": ({}, ["-q", "city", "-s", "disease:ordered:t=0.2"]),
@@ -157,10 +182,14 @@ AUDITED: dict[str, tuple[Mapping[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", AUDITED)
-def test_an_audit_tells_a_mistake_without_a_value(run_file: Callable[..., Path], tclose: Command, tmp_path: Path, name: str) -> None:
+def test_an_audit_tells_a_mistake_without_a_value(
+    run_file: Callable[..., Path], tclose: Command, tmp_path: Path, name: str
+) -> None:
     columns, arguments = AUDITED[name]
     run_file({**PEOPLE, **columns})
-    code, out, err = tclose("audit", tmp_path / "people.parquet", *[a.format(cities=tmp_path / "cities.csv") for a in arguments])
+    code, out, err = tclose(
+        "audit", tmp_path / "people.parquet", *[a.format(cities=tmp_path / "cities.csv") for a in arguments]
+    )
     assert (code, "error: " in err) == (2, True)
     assert CANARY not in out + err
 
@@ -170,7 +199,16 @@ PATHS = "".join(f"{place};{CANARY} {place[:2]};{CANARY} land;*\n" for place in (
 PRINTED: dict[str, tuple[Mapping[str, Any], list[str]]] = {
     "a raw table": (
         {"age": [730173 + i for i in range(12)], "disease": [CANARY, f"{CANARY} ", "flu"] * 4},
-        ["-q", "age,sex,city", "-s", "disease:equal:t=0.5,l=2,entropy=1.5,recursive=3:2", "--k", "2", "--background", "{people}"],
+        [
+            "-q",
+            "age,sex,city",
+            "-s",
+            "disease:equal:t=0.5,l=2,entropy=1.5,recursive=3:2",
+            "--k",
+            "2",
+            "--background",
+            "{people}",
+        ],
     ),
     "ranges, two attributes and a reference": (
         {"disease": [730173, 730173, 730175] * 4, "sex": [f"{CANARY}*", f"{CANARY.lower()}*", "m", "m"] * 3},
@@ -219,13 +257,19 @@ def test_an_audit_without_labels_prints_no_value(
 
 
 def test_the_job_takes_the_options_of_an_audit(
-    run_file: Callable[..., Path], spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    run_file: Callable[..., Path],
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     run_file(PEOPLE)
     assert spark
     job, table = Path(__file__).parent.parent / "jobs/audit.py", str(tmp_path / "people.parquet")
     monkeypatch.setattr("sys.path", list(sys.path))
-    monkeypatch.setattr("sys.argv", ["jobs/audit.py", table, "-q", "sex", "-s", "disease:equal", "--k", "7", "--no-labels"])
+    monkeypatch.setattr(
+        "sys.argv", ["jobs/audit.py", table, "-q", "sex", "-s", "disease:equal", "--k", "7", "--no-labels"]
+    )
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(job), run_name="__main__")
     out, err = capfd.readouterr()

@@ -1,4 +1,6 @@
-"""Columns may be called anything that Delta can hold: like names of our own, with dots and backticks, and differing by case from made ones."""
+"""Columns may be called anything that Delta can hold: like names of our own, with dots and backticks, and differing by
+case from made ones.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ from tclose_spark.io.run import Run
 
 ROWS = 60
 QUASI = {"a.b": {"type": "numeric", "numeric_output": "bounds"}, "low0": {"type": "numeric"}, "c`d.e": {}}
-SENSITIVE = {"f.g": {"distance": "ordered", "t": "0.5"}, "v0": {"t": "0.9"}, "margin_v0": {"t": "0.9"}, "gain_v0": {"t": "0.9"}}
+SENSITIVE = {
+    "f.g": {"distance": "ordered", "t": "0.5"},
+    "v0": {"t": "0.9"},
+    "margin_v0": {"t": "0.9"},
+    "gain_v0": {"t": "0.9"},
+}
 INSENSITIVE = [
     "rows",
     "malformed",
@@ -40,7 +47,11 @@ INSENSITIVE += ["l0", "n", "size", "loss", "quasi_identifiers", "input_rows", "r
 def people() -> pa.Table:
     """A third of them alike in all columns."""
     number = [i % 40 for i in range(ROWS)]
-    columns: dict[str, list[Any]] = {"a.b": number, "low0": [i * 7 % 13 for i in number], "c`d.e": [["x", "y"][i % 2] for i in number]}
+    columns: dict[str, list[Any]] = {
+        "a.b": number,
+        "low0": [i * 7 % 13 for i in number],
+        "c`d.e": [["x", "y"][i % 2] for i in number],
+    }
     columns |= {
         "f.g": [i % 3 for i in number],
         **{name: [["flu", "gout"][i % 2] for i in number] for name in ("v0", "margin_v0", "gain_v0")},
@@ -57,7 +68,9 @@ def test_any_names_are_released(make_run: Callable[..., Run], tmp_path: Path, me
     release = deltalake.DeltaTable(str(tmp_path / "out/public/release")).to_pyarrow_table()
     assert release.column_names == ["a.b_min", "a.b_max", "low0", "c`d.e", *SENSITIVE, *INSENSITIVE]
     kept = [*SENSITIVE, *INSENSITIVE]
-    rows, raw = (Counter(zip(*(table[name].to_pylist() for name in kept), strict=True)) for table in (release, people()))
+    rows, raw = (
+        Counter(zip(*(table[name].to_pylist() for name in kept), strict=True)) for table in (release, people())
+    )
     assert rows == raw
     certificate = json.loads((tmp_path / "out/public/certificate.json").read_text())
     assert set(certificate["guarantees"]["t"]) == set(SENSITIVE)

@@ -1,4 +1,6 @@
-"""Whole runs on small tables: what is published, when it is not, and that stages may be repeated, resumed and interrupted."""
+"""Whole runs on small tables: what is published, when it is not, and that stages may be repeated, resumed and
+interrupted.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +127,9 @@ def test_the_certificate_says_what_the_release_shows(finished: Path, certificate
     assert list(release.columns) == ["age", "city", "disease", "region"]
     classes = [group["disease"].tolist() for _, group in release.groupby(["age", "city"], dropna=False)]
     whole = Counter(release["disease"])
-    worst = max(sum(abs(Fraction(c.count(v), len(c)) - Fraction(n, ROWS)) for v, n in whole.items()) / 2 for c in classes)
+    worst = max(
+        sum(abs(Fraction(c.count(v), len(c)) - Fraction(n, ROWS)) for v, n in whole.items()) / 2 for c in classes
+    )
     assert certificate["verdict"] == "holds"
     assert certificate["release"].items() >= {"rows": ROWS, "classes": len(classes)}.items()
     assert certificate["input"] == {"rows": ROWS, "version": None}
@@ -133,7 +137,10 @@ def test_the_certificate_says_what_the_release_shows(finished: Path, certificate
     t = certificate["guarantees"]["t"]["disease"]
     assert (t["distance"], t["required"], Fraction(t["achieved_exact"])) == ("equal", 0.2, worst)
     assert worst <= Fraction(1, 5)
-    assert certificate["guarantees"]["l"]["disease"]["distinct"] == {"required": 2, "achieved": min(len(set(c)) for c in classes)}
+    assert certificate["guarantees"]["l"]["disease"]["distinct"] == {
+        "required": 2,
+        "achieved": min(len(set(c)) for c in classes),
+    }
     assert certificate["utility"]["discernibility"] == sum(len(c) ** 2 for c in classes)
     assert certificate["utility"]["average_class_size"] == ROWS / len(classes)
 
@@ -145,7 +152,9 @@ def test_the_linked_table_has_every_input_row_beside_what_is_published(finished:
     assert Counter(linked[["age_raw", "city_raw", *kept]].itertuples(index=False, name=None)) == Counter(
         raw[["age", "city", *kept]].itertuples(index=False, name=None)
     )
-    assert Counter(linked[release.columns].itertuples(index=False, name=None)) == Counter(release.itertuples(index=False, name=None))
+    assert Counter(linked[release.columns].itertuples(index=False, name=None)) == Counter(
+        release.itertuples(index=False, name=None)
+    )
     paths = {path[0]: path for path in CITIES.paths}
     for row in linked.itertuples():
         low, high = map(int, row.age.strip("[]").split(", ")) if "," in row.age else (int(row.age),) * 2
@@ -156,7 +165,13 @@ def test_the_linked_table_has_every_input_row_beside_what_is_published(finished:
 def test_nothing_public_tells_of_the_raw_table(finished: Path, conf: Path) -> None:
     state = json.loads((finished / "internal/run.json").read_text())
     public = {name: content for name, content in tree(finished / "public").items() if not name.endswith(".parquet")}
-    for secret in ("person 1", state["stages"]["profile"]["input"]["fingerprint"], str(conf.parent), "commitInfo", '"stats"'):
+    for secret in (
+        "person 1",
+        state["stages"]["profile"]["input"]["fingerprint"],
+        str(conf.parent),
+        "commitInfo",
+        '"stats"',
+    ):
         assert not [name for name, content in public.items() if secret.encode() in content], secret
 
 
@@ -179,7 +194,13 @@ def test_great_expectations_keeps_its_suite_its_results_and_pages(finished: Path
     assert len(results["results"]) == len(asked)
     classes = len(read(finished / "internal/classes"))
     for result in results["results"]:
-        assert set(result["result"]) <= {"element_count", "unexpected_count", "unexpected_percent", "missing_count", "observed_value"}
+        assert set(result["result"]) <= {
+            "element_count",
+            "unexpected_count",
+            "unexpected_percent",
+            "missing_count",
+            "observed_value",
+        }
         assert result["result"].get("element_count", classes) == classes
     for name in ("index", "suite"):
         assert "emd_disease" in (kept / f"data_docs/{name}.html").read_text()
@@ -188,19 +209,25 @@ def test_great_expectations_keeps_its_suite_its_results_and_pages(finished: Path
     assert not [value for value in values if re.search(rf"\b{re.escape(value)}\b", text)]
 
 
-def test_the_checkpoint_is_run_again_as_documented(output: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_checkpoint_is_run_again_as_documented(
+    output: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
     (documented,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/promise.md").read_text(), re.DOTALL)
 
     def run_again() -> tuple[bool, list[str]]:
         names: dict[str, Any] = {"spark": spark, "output": str(output)}
         exec(documented, names)
-        return names["found"].success, [line for line in capsys.readouterr().out.splitlines() if line.startswith("False")]
+        return names["found"].success, [
+            line for line in capsys.readouterr().out.splitlines() if line.startswith("False")
+        ]
 
     assert run_again() == (True, [])
     table = spark.read.format("delta").load(f"{output}/internal/classes")
     first = table.agg(F.min("quasi_identifiers")).head()[0]  # type: ignore[index]
     far = F.col("quasi_identifiers") == F.struct(*[F.lit(label).alias(name) for name, label in first.asDict().items()])
-    write_delta(table.withColumn("emd_disease", F.when(far, 0.21).otherwise(F.col("emd_disease"))), f"{output}/internal/changed")
+    write_delta(
+        table.withColumn("emd_disease", F.when(far, 0.21).otherwise(F.col("emd_disease"))), f"{output}/internal/changed"
+    )
     shutil.rmtree(output / "internal/classes")
     shutil.move(output / "internal/changed", output / "internal/classes")
     assert run_again() == (False, ["False t-closeness of disease: EMD <= 1/5 in every class 1"])
@@ -209,14 +236,18 @@ def test_the_checkpoint_is_run_again_as_documented(output: Path, spark: SparkSes
 # --- the same release, whatever way
 
 
-def test_stage_by_stage_is_all_at_once(reported: Path, conf: Path, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path) -> None:
+def test_stage_by_stage_is_all_at_once(
+    reported: Path, conf: Path, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path
+) -> None:
     copy = shutil.copytree(reported, tmp_path / "copy")
     published = pipeline.publish(open_run(conf, f"output.path={copy}"))
     assert {**published, "issued": ""} == {**certificate, "issued": ""}
     assert read(copy / "public/release").equals(read(conf.parent / "out/public/release"))
 
 
-def test_other_files_of_the_same_rows(write_run: WriteRun, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path) -> None:
+def test_other_files_of_the_same_rows(
+    write_run: WriteRun, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path
+) -> None:
     path = write_run(tmp_path, None, output={"public": "to/publish", "internal": "to/keep"}, **ROLES)
     (tmp_path / "people.parquet").mkdir()
     shuffled = PEOPLE.take(pa.array([i * 5 % ROWS for i in range(ROWS)]))
@@ -268,7 +299,9 @@ def test_a_finished_release_is_verified_again_and_left_as_it_is(output: Path, co
     assert tree(output) == before
 
 
-def test_what_an_interrupted_run_left_does_not_hide_the_finished_release(output: Path, conf: Path, open_run: OpenRun) -> None:
+def test_what_an_interrupted_run_left_does_not_hide_the_finished_release(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
     told: list[str] = []
     again = open_run(conf, f"output.path={output}", overwrite=True)
     again.announce = told.append
@@ -283,7 +316,9 @@ def test_what_an_interrupted_run_left_does_not_hide_the_finished_release(output:
     other = open_run(conf, f"output.path={output}", "privacy.k=6", overwrite=True)
     for stage in (pipeline.profile, pipeline.plan, pipeline.anonymize):
         stage(other)
-    with pytest.raises(GuaranteeError, match="does not describe the release"):  # what is staged is of another configuration
+    with pytest.raises(
+        GuaranteeError, match="does not describe the release"
+    ):  # what is staged is of another configuration
         pipeline.verify(open_run(conf, f"output.path={output}"))
 
 
@@ -295,7 +330,9 @@ def test_there_must_be_a_finished_release_to_judge_it(conf: Path, open_run: Open
 TAMPERED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "a row less": lambda release: release.iloc[1:],
     "a row twice": lambda release: pd.concat([release, release.iloc[:1]]),
-    "a label changed": lambda release: release.assign(city=["*" if release["city"][0] != "*" else "Italy", *release["city"][1:]]),
+    "a label changed": lambda release: release.assign(
+        city=["*" if release["city"][0] != "*" else "Italy", *release["city"][1:]]
+    ),
     "a label that is none": lambda release: release.assign(city=["Europe", *release["city"][1:]]),
     "a value changed": lambda release: release.assign(
         disease=["gout" if release["disease"][0] == "flu" else "flu", *release["disease"][1:]]
@@ -328,7 +365,9 @@ def test_a_certificate_of_another_release_is_found_out(output: Path, conf: Path,
         pipeline.verify(open_run(conf, f"output.path={output}"))
 
 
-def test_a_finished_release_of_another_configuration_is_not_verified(output: Path, conf: Path, open_run: OpenRun) -> None:
+def test_a_finished_release_of_another_configuration_is_not_verified(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
     with pytest.raises(ConfigurationError, match="another configuration"):
         pipeline.verify(open_run(conf, f"output.path={output}", "privacy.k=6"))
 
@@ -380,7 +419,9 @@ def profiled(conf: Path, open_run: OpenRun, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.mark.parametrize(("stage", "missing"), [("verify", "anonymize"), ("report", "verify"), ("publish", "report")])
-def test_a_stage_needs_the_one_before_it(profiled: Path, conf: Path, open_run: OpenRun, stage: str, missing: str) -> None:
+def test_a_stage_needs_the_one_before_it(
+    profiled: Path, conf: Path, open_run: OpenRun, stage: str, missing: str
+) -> None:
     with pytest.raises(ConfigurationError, match=f"run `tclose {missing}` first"):
         run_stages(open_run(conf, f"output.path={profiled}"), stage)
 
@@ -391,13 +432,19 @@ def test_a_stage_needs_a_run_that_has_begun(conf: Path, open_run: OpenRun, tmp_p
             run_stages(open_run(conf, f"output.path={tmp_path}/none"), stage)
 
 
-@pytest.mark.parametrize("change", ["privacy.k=6", "attributes.sensitive_attributes.disease.t=0.3", "method.deal=round_robin"])
-def test_a_configuration_that_changes_between_stages_is_refused(profiled: Path, conf: Path, open_run: OpenRun, change: str) -> None:
+@pytest.mark.parametrize(
+    "change", ["privacy.k=6", "attributes.sensitive_attributes.disease.t=0.3", "method.deal=round_robin"]
+)
+def test_a_configuration_that_changes_between_stages_is_refused(
+    profiled: Path, conf: Path, open_run: OpenRun, change: str
+) -> None:
     with pytest.raises(ConfigurationError, match="another configuration; begin again"):
         pipeline.anonymize(open_run(conf, f"output.path={profiled}", change))
 
 
-def test_a_hierarchy_that_changes_between_stages_is_refused(profiled: Path, conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+def test_a_hierarchy_that_changes_between_stages_is_refused(
+    profiled: Path, conf: Path, open_run: OpenRun, tmp_path: Path
+) -> None:
     for name in ("run.yaml", "people.parquet", "cities.csv"):
         shutil.copy(conf.parent / name, tmp_path)
     run_stages(open_run(tmp_path / "run.yaml"), "profile")
@@ -424,7 +471,9 @@ class InterruptedError_(Exception):
 
 @pytest.fixture
 def interrupt(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
-    """`interrupt(n)`: the n-th thing (0, 1, ...) that is moved from now on is not, the run stops there; `interrupt(-1)`: none."""
+    """`interrupt(n)`: the n-th thing (0, 1, ...) that is moved from now on is not, the run stops there;
+    `interrupt(-1)`: none.
+    """
     move, left = pipeline.move, [-1]
 
     def move_or_stop(name: str, source: Any, target: Any) -> None:
@@ -462,9 +511,13 @@ def test_an_interrupted_publish_is_finished_by_another(
     pipeline.publish(open_run(conf, *settings))
     staged, public = tree(reported / "internal/staging"), tree(copy / "public")
     assert public == {
-        name: content for name, content in staged.items() if name.split("/")[0] in ("release", "report.html", "certificate.json")
+        name: content
+        for name, content in staged.items()
+        if name.split("/")[0] in ("release", "report.html", "certificate.json")
     }
-    assert {path.name for path in (copy / "internal").iterdir()} == {path.name for path in (finished / "internal").iterdir()}
+    assert {path.name for path in (copy / "internal").iterdir()} == {
+        path.name for path in (finished / "internal").iterdir()
+    }
     assert pipeline.publish(open_run(conf, *settings))["verdict"] == "holds"  # a retry of a publish that was done
 
 
@@ -509,7 +562,9 @@ def test_remains_of_a_failed_run_do_not_hide_the_finished_release(output: Path, 
     assert pipeline.verify(run).holds
 
 
-def test_a_copy_that_breaks_off_leaves_the_whole_under_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_breaks_off_leaves_the_whole_under_one_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import errno
     from pathlib import PosixPath
 
@@ -577,7 +632,9 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EFFORTS, "balanced", replace(EFFORTS["balanced"], rows_per_task=1))
 
 
-def test_the_closeness_tree_says_what_it_did(small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+def test_the_closeness_tree_says_what_it_did(
+    small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path
+) -> None:
     lines: list[str] = []
     run = open_run(tree_conf, f"output.path={tmp_path}/out")
     run.announce = lines.append
@@ -593,7 +650,13 @@ def test_the_closeness_tree_says_what_it_did(small_blocks: None, tree_conf: Path
 
 @pytest.mark.parametrize("files", [1, 7])
 def test_the_closeness_tree_is_the_same_however_rows_come(
-    small_blocks: None, tree_conf: Path, write_run: WriteRun, open_run: OpenRun, tmp_path: Path, files: int, spark: SparkSession
+    small_blocks: None,
+    tree_conf: Path,
+    write_run: WriteRun,
+    open_run: OpenRun,
+    tmp_path: Path,
+    files: int,
+    spark: SparkSession,
 ) -> None:
     certificate = pipeline.release(open_run(tree_conf, f"output.path={tmp_path}/first"))
     people = spark.read.parquet(str(tree_conf.parent / "people.parquet")).orderBy("grade", "age").repartition(files)
@@ -696,7 +759,9 @@ def farthest_tuples(release: pd.DataFrame, sensitive: Any) -> Fraction:
     release = release.assign(all=list(zip(*[release[name] for name in sensitive], strict=True)))
     whole = Counter(release["all"])
     classes = [Counter(group["all"]) for _, group in release.groupby(["age", "sex"])]
-    return max(sum(abs(Fraction(c[v], c.total()) - Fraction(n, len(release))) for v, n in whole.items()) / 2 for c in classes)
+    return max(
+        sum(abs(Fraction(c[v], c.total()) - Fraction(n, len(release))) for v, n in whole.items()) / 2 for c in classes
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -723,10 +788,14 @@ def test_several_sensitive_attributes(
 def test_measured_classes_that_break_a_t_are_joined(
     answers: pa.Table, write_run: WriteRun, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tclose_spark.methods.fragmentation.trials.breaking", lambda *_: np.zeros(1, dtype=bool))  # a sample that misleads
+    monkeypatch.setattr(
+        "tclose_spark.methods.fragmentation.trials.breaking", lambda *_: np.zeros(1, dtype=bool)
+    )  # a sample that misleads
     sensitive = {"grade": {"distance": "ordered", "t": "0.15"}, "disease": {"t": "0.2"}}
     method = METHODS["measured"]
-    conf = write_run(tmp_path, answers, quasi={"age": {"type": "numeric"}}, sensitive=sensitive, k=5, drop_others=True, method=method)
+    conf = write_run(
+        tmp_path, answers, quasi={"age": {"type": "numeric"}}, sensitive=sensitive, k=5, drop_others=True, method=method
+    )
     certificate = pipeline.release(open_run(conf))
     assert certificate["verdict"] == "holds"
     record = json.loads((tmp_path / "out/internal/run.json").read_text())["stages"]["anonymize"]["method"]

@@ -21,7 +21,13 @@ from tclose_spark.table.rows import Rows
 
 SENSITIVE = {"disease": {"t": "0.4"}, "grade": {"distance": "ordered", "t": "0.3"}}
 RECORDS = [
-    {"age": 20 + i % 30, "sex": "fm"[i % 2], "city": "Pisa", "disease": ["flu", "flu", "gout"][i % 3], "grade": 1 + i % 5}
+    {
+        "age": 20 + i % 30,
+        "sex": "fm"[i % 2],
+        "city": "Pisa",
+        "disease": ["flu", "flu", "gout"][i % 3],
+        "grade": 1 + i % 5,
+    }
     for i in range(60)
 ]
 
@@ -33,7 +39,9 @@ def report_of(problem: Problem, rows: Rows) -> PlanReport:
 def tables_of(problem: Problem, rows: Rows) -> tuple[list[Table], list[str]]:
     report, settings = report_of(problem, rows), problem.spec.method
     written = replace(report, details=json.loads(json.dumps(report.details)))
-    return method_of(settings).tables(problem.spec.name, written, settings, problem.spec.attributes.sensitive_attributes)
+    return method_of(settings).tables(
+        problem.spec.name, written, settings, problem.spec.attributes.sensitive_attributes
+    )
 
 
 def printed(**method: str) -> tuple[list[str], list[str]]:
@@ -79,7 +87,9 @@ def test_fragmentation_shows_bounds_sizes_and_what_is_measured_beside():
     assert any("fragments chosen" in line for line in lines)
 
 
-def resolved(values: Sequence[str | None], settings: dict[str, str], hierarchy: Hierarchy | None = None) -> ResolvedSensitive:
+def resolved(
+    values: Sequence[str | None], settings: dict[str, str], hierarchy: Hierarchy | None = None
+) -> ResolvedSensitive:
     """An attribute with a row of each value."""
     domain, asked = SensitiveDomain("x", tuple(values), (1,) * len(values)), SensitiveAttribute(**settings)
     return ResolvedSensitive(

@@ -28,7 +28,9 @@ def people(first: str = "flu", second: str = "gout", rows: int = 200) -> str:
 
 @pytest.fixture
 def refused(tmp_path: Path, write_run: Callable[..., Path], tclose: Command) -> Refused:
-    """`refused(content, name=..., **options)`: the one message of a release and of an audit of a file, both of which end with 2 and tell no value."""
+    """`refused(content, name=..., **options)`: the one message of a release and of an audit of a file, both of which
+    end with 2 and tell no value.
+    """
 
     def run(
         content: bytes,
@@ -69,7 +71,9 @@ def test_latin_1_is_not_read_as_utf_8(refused: Refused) -> None:
     assert "set --option encoding to" in refused.audit  # type: ignore[attr-defined]
 
 
-def test_a_file_with_its_encoding_is_read(tmp_path: Path, write_run: Callable[..., Path], tclose: Command, spark: SparkSession) -> None:
+def test_a_file_with_its_encoding_is_read(
+    tmp_path: Path, write_run: Callable[..., Path], tclose: Command, spark: SparkSession
+) -> None:
     (tmp_path / "people.csv").write_bytes((HEADER + people("ré €", "rè €")).encode("cp1252"))
     source = {"path": "people.csv", "format": "csv", "options": {"header": "true", "encoding": "windows-1252"}}
     path = write_run(tmp_path, None, source=source, direct_identifiers=["name"])
@@ -80,7 +84,9 @@ def test_a_file_with_its_encoding_is_read(tmp_path: Path, write_run: Callable[..
 
 @pytest.mark.parametrize("multi_line", ["false", "true"])
 def test_compressed_latin_1_is_not_read_as_utf_8(refused: Refused, multi_line: str) -> None:
-    told = refused(gzip.compress((HEADER + people("ré", "rè")).encode("latin-1")), "people.csv.gz", multiLine=multi_line)
+    told = refused(
+        gzip.compress((HEADER + people("ré", "rè")).encode("latin-1")), "people.csv.gz", multiLine=multi_line
+    )
     assert "column 'disease' (200 rows): text is not in UTF-8" in told
 
 
@@ -123,7 +129,9 @@ def test_text_that_an_encoding_does_not_have_is_refused(refused: Refused, encodi
 
 
 def test_an_encoding_that_is_none_is_named(refused: Refused) -> None:
-    assert "input.options.encoding: latin1000 is no encoding" in refused((HEADER + people()).encode(), encoding="latin1000")
+    assert "input.options.encoding: latin1000 is no encoding" in refused(
+        (HEADER + people()).encode(), encoding="latin1000"
+    )
 
 
 def test_a_malformed_header_is_refused(refused: Refused) -> None:
@@ -144,7 +152,9 @@ def test_utf_16_is_recognised(refused: Refused, encoding: str, header: str) -> N
     assert f"people.csv looks like {wanted}: set input.options.encoding: {wanted}" in told
 
 
-@pytest.mark.parametrize(("written", "encoding"), [("utf-16", "UTF-16"), ("utf-16-le", "UTF-16LE"), ("utf-16-be", "utf-16be")])
+@pytest.mark.parametrize(
+    ("written", "encoding"), [("utf-16", "UTF-16"), ("utf-16-le", "UTF-16LE"), ("utf-16-be", "utf-16be")]
+)
 def test_utf_16_is_read(spark: SparkSession, tmp_path: Path, written: str, encoding: str) -> None:
     (tmp_path / "people.csv").write_bytes("age,disease\r\n31,Ċé\r\n40,flu\r\n".encode(written))  # Ċ has a byte 10
     source = Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true", "encoding": encoding})
@@ -153,9 +163,13 @@ def test_utf_16_is_read(spark: SparkSession, tmp_path: Path, written: str, encod
 
 
 @pytest.mark.parametrize("options", [{}, {"multiLine": "true"}, {"encoding": "utf-8"}])
-def test_a_byte_order_mark_is_no_part_of_the_first_name(spark: SparkSession, tmp_path: Path, options: dict[str, str]) -> None:
+def test_a_byte_order_mark_is_no_part_of_the_first_name(
+    spark: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
     (tmp_path / "people.csv").write_text("age,sex\n31,é\n", encoding="utf-8-sig")
-    table = read_table(spark, Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true", **options}))
+    table = read_table(
+        spark, Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true", **options})
+    )
     assert table.columns[:2] == ["age", "sex"]
     assert [row["age"] for row in table.collect()] == ["31"]
 
@@ -163,7 +177,10 @@ def test_a_byte_order_mark_is_no_part_of_the_first_name(spark: SparkSession, tmp
 @pytest.mark.parametrize(("written", "mark"), [("utf-8-sig", "UTF-8"), ("utf-16", "UTF-16")])
 def test_a_byte_order_mark_of_another_encoding_is_said(refused: Refused, written: str, mark: str) -> None:
     told = refused((HEADER + people("ré", "rè")).encode(written), encoding="ISO-8859-1")
-    assert f"input.options.encoding: it is ISO-8859-1, but {told.split('but ')[1].split(' begins')[0]} begins with the byte order" in told
+    assert (
+        f"input.options.encoding: it is ISO-8859-1, but {told.split('but ')[1].split(' begins')[0]} begins with the "
+        "byte order" in told
+    )
     assert f"mark of {mark}; set input.options.encoding: {mark}" in told
 
 
@@ -212,14 +229,22 @@ def test_parquet_that_is_said_to_be_csv_is_recognised(refused: Refused, header: 
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"name": [f"NAMESECRET{i}" for i in range(99)], "age": list(range(99))}), sink)
     told = refused(sink.getvalue().to_pybytes(), header=header)
-    assert "is a Parquet file; set input.format: parquet" in told if header == "true" else "is not in the input; it has" in told
+    assert (
+        "is a Parquet file; set input.format: parquet" in told
+        if header == "true"
+        else "is not in the input; it has" in told
+    )
 
 
 def test_gzip_without_its_ending_is_recognised(refused: Refused) -> None:
-    assert "people.csv is compressed by gzip; give it a name that ends in .gz" in refused(gzip.compress((HEADER + people()).encode()))
+    assert "people.csv is compressed by gzip; give it a name that ends in .gz" in refused(
+        gzip.compress((HEADER + people()).encode())
+    )
 
 
-@pytest.mark.parametrize("header", ["name,age,sex,disease,AGE", "name,age,sex,disease,sex", "NAMESECRET0,48,M,SECRETDX,m"])
+@pytest.mark.parametrize(
+    "header", ["name,age,sex,disease,AGE", "name,age,sex,disease,sex", "NAMESECRET0,48,M,SECRETDX,m"]
+)
 def test_a_name_that_stands_twice_is_said(refused: Refused, header: str) -> None:
     told = refused((f"{header}\n" + people().replace("\n", ",1\n")).encode())
     assert "holds a duplicate: a name stands twice (but for case), in columns" in told
@@ -234,14 +259,18 @@ def test_names_that_end_in_their_places_are_no_duplicates(spark: SparkSession, t
 def test_a_name_that_stands_twice_in_parquet_is_said(refused: Refused) -> None:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"age": [1], "AGE": [2], "sex": ["f"], "disease": ["flu"]}), sink)
-    assert "has a duplicate: several columns of one name but for case" in refused(sink.getvalue().to_pybytes(), "people.parquet", "parquet")
+    assert "has a duplicate: several columns of one name but for case" in refused(
+        sink.getvalue().to_pybytes(), "people.parquet", "parquet"
+    )
 
 
 def test_a_column_without_a_name_is_read(spark: SparkSession, tmp_path: Path) -> None:
     """As pandas writes its index."""
     (tmp_path / "people.csv").write_text(",age\n0,31\n")
     source = Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true"})
-    assert [tuple(row) for row in checked(Opened(read_table(spark, source), source, ["age"])).collect()] == [("0", "31")]
+    assert [tuple(row) for row in checked(Opened(read_table(spark, source), source, ["age"])).collect()] == [
+        ("0", "31")
+    ]
 
 
 def test_a_column_without_a_name_in_several_files_is_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -270,7 +299,13 @@ def test_a_csv_that_is_called_gzip_is_named(refused: Refused) -> None:
 
 
 def parquet(**more: Any) -> bytes:
-    columns = {"name": ["NAMESECRET"] * 60, "age": list(range(60)), "sex": ["f", "m"] * 30, "disease": ["flu", "gout"] * 30, **more}
+    columns = {
+        "name": ["NAMESECRET"] * 60,
+        "age": list(range(60)),
+        "sex": ["f", "m"] * 30,
+        "disease": ["flu", "gout"] * 30,
+        **more,
+    }
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table(columns), sink)
     return sink.getvalue().to_pybytes()
@@ -293,7 +328,9 @@ def test_a_damaged_parquet_file_is_named(refused: Refused) -> None:
 
 
 @pytest.mark.parametrize("second", [b"", "truncated"])
-def test_one_bad_file_among_several_is_named(spark: SparkSession, tmp_path: Path, tclose: Command, second: bytes | str) -> None:
+def test_one_bad_file_among_several_is_named(
+    spark: SparkSession, tmp_path: Path, tclose: Command, second: bytes | str
+) -> None:
     """Spark passes over a file of 0 bytes: its rows were lost without a word."""
     folder = tmp_path / "people"
     folder.mkdir()
@@ -301,7 +338,10 @@ def test_one_bad_file_among_several_is_named(spark: SparkSession, tmp_path: Path
     (folder / "b.parquet").write_bytes(parquet()[:-50] if second == "truncated" else b"")
     code, _, err = tclose("audit", folder, "-q", "age", "-s", "disease")
     assert code == 2
-    assert "b.parquet is empty (0 bytes)" in err or "b.parquet cannot be read as parquet (it is none, or is truncated" in err
+    assert (
+        "b.parquet is empty (0 bytes)" in err
+        or "b.parquet cannot be read as parquet (it is none, or is truncated" in err
+    )
 
 
 # --- timestamps in nanoseconds
@@ -313,17 +353,23 @@ MOMENTS = pa.array(list(range(60)), pa.timestamp("ns"))
 def test_a_timestamp_in_nanoseconds_that_is_published_is_named(
     tmp_path: Path, write_run: Callable[..., Path], tclose: Command, zone: str | None
 ) -> None:
-    (tmp_path / "people.parquet").write_bytes(parquet(at=MOMENTS.cast(pa.timestamp("ns", zone)), number=list(range(60))))
+    (tmp_path / "people.parquet").write_bytes(
+        parquet(at=MOMENTS.cast(pa.timestamp("ns", zone)), number=list(range(60)))
+    )
     path = write_run(tmp_path, None, direct_identifiers=["name"], insensitive_attributes=["at"], drop_others=True)
     code, _, err = tclose("release", path)
     assert code == 2
-    assert "column 'at' is a timestamp in nanoseconds, which Spark does not have; write it in microseconds" in " ".join(err.split())
+    assert "column 'at' is a timestamp in nanoseconds, which Spark does not have; write it in microseconds" in " ".join(
+        err.split()
+    )
     code, _, err = tclose("audit", tmp_path / "people.parquet", "-q", "age,at", "-s", "disease")
     assert code == 2
     assert "column 'at' is a timestamp in nanoseconds" in " ".join(err.split())
 
 
-@pytest.mark.parametrize("roles", [{"direct_identifiers": ["name", "at"]}, {"direct_identifiers": ["name"], "drop_others": True}])
+@pytest.mark.parametrize(
+    "roles", [{"direct_identifiers": ["name", "at"]}, {"direct_identifiers": ["name"], "drop_others": True}]
+)
 def test_a_timestamp_in_nanoseconds_that_is_dropped_does_no_harm(
     tmp_path: Path, write_run: Callable[..., Path], tclose: Command, roles: dict[str, Any]
 ) -> None:
@@ -332,11 +378,16 @@ def test_a_timestamp_in_nanoseconds_that_is_dropped_does_no_harm(
     assert tclose("audit", tmp_path / "people.parquet", "-q", "sex", "-s", "disease")[0] == 0
 
 
-def test_integers_beside_nanoseconds_are_published(spark: SparkSession, tmp_path: Path, write_run: Callable[..., Path], tclose: Command):
+def test_integers_beside_nanoseconds_are_published(
+    spark: SparkSession, tmp_path: Path, write_run: Callable[..., Path], tclose: Command
+):
     (tmp_path / "people.parquet").write_bytes(parquet(at=MOMENTS, visits=[1, 2, 3] * 20))
     path = write_run(tmp_path, None, direct_identifiers=["name"], insensitive_attributes=["visits"], drop_others=True)
     assert tclose("release", path)[0] == 0
-    assert spark.read.format("delta").load(str(tmp_path / "out/public/release")).schema["visits"].dataType.simpleString() == "bigint"
+    assert (
+        spark.read.format("delta").load(str(tmp_path / "out/public/release")).schema["visits"].dataType.simpleString()
+        == "bigint"
+    )
 
 
 def test_another_type_that_spark_does_not_have_is_told(refused: Refused) -> None:

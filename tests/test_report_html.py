@@ -1,4 +1,6 @@
-"""The report page: every figure is there, labels are data, nothing is promised that does not hold, nothing is fetched."""
+"""The report page: every figure is there, labels are data, nothing is promised that does not hold, nothing is
+fetched.
+"""
 
 import copy
 import re
@@ -213,7 +215,9 @@ def test_information_loss_by_column_and_on_average(certificate):
 
 def test_guarantee_bars_show_reached_against_asked(certificate):
     bars = page_of(certificate).bars("fill")[:5]
-    assert bars == ["120.0", "71.8", "20.0", "150", "150"], "k, two t, distinct, entropy; the mark is at 100, the end at 150"
+    assert bars == ["120.0", "71.8", "20.0", "150", "150"], (
+        "k, two t, distinct, entropy; the mark is at 100, the end at 150"
+    )
 
 
 def test_the_largest_and_the_smallest_classes(certificate):
@@ -277,7 +281,9 @@ def test_an_attribute_that_nothing_limits_makes_the_verdict_amber(certificate):
     page = page_of(certificate)
     assert page.only("strong") == "Verdict: holds, with an attribute unprotected"
     assert "nothing that was asked limits what a class tells of income" in page.only("p", "But")
-    assert [attributes["class"] for tag, attributes in page.tags if "verdict" in (attributes.get("class") or "")] == ["verdict qualified"]
+    assert [attributes["class"] for tag, attributes in page.tags if "verdict" in (attributes.get("class") or "")] == [
+        "verdict qualified"
+    ]
     assert page.only("li", "Nothing is promised of income")
     first = next(text for tag, text in page.blocks if tag == "li")
     assert first == "income is certain for 8,404 people, in 579 classes of one value."

@@ -39,7 +39,9 @@ def test_neither_order_nor_batches_matter(records: list[tuple[object, ...]], ran
     hash_of, order = RowHash.of("secret", 3), list(range(len(records)))
     random.shuffle(order)  # type: ignore[attr-defined]
     whole = hash_of.of_rows(columns_of(records))
-    parts = [hash_of.of_rows(columns_of([records[i] for i in order[first : first + 2]])) for first in range(0, len(order), 2)]
+    parts = [
+        hash_of.of_rows(columns_of([records[i] for i in order[first : first + 2]])) for first in range(0, len(order), 2)
+    ]
     assert np.array_equal(np.concatenate(parts), whole[order])
 
 
@@ -62,7 +64,11 @@ def test_a_single_column_is_blake2b_under_a_key_of_the_secret_and_the_column() -
 def test_other_secrets_and_other_columns_give_other_hashes(value: str | None) -> None:
     column = pa.array([value], pa.string())
     one, other = RowHash.of("one", 2), RowHash.of("other", 2)
-    both = {int(RowHash(keys).of_rows([column])[0]) for hash_of in (one, other) for keys in ((hash_of.keys[0],), (hash_of.keys[1],))}
+    both = {
+        int(RowHash(keys).of_rows([column])[0])
+        for hash_of in (one, other)
+        for keys in ((hash_of.keys[0],), (hash_of.keys[1],))
+    }
     assert len(both) == 4
 
 

@@ -18,7 +18,9 @@ WEIGHT = QuasiDomain("weight", "double", 1, low=0, high=99)
 M = int(MISSING)
 
 
-def codec_of(quasi: list[QuasiDomain], *sensitive: tuple[str | None, ...], cells: list[tuple[int, ...]] | None = None) -> Codec:
+def codec_of(
+    quasi: list[QuasiDomain], *sensitive: tuple[str | None, ...], cells: list[tuple[int, ...]] | None = None
+) -> Codec:
     """The codec of these domains; without cells, one for each value of the only sensitive attribute."""
     cells = [(code,) for code in range(len(sensitive[0]))] if cells is None else cells
     attributes = tuple(SensitiveDomain(f"s{i}", values, (1,) * len(values)) for i, values in enumerate(sensitive))
@@ -53,7 +55,9 @@ def test_several_sensitive_attributes_share_a_cell():
     sensitive = [pa.array(["gout", "flu", "flu"]), pa.array(["low", None, "mid"])]
     rows = codec.encode([pa.array([1, 2, 3])], sensitive, hashes(3))
     assert rows.cell.tolist() == [2, 1, 0]
-    assert [column.to_pylist() for column in codec.sensitive_texts(rows)] == [column.to_pylist() for column in sensitive]
+    assert [column.to_pylist() for column in codec.sensitive_texts(rows)] == [
+        column.to_pylist() for column in sensitive
+    ]
 
 
 @pytest.mark.parametrize("attributes", [22, 70])
@@ -62,7 +66,9 @@ def test_many_sensitive_attributes_share_a_cell(attributes):
     cells = sorted({tuple(row) for row in np.random.default_rng(attributes).integers(0, 8, (50, attributes)).tolist()})
     codec = codec_of([AGE], *[values] * attributes, cells=cells)
     sensitive = [pa.array([values[cell[i]] for cell in cells]) for i in range(attributes)]
-    assert codec.encode([pa.array([1] * len(cells))], sensitive, hashes(len(cells))).cell.tolist() == list(range(len(cells)))
+    assert codec.encode([pa.array([1] * len(cells))], sensitive, hashes(len(cells))).cell.tolist() == list(
+        range(len(cells))
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,10 +113,14 @@ def assert_same(rows: Rows, others: Rows) -> None:
 def coded_rows(draw: st.DrawFn) -> tuple[Codec, Rows]:
     """Rows of any codes; a category may be narrow or too large for 16 bits."""
     large = draw(st.sampled_from([1, 2, 2**15 - 1, 2**15, 40_000]))
-    codec = codec_of([QuasiDomain("zip", "category", 0, tuple(map(str, range(large))), large), AGE, WEIGHT], ("a", "b", "c"))
+    codec = codec_of(
+        [QuasiDomain("zip", "category", 0, tuple(map(str, range(large))), large), AGE, WEIGHT], ("a", "b", "c")
+    )
     n = draw(st.integers(0, 8))
     places, numbers = st.just(M) | st.integers(0, large - 1), st.integers(M, 2**63 - 1)
-    quasi = [np.array(draw(st.lists(codes, min_size=n, max_size=n)), dtype=np.int64) for codes in (places, numbers, numbers)]
+    quasi = [
+        np.array(draw(st.lists(codes, min_size=n, max_size=n)), dtype=np.int64) for codes in (places, numbers, numbers)
+    ]
     cell = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), dtype=np.int64)
     hashed = np.array(draw(st.lists(st.integers(0, 2**64 - 1), min_size=n, max_size=n)), dtype=np.uint64)
     return codec, Rows(tuple(quasi), cell, hashed)
@@ -146,7 +156,9 @@ def test_records_come_back_from_their_codes(records):
     codec = Codec.of(problem.profile)
     decoded = [column.to_pylist() for column in codec.decode(codec.unpack(codec.pack(rows)))]
     assert decoded == [[record[name] for record in records] for name in ("age", "sex", "city")]
-    assert all(code == M or CITIES.leaves[code] == record["city"] for code, record in zip(rows.quasi[2], records, strict=True))
+    assert all(
+        code == M or CITIES.leaves[code] == record["city"] for code, record in zip(rows.quasi[2], records, strict=True)
+    )
     texts = [column.to_pylist() for column in codec.sensitive_texts(rows)]
     assert texts == [[record["disease"] for record in records], [str(record["grade"]) for record in records]]
 

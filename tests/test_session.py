@@ -13,13 +13,22 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.installation import driver_memory, master, require_java, why_no_session
 from tclose_spark.io.session import SETTINGS, get_session
 
-RUN = "name: x\ninput: {path: people.parquet}\noutput: {path: out}\nattributes: {quasi_identifiers: {a: }, sensitive_attributes: {b: {t: 1}}}\n"
+RUN = (
+    "name: x\ninput: {path: people.parquet}\noutput: {path: out}\nattributes: {quasi_identifiers: {a: }, "
+    "sensitive_attributes: {b: {t: 1}}}\n"
+)
 
 
 def tclose(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """`tclose profile` on a run file, in a process of its own with this environment."""
     (folder / "run.yaml").write_text(RUN + "privacy: {k: 2}\n")
-    command = [sys.executable, "-c", "import sys; from tclose_spark.cli import main; sys.exit(main())", "profile", str(folder / "run.yaml")]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from tclose_spark.cli import main; sys.exit(main())",
+        "profile",
+        str(folder / "run.yaml"),
+    ]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -55,11 +64,23 @@ def test_delta_jars_that_are_not_there_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "says"),
     [
-        ("JAVA_HOME", "/nonexistent", "JAVA_HOME is '/nonexistent', where there is no bin/java; set it to a Java 17, or unset it"),
-        ("TCLOSE_MASTER", "nonsense", "TCLOSE_MASTER is 'nonsense'; expected local[*], local[N], spark://HOST:PORT, yarn or k8s"),
+        (
+            "JAVA_HOME",
+            "/nonexistent",
+            "JAVA_HOME is '/nonexistent', where there is no bin/java; set it to a Java 17, or unset it",
+        ),
+        (
+            "TCLOSE_MASTER",
+            "nonsense",
+            "TCLOSE_MASTER is 'nonsense'; expected local[*], local[N], spark://HOST:PORT, yarn or k8s",
+        ),
         ("TCLOSE_MASTER", "spark://127.0.0.1:1", "TCLOSE_MASTER is 'spark://127.0.0.1:1', where nothing answers"),
         ("TCLOSE_DRIVER_MEMORY", "lots", "TCLOSE_DRIVER_MEMORY is 'lots'; expected a size such as 4g or 800m"),
-        ("TCLOSE_DRIVER_MEMORY", "10m", "TCLOSE_DRIVER_MEMORY is '10m'; expected a size such as 4g or 800m, of at least 450m"),
+        (
+            "TCLOSE_DRIVER_MEMORY",
+            "10m",
+            "TCLOSE_DRIVER_MEMORY is '10m'; expected a size such as 4g or 800m, of at least 450m",
+        ),
         ("TCLOSE_DRIVER_MEMORY", "100000g", "TCLOSE_DRIVER_MEMORY is '100000g', and this machine has "),
     ],
 )
@@ -73,7 +94,8 @@ def test_the_variable_that_keeps_spark_from_starting_is_named(
 
 
 @pytest.mark.parametrize(
-    "value", ["local", "local[2]", "local[*]", "local[4, 3]", "local-cluster[2,1,1024]", "yarn", "k8s://https://host:6443"]
+    "value",
+    ["local", "local[2]", "local[*]", "local[4, 3]", "local-cluster[2,1,1024]", "yarn", "k8s://https://host:6443"],
 )
 def test_masters_that_spark_knows_are_taken(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("TCLOSE_MASTER", value)
@@ -83,11 +105,23 @@ def test_masters_that_spark_knows_are_taken(monkeypatch: pytest.MonkeyPatch, val
 @pytest.mark.parametrize(
     ("log", "says"),
     [
-        ("Error occurred during initialization of VM\nCould not reserve enough space for object heap", "TCLOSE_DRIVER_MEMORY"),
-        ("java.lang.IllegalArgumentException: System memory 259522560 must be at least 471859200.", "TCLOSE_DRIVER_MEMORY"),
-        ("java.io.IOException: No space left on device\n\tat java.base/java.io.FileOutputStream", "set SPARK_LOCAL_DIRS to a larger disk"),
+        (
+            "Error occurred during initialization of VM\nCould not reserve enough space for object heap",
+            "TCLOSE_DRIVER_MEMORY",
+        ),
+        (
+            "java.lang.IllegalArgumentException: System memory 259522560 must be at least 471859200.",
+            "TCLOSE_DRIVER_MEMORY",
+        ),
+        (
+            "java.io.IOException: No space left on device\n\tat java.base/java.io.FileOutputStream",
+            "set SPARK_LOCAL_DIRS to a larger disk",
+        ),
         ("SparkException: All masters are unresponsive! Giving up.\n\tat x.Y", "TCLOSE_MASTER"),
-        ("Exception in thread: java.net.BindException: Cannot assign\n\tat x.Y.main(Y)\n\t... 3 more", "BindException: Cannot assign"),
+        (
+            "Exception in thread: java.net.BindException: Cannot assign\n\tat x.Y.main(Y)\n\t... 3 more",
+            "BindException: Cannot assign",
+        ),
     ],
 )
 def test_what_spark_says_when_it_does_not_start(log: str, says: str) -> None:
@@ -95,7 +129,10 @@ def test_what_spark_says_when_it_does_not_start(log: str, says: str) -> None:
 
 
 def test_without_the_network_the_message_names_the_setting_for_local_jars(tmp_path: Path) -> None:
-    offline = f"-Duser.home={tmp_path} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9 -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=9"
+    offline = (
+        f"-Duser.home={tmp_path} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9 -Dhttp.proxyHost=127.0.0.1 "
+        "-Dhttp.proxyPort=9"
+    )
     done = tclose(tmp_path, PATH=os.environ["PATH"], JAVA_TOOL_OPTIONS=offline, SPARK_LOCAL_IP="127.0.0.1")
     assert done.returncode == 2, done.stderr
     assert "the Delta jars could not be had" in done.stderr

@@ -14,7 +14,9 @@ from tclose_spark.audit.question import ask
 from tclose_spark.io.shuffles import PARTITIONS, ROWS_A_TASK, sized_shuffles
 
 
-@pytest.mark.parametrize(("rows", "tasks"), [(0, "1"), (1, "1"), (ROWS_A_TASK, "1"), (ROWS_A_TASK + 1, "2"), (10**9, "10000")])
+@pytest.mark.parametrize(
+    ("rows", "tasks"), [(0, "1"), (1, "1"), (ROWS_A_TASK, "1"), (ROWS_A_TASK + 1, "2"), (10**9, "10000")]
+)
 def test_tasks_follow_from_rows(spark: SparkSession, rows: int, tasks: str) -> None:
     before = spark.conf.get(PARTITIONS)
     with sized_shuffles(spark, rows):
@@ -30,7 +32,14 @@ def test_the_sessions_number_is_put_back_after_an_error(spark: SparkSession) -> 
 
 
 def test_an_audit_writes_no_crowd_of_files(spark: SparkSession, settings: Callable[..., Any], tmp_path: Path) -> None:
-    people = spark.createDataFrame([(f"zip {i % 10}", "flu" if i % 3 else "gout") for i in range(60)], "zip string, disease string")
+    people = spark.createDataFrame(
+        [(f"zip {i % 10}", "flu" if i % 3 else "gout") for i in range(60)], "zip string, disease string"
+    )
     with settings({PARTITIONS: "200"}):
-        audit_table(people, ask(["zip"], {"disease": {"t": "0.5"}}, k=2), classes_output=str(tmp_path / "classes"), attacks=False)
+        audit_table(
+            people,
+            ask(["zip"], {"disease": {"t": "0.5"}}, k=2),
+            classes_output=str(tmp_path / "classes"),
+            attacks=False,
+        )
     assert len(list((tmp_path / "classes").glob("*.parquet"))) == 1

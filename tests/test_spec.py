@@ -49,7 +49,12 @@ def test_a_short_run_file_has_the_defaults(load):
     assert (spec.method.name, spec.method.effort) == ("closeness_tree", "balanced")
     dealt = load("method.name=stack_and_deal").method
     assert (dealt.stack_order, dealt.deal, dealt.class_size) == (None, "local", "auto")
-    assert (sex.type, sex.hierarchy, sex.numeric_output, sex.generalization) == ("categorical", None, "interval", "suppress")
+    assert (sex.type, sex.hierarchy, sex.numeric_output, sex.generalization) == (
+        "categorical",
+        None,
+        "interval",
+        "suppress",
+    )
     assert (disease.order, disease.missing, disease.l.distinct) == ("value", "error", None)
     assert (spec.attributes.drop_others, spec.attributes.allow_unique, spec.output.keep_linked) == (False, (), False)
     assert spec.attributes.published == ("age", "zip", "sex", "job.title", "disease", "salary", "region")
@@ -80,7 +85,10 @@ WRONG = [
     (f"{DISEASE}={{}}", f"{DISEASE}: nothing is asked of it"),
     (f"{DISEASE}=", f"{DISEASE}: nothing is asked of it"),
     (f"{DISEASE}={{l: {{}}}}", f"{DISEASE}: nothing is asked of it"),
-    (f"{SALARY}.order=[low, null, high]", rf"{SALARY}: order holds null \(place 2\), which is no value; missing: lowest or highest"),
+    (
+        f"{SALARY}.order=[low, null, high]",
+        rf"{SALARY}: order holds null \(place 2\), which is no value; missing: lowest or highest",
+    ),
     (f"{SALARY}.order=[low, high, low]", f"{SALARY}: order holds 'low' 2 times; expected every value once"),
     (f"{SALARY}.order=[1, '1']", f"{SALARY}: order holds '1' 2 times"),
     (f"{SALARY}.order=[[low], high]", rf"{SALARY}: order holds \['low'\] \(place 1\); expected values only"),
@@ -89,7 +97,10 @@ WRONG = [
     (f"{DISEASE}.t=.inf", f"{DISEASE}.t: found .inf; expected a number"),
     (f"{DISEASE}.t=.nan", f"{DISEASE}.t: found .nan; expected a number"),
     (f"{DISEASE}.t=1/0", f"{DISEASE}.t: found '1/0'; expected a number"),
-    (f"{DISEASE}.distance=cosine", f"{DISEASE}.distance: found 'cosine'; expected 'equal', 'ordered' or 'hierarchical'"),
+    (
+        f"{DISEASE}.distance=cosine",
+        f"{DISEASE}.distance: found 'cosine'; expected 'equal', 'ordered' or 'hierarchical'",
+    ),
     (f"{DISEASE}.distance=hierarchical", f"{DISEASE}: .*hierarchical needs a hierarchy"),
     (f"{DISEASE}.hierarchy=a.csv", f"{DISEASE}: .*only that distance takes one"),
     (f"{DISEASE}.order=frequency", f"{DISEASE}: .*order is for distance: ordered"),
@@ -97,9 +108,18 @@ WRONG = [
         f"{DISEASE}.missing=lowest",
         f"{DISEASE}: .*missing is lowest; expected error, lowest or highest for distance: ordered, error or leaf",
     ),
-    (f"{DISEASE}.missing=leaf", f"{DISEASE}: .*missing is leaf; expected error, lowest or highest for distance: ordered, error or leaf"),
-    (f"{DISEASE}={{distance: ordered, missing: leaf}}", f"{DISEASE}: .*missing is leaf; expected error, lowest or highest"),
-    (f"{DISEASE}={{distance: hierarchical, hierarchy: a.csv, missing: lowest}}", f"{DISEASE}: .*missing is lowest; expected error"),
+    (
+        f"{DISEASE}.missing=leaf",
+        f"{DISEASE}: .*missing is leaf; expected error, lowest or highest for distance: ordered, error or leaf",
+    ),
+    (
+        f"{DISEASE}={{distance: ordered, missing: leaf}}",
+        f"{DISEASE}: .*missing is leaf; expected error, lowest or highest",
+    ),
+    (
+        f"{DISEASE}={{distance: hierarchical, hierarchy: a.csv, missing: lowest}}",
+        f"{DISEASE}: .*missing is lowest; expected error",
+    ),
     (f"{DISEASE}.l=3", f"{DISEASE}.l: found 3; expected a section"),
     (f"{DISEASE}.l.distinct=0", f"{DISEASE}.l.distinct: found 0; expected 1 or more"),
     (f"{DISEASE}.l.entropy=x", f"{DISEASE}.l.entropy: found 'x'; expected a number"),
@@ -115,7 +135,10 @@ WRONG = [
     (f"{QUASI}.zip.generalization=set", f"{QUASI}.zip: generalization is for type: categorical without a hierarchy"),
     (f"{QUASI}.age.text={{strip: true}}", f"{QUASI}.age: text is for columns of text; expected type: categorical"),
     (f"{QUASI}.sex.text.case=lower", f"{QUASI}.sex.text.case: found 'lower'; expected 'fold'"),
-    (f"{QUASI}.sex.text.normal_form=NFX", f"{QUASI}.sex.text.normal_form: found 'NFX'; expected 'NFC', 'NFD', 'NFKC' or 'NFKD'"),
+    (
+        f"{QUASI}.sex.text.normal_form=NFX",
+        f"{QUASI}.sex.text.normal_form: found 'NFX'; expected 'NFC', 'NFD', 'NFKC' or 'NFKD'",
+    ),
     (f"{DISEASE}.text.trim=true", f"{DISEASE}.text.trim: unknown key"),
     (f"{QUASI}.sex.round_to=5", f"{QUASI}.sex: round_to and numeric_output are for type: numeric"),
     (f"{QUASI}.sex.numeric_output=bounds", f"{QUASI}.sex: round_to and numeric_output are for type: numeric"),
@@ -140,19 +163,31 @@ WRONG = [
     ("input.path=2020-01-01", "input.path: found 2020-01-01; expected a text"),
     ("method=thorough", "method: found 'thorough'; expected a section"),
     ("method={name: stack_and_deal, deal: 2.5}", "method.deal: found 2.5; expected 'local'"),
-    ("method={name: fragmentation, most_fragments: 20000}", "method.most_fragments: found 20000; expected 10,000 or less"),
+    (
+        "method={name: fragmentation, most_fragments: 20000}",
+        "method.most_fragments: found 20000; expected 10,000 or less",
+    ),
     ("attributes.direct_identifiers=ssn", "attributes.direct_identifiers: found 'ssn'; expected a list"),
     ("attributes.direct_identifiers=[7]", "attributes.direct_identifiers.0: found 7; expected a text"),
     ("attributes.drop_others='yes'", "attributes.drop_others: found 'yes'; expected true or false"),
     ("attributes.allow_unique=[age]", "allow_unique names 'age', which is not in insensitive_attributes"),
-    ("method.name=closeness", "method.name: found 'closeness'; expected 'closeness_tree', 'stack_and_deal' or 'fragmentation'"),
+    (
+        "method.name=closeness",
+        "method.name: found 'closeness'; expected 'closeness_tree', 'stack_and_deal' or 'fragmentation'",
+    ),
     ("method.effort=much", "method.effort: found 'much'; expected fast, balanced, thorough, or a number of sweeps"),
     ("method.effort=-1", "method.effort: found -1; expected fast"),
     ("method.effort=2.5", "method.effort: found 2.5; expected fast"),
     ("method.effort=true", "method.effort: found true; expected fast"),
     ("method.deal=local", "method.deal: unknown key; it is no setting of closeness_tree"),
-    ("method={name: fragmentation, sizing: small}", "method.sizing: found 'small'; expected 'proportional', 'measured' or 'gcd'"),
-    ("method={name: fragmentation, search_seconds: 0}", "method.search_seconds: found 0; expected a number of seconds above 0"),
+    (
+        "method={name: fragmentation, sizing: small}",
+        "method.sizing: found 'small'; expected 'proportional', 'measured' or 'gcd'",
+    ),
+    (
+        "method={name: fragmentation, search_seconds: 0}",
+        "method.search_seconds: found 0; expected a number of seconds above 0",
+    ),
     ("method={name: fragmentation, most_fragments: 0}", "method.most_fragments: found 0; expected 1 or more"),
     (
         "method={name: fragmentation, bounds: paper}",
@@ -162,7 +197,10 @@ WRONG = [
     (f"{SALARY}.bins={{equal_width: 3}}", "salary.bins is for method: fragmentation"),
     (f"{SALARY}.bins={{equal_width: 3, equal_mass: 2}}", "expected one of equal_width: N, equal_mass: N, edges"),
     (f"{SALARY}.bins={{edges: [3, 2]}}", "edges are not ascending numbers"),
-    ("method={name: stack_and_deal, stack_order: size}", "method.stack_order: found 'size'; expected 'value', 'frequency' or 'best'"),
+    (
+        "method={name: stack_and_deal, stack_order: size}",
+        "method.stack_order: found 'size'; expected 'value', 'frequency' or 'best'",
+    ),
     ("method={name: stack_and_deal, class_size: 7}", "method.class_size: found 7; expected 'auto' or 'k'"),
 ]
 
@@ -182,7 +220,12 @@ def test_what_fragmentation_cannot_do_is_refused(load, overrides, message):
 def test_fragmentation_has_defaults_and_bins(load):
     spec = load("method={name: fragmentation}", f"{SALARY}.bins={{edges: [1, 2.5]}}")
     method, salary = spec.method, spec.attributes.sensitive_attributes["salary"]
-    assert (method.sizing, method.bounds, method.most_fragments, method.search_seconds) == ("proportional", "domain", 500, 300)
+    assert (method.sizing, method.bounds, method.most_fragments, method.search_seconds) == (
+        "proportional",
+        "domain",
+        500,
+        300,
+    )
     assert salary.bins.edges == (1, Fraction(5, 2))
 
 
@@ -204,7 +247,8 @@ JARGON = (
 
 
 @pytest.mark.parametrize(
-    ("method", "makes"), [("closeness_tree", ["distinct"]), ("stack_and_deal", ["distinct", "entropy", "recursive"]), ("fragmentation", [])]
+    ("method", "makes"),
+    [("closeness_tree", ["distinct"]), ("stack_and_deal", ["distinct", "entropy", "recursive"]), ("fragmentation", [])],
 )
 def test_an_l_that_a_method_does_not_make_is_told_at_once(load, method, makes):
     able = {"distinct": "closeness_tree or stack_and_deal", "entropy": "stack_and_deal", "recursive": "stack_and_deal"}
@@ -295,7 +339,10 @@ def test_t_is_a_number_or_the_word_measure_or_there_is_an_l(load):
     ],
 )
 def test_what_limits_what_a_class_tells(load, asked, limited):
-    assert load(f"{DISEASE}={{{asked}}}", "method.name=stack_and_deal").attributes.sensitive_attributes["disease"].limited is limited
+    assert (
+        load(f"{DISEASE}={{{asked}}}", "method.name=stack_and_deal").attributes.sensitive_attributes["disease"].limited
+        is limited
+    )
 
 
 def test_an_order_may_be_a_list(load):
@@ -334,7 +381,9 @@ def test_an_override_finds_a_column_with_dots(load):
 
 def test_of_two_columns_the_longer_name_takes_the_override(load):
     spec = load(f"{QUASI}.job={{}}", f"{QUASI}.job.title.generalization=set")
-    assert [name for name, quasi in spec.attributes.quasi_identifiers.items() if quasi.generalization == "set"] == ["job.title"]
+    assert [name for name, quasi in spec.attributes.quasi_identifiers.items() if quasi.generalization == "set"] == [
+        "job.title"
+    ]
 
 
 @pytest.mark.parametrize("assignment", ["privacy.k", "=5", ""])
@@ -356,7 +405,11 @@ def test_an_override_that_is_no_yaml_is_named(load):
 def test_expands_the_environment(load, monkeypatch):
     monkeypatch.setenv("DATA", "s3://bucket")
     monkeypatch.delenv("PLACE", raising=False)
-    spec = load("input.path=${DATA}/people", "output.path=${PLACE:-/srv}/out", f"{QUASI}.zip.hierarchy=${{PLACE:-/etc}}/${{DATA}}.csv")
+    spec = load(
+        "input.path=${DATA}/people",
+        "output.path=${PLACE:-/srv}/out",
+        f"{QUASI}.zip.hierarchy=${{PLACE:-/etc}}/${{DATA}}.csv",
+    )
     assert (spec.input.path, spec.output.path) == ("s3://bucket/people", "/srv/out")
     monkeypatch.setenv("PLACE", "/home")
     assert load("output.path=${PLACE:-/srv}/out").output.path == "/home/out"
@@ -374,14 +427,18 @@ def test_an_empty_default_is_a_default(monkeypatch):
 
 
 def test_paths_are_relative_to_the_run_file(load, tmp_path):
-    spec = load("output={public: ../open, internal: /inside}", f"{DISEASE}={{distance: hierarchical, hierarchy: d.csv, t: 1}}")
+    spec = load(
+        "output={public: ../open, internal: /inside}", f"{DISEASE}={{distance: hierarchical, hierarchy: d.csv, t: 1}}"
+    )
     assert spec.input.path == str(tmp_path / "people.csv")
     assert spec.attributes.quasi_identifiers["zip"].hierarchy == str(tmp_path / "trees" / "zip.csv")
     assert spec.attributes.sensitive_attributes["disease"].hierarchy == str(tmp_path / "d.csv")
     assert (spec.output.public_path, spec.output.internal_path) == (str(tmp_path.parent / "open"), "/inside")
 
 
-@pytest.mark.parametrize("uri", ["s3://bucket/a/../b", "hdfs://host:9000/a", "file:/a/b", "dbfs:/a", "abfss://c@host/a"])
+@pytest.mark.parametrize(
+    "uri", ["s3://bucket/a/../b", "hdfs://host:9000/a", "file:/a/b", "dbfs:/a", "abfss://c@host/a"]
+)
 def test_a_uri_passes_through(load, uri):
     assert load(f"input.path={uri}").input.path == uri
 
@@ -392,7 +449,9 @@ def test_a_table_of_the_catalog_is_no_path(load, monkeypatch):
 
 
 def test_options_are_texts(load):
-    options = load("input.options={header: true, multiLine: false, sep: ';', maxColumns: 9, samplingRatio: 0.5}").input.options
+    options = load(
+        "input.options={header: true, multiLine: false, sep: ';', maxColumns: 9, samplingRatio: 0.5}"
+    ).input.options
     assert options == {"header": "true", "multiLine": "false", "sep": ";", "maxColumns": "9", "samplingRatio": "0.5"}
 
 
@@ -403,7 +462,14 @@ def test_output_is_one_folder(load):
 
 @pytest.mark.parametrize(
     "output",
-    ["{}", "{public: a}", "{internal: a}", "{path: a, public: b}", "{path: a, internal: b}", "{path: a, public: b, internal: c}"],
+    [
+        "{}",
+        "{public: a}",
+        "{internal: a}",
+        "{path: a, public: b}",
+        "{path: a, internal: b}",
+        "{path: a, public: b, internal: c}",
+    ],
 )
 def test_output_is_a_path_or_both_of_public_and_internal(load, output):
     with pytest.raises(ConfigurationError, match=r"output: .*either path, or both public and internal"):

@@ -92,7 +92,9 @@ def test_no_rows(spark: SparkSession) -> None:
     assert generate_people(spark, 0).collect() == []
 
 
-@pytest.mark.parametrize(("rows", "seed", "partitions"), [(-1, 0, None), (1, 2**63, None), (1, -(2**63) - 1, None), (1, 0, 0)])
+@pytest.mark.parametrize(
+    ("rows", "seed", "partitions"), [(-1, 0, None), (1, 2**63, None), (1, -(2**63) - 1, None), (1, 0, 0)]
+)
 def test_refuses_senseless_arguments(spark: SparkSession, rows: int, seed: int, partitions: int | None) -> None:
     with pytest.raises(ValueError, match="must be"):
         generate_people(spark, rows, seed, partitions)

@@ -45,7 +45,9 @@ def rows(table: DataFrame) -> list[tuple[Any, ...]]:
 
 def read_csv(spark: SparkSession, folder: Path, text: str, **options: str) -> DataFrame:
     (folder / "people.csv").write_text(text)
-    return read_table(spark, Input(path=str(folder / "people.csv"), format="csv", options={"header": "true", **options}))
+    return read_table(
+        spark, Input(path=str(folder / "people.csv"), format="csv", options={"header": "true", **options})
+    )
 
 
 def malformed(table: DataFrame) -> int:
@@ -72,7 +74,10 @@ def test_quoted_empty_csv_fields_are_missing_too(spark: SparkSession, tmp_path: 
 
 
 def test_empty_csv_fields_are_missing_where_another_text_means_missing_too(spark: SparkSession, tmp_path: Path) -> None:
-    assert rows(read_csv(spark, tmp_path, 'age,sex\n,m\nNA,""\n', nullValue="NA")) == [(None, "m", False), (None, None, False)]
+    assert rows(read_csv(spark, tmp_path, 'age,sex\n,m\nNA,""\n', nullValue="NA")) == [
+        (None, "m", False),
+        (None, None, False),
+    ]
 
 
 def test_quotes_are_doubled_inside_quotes_and_commas_stand_in_them(spark: SparkSession, tmp_path: Path) -> None:
@@ -80,16 +85,24 @@ def test_quotes_are_doubled_inside_quotes_and_commas_stand_in_them(spark: SparkS
 
 
 def test_nan_is_missing_and_negative_zero_is_zero(spark: SparkSession, run_file: RunFile, open_run: OpenRun) -> None:
-    path = run_file({"age": [0.0, -0.0, math.nan, None], "sex": ["f"] * 4, "disease": [-0.0, 0.0, math.nan, None]}, quasi=ROLES["quasi"])
+    path = run_file(
+        {"age": [0.0, -0.0, math.nan, None], "sex": ["f"] * 4, "disease": [-0.0, 0.0, math.nan, None]},
+        quasi=ROLES["quasi"],
+    )
     run = open_run(path)
     found = rows(prepare(read_table(spark, run.spec.input), run.spec))
     assert found == [(0.0, "f", 0.0), (0.0, "f", 0.0), (None, "f", None), (None, "f", None)]
     assert {math.copysign(1, value) for row in found for value in row if isinstance(value, float)} == {1.0}
 
 
-def test_integers_stay_integers_and_categories_become_text(spark: SparkSession, run_file: RunFile, open_run: OpenRun) -> None:
+def test_integers_stay_integers_and_categories_become_text(
+    spark: SparkSession, run_file: RunFile, open_run: OpenRun
+) -> None:
     run = open_run(
-        run_file({"age": [30, 31], "sex": [True, False], "disease": [1, 2], "note": [1.5, None]}, insensitive_attributes=["note"])
+        run_file(
+            {"age": [30, 31], "sex": [True, False], "disease": [1, 2], "note": [1.5, None]},
+            insensitive_attributes=["note"],
+        )
     )
     prepared = prepare(read_table(spark, run.spec.input), run.spec)
     assert prepared.dtypes == [("c0", "bigint"), ("c1", "string"), ("c2", "bigint"), ("c3", "double")]
@@ -148,10 +161,19 @@ def test_a_delta_input_is_read_at_the_version_that_is_given(spark: SparkSession,
 
 
 @pytest.mark.parametrize("travel", ["versionAsOf", "timestampAsOf"])
-def test_the_version_of_a_delta_input_is_the_one_that_is_read(spark: SparkSession, delta_input: Input, travel: str) -> None:
-    first = spark.sql(f"DESCRIBE HISTORY delta.`{delta_input.path}`").where("version = 0").select(F.col("timestamp").cast("string")).head()
+def test_the_version_of_a_delta_input_is_the_one_that_is_read(
+    spark: SparkSession, delta_input: Input, travel: str
+) -> None:
+    first = (
+        spark.sql(f"DESCRIBE HISTORY delta.`{delta_input.path}`")
+        .where("version = 0")
+        .select(F.col("timestamp").cast("string"))
+        .head()
+    )
     assert first is not None
-    source = Input(path=delta_input.path, format="delta", options={travel: "0" if travel == "versionAsOf" else first[0]})
+    source = Input(
+        path=delta_input.path, format="delta", options={travel: "0" if travel == "versionAsOf" else first[0]}
+    )
     assert sorted(rows(read_table(spark, source))) == [(1,), (2,)]
     assert delta_version(spark, source) == 0
 
@@ -163,7 +185,9 @@ def test_other_inputs_have_no_version(spark: SparkSession) -> None:
 # --- fingerprints
 
 
-def table_of(spark: SparkSession, records: Sequence[tuple[Any, ...]], schema: str = "a string, b string, n double") -> DataFrame:
+def table_of(
+    spark: SparkSession, records: Sequence[tuple[Any, ...]], schema: str = "a string, b string, n double"
+) -> DataFrame:
     return spark.createDataFrame(list(records), schema)
 
 
@@ -172,7 +196,12 @@ RECORDS = [("x", "y", 1.0), ("x", None, 2.0), (None, "x", None), ("x", "y", 1.0)
 
 def test_a_fingerprint_is_that_of_a_multiset(spark: SparkSession) -> None:
     table = table_of(spark, RECORDS)
-    same = [table_of(spark, RECORDS[::-1]), table.repartition(1), table.repartition(3, "a"), table.union(table.limit(0))]
+    same = [
+        table_of(spark, RECORDS[::-1]),
+        table.repartition(1),
+        table.repartition(3, "a"),
+        table.union(table.limit(0)),
+    ]
     assert {fingerprint(each) for each in same} == {fingerprint(table)}
 
 
@@ -191,7 +220,9 @@ DIFFERENT = {
 @pytest.fixture(scope="module")
 def fingerprints(spark: SparkSession) -> dict[tuple[str, int], str]:
     """Of both tables of each of DIFFERENT, in one job."""
-    records = [(name, side, *row) for name, tables in DIFFERENT.items() for side, table in enumerate(tables) for row in table]
+    records = [
+        (name, side, *row) for name, tables in DIFFERENT.items() for side, table in enumerate(tables) for row in table
+    ]
     table = spark.createDataFrame(records, "name string, side int, a string, b string")
     found = table.groupBy("name", "side").agg(*Multiset.columns([F.col("a"), F.col("b")], "x")).collect()
     return {(row["name"], row["side"]): str(Multiset.of(row, "x")) for row in found}
@@ -226,7 +257,11 @@ def written(spark: SparkSession, tmp_path: Path) -> Path:
 
 
 def actions(release: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for log in sorted((release / "_delta_log").glob("*.json")) for line in log.read_text().splitlines()]
+    return [
+        json.loads(line)
+        for log in sorted((release / "_delta_log").glob("*.json"))
+        for line in log.read_text().splitlines()
+    ]
 
 
 def test_a_release_is_one_delta_commit_that_reads_back(spark: SparkSession, written: Path) -> None:
@@ -245,7 +280,9 @@ def test_a_release_has_no_comments_and_nobody_s_name(written: Path) -> None:
     assert texts
     assert not any("outer secret" in text or "commitInfo" in text for text in texts)
     for file in written.glob("*.parquet"):
-        assert b"outer secret" not in pq.read_metadata(file).metadata.get(b"org.apache.spark.sql.parquet.row.metadata", b"")
+        assert b"outer secret" not in pq.read_metadata(file).metadata.get(
+            b"org.apache.spark.sql.parquet.row.metadata", b""
+        )
 
 
 def test_a_release_has_no_change_feed(written: Path) -> None:

@@ -30,11 +30,12 @@ ROUNDING = 1e-9
 class Exposure:
     """What one attack reaches.
 
-    attack: "homogeneity", "background knowledge", "skewness", "similarity" or "knowing another". attribute: that is learned.
-    criterion: what makes a class count. classes, people: how many count. worst: the class with the highest gain in belief,
-    by its labels; about: the value, range or node that is learned there. before, after: the belief in it without and with
-    the attack; size: the records of that class. Where the attack has no worst class (knowing another) before and after are means
-    over all people, and about is the attribute that is known.
+    attack: "homogeneity", "background knowledge", "skewness", "similarity" or "knowing another". attribute: that is
+    learned.
+    criterion: what makes a class count. classes, people: how many count. worst: the class with the highest gain in
+    belief, by its labels; about: the value, range or node that is learned there. before, after: the belief in it
+    without and with the attack; size: the records of that class. Where the attack has no worst class (knowing another)
+    before and after are means over all people, and about is the attribute that is known.
     """
 
     attack: str
@@ -57,10 +58,11 @@ class Exposure:
 class AttackColumns:
     """The attacks on one attribute as columns of the class table (a `ClassMeasure`).
 
-    `likeliest_name_` (the most frequent value), `likeliest_rows_`, `likeliest_before_` (its share of the table), `second_rows_`;
-    `value_gain_` (the largest rise in belief in a value), `value_before_`, `value_name_`, `value_over_` (above `threshold`); and
-    where values can be similar the same for a range or a node: `group_gain_`, `group_before_`, `group_name_`, `group_over_` (above
-    `threshold`, and above what chance gives a class of the size: a class of five always has some range that rose much).
+    `likeliest_name_` (the most frequent value), `likeliest_rows_`, `likeliest_before_` (its share of the table),
+    `second_rows_`; `value_gain_` (the largest rise in belief in a value), `value_before_`, `value_name_`, `value_over_`
+    (above `threshold`); and where values can be similar the same for a range or a node: `group_gain_`, `group_before_`,
+    `group_name_`, `group_over_` (above `threshold`, and above what chance gives a class of the size: a class of five
+    always has some range that rose much).
     """
 
     attribute: JudgedAttribute
@@ -79,9 +81,19 @@ class AttackColumns:
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
-        names = {"likeliest_name": pa.string(), "likeliest_rows": pa.int64(), "likeliest_before": pa.float64(), "second_rows": pa.int64()}
+        names = {
+            "likeliest_name": pa.string(),
+            "likeliest_rows": pa.int64(),
+            "likeliest_before": pa.float64(),
+            "second_rows": pa.int64(),
+        }
         for part in ("value", "group") if self.has_groups else ("value",):
-            names |= {f"{part}_gain": pa.float64(), f"{part}_before": pa.float64(), f"{part}_name": pa.string(), f"{part}_over": pa.bool_()}
+            names |= {
+                f"{part}_gain": pa.float64(),
+                f"{part}_before": pa.float64(),
+                f"{part}_name": pa.string(),
+                f"{part}_over": pa.bool_(),
+            }
         return [(self.attribute.column(name), kind) for name, kind in names.items()]
 
     def of(self, classes: Classes) -> list[pa.Array]:
@@ -97,7 +109,9 @@ class AttackColumns:
         if isinstance(distance, HierarchicalDistance):
             node = attacks.similar_node(distance, histograms)
             paths = self.hierarchy.paths if self.hierarchy is not None else ()
-            names = [paths[leaf][height] for leaf, height in zip(node.first.tolist(), node.height.tolist(), strict=True)]
+            names = [
+                paths[leaf][height] for leaf, height in zip(node.first.tolist(), node.height.tolist(), strict=True)
+            ]
             arrays += self._gains(node, pa.array(names, pa.string()), classes.sizes, self._chance(classes.sizes))
         elif isinstance(distance, OrderedDistance):
             span = attacks.similar_range(distance.table, histograms)
@@ -114,7 +128,9 @@ class AttackColumns:
         unit = sizes.astype(object) * int(self.attribute.distance.table.sum())
         numerators = gain.numerators.astype(object)
         gains = (numerators / unit).astype(np.float64)
-        over = (numerators * self.threshold.denominator > unit * self.threshold.numerator) & (gains > by_chance + ROUNDING)
+        over = (numerators * self.threshold.denominator > unit * self.threshold.numerator) & (
+            gains > by_chance + ROUNDING
+        )
         through = np.concatenate([[0], np.cumsum(self.attribute.distance.table)])
         before = (through[gain.last + 1] - through[gain.first]) / through[-1]
         return [pa.array(gains), pa.array(before), about, pa.array(over.astype(bool))]
@@ -124,15 +140,17 @@ class AttackColumns:
 class KnowingColumns:
     """What is left of one sensitive attribute in a class for who knows another (a `ClassMeasure`).
 
-    `told_<known>/<target>`: records whose target the best guess gets right; `certain_<known>/<target>`: records for which
-    it cannot be wrong.
+    `told_<known>/<target>`: records whose target the best guess gets right; `certain_<known>/<target>`: records for
+    which it cannot be wrong.
     """
 
     names: tuple[str, ...]
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
-        return [(knowing_column(m, *pair), pa.int64()) for pair in permutations(self.names, 2) for m in ("told", "certain")]
+        return [
+            (knowing_column(m, *pair), pa.int64()) for pair in permutations(self.names, 2) for m in ("told", "certain")
+        ]
 
     def of(self, classes: Classes) -> list[pa.Array]:
         """See ClassMeasure."""
@@ -149,7 +167,9 @@ def knowing_column(measure: str, known: str, target: str) -> str:
     return measure_column(measure, both)
 
 
-def exposures(classes: DataFrame, columns: Sequence[AttackColumns], knowing: KnowingColumns | None, rows: int) -> list[Exposure]:
+def exposures(
+    classes: DataFrame, columns: Sequence[AttackColumns], knowing: KnowingColumns | None, rows: int
+) -> list[Exposure]:
     """All attacks over a class table with these columns. One aggregation."""
     aggregates: list[Column] = []
     for i, part in enumerate(columns):
@@ -254,7 +274,8 @@ def _attacks(part: AttackColumns) -> dict[str, _Attack]:
     }
     if part.has_groups:
         found["similarity"] = _Attack(
-            f"belief in similar values of {name} rises by more than {threshold}, and than in any of {attacks.RANDOM_CLASSES:,} "
+            f"belief in similar values of {name} rises by more than {threshold}, and than in any of "
+            f"{attacks.RANDOM_CLASSES:,} "
             "random classes of about the size",
             column("group_over"),
             column("group_name"),

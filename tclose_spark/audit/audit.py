@@ -1,4 +1,6 @@
-"""The audit: a table that is there already, whoever made it, against k, l, t, (n, t) and the attacks, and what it is worth."""
+"""The audit: a table that is there already, whoever made it, against k, l, t, (n, t) and the attacks, and what it is
+worth.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,8 @@ SUPERSETS = 64  # vectors of heights that are tried for (n, t)-closeness
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found. guarantees: each thing that was asked or is told; exposures: what attackers reach; notes: what a reader
-    should know besides.
+    """What was found. guarantees: each thing that was asked or is told; exposures: what attackers reach; notes: what a
+    reader should know besides.
     """
 
     question: Question
@@ -63,8 +65,8 @@ class Audit:
         return "holds" if self.holds else "violated"
 
     def without_labels(self) -> Audit:
-        """The same without labels and sensitive values of the table, which in a raw table are people's records: figures, names of
-        columns, and the size of each worst class.
+        """The same without labels and sensitive values of the table, which in a raw table are people's records:
+        figures, names of columns, and the size of each worst class.
         """
         return replace(
             self,
@@ -105,10 +107,10 @@ def audit_table(
 ) -> tuple[Audit, str]:
     """Audits a table: (what was found, the Great Expectations suite that checks its class table, as JSON).
 
-    hierarchies: by column; by default they are read from where the question says. reference: the table whose distribution
-    is the whole table's; the domain is the union of both. background: people that an attacker knows, by their raw
-    quasi-identifiers. classes_output: where the class table is written, as Delta. attacks: whether they are looked at, and the
-    tuples of several attributes.
+    hierarchies: by column; by default they are read from where the question says. reference: the table whose
+    distribution is the whole table's; the domain is the union of both. background: people that an attacker knows, by
+    their raw quasi-identifiers. classes_output: where the class table is written, as Delta. attacks: whether they are
+    looked at, and the tuples of several attributes.
 
     Raises:
         InputError: naming the column and what is wrong with it.
@@ -119,7 +121,8 @@ def audit_table(
     rows = check_table(table, question)
     if question.n is not None and reference is not None:
         raise ConfigurationError(
-            "--n and --reference: natural supersets are parts of the table, and the reference is another; ask one of both"
+            "--n and --reference: natural supersets are parts of the table, and the reference is another; ask one of "
+            "both"
         )
     if classes_output is not None:
         _check_names(question)
@@ -172,7 +175,8 @@ def audit_table(
         suite = suite_of(question, attributes)
         if validate(classes, "every class", suite).passed != found.holds:
             raise GuaranteeError(
-                "Great Expectations comes to another verdict on the class table; this is an error of ours, please report it"
+                "Great Expectations comes to another verdict on the class table; this is an error of ours, please "
+                "report it"
             )
         return found, suite_json("every class", suite)
 
@@ -181,7 +185,8 @@ def _spellings(question: Question, counts: Sequence[Counts]) -> list[str]:
     """A note on each sensitive attribute that has a value in several spellings."""
     told = [(name, count_spellings(values)) for name, values in zip(question.sensitive_attributes, counts, strict=True)]
     return [
-        f"{name}: {many} of its values differ from another by case, blanks, width or Unicode form only; they count as values of their own, "
+        f"{name}: {many} of its values differ from another by case, blanks, width or Unicode form only; they count as "
+        "values of their own, "
         "in l and in every distance"
         for name, many in told
         if many
@@ -193,7 +198,8 @@ def _check_names(question: Question) -> None:
     for column in (*question.labels, *question.sensitive_attributes):
         if set(column) & set(" ,;{}()\n\t="):
             raise InputError(
-                f"--classes-output: a Delta table cannot hold the column name {column!r}; rename it (no blanks or , ; {{ }} ( ) =)"
+                f"--classes-output: a Delta table cannot hold the column name {column!r}; rename it (no blanks or , ; "
+                f"{{ }} ( ) =)"
             )
 
 
@@ -209,12 +215,19 @@ def _with_supersets(
     ladders = [Ladder(name, hierarchies.get(name)) for name in question.quasi_identifiers]
     chosen, every = heights_to_try(ladders, most), count_heights(ladders)
     widths = [len(columns) for columns in question.columns.values()]  # the bounds of a number go to `*` together
-    columns = [Ladder(column, hierarchies.get(name)) for name, columns in question.columns.items() for column in columns]
-    vectors = [tuple(h for height, width in zip(heights, widths, strict=True) for h in [height] * width) for heights in chosen]
+    columns = [
+        Ladder(column, hierarchies.get(name)) for name, columns in question.columns.items() for column in columns
+    ]
+    vectors = [
+        tuple(h for height, width in zip(heights, widths, strict=True) for h in [height] * width) for heights in chosen
+    ]
     extended = with_supersets(classes, tallies, columns, attributes, question.n or 0, vectors)
     if len(vectors) >= every:
         return extended, []
-    tried = f"(n, t): {len(vectors)} of {every:,} ways to generalize labels further were tried, those nearest to the class and to the whole table"
+    tried = (
+        f"(n, t): {len(vectors)} of {every:,} ways to generalize labels further were tried, those nearest to the "
+        "class and to the whole table"
+    )
     return extended, [f"{tried}; a class without a proof may have one among the rest (--supersets tries more)"]
 
 
@@ -244,10 +257,24 @@ def _near_supersets(
                 .toArrow()
                 .to_pylist()
             )
-            worst = {**found["worst"]["quasi_identifiers"], "(superset)": found["worst"]["superset"] or "none was found"}
+            worst = {
+                **found["worst"]["quasi_identifiers"],
+                "(superset)": found["worst"]["superset"] or "none was found",
+            }
             asked = f"n = {question.n}, t = {float(a.asked.t):g}"
             size = found["worst"]["size"]
-            result.append(Guarantee("(n, t)-closeness", a.name, asked, found["worst"]["emd"], found["classes"], found["rows"], worst, size))
+            result.append(
+                Guarantee(
+                    "(n, t)-closeness",
+                    a.name,
+                    asked,
+                    found["worst"]["emd"],
+                    found["classes"],
+                    found["rows"],
+                    worst,
+                    size,
+                )
+            )
     return result
 
 

@@ -1,7 +1,8 @@
 """The join with a background table: what somebody who has a list of people learns of who is in the published table.
 
-A class is a box: for each quasi-identifier a range of codes, which its label covers. A person of the background table is a
-point. The people who fit each class, and the records that each person fits, follow from which points lie in which boxes.
+A class is a box: for each quasi-identifier a range of codes, which its label covers. A person of the background table
+is a point. The people who fit each class, and the records that each person fits, follow from which points lie in which
+boxes.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ Span = tuple[int, int]
 class Axis:
     """The codes of one quasi-identifier.
 
-    ends: of a numeric one, the numbers at which some interval begins or ends, ascending: number ends[i] has code 2 i + 1, a
-    number between ends[i - 1] and ends[i] has 2 i. places: the code of each value that is no number, in tree order.
+    ends: of a numeric one, the numbers at which some interval begins or ends, ascending: number ends[i] has code 2 i +
+    1, a number between ends[i - 1] and ends[i] has 2 i. places: the code of each value that is no number, in tree
+    order.
     spans: of a hierarchy, the first and last code below each node.
     """
 
@@ -105,8 +107,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Guesses:
-    """Of one sensitive attribute: how many people are guessed; said: how often the classes that they fit say what is guessed; at_least:
-    how often the outsider expects it, at least; right: how often it is so, where the list of people tells.
+    """Of one sensitive attribute: how many people are guessed; said: how often the classes that they fit say what is
+    guessed; at_least: how often the outsider expects it, at least; right: how often it is so, where the list of people
+    tells.
     """
 
     attribute: str
@@ -120,9 +123,11 @@ class Guesses:
 class BackgroundJoin:
     """What a background table of people says of the published one.
 
-    joined: the quasi-identifiers by which. people: in the background table; candidates: those who fit some class (the others
-    can be seen not to be in the table). members: at least so many can be seen to be in it, if everyone in it is in the background
-    table. risks: of re-identification (see `measures.reidentification.Risks`). guesses: of the sensitive attributes (see `audit.outsider`).
+    joined: the quasi-identifiers by which. people: in the background table; candidates: those who fit some class (the
+    others can be seen not to be in the table). members: at least so many can be seen to be in it, if everyone in it is
+    in the background
+    table. risks: of re-identification (see `measures.reidentification.Risks`). guesses: of the sensitive attributes
+    (see `audit.outsider`).
     """
 
     joined: tuple[str, ...]
@@ -136,22 +141,30 @@ class BackgroundJoin:
 def join_background(
     classes: DataFrame, background: DataFrame, quasi: Sequence[JudgedQuasi], hierarchies: Mapping[str, Hierarchy]
 ) -> BackgroundJoin:
-    """Joins the classes with a table of people, by those quasi-identifiers that it has, under their names, as raw values.
+    """Joins the classes with a table of people, by those quasi-identifiers that it has, under their names, as raw
+    values.
 
     Raises:
-        InputError: if it has none of them, no rows, if a label does not say whom it covers, or if there are too many distinct classes to send to every task.
+        InputError: if it has none of them, no rows, if a label does not say whom it covers, or if there are too many
+        distinct classes to send to every task.
     """
     joined = [q for q in quasi if q.name in background.columns]
     if not joined:
-        raise InputError(f"--background: the table has none of the quasi-identifiers; expected columns such as {quasi[0].name!r}")
+        raise InputError(
+            f"--background: the table has none of the quasi-identifiers; expected columns such as {quasi[0].name!r}"
+        )
     names = [q.name for q in joined]
     labels, sizes = _boxes(classes, joined)
     for q, column in zip(joined, labels, strict=True):
         masks = {
-            label for label in column if label and q.name not in hierarchies and GENERALIZED.match(label) and not interval_or_none(label)
+            label
+            for label in column
+            if label and q.name not in hierarchies and GENERALIZED.match(label) and not interval_or_none(label)
         }
         if masks:
-            raise InputError(f"--background: {q.name}: labels ({len(masks)}) do not say whom they cover; give a hierarchy")
+            raise InputError(
+                f"--background: {q.name}: labels ({len(masks)}) do not say whom they cover; give a hierarchy"
+            )
     axes = [Axis.of(q, set(column), hierarchies.get(q.name)) for q, column in zip(joined, labels, strict=True)]
     low, high, owner = corners(labels, axes)
     people = background.groupBy(*[plain(background, name).cast("string").alias(name) for name in names]).count()
@@ -167,7 +180,9 @@ def join_background(
         np.add.at(population, owner[counts["box"].to_numpy()], counts["fits"].to_numpy())
         seen = np.isin(owner, np.flatnonzero(population <= sizes))
         members = _located(people, axes, low[seen], high[seen], sizes[owner[seen]]).agg(F.sum("candidates")).head()
-    return BackgroundJoin(tuple(names), int(found[0]), int(found[1]), int(members[0] or 0) if members else 0, risks(sizes, population))
+    return BackgroundJoin(
+        tuple(names), int(found[0]), int(found[1]), int(members[0] or 0) if members else 0, risks(sizes, population)
+    )
 
 
 def _whole(text: str) -> str:
@@ -196,7 +211,11 @@ def _boxes(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[
     """(the labels of each distinct class, a list a quasi-identifier; its records)."""
     published = [one_label([F.col("quasi_identifiers")[column] for column in q.columns]) for q in quasi]
     labelled = [label.alias(f"l{i}") for i, label in enumerate(published)]
-    grouped = classes.select(*labelled, "size").groupBy(*[f"l{i}" for i in range(len(quasi))]).agg(F.sum("size").alias("size"))
+    grouped = (
+        classes.select(*labelled, "size")
+        .groupBy(*[f"l{i}" for i in range(len(quasi))])
+        .agg(F.sum("size").alias("size"))
+    )
     found = grouped.limit(MOST_BOXES + 1).toArrow()
     if found.num_rows > MOST_BOXES:
         raise InputError(f"--background: more than {MOST_BOXES:,} distinct classes; join by fewer quasi-identifiers")
@@ -204,12 +223,20 @@ def _boxes(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[
 
 
 def corners(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tuple[IntArray, IntArray, IntArray]:
-    """(lowest codes, highest codes, class) of boxes, shape (boxes, quasi-identifiers) and (boxes,). A class with sets has several."""
+    """(lowest codes, highest codes, class) of boxes, shape (boxes, quasi-identifiers) and (boxes,). A class with sets
+    has several.
+    """
     ranges = [{label: axis.ranges(label) for label in set(column)} for axis, column in zip(axes, labels, strict=True)]
     low, high, owner = [], [], []
-    boxes = sum(math.prod(len(found[label]) for found, label in zip(ranges, row, strict=True)) for row in zip(*labels, strict=True))
+    boxes = sum(
+        math.prod(len(found[label]) for found, label in zip(ranges, row, strict=True))
+        for row in zip(*labels, strict=True)
+    )
     if boxes > MOST_BOXES:
-        raise InputError(f"--background: the sets of values in the labels make {boxes:,} combinations; join by fewer quasi-identifiers")
+        raise InputError(
+            f"--background: the sets of values in the labels make {boxes:,} combinations; join by fewer "
+            "quasi-identifiers"
+        )
     for number, row in enumerate(zip(*labels, strict=True)):
         for box in product(*[found[label] for found, label in zip(ranges, row, strict=True)]):
             low.append([span[0] for span in box])
@@ -219,7 +246,9 @@ def corners(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tup
 
 
 def _located(people: DataFrame, axes: Sequence[Axis], low: IntArray, high: IntArray, records: IntArray) -> DataFrame:
-    """A row a batch of people: how many they are, how many fit some box, and for the boxes that some fit how many do."""
+    """A row a batch of people: how many they are, how many fit some box, and for the boxes that some fit how many
+    do.
+    """
 
     def locate(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

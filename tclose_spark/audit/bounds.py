@@ -19,8 +19,9 @@ BOUNDS = QuasiIdentifier(type="numeric", numeric_output="bounds")
 def with_bounds(table: DataFrame, question: Question) -> tuple[Question, list[str]]:
     """(the question with every two columns that are the bounds of a number as one quasi-identifier, a note for each).
 
-    Two columns are bounds if the question names both or, in place of a column that the table lacks, the number, and every row has
-    numbers in both, the first no larger (or NULL, or `*`). As two numbers each of one value they would lose no information.
+    Two columns are bounds if the question names both or, in place of a column that the table lacks, the number, and
+    every row has numbers in both, the first no larger (or NULL, or `*`). As two numbers each of one value they would
+    lose no information.
     """
     found = [name for name in _candidates(question, table.columns) if not _broken(table, name)]
     asked = dict(question.quasi_identifiers)
@@ -38,13 +39,19 @@ def with_bounds(table: DataFrame, question: Question) -> tuple[Question, list[st
 
 def _candidates(question: Question, columns: Collection[str]) -> list[str]:
     """The numbers that may be published as bounds, by the names of the columns."""
-    plainly = [name for name, asked in question.quasi_identifiers.items() if not asked.hierarchy and asked.numeric_output != "bounds"]
+    plainly = [
+        name
+        for name, asked in question.quasi_identifiers.items()
+        if not asked.hierarchy and asked.numeric_output != "bounds"
+    ]
     numbers = dict.fromkeys(name if name not in columns else name.removesuffix("_min") for name in plainly)
 
     def may_be(name: str) -> bool:
         bounds, folded = {f"{name}_min", f"{name}_max"}, [column.lower() for column in columns]
         named = name in plainly or bounds <= set(plainly)
-        alone = name.lower() not in folded and all(folded.count(bound.lower()) == 1 for bound in bounds)  # Spark knows no case
+        alone = name.lower() not in folded and all(
+            folded.count(bound.lower()) == 1 for bound in bounds
+        )  # Spark knows no case
         return named and alone and bounds <= set(columns) and not bounds & set(question.sensitive_attributes)
 
     return [name for name in numbers if name and may_be(name)]

@@ -51,7 +51,9 @@ class Asked:
         """The question, from a run file or from the options."""
         if self.config is not None:
             if self.quasi_identifiers or self.sensitive or self.hierarchies:
-                raise ConfigurationError("--config says which columns are what; leave out --quasi-identifiers, --sensitive and --hierarchy")
+                raise ConfigurationError(
+                    "--config says which columns are what; leave out --quasi-identifiers, --sensitive and --hierarchy"
+                )
             return ask_as_in(load_spec(self.config), self.k, self.t, self.n, self.gain)
         if not self.quasi_identifiers:
             raise ConfigurationError(
@@ -62,8 +64,8 @@ class Asked:
         return ask(quasi, read_sensitive(self.sensitive, folder), self.k, self.t, self.n, self.gain)
 
     def read(self, spark: SparkSession, columns: Sequence[str], path: str | None = None) -> Opened:
-        """The table at a path, by default the one that is asked about; each is read by what its path says it is. Its text, in
-        these columns, is what the file holds.
+        """The table at a path, by default the one that is asked about; each is read by what its path says it is. Its
+        text, in these columns, is what the file holds.
         """
         from tclose_spark.io.reading import Opened, checked, explained, guess_format, read_table
 
@@ -74,11 +76,17 @@ class Asked:
         options = dict(_option(text) for text in self.options)
         if kind == "csv":
             options = {"header": "true", **options}
-        source = Input(path=where if kind == "table" else resolve(where, "TABLE", Path.cwd()), format=kind, options=options)
+        source = Input(
+            path=where if kind == "table" else resolve(where, "TABLE", Path.cwd()), format=kind, options=options
+        )
         try:
             opened = Opened(read_table(spark, source), source, columns)
         except InputError as error:
-            hint = " (neither a file nor a table of the catalog)" if kind == "table" else f" (read as {kind}; --format says another)"
+            hint = (
+                " (neither a file nor a table of the catalog)"
+                if kind == "table"
+                else f" (read as {kind}; --format says another)"
+            )
             raise InputError(str(error) + hint) from None
         with explained(opened):
             return replace(opened, table=checked(opened))
@@ -90,8 +98,15 @@ def _as_typed() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        text = str(error).removeprefix("input.path: ").replace("input.format: ", "--format ").replace("input.format", "--format")
-        error.args = (re.sub(r"input\.options\.(\w+)(: )?", lambda key: f"--option {key[1]}{'=' if key[2] else ''}", text),)
+        text = (
+            str(error)
+            .removeprefix("input.path: ")
+            .replace("input.format: ", "--format ")
+            .replace("input.format", "--format")
+        )
+        error.args = (
+            re.sub(r"input\.options\.(\w+)(: )?", lambda key: f"--option {key[1]}{'=' if key[2] else ''}", text),
+        )
         raise
 
 

@@ -33,8 +33,8 @@ from tclose_spark.table.hierarchy import Hierarchy
 class Explanation:
     """A class and one sensitive attribute.
 
-    labels: of the class, by column. values: the domain in order; part, whole: records of the class and of the table with each
-    value, shape (m,). plan: the cheapest way to turn the class's distribution into the table's.
+    labels: of the class, by column. values: the domain in order; part, whole: records of the class and of the table
+    with each value, shape (m,). plan: the cheapest way to turn the class's distribution into the table's.
     """
 
     labels: Mapping[str, Any]
@@ -60,7 +60,8 @@ class Explanation:
             "asked": None if asked.t is None else float(asked.t),
             "records": int(self.part.sum()),
             "values": [
-                {"value": value, "class": int(p), "table": int(q)} for value, p, q in zip(values, self.part, self.whole, strict=True)
+                {"value": value, "class": int(p), "table": int(q)}
+                for value, p, q in zip(values, self.part, self.whole, strict=True)
             ],
             "moves": [
                 {
@@ -83,8 +84,8 @@ def explain_class(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     reference: DataFrame | None = None,
 ) -> Explanation:
-    """Explains the class with these labels (by default the one that is farthest from the table) for a sensitive attribute (by
-    default the one whose distance is the largest part of its t, or of 1).
+    """Explains the class with these labels (by default the one that is farthest from the table) for a sensitive
+    attribute (by default the one whose distance is the largest part of its t, or of 1).
 
     Raises:
         ConfigurationError: if the question has no such attribute or column.
@@ -94,10 +95,13 @@ def explain_class(
     question, _ = with_bounds(table, question)
     records = check_table(table, question)
     if not question.sensitive_attributes:
-        raise ConfigurationError("which attribute is to be explained? Give --sensitive COLUMN:DISTANCE, such as salary:ordered")
+        raise ConfigurationError(
+            "which attribute is to be explained? Give --sensitive COLUMN:DISTANCE, such as salary:ordered"
+        )
     if attribute is not None and attribute not in question.sensitive_attributes:
         raise ConfigurationError(
-            f"--attribute: {attribute!r} is none of the sensitive attributes ({', '.join(question.sensitive_attributes)})"
+            f"--attribute: {attribute!r} is none of the sensitive attributes "
+            f"({', '.join(question.sensitive_attributes)})"
         )
     trees = trees_of(question, table.sparkSession, hierarchies)
     tallied = tally_classes(table, question.labels, list(question.sensitive_attributes))
@@ -128,7 +132,9 @@ def _farthest(
     classes = class_table(tallies, plain_labels, attributes)
     loads = [quoted(a.column("emd")) / float(a.asked.t or 1) for a in wanted]
     found = classes.agg(
-        F.max(F.struct(F.greatest(*loads, F.lit(-1.0)).alias("load"), F.col("quasi_identifiers").alias("labels"))).alias("worst")
+        F.max(
+            F.struct(F.greatest(*loads, F.lit(-1.0)).alias("load"), F.col("quasi_identifiers").alias("labels"))
+        ).alias("worst")
     ).head()
     if found is None or found["worst"] is None:
         raise InputError("the table has no rows")

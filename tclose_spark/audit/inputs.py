@@ -1,4 +1,6 @@
-"""What an audit is given: tables with the columns, types and rows that it needs, and the distributions that they have."""
+"""What an audit is given: tables with the columns, types and rows that it needs, and the distributions that they
+have.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from tclose_spark.audit.question import Question
 from tclose_spark.checks.classes import JudgedAttribute, judged_attribute
 from tclose_spark.checks.tallies import count_columns
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.io.tables import INTEGRAL, MALFORMED, UNSUPPORTED, check_readable, normal_texts, quoted, read_hierarchies
+from tclose_spark.io.tables import (
+    INTEGRAL,
+    MALFORMED,
+    UNSUPPORTED,
+    check_readable,
+    normal_texts,
+    quoted,
+    read_hierarchies,
+)
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.table.domains import Counts
 from tclose_spark.table.hierarchy import Hierarchy
@@ -31,7 +41,9 @@ def trees_of(question: Question, spark: SparkSession, given: Mapping[str, Hierar
     trees |= {name: asked.hierarchy for name, asked in question.sensitive_attributes.items()}
     for name, tree in trees.items():
         if tree is not None and name not in given:
-            raise ConfigurationError(f"hierarchies: the one of {name!r} is not among those given ({', '.join(given) or 'none'})")
+            raise ConfigurationError(
+                f"hierarchies: the one of {name!r} is not among those given ({', '.join(given) or 'none'})"
+            )
     leaf = [name for name, asked in question.sensitive_attributes.items() if asked.missing == "leaf"]
     return {**given, **{name: given[name].with_missing(f"hierarchies: {name}") for name in leaf}}
 
@@ -43,9 +55,13 @@ def check_columns(table: DataFrame, labels: Sequence[str], sensitive: Iterable[s
     for role, columns in (("quasi-identifier", labels), ("sensitive attribute", sensitive)):
         for column in columns:
             if column not in names:
-                raise InputError(f"{role} {column!r} is not in {what}; {instead_of(column, names, [*labels, *sensitive])}")
+                raise InputError(
+                    f"{role} {column!r} is not in {what}; {instead_of(column, names, [*labels, *sensitive])}"
+                )
             if names.count(column) > 1 or [name.lower() for name in names].count(column.lower()) > 1:
-                raise InputError(f"{role} {column!r}: {what} has a duplicate, several columns of this name but for case; rename them")
+                raise InputError(
+                    f"{role} {column!r}: {what} has a duplicate, several columns of this name but for case; rename them"
+                )
             check_readable(table, column)
             kind = table.schema[column].dataType
             if isinstance(kind, (*UNSUPPORTED, T.BinaryType)):
@@ -55,8 +71,8 @@ def check_columns(table: DataFrame, labels: Sequence[str], sensitive: Iterable[s
 def normal(
     question: Question, table: DataFrame, reference: DataFrame | None = None, background: DataFrame | None = None
 ) -> tuple[DataFrame, DataFrame | None, DataFrame | None]:
-    """The tables with the spellings that `text` options make one: sensitive values everywhere, and people's quasi-identifiers.
-    Labels stay as they are published.
+    """The tables with the spellings that `text` options make one: sensitive values everywhere, and people's
+    quasi-identifiers. Labels stay as they are published.
     """
     sensitive = question.sensitive_attributes
     everything: dict[str, QuasiIdentifier | SensitiveAttribute] = {**question.quasi_identifiers, **sensitive}
@@ -85,7 +101,8 @@ def check_rows(table: DataFrame, what: str) -> int:
         raise InputError(f"{what} has no rows")
     if MALFORMED in table.columns and found["malformed"]:
         raise InputError(
-            f"{what} has {found['malformed']} malformed rows (too few or too many fields); mend them, or give --option (sep, quote)"
+            f"{what} has {found['malformed']} malformed rows (too few or too many fields); mend them, or give "
+            "--option (sep, quote)"
         )
     return int(found["rows"])
 
@@ -97,8 +114,8 @@ def judged_attributes(
     hierarchies: Mapping[str, Hierarchy],
     reference: DataFrame | None,
 ) -> list[JudgedAttribute]:
-    """The sensitive attributes with the distribution that classes are compared with: the table's (its `values` and their
-    records, for each attribute), or the reference's.
+    """The sensitive attributes with the distribution that classes are compared with: the table's (its `values` and
+    their records, for each attribute), or the reference's.
     """
     known: Sequence[Counts | None] = [None] * len(values)
     if reference is not None:
@@ -108,17 +125,23 @@ def judged_attributes(
         kinds = [frame.schema[name].dataType for frame in (table, reference) if frame is not None]
         kind, tree = next((k for k in kinds if isinstance(k, T.StringType)), kinds[0]), hierarchies.get(name)
         found = judged_attribute(name, asked, own, tree, kind)
-        judged.append(found if others is None else judged_attribute(name, asked, {**dict.fromkeys(own, 0), **others}, tree, kind))
+        judged.append(
+            found if others is None else judged_attribute(name, asked, {**dict.fromkeys(own, 0), **others}, tree, kind)
+        )
     return judged
 
 
 def _counts_of(reference: DataFrame, table: DataFrame, sensitive: Sequence[str]) -> list[dict[str | None, int]]:
-    """The values of the reference. Raises InputError if it lacks a sensitive attribute or writes its values in another way."""
+    """The values of the reference. Raises InputError if it lacks a sensitive attribute or writes its values in another
+    way.
+    """
     check_columns(reference, [], sensitive, "the reference")
     for name in sensitive:
         kinds = [frame.schema[name].dataType for frame in (reference, table)]
         if kinds[0] != kinds[1] and not all(isinstance(kind, (*INTEGRAL, T.StringType)) for kind in kinds):
             told = " and ".join(kind.simpleString() for kind in kinds)
-            raise InputError(f"sensitive attribute {name!r} is {told} in the reference and in the table; expected one type")
+            raise InputError(
+                f"sensitive attribute {name!r} is {told} in the reference and in the table; expected one type"
+            )
     check_rows(reference, "the reference")
     return count_columns(reference, sensitive)

@@ -1,4 +1,6 @@
-"""What the labels of a table that another tool made say: numbers, intervals, nodes, sets, and how much each one loses."""
+"""What the labels of a table that another tool made say: numbers, intervals, nodes, sets, and how much each one
+loses.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ class LabelFacts:
     """What the labels of one quasi-identifier have in common.
 
     low, high: of those that are numbers or intervals. texts: the others, apart from `*` (at most MOST_TEXTS of them).
-    intervals: some are intervals. sets: some are sets of values. unclear: one that is no number, and looks like a range or a mask.
+    intervals: some are intervals. sets: some are sets of values. unclear: one that is no number, and looks like a range
+    or a mask.
     """
 
     low: Fraction | None = None
@@ -69,10 +72,13 @@ class LabelFacts:
         self.high = interval.high if self.high is None else max(self.high, interval.high)
 
 
-def judged_quasi(tallies: DataFrame, question: Question, hierarchies: Mapping[str, Hierarchy]) -> tuple[list[JudgedQuasi], list[str]]:
+def judged_quasi(
+    tallies: DataFrame, question: Question, hierarchies: Mapping[str, Hierarchy]
+) -> tuple[list[JudgedQuasi], list[str]]:
     """The quasi-identifiers with what their labels lose, and notes on labels that are not what they seem.
 
-    A numeric one's range is that of its labels. Without a hierarchy a text is a value, `*` the whole domain, `{a, b}` a set.
+    A numeric one's range is that of its labels. Without a hierarchy a text is a value, `*` the whole domain, `{a, b}` a
+    set.
 
     Raises:
         InputError: if a label is no node of the hierarchy, or a bound no number.
@@ -86,13 +92,18 @@ def judged_quasi(tallies: DataFrame, question: Question, hierarchies: Mapping[st
         elif name in hierarchies:
             unknown = _unknown(tallies, question.labels.index(name), hierarchies[name])
             if unknown:
-                raise InputError(f"quasi-identifier {name!r}: its hierarchy lacks {unknown} labels; add a row for each value")
+                raise InputError(
+                    f"quasi-identifier {name!r}: its hierarchy lacks {unknown} labels; add a row for each value"
+                )
             loss = LabelLoss(False, hierarchy=hierarchies[name])
         elif found[0].numeric:
             loss = LabelLoss(True, span=found[0].span, foreign=True)
             notes += _notes(name, found[0])
             if found[0].texts:
-                notes.append(f"{name}: texts stand among intervals ({_number(found[0].texts)}), and count as values (no information lost)")
+                notes.append(
+                    f"{name}: texts stand among intervals ({_number(found[0].texts)}), and count as values (no "
+                    "information lost)"
+                )
         else:
             column = question.labels.index(name)
             distinct = len(named_by(tallies, {column: members})[column].names) if found[0].sets else 0
@@ -114,19 +125,23 @@ def _notes(name: str, facts: LabelFacts) -> list[str]:
     notes = []
     if facts.unclear is not None:
         notes.append(
-            f"{name}: labels look generalized ({_number([t for t in facts.texts if GENERALIZED.match(t)])}), and nothing says how far: they count as values "
+            f"{name}: labels look generalized ({_number([t for t in facts.texts if GENERALIZED.match(t)])}), and "
+            "nothing says how far: they count as values "
             f"(no information lost); give a hierarchy to measure them"
         )
     spellings = count_spellings({member for text in facts.texts for member in set_members(text)})
     if spellings:
         notes.append(
-            f"{name}: {spellings} of its labels differ from another by case, blanks, width or Unicode form only, and are labels of their own"
+            f"{name}: {spellings} of its labels differ from another by case, blanks, width or Unicode form only, and "
+            "are labels of their own"
         )
     return notes
 
 
 def _number(texts: Collection[str]) -> str:
-    """How many labels these are, of which a task sends at most MOST_TEXTS. None is shown: in a table that is no release they are raw values."""
+    """How many labels these are, of which a task sends at most MOST_TEXTS. None is shown: in a table that is no release
+    they are raw values.
+    """
     return "many" if not texts else f"{len(texts)}{' or more' if len(texts) >= MOST_TEXTS else ''}"
 
 
@@ -179,7 +194,9 @@ def _unknown(tallies: DataFrame, column: int, hierarchy: Hierarchy) -> int:
 
     def strangers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            lost = [label for label in batch.column(0).unique().to_pylist() if label is not None and label not in labels]
+            lost = [
+                label for label in batch.column(0).unique().to_pylist() if label is not None and label not in labels
+            ]
             yield pa.RecordBatch.from_pydict({"label": pa.array(lost, pa.string())})
 
     return map_batches(tallies.select(F.col(f"l{column}").alias("label")), strangers, "label string").distinct().count()

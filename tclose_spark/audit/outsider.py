@@ -1,8 +1,9 @@
 """The outsider's minimality attack (Wong, Fu, Wang, Pei 2007): a release, a list of people, no secret.
 
-Where the narrow classes of a value of a quasi-identifier stand at the largest share of a sensitive value that any class has, the
-method kept as many as t allows; whoever has the value and fits none of these classes is in a wide one, and is guessed to be excess.
-Small classes stand there by whole numbers alone (one record of a rare value in a class of five), so a guess counts only where the wide
+Where the narrow classes of a value of a quasi-identifier stand at the largest share of a sensitive value that any class
+has, the method kept as many as t allows; whoever has the value and fits none of these classes is in a wide one, and is
+guessed to be excess. Small classes stand there by whole numbers alone (one record of a rare value in a class of five),
+so a guess counts only where the wide
 classes bear it out: where it expects the sensitive value much more often than they say.
 """
 
@@ -57,11 +58,12 @@ class Target:
 
 
 def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target]:
-    """Whom to guess: those of whose narrow classes far more than of all classes stand at the cap of a sensitive value (they hold it, and
-    with one record more of it they would have more than any class has), most standard deviations first; and that hold together much
-    of what the cap allows.
+    """Whom to guess: those of whose narrow classes far more than of all classes stand at the cap of a sensitive value
+    (they hold it, and with one record more of it they would have more than any class has), most standard deviations
+    first; and that hold together much of what the cap allows.
 
-    low, high: corners of the classes, shape (classes, axes). counts: their records by sensitive value, shape (classes, m).
+    low, high: corners of the classes, shape (classes, axes). counts: their records by sensitive value, shape (classes,
+    m).
     """
     sizes, table = counts.sum(axis=1), counts.sum(axis=0) / counts.sum()
     cap = (counts / sizes[:, None] - table).max(axis=0)
@@ -80,7 +82,9 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
             looked += counts.shape[1]
             share = counts[narrow].sum(axis=0) / sizes[narrow].sum()
             more = (capped[narrow].mean(axis=0) - usual) * np.sqrt(narrow.sum())
-            beyond = np.divide(more, deviation, out=np.zeros(len(more)), where=(share - table > FILLED * cap) & (deviation > 0))
+            beyond = np.divide(
+                more, deviation, out=np.zeros(len(more)), where=(share - table > FILLED * cap) & (deviation > 0)
+            )
             s = int(np.argmax(beyond))
             found.append((float(beyond[s]), Target(axis, first, last, s)))
     enough = np.sqrt(2 * np.log(looked))  # about the largest of so many deviations by chance
@@ -89,7 +93,13 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
 
 
 def guess(
-    points: IntArray, weights: IntArray, low: IntArray, high: IntArray, sizes: IntArray, counts: IntArray, targets: Sequence[Target]
+    points: IntArray,
+    weights: IntArray,
+    low: IntArray,
+    high: IntArray,
+    sizes: IntArray,
+    counts: IntArray,
+    targets: Sequence[Target],
 ) -> tuple[IntArray, np.ndarray]:
     """(the target that each point is guessed by, or -1; the share of what is guessed in the classes that it fits).
 
@@ -97,26 +107,40 @@ def guess(
     """
     by, said = np.full(len(points), -1), np.zeros(len(points))
     for number, target in enumerate(targets):
-        here = np.flatnonzero((by < 0) & (points[:, target.axis] >= target.low) & (points[:, target.axis] <= target.high))
+        here = np.flatnonzero(
+            (by < 0) & (points[:, target.axis] >= target.low) & (points[:, target.axis] <= target.high)
+        )
         narrow = (low[:, target.axis] >= target.low) & (high[:, target.axis] <= target.high)
         here = here[count_inside(points[here], weights[here], low[narrow], high[narrow], sizes[narrow]).records == 0]
         records = count_inside(points[here], weights[here], low, high, sizes).records
-        having = count_inside(points[here], weights[here], low, high, np.ascontiguousarray(counts[:, target.sensitive])).records
+        having = count_inside(
+            points[here], weights[here], low, high, np.ascontiguousarray(counts[:, target.sensitive])
+        ).records
         here, records, having = here[records > 0], records[records > 0], having[records > 0]
         by[here], said[here] = number, having / records
     return by, said
 
 
 def expected(
-    target: Target, guessed: int, covered: int, boxes: Sequence[int], low: IntArray, high: IntArray, sizes: IntArray, counts: IntArray
+    target: Target,
+    guessed: int,
+    covered: int,
+    boxes: Sequence[int],
+    low: IntArray,
+    high: IntArray,
+    sizes: IntArray,
+    counts: IntArray,
 ) -> tuple[float, float]:
     """(how often an outsider expects what is guessed to be so; the chance, at most, that it is none but chance).
 
-    The classes that the guessed people fit hold more of it than their other records explain, at the rate of the classes that do not
-    cover the target: the rest is that of the target's people. These are the guessed, and as many more as the list has beyond the narrow
-    classes' records, in proportion. The chance is Chernoff's bound for so much among so many records at that rate.
+    The classes that the guessed people fit hold more of it than their other records explain, at the rate of the classes
+    that do not
+    cover the target: the rest is that of the target's people. These are the guessed, and as many more as the list has
+    beyond the narrow classes' records, in proportion. The chance is Chernoff's bound for so much among so many records
+    at that rate.
 
-    guessed: how many people are; covered: how many of the list are the target's; boxes: the classes that the guessed fit. sizes,
+    guessed: how many people are; covered: how many of the list are the target's; boxes: the classes that the guessed
+    fit. sizes,
     counts: as for `guess`.
     """
     having = counts[:, target.sensitive]
@@ -132,7 +156,9 @@ def expected(
     share = found / records
     if share <= rate:
         return expects, 1.0
-    divergence = share * math.log(share / rate) + ((1 - share) * math.log((1 - share) / (1 - rate)) if share < 1 else 0.0)
+    divergence = share * math.log(share / rate) + (
+        (1 - share) * math.log((1 - share) / (1 - rate)) if share < 1 else 0.0
+    )
     return expects, math.exp(-records * divergence)
 
 
@@ -145,7 +171,8 @@ def guess_people(
     attributes: Sequence[JudgedAttribute],
     gain: Fraction,
 ) -> tuple[Guesses, ...]:
-    """The attack on each sensitive attribute, with the quasi-identifiers that the list of people has. labels: of the tallies, in order.
+    """The attack on each sensitive attribute, with the quasi-identifiers that the list of people has. labels: of the
+    tallies, in order.
     gain: by which what a guess expects has to exceed what the classes say, at least.
 
     An attribute is left out if the table has too many classes for it, or labels that are sets.
@@ -195,7 +222,10 @@ def _guesses(
     if not targets:
         return Guesses(judged.name, 0, None, None, None)
     told_of, which = np.unique([target.sensitive for target in targets], return_inverse=True)
-    targets, counts = [replace(target, sensitive=int(i)) for target, i in zip(targets, which, strict=True)], counts[:, told_of]
+    targets, counts = (
+        [replace(target, sensitive=int(i)) for target, i in zip(targets, which, strict=True)],
+        counts[:, told_of],
+    )
     names = [judged.values[i] for i in told_of.tolist()]
     sizes = np.bincount(tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups).astype(np.int64)
     looked = len(targets)
@@ -203,12 +233,17 @@ def _guesses(
         while targets:
             sums = _sums(listed, axes, low, high, sizes, counts, targets, names)
             guessed = [i for i, one in enumerate(sums) if one.people]
-            found_of = {i: expected(targets[i], sums[i].people, sums[i].covered, sums[i].boxes, low, high, sizes, counts) for i in guessed}
+            found_of = {
+                i: expected(targets[i], sums[i].people, sums[i].covered, sums[i].boxes, low, high, sizes, counts)
+                for i in guessed
+            }
             expects = {i: expects for i, (expects, chance) in found_of.items() if chance * looked <= CHANCE}
             worth = [i for i in expects if expects[i] - sums[i].said / sums[i].people >= gain]
             if worth == guessed:
                 break
-            targets = [target for i, target in enumerate(targets) if i in worth or i not in guessed]  # whom the others took may be theirs
+            targets = [
+                target for i, target in enumerate(targets) if i in worth or i not in guessed
+            ]  # whom the others took may be theirs
     n = sum(one.people for one in sums) if targets else 0
     if not n:
         return Guesses(judged.name, 0, None, None, None)
@@ -218,8 +253,8 @@ def _guesses(
 
 @dataclass
 class _Sum:
-    """Of one target. people: who are guessed by it; said: the sum of what the classes that they fit say; right: of how many the guess is
-    right; covered: all whose value is the target's; boxes: the classes that the guessed fit.
+    """Of one target. people: who are guessed by it; said: the sum of what the classes that they fit say; right: of how
+    many the guess is right; covered: all whose value is the target's; boxes: the classes that the guessed fit.
     """
 
     people: int = 0
@@ -239,7 +274,9 @@ def _sums(
     targets: Sequence[Target],
     names: Sequence[str | None],
 ) -> list[_Sum]:
-    """Of each target, over all people. people: their quasi-identifiers, the truth, and how many are alike in all that."""
+    """Of each target, over all people. people: their quasi-identifiers, the truth, and how many are alike in all
+    that.
+    """
 
     def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -251,7 +288,11 @@ def _sums(
             for number, target in enumerate(targets):
                 hit = by == number
                 right = hit & (known == names[target.sensitive])
-                told = {"people": int(weight[hit].sum()), "said": float(said[hit] @ weight[hit]), "right": int(weight[right].sum())}
+                told = {
+                    "people": int(weight[hit].sum()),
+                    "said": float(said[hit] @ weight[hit]),
+                    "right": int(weight[right].sum()),
+                }
                 boxes = np.flatnonzero(count_inside(points[hit], weight[hit], low, high, sizes).people)
                 here = (points[:, target.axis] >= target.low) & (points[:, target.axis] <= target.high)
                 rows.append({"target": number, **told, "covered": int(weight[here].sum()), "boxes": boxes.tolist()})

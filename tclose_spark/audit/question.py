@@ -16,7 +16,8 @@ from tclose_spark.runfile.section import Exact, Section
 from tclose_spark.runfile.spec import ReleaseSpec
 
 SETTINGS = (
-    "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, missing=lowest (or highest, leaf), hierarchy=FILE"
+    "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, missing=lowest (or highest, "
+    "leaf), hierarchy=FILE"
 )
 
 
@@ -40,7 +41,10 @@ class Question(Section):
         made = [*self.labels, *self.sensitive_attributes]
         for column in made:
             if made.count(column) > 1:
-                raise ValueError(f"column {column!r} is in two roles, or is a bound and a quasi-identifier; expected one role for a column")
+                raise ValueError(
+                    f"column {column!r} is in two roles, or is a bound and a quasi-identifier; expected one role for "
+                    "a column"
+                )
         if self.n is not None and all(a.t is None for a in self.sensitive_attributes.values()):
             raise ValueError(f"n is {self.n}, and no sensitive attribute has a t; (n, t)-closeness needs both")
         return self
@@ -79,7 +83,9 @@ def ask(
         raise ConfigurationError("quasi_identifiers: a column stands twice")
     both = set(quasi) & set(sensitive or {})
     if both:
-        raise ConfigurationError(f"column {min(both)!r} is a quasi-identifier and a sensitive attribute; expected one role for a column")
+        raise ConfigurationError(
+            f"column {min(both)!r} is a quasi-identifier and a sensitive attribute; expected one role for a column"
+        )
     if t is not None and not sensitive:
         raise ConfigurationError(f"t is {t}, and there is no sensitive attribute; give --sensitive COLUMN:DISTANCE")
     own = {
@@ -88,13 +94,21 @@ def ask(
     }
     try:
         return Question.model_validate(
-            {"quasi_identifiers": {q: dict(v) for q, v in quasi.items()}, "sensitive_attributes": own, "k": k, "n": n, "gain": gain}
+            {
+                "quasi_identifiers": {q: dict(v) for q, v in quasi.items()},
+                "sensitive_attributes": own,
+                "k": k,
+                "n": n,
+                "gain": gain,
+            }
         )
     except ValidationError as error:
         raise ConfigurationError(explain(error)) from None
 
 
-def ask_as_in(spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2") -> Question:
+def ask_as_in(
+    spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2"
+) -> Question:
     """The question that a run file answers. k replaces its k; t is of the attributes that have none.
 
     Raises:
@@ -102,10 +116,14 @@ def ask_as_in(spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | N
     """
     attributes = spec.attributes
     sensitive = {
-        name: {key: value for key in a.model_fields_set if (value := getattr(a, key)) is not None}  # a t that is measured is None
+        name: {
+            key: value for key in a.model_fields_set if (value := getattr(a, key)) is not None
+        }  # a t that is measured is None
         for name, a in attributes.sensitive_attributes.items()
     }
-    quasi = {name: {key: getattr(q, key) for key in q.model_fields_set} for name, q in attributes.quasi_identifiers.items()}
+    quasi = {
+        name: {key: getattr(q, key) for key in q.model_fields_set} for name, q in attributes.quasi_identifiers.items()
+    }
     return ask(quasi, sensitive, spec.privacy.k if k is None else k, t, n, gain)
 
 
@@ -120,7 +138,9 @@ def read_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, An
         name, _, rest = text.partition(":")
         distance, _, settings = rest.partition(":")
         if not name:
-            raise ConfigurationError(f"--sensitive {text}: expected COLUMN:DISTANCE:SETTINGS, such as salary:ordered:t=0.1")
+            raise ConfigurationError(
+                f"--sensitive {text}: expected COLUMN:DISTANCE:SETTINGS, such as salary:ordered:t=0.1"
+            )
         if name in found:
             raise ConfigurationError(f"--sensitive {text}: column {name!r} stands twice")
         found[name] = {"distance": distance or "equal", **_settings(text, settings, folder)}
@@ -149,7 +169,9 @@ def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
         elif key == "recursive":
             c, colon, level = value.partition(":")
             if not colon:
-                raise ConfigurationError(f"--sensitive {text}: found recursive={value}; expected c and l, such as recursive=3:2")
+                raise ConfigurationError(
+                    f"--sensitive {text}: found recursive={value}; expected c and l, such as recursive=3:2"
+                )
             diversity[key] = {"c": c, "l": _whole(text, key, level)}
         else:
             raise ConfigurationError(f"--sensitive {text}: unknown setting {key!r}; expected {SETTINGS}")
@@ -173,11 +195,15 @@ def read_quasi(names: Sequence[str], hierarchies: Sequence[str], folder: Path) -
     found: dict[str, dict[str, Any]] = {}
     for name in columns:
         if not name or name in found:
-            raise ConfigurationError(f"--quasi-identifiers: {'a name is empty' if not name else f'column {name!r} stands twice'}")
+            raise ConfigurationError(
+                f"--quasi-identifiers: {'a name is empty' if not name else f'column {name!r} stands twice'}"
+            )
         found[name] = {}
     for text in hierarchies:
         name, _, path = text.partition("=")
         if name not in found or not path:
-            raise ConfigurationError(f"--hierarchy {text}: expected COLUMN=FILE of a quasi-identifier ({', '.join(found)})")
+            raise ConfigurationError(
+                f"--hierarchy {text}: expected COLUMN=FILE of a quasi-identifier ({', '.join(found)})"
+            )
         found[name] = {"hierarchy": resolve(path, f"--hierarchy {name}", folder)}
     return found

@@ -1,4 +1,6 @@
-"""An audit and an explanation as tables that a person can read. Labels and values are shown as they are: no markup is read."""
+"""An audit and an explanation as tables that a person can read. Labels and values are shown as they are: no markup is
+read.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,19 @@ from tclose_spark.checks.figures import Guarantee
 from tclose_spark.runfile.attributes import Recursive
 
 MOST_LINES = 30  # of values and of moves; --json has them all
-RIGHT = {"asked", "achieved", "classes", "rows", "people", "belief", "mass", "cost", "share of class", "share of table", "difference"}
+RIGHT = {
+    "asked",
+    "achieved",
+    "classes",
+    "rows",
+    "people",
+    "belief",
+    "mass",
+    "cost",
+    "share of class",
+    "share of table",
+    "difference",
+}
 VERDICTS = {
     "holds": "everything that was asked holds",
     "violated": "NOT everything that was asked holds",
@@ -35,11 +49,16 @@ def audit_lines(audit: Audit, name: str) -> Iterator[Table | Text]:
         yield from _background(audit.background)
     losses = ", ".join(f"{column} {loss:.4f}" for column, loss in figures.losses.items())
     yield Text(f"Utility: information loss (NCP) {figures.ncp:.4f} ({losses})")
-    sizes = f"average class size {figures.rows / figures.classes:,.1f} (from {figures.smallest:,} to {figures.largest:,})"
+    sizes = (
+        f"average class size {figures.rows / figures.classes:,.1f} (from {figures.smallest:,} to {figures.largest:,})"
+    )
     yield Text(f"  {sizes}, discernibility {figures.discernibility:,}")
     for note in audit.notes:
         yield Text(f"note: {note}")
-    yield Text("note: k, l and t do not protect that somebody is in the table at all; --background TABLE tells who can be seen to be")
+    yield Text(
+        "note: k, l and t do not protect that somebody is in the table at all; --background TABLE tells who can be "
+        "seen to be"
+    )
 
 
 def _table(title: str, *headings: str) -> Table:
@@ -59,7 +78,13 @@ def _guarantees(audit: Audit) -> Table:
     for g in audit.guarantees:
         told = g.asked is None
         holds = Text("told", "dim") if told else Text("yes", "green") if g.holds else Text("NO", "red")
-        asked = "" if told else f"({_number(g.asked.c)}, {g.asked.l})" if isinstance(g.asked, Recursive) else _number(g.asked)
+        asked = (
+            ""
+            if told
+            else f"({_number(g.asked.c)}, {g.asked.l})"
+            if isinstance(g.asked, Recursive)
+            else _number(g.asked)
+        )
         broken = ("", "") if told else (f"{g.classes:,}", f"{g.rows:,}")
         _add(table, g.measure, g.attribute or "", asked, _achieved(g), holds, *broken, _worst(g.worst, g.size))
     return table
@@ -79,13 +104,24 @@ def _attacks(audit: Audit) -> Table:
     for e in audit.exposures:
         about = f"(mean over people, knowing {e.about})" if e.worst is None else _value(e.about) if e.worst else ""
         belief = f"{e.before:.3f} -> {e.after:.3f}"
-        _add(table, e.attack, e.criterion, f"{e.classes:,}", f"{e.people:,}", belief, about, _worst(e.worst or {}, e.size))
+        _add(
+            table,
+            e.attack,
+            e.criterion,
+            f"{e.classes:,}",
+            f"{e.people:,}",
+            belief,
+            about,
+            _worst(e.worst or {}, e.size),
+        )
     return table
 
 
 def _background(found: BackgroundJoin) -> Iterator[Table | Text]:
     risks = found.risks
-    table = _table(f"Join with the background table, by {', '.join(found.joined)}", "attacker", "figure", "what it says")
+    table = _table(
+        f"Join with the background table, by {', '.join(found.joined)}", "attacker", "figure", "what it says"
+    )
     mean = f"{float(risks.prosecutor_mean):.6f}"
     for attacker, figure, meaning in (
         (
@@ -104,16 +140,24 @@ def _background(found: BackgroundJoin) -> Iterator[Table | Text]:
     ):
         _add(table, attacker, figure, meaning)
     for g in found.guesses:
-        told = f"people fit none of the narrow classes of their value, which hold as much of some {g.attribute} as any class does: it is guessed"
+        told = (
+            f"people fit none of the narrow classes of their value, which hold as much of some {g.attribute} as any "
+            "class does: it is guessed"
+        )
         if g.people:
             told += f"; their classes say it for {g.said:.3f}, the guess expects at least {g.at_least:.3f}"
-        _add(table, "outsider", f"{g.people:,}", told + ("" if g.right is None else f", and is right for {g.right:.3f}"))
+        _add(
+            table, "outsider", f"{g.people:,}", told + ("" if g.right is None else f", and is right for {g.right:.3f}")
+        )
     yield table
     if not found.candidates:
-        yield Text("note: nobody of the background table fits any class; are its values written as in the published one?")
+        yield Text(
+            "note: nobody of the background table fits any class; are its values written as in the published one?"
+        )
     elif risks.unmatched:
         yield Text(
-            f"note: {risks.unmatched:,} classes have more records than people who fit them: people of the table are not in the background table"
+            f"note: {risks.unmatched:,} classes have more records than people who fit them: people of the table are "
+            "not in the background table"
         )
 
 
@@ -121,9 +165,16 @@ def explanation_lines(explanation: Explanation) -> Iterator[Table | Text]:
     """Both distributions side by side, the distance, and the plan behind it."""
     a, part, whole = explanation.attribute, explanation.part, explanation.whole
     n, size = int(whole.sum()), int(part.sum())
-    asked = "" if a.asked.t is None else f", asked {_number(a.asked.t)}: {'holds' if explanation.emd <= a.asked.t else 'does NOT hold'}"
+    asked = (
+        ""
+        if a.asked.t is None
+        else f", asked {_number(a.asked.t)}: {'holds' if explanation.emd <= a.asked.t else 'does NOT hold'}"
+    )
     yield Text(f"Class {_labels(explanation.labels)}: {size:,} records, compared with {n:,}")
-    yield Text(f"Earth mover's distance of {a.name} ({a.asked.distance}): {_number(explanation.emd)} = {explanation.emd}{asked}")
+    yield Text(
+        f"Earth mover's distance of {a.name} ({a.asked.distance}): {_number(explanation.emd)} = "
+        f"{explanation.emd}{asked}"
+    )
     table = _table(f"Distribution of {a.name}", "value", "class", "share of class", "share of table", "difference")
     shown = sorted(range(len(whole)), key=lambda i: -abs(part[i] / size - whole[i] / n))[:MOST_LINES]
     for i in sorted(shown):
@@ -132,7 +183,15 @@ def explanation_lines(explanation: Explanation) -> Iterator[Table | Text]:
     yield table
     if len(whole) > MOST_LINES:
         yield Text(f"({len(whole) - MOST_LINES:,} values with smaller differences are left out; --json has all)")
-    moves = _table("Transport plan: how the class's distribution becomes the table's", "move", "mass", "from", "to", "distance", "cost")
+    moves = _table(
+        "Transport plan: how the class's distribution becomes the table's",
+        "move",
+        "mass",
+        "from",
+        "to",
+        "distance",
+        "cost",
+    )
     plan = list(explanation.plan.moves)
     if len(plan) > MOST_LINES:
         plan.sort(key=lambda move: -move.cost)

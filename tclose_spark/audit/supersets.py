@@ -1,9 +1,10 @@
-"""(n, t)-closeness (Li, Li and Venkatasubramanian 2010; Weber 2.2.3): a class is close enough if it is at most t away from
-some natural superset of at least n records.
+"""(n, t)-closeness (Li, Li and Venkatasubramanian 2010; Weber 2.2.3): a class is close enough if it is at most t away
+from some natural superset of at least n records.
 
-A natural superset of a class is what its labels become when some are generalized further: to a node above, where there is
-a hierarchy, else to `*`, which drops the quasi-identifier. How far each is generalized is a vector of heights; its supersets
-hold all classes whose labels lie at or below the nodes of these heights. Each unproven class is compared with each of its
+A natural superset of a class is what its labels become when some are generalized further: to a node above, where there
+is a hierarchy, else to `*`, which drops the quasi-identifier. How far each is generalized is a vector of heights; its
+supersets hold all classes whose labels lie at or below the nodes of these heights. Each unproven class is compared with
+each of its
 supersets, one by one: this is for tables in which most classes are near the whole table.
 """
 
@@ -54,8 +55,8 @@ class Ladder:
         return 1 if self.hierarchy is None else self.hierarchy.height
 
     def climb(self, label: str | None) -> list[str | None]:
-        """What a label becomes at the heights 0..height, escaped; None at heights below its own, and where a path repeats a
-        node that is higher up (it stands for leaves of other heights too).
+        """What a label becomes at the heights 0..height, escaped; None at heights below its own, and where a path
+        repeats a node that is higher up (it stands for leaves of other heights too).
         """
         if label == ROOT:
             return [*[None] * self.height, ROOT]
@@ -64,7 +65,9 @@ class Ladder:
         path = self._paths[label]
         own = 0 if path[0] == label else max(height for height, node in enumerate(path) if node == label)
         above = (*path[1:], None)
-        repeats = [node == next_node != label for node, next_node in zip(path, above, strict=True)]  # the node is the one above
+        repeats = [
+            node == next_node != label for node, next_node in zip(path, above, strict=True)
+        ]  # the node is the one above
         return [None if height < own or repeats[height] else _escaped(node) for height, node in enumerate(path)]
 
     @cached_property
@@ -82,7 +85,9 @@ def _read(part: str) -> str:
 
 
 def heights_to_try(ladders: Sequence[Ladder], most: int) -> list[Heights]:
-    """All vectors of heights where they are at most `most`; else half of them the nearest to the class, half to the whole table."""
+    """All vectors of heights where they are at most `most`; else half of them the nearest to the class, half to the
+    whole table.
+    """
     if count_heights(ladders) <= most:
         return list(nearest_heights(ladders))
     near = list(islice(nearest_heights(ladders), most - most // 2))
@@ -121,11 +126,12 @@ def with_supersets(
     n: int,
     vectors: Sequence[Heights],
 ) -> DataFrame:
-    """The class table with `superset_<attribute>`, the smallest natural superset that proves the class (the nearest of equally small ones; NULL where none does), and
-    `nt_emd_<attribute>`, the distance from it (where none proves it the least that was found).
+    """The class table with `superset_<attribute>`, the smallest natural superset that proves the class (the nearest of
+    equally small ones; NULL where none does), and `nt_emd_<attribute>`, the distance from it (where none proves it the
+    least that was found).
 
-    tallies: of the same classes and attributes; ladders: one for each column of labels. vectors: to try, for the attributes that
-    have a t (at least one). The whole table is tried first, and a class of n records proves itself.
+    tallies: of the same classes and attributes; ladders: one for each column of labels. vectors: to try, for the
+    attributes that have a t (at least one). The whole table is tried first, and a class of n records proves itself.
     """
     asked = [a for a in attributes if a.asked.t is not None]
     rows = int(asked[0].distance.table.sum())
@@ -138,8 +144,15 @@ def with_supersets(
         found, emd = quoted(f"best_{a.name}"), quoted(a.column("emd"))
         superset = F.when(near[a.name], WHOLE).when(large, ITSELF).when(~found["fails"], found["superset"])
         whole = emd if n <= rows else F.lit(None)
-        distance = F.when(near[a.name], emd).when(large, 0.0).when(~found["fails"], found["emd"]).otherwise(F.least(found["emd"], whole))
-        joined = joined.withColumns({measure_column("superset", a.name): superset, measure_column("nt_emd", a.name): distance})
+        distance = (
+            F.when(near[a.name], emd)
+            .when(large, 0.0)
+            .when(~found["fails"], found["emd"])
+            .otherwise(F.least(found["emd"], whole))
+        )
+        joined = joined.withColumns(
+            {measure_column("superset", a.name): superset, measure_column("nt_emd", a.name): distance}
+        )
     return joined.drop("asking", *[f"best_{a.name}" for a in asked])
 
 
@@ -151,22 +164,32 @@ def _best(
     n: int,
     vectors: Sequence[Heights],
 ) -> DataFrame:
-    """(asking, best_<attribute>): the labels of each unproven class, and for each attribute with a t its best superset of at least n records."""
+    """(asking, best_<attribute>): the labels of each unproven class, and for each attribute with a t its best superset
+    of at least n records.
+    """
     labels = [f"l{i}" for i in range(len(ladders))]
     lists = [name for name in tallies.columns if name not in labels]
     text = tallies.select(
-        F.struct(*[F.col(label).alias(ladder.name) for label, ladder in zip(labels, ladders, strict=True)]).alias("asking"),
+        F.struct(*[F.col(label).alias(ladder.name) for label, ladder in zip(labels, ladders, strict=True)]).alias(
+            "asking"
+        ),
         *labels,
         *lists,
     )
     part = T.StructType([T.StructField("key", T.StringType()), *[tallies.schema[name] for name in lists]])
     parts = map_batches(text.drop("asking"), _generalize(ladders, vectors), part)
     records = F.aggregate("n", F.lit(0).cast("bigint"), lambda total, more: total + more)
-    supersets = add_up(parts, ["key"], to_arrow_schema(part)).withColumn("records", records).where(F.col("records") >= n)
+    supersets = (
+        add_up(parts, ["key"], to_arrow_schema(part)).withColumn("records", records).where(F.col("records") >= n)
+    )
 
     asking = text.join(unproven, text["asking"].eqNullSafe(unproven["quasi_identifiers"]), "left_semi")
     own = [T.StructField(f"own_{name}", tallies.schema[name].dataType) for name in lists]
-    asks = map_batches(asking, _ask(ladders, vectors), T.StructType([T.StructField("key", T.StringType()), text.schema["asking"], *own]))
+    asks = map_batches(
+        asking,
+        _ask(ladders, vectors),
+        T.StructType([T.StructField("key", T.StringType()), text.schema["asking"], *own]),
+    )
     pairs = asks.join(supersets, "key").select("asking", "key", "records", *lists, *[field.name for field in own])
     best = (
         T.StructType()
@@ -178,17 +201,26 @@ def _best(
     )
     asked = {i: a for i, a in enumerate(attributes) if a.asked.t is not None}
     found = T.StructType([text.schema["asking"], *[T.StructField(f"best{i}", best) for i in asked]])
-    compared = map_batches(pairs, _compare([ladder.name for ladder in ladders], asked, len(lists), to_arrow_schema(found)), found)
+    compared = map_batches(
+        pairs, _compare([ladder.name for ladder in ladders], asked, len(lists), to_arrow_schema(found)), found
+    )
     return compared.groupBy("asking").agg(*[F.min(f"best{i}").alias(f"best_{a.name}") for i, a in asked.items()])
 
 
-def _keys(labels: Sequence[pa.Array], ladders: Sequence[Ladder], vectors: Sequence[Heights]) -> Iterator[tuple[pa.Array, pa.Array]]:
+def _keys(
+    labels: Sequence[pa.Array], ladders: Sequence[Ladder], vectors: Sequence[Heights]
+) -> Iterator[tuple[pa.Array, pa.Array]]:
     """For each vector (the classes whose labels are no higher, the key of the superset that each is in)."""
     climbed = []
     for label, ladder in zip(labels, ladders, strict=True):
         encoded = label.dictionary_encode(null_encoding="encode")
         ways = [ladder.climb(text) for text in encoded.dictionary.to_pylist()]
-        climbed.append([pa.array([way[height] for way in ways], pa.string()).take(encoded.indices) for height in range(ladder.height + 1)])
+        climbed.append(
+            [
+                pa.array([way[height] for way in ways], pa.string()).take(encoded.indices)
+                for height in range(ladder.height + 1)
+            ]
+        )
     for number, heights in enumerate(vectors):
         parts = [columns[height] for columns, height in zip(climbed, heights, strict=True)]
         key = pc.binary_join_element_wise(pa.scalar(str(number)), *parts, BETWEEN)
@@ -202,10 +234,14 @@ def _generalize(ladders: Sequence[Ladder], vectors: Sequence[Heights]) -> Mapper
     def generalize(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             lists = batch.columns[len(ladders) :]
-            schema = pa.schema([("key", pa.string()), *[batch.schema.field(i) for i in range(len(ladders), batch.num_columns)]])
+            schema = pa.schema(
+                [("key", pa.string()), *[batch.schema.field(i) for i in range(len(ladders), batch.num_columns)]]
+            )
             for inside, key in _keys(batch.columns[: len(ladders)], ladders, vectors):
                 if len(inside):
-                    members = pa.RecordBatch.from_arrays([key, *[column.take(inside) for column in lists]], schema=schema)
+                    members = pa.RecordBatch.from_arrays(
+                        [key, *[column.take(inside) for column in lists]], schema=schema
+                    )
                     yield Tally.read(members, 1).write(schema)
 
     return generalize
@@ -220,7 +256,9 @@ def _ask(ladders: Sequence[Ladder], vectors: Sequence[Heights]) -> Mapper:
             lists = columns[len(ladders) :]
             names = ["key", "asking", *[f"own_{name}" for name in batch.schema.names[1 + len(ladders) :]]]
             for inside, key in _keys(columns[: len(ladders)], ladders, vectors):
-                yield pa.RecordBatch.from_arrays([key, asking.take(inside), *[column.take(inside) for column in lists]], names=names)
+                yield pa.RecordBatch.from_arrays(
+                    [key, asking.take(inside), *[column.take(inside) for column in lists]], names=names
+                )
 
     return ask
 

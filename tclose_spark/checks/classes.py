@@ -31,7 +31,9 @@ EXACT = pa.decimal128(38, 0)
 
 
 def measure_column(measure: str, attribute: str) -> str:
-    """The class table's column of a measure; dots and backticks of names, which Spark would read, are written %2E and %60."""
+    """The class table's column of a measure; dots and backticks of names, which Spark would read, are written %2E and
+    %60.
+    """
     return f"{measure}_{attribute.replace('%', '%25').replace('.', '%2E').replace('`', '%60')}"
 
 
@@ -39,8 +41,8 @@ def measure_column(measure: str, attribute: str) -> str:
 class Classes:
     """Some classes with their sensitive values as codes.
 
-    sizes: records of each class. tuples: histograms over the tuples of `codes`, shape (tuples, attributes), whose columns
-    are codes of the attributes' domains. marginals: by attribute, the histograms of its values.
+    sizes: records of each class. tuples: histograms over the tuples of `codes`, shape (tuples, attributes), whose
+    columns are codes of the attributes' domains. marginals: by attribute, the histograms of its values.
     """
 
     sizes: IntArray
@@ -78,11 +80,12 @@ class ClassMeasure(Protocol):
 
 @dataclass(frozen=True)
 class JudgedAttribute:
-    """A sensitive attribute: its domain in order, its distance from the whole table, what is asked. It is a `ClassMeasure`:
+    """A sensitive attribute: its domain in order, its distance from the whole table, what is asked. It is a
+    `ClassMeasure`:
 
-    `emd_` (a double, to read), `numerator_` (see `measures.distances`), `margin_` (t as p/q: p * denominator - q * numerator,
-    so t holds where it is >= 0; 0 where no t is asked), `distinct_`, `entropy_` (of l-diversity, a double to read), and where
-    asked `exact_entropy_` (a margin that holds where >= 0) and `recursive_margin_` (holds where > 0).
+    `emd_` (a double, to read), `numerator_` (see `measures.distances`), `margin_` (t as p/q: p * denominator - q *
+    numerator, so t holds where it is >= 0; 0 where no t is asked), `distinct_`, `entropy_` (of l-diversity, a double to
+    read), and where asked `exact_entropy_` (a margin that holds where >= 0) and `recursive_margin_` (holds where > 0).
     """
 
     name: str
@@ -101,7 +104,13 @@ class JudgedAttribute:
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
-        columns = [("emd", pa.float64()), ("numerator", EXACT), ("margin", EXACT), ("distinct", pa.int64()), ("entropy", pa.float64())]
+        columns = [
+            ("emd", pa.float64()),
+            ("numerator", EXACT),
+            ("margin", EXACT),
+            ("distinct", pa.int64()),
+            ("entropy", pa.float64()),
+        ]
         if self.asked.l.entropy is not None:
             columns.append(("exact_entropy", pa.float64()))
         if self.asked.l.recursive is not None:
@@ -149,7 +158,9 @@ def judged_attribute(
         InputError: if a value has no place in the domain.
     """
     domain = sensitive_domain(name, counts, asked, hierarchy, isinstance(kind, T.StringType))
-    return JudgedAttribute(name, domain.values, ground_distance(domain.table, asked.distance == "ordered", hierarchy), asked)
+    return JudgedAttribute(
+        name, domain.values, ground_distance(domain.table, asked.distance == "ordered", hierarchy), asked
+    )
 
 
 @dataclass(frozen=True)
@@ -169,14 +180,17 @@ class JudgedQuasi:
 
 
 def class_table(
-    tallies: DataFrame, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], more: Sequence[ClassMeasure] = ()
+    tallies: DataFrame,
+    quasi: Sequence[JudgedQuasi],
+    attributes: Sequence[JudgedAttribute],
+    more: Sequence[ClassMeasure] = (),
 ) -> DataFrame:
     """One row for each equivalence class, the records that share the published quasi-identifiers (NULL equals NULL).
 
     tallies: of the published columns of `quasi` and of `attributes` (see `tallies.tally_classes`).
 
-    Columns: `quasi_identifiers` (a struct of the labels, as text), `size`, `loss` (mean information loss), `losses` (a struct, by
-    quasi-identifier), and those of each measure: the attributes', and `more`.
+    Columns: `quasi_identifiers` (a struct of the labels, as text), `size`, `loss` (mean information loss), `losses` (a
+    struct, by quasi-identifier), and those of each measure: the attributes', and `more`.
     """
     labels = [name for q in quasi for name in q.columns]
     keys = [f"l{i}" for i in range(len(labels))]
@@ -202,7 +216,10 @@ def class_table(
 
 
 def _measure(
-    quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], measures: Sequence[ClassMeasure], schema: pa.Schema
+    quasi: Sequence[JudgedQuasi],
+    attributes: Sequence[JudgedAttribute],
+    measures: Sequence[ClassMeasure],
+    schema: pa.Schema,
 ) -> Mapper:
     columns = sum(len(q.columns) for q in quasi)
 
@@ -213,7 +230,12 @@ def _measure(
                 classes = Classes.of(tally, attributes)
                 published = iter(tally.labels)
                 losses = [q.losses([next(published) for _ in q.columns]) for q in quasi]
-                arrays = [*tally.labels, pa.array(classes.sizes), pa.array(sum(losses) / len(losses)), *map(pa.array, losses)]
+                arrays = [
+                    *tally.labels,
+                    pa.array(classes.sizes),
+                    pa.array(sum(losses) / len(losses)),
+                    *map(pa.array, losses),
+                ]
                 arrays += [column for measure in measures for column in measure.of(classes)]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 

@@ -1,4 +1,6 @@
-"""Does a published label cover the raw value of its row? Read from the texts alone, sharing nothing with what wrote them."""
+"""Does a published label cover the raw value of its row? Read from the texts alone, sharing nothing with what wrote
+them.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def _double(number: Fraction) -> float:
 
 
 def _differences(integers: pa.Array, bounds: pa.Array) -> NDArray[np.float64]:
-    """Integers less bounds that are doubles, with the sign of the exact difference also beyond 2^53, shape (n,). NaN without a bound."""
+    """Integers less bounds that are doubles, with the sign of the exact difference also beyond 2^53, shape (n,). NaN
+    without a bound.
+    """
     numbers = integers.fill_null(0).to_numpy()
     doubles = numbers.astype(np.float64)
     rest = np.where(doubles < 2.0**63, numbers - np.where(doubles < 2.0**63, doubles, 0.0).astype(np.int64), -1)

@@ -1,4 +1,5 @@
-"""What is expected of the class table: k, t and l as row expectations on each class, and fail-closed where a figure is missing.
+"""What is expected of the class table: k, t and l as row expectations on each class, and fail-closed where a figure is
+missing.
 
 An empty table passes most expectations and NULL passes bounds; so a suite also holds a row count and not-null.
 """
@@ -31,7 +32,9 @@ class Expectation:
 
 def expect_rows(classes: int) -> Expectation:
     """The table has exactly this many classes."""
-    return Expectation("expect_table_row_count_to_equal", (("value", classes),), f"{classes} classes were found in the release")
+    return Expectation(
+        "expect_table_row_count_to_equal", (("value", classes),), f"{classes} classes were found in the release"
+    )
 
 
 def expect_some_rows() -> Expectation:
@@ -47,7 +50,9 @@ def expect_present(column: str) -> Expectation:
 def expect_at_least(column: str, bound: float, meaning: str, strict: bool = False) -> Expectation:
     """The figure of each class is at least (or, strictly, above) a bound."""
     arguments: tuple[tuple[str, Any], ...] = (("column", column), ("min_value", bound))
-    return Expectation("expect_column_values_to_be_between", (*arguments, ("strict_min", True)) if strict else arguments, meaning)
+    return Expectation(
+        "expect_column_values_to_be_between", (*arguments, ("strict_min", True)) if strict else arguments, meaning
+    )
 
 
 def expect_at_most(column: str, bound: float, meaning: str) -> Expectation:
@@ -58,13 +63,18 @@ def expect_at_most(column: str, bound: float, meaning: str) -> Expectation:
 def expectations_of(k: int | None, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
     """The suite over the class table: all that is asked, class by class, and fail-closed where a figure is missing.
 
-    A figure that is a double is expected to keep its bound as far as doubles tell, which no class that does fails to; beside
-    it stands the margin, whose sign is exact, and judges ties.
+    A figure that is a double is expected to keep its bound as far as doubles tell, which no class that does fails to;
+    beside it stands the margin, whose sign is exact, and judges ties.
     """
     expectations = [expect_present("size")]
     expectations.append(expect_at_least("size", k or 1, f"k-anonymity: every class has at least {k or 1} records"))
     for a in attributes:
-        expectations += [expect_present(a.column("emd")), *_of_closeness(a), expect_present(a.column("distinct")), *_of_diversity(a)]
+        expectations += [
+            expect_present(a.column("emd")),
+            *_of_closeness(a),
+            expect_present(a.column("distinct")),
+            *_of_diversity(a),
+        ]
     return expectations
 
 
@@ -86,7 +96,9 @@ def _of_diversity(a: JudgedAttribute) -> list[Expectation]:
     asked = a.asked.l
     found = [
         expect_at_least(
-            a.column("distinct"), asked.distinct or 1, f"distinct l-diversity of {a.name}: at least {asked.distinct or 1} values"
+            a.column("distinct"),
+            asked.distinct or 1,
+            f"distinct l-diversity of {a.name}: at least {asked.distinct or 1} values",
         )
     ]
     if asked.entropy is not None:

@@ -1,4 +1,6 @@
-"""What the class table says of the whole table: each guarantee with the class that is nearest to breaking it, and utility."""
+"""What the class table says of the whole table: each guarantee with the class that is nearest to breaking it, and
+utility.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,9 @@ class Guarantee:
     """One thing that every class must have.
 
     measure: "k-anonymity", "t-closeness", "distinct l-diversity", "entropy l-diversity", "recursive (c, l)-diversity".
-    attribute: the sensitive attribute; None for k. asked: the bound, None where the measure is only told. achieved: of the
-    worst class (a Fraction for t; for recursive diversity whether it holds). classes, rows: how many break it, and their
+    attribute: the sensitive attribute; None for k. asked: the bound, None where the measure is only told. achieved: of
+    the worst class (a Fraction for t; for recursive diversity whether it holds). classes, rows: how many break it, and
+    their
     records. worst: the labels of the class that is farthest off; size: its records.
     """
 
@@ -54,7 +57,9 @@ class Homogeneous:
 
 @dataclass(frozen=True)
 class ClassFigures:
-    """All classes together. losses: mean information loss by quasi-identifier, over rows. homogeneous: by sensitive attribute."""
+    """All classes together. losses: mean information loss by quasi-identifier, over rows. homogeneous: by sensitive
+    attribute.
+    """
 
     rows: int
     classes: int
@@ -80,12 +85,21 @@ class ClassFigures:
         return next((g for g in self.guarantees if (g.measure, g.attribute) == (measure, attribute)), None)
 
 
-def class_figures(classes: DataFrame, k: int | None, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute]) -> ClassFigures:
-    """The figures of a class table. One aggregation, by class size: sizes are few, and inside one numerators compare exactly."""
+def class_figures(
+    classes: DataFrame, k: int | None, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute]
+) -> ClassFigures:
+    """The figures of a class table. One aggregation, by class size: sizes are few, and inside one numerators compare
+    exactly.
+    """
     asked = [part for a in attributes for part in _guarantees_of(a)]
     aggregates = [F.count(F.lit(1)).alias("classes"), F.min("quasi_identifiers").alias("labels")]
-    aggregates += [F.sum((F.col("losses")[q.name] * F.col("size")).cast(LOSS)).alias(f"loss {i}") for i, q in enumerate(quasi)]
-    aggregates += [F.sum((quoted(a.column("distinct")) == 1).cast("bigint")).alias(f"homogeneous {i}") for i, a in enumerate(attributes)]
+    aggregates += [
+        F.sum((F.col("losses")[q.name] * F.col("size")).cast(LOSS)).alias(f"loss {i}") for i, q in enumerate(quasi)
+    ]
+    aggregates += [
+        F.sum((quoted(a.column("distinct")) == 1).cast("bigint")).alias(f"homogeneous {i}")
+        for i, a in enumerate(attributes)
+    ]
     for i, part in enumerate(asked):
         aggregates.append(F.min(F.struct(part.rank.alias("rank"), F.col("quasi_identifiers"))).alias(f"worst {i}"))
         aggregates.append(F.sum(part.broken.cast("bigint")).alias(f"broken {i}"))
@@ -114,7 +128,8 @@ def class_figures(classes: DataFrame, k: int | None, quasi: Sequence[JudgedQuasi
         losses={q.name: float(sum(part[f"loss {i}"] for part in by_size)) / rows for i, q in enumerate(quasi)},
         homogeneous={
             a.name: Homogeneous(
-                sum(part[f"homogeneous {i}"] for part in by_size), sum(part[f"homogeneous {i}"] * part["size"] for part in by_size)
+                sum(part[f"homogeneous {i}"] for part in by_size),
+                sum(part[f"homogeneous {i}"] * part["size"] for part in by_size),
             )
             for i, a in enumerate(attributes)
         },
@@ -131,7 +146,9 @@ def losses_of_rows(classes: DataFrame, losses: Sequence[Column]) -> list[float]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A guarantee as columns of the class table. rank: the smaller the worse, among classes of one size; broken: by this class."""
+    """A guarantee as columns of the class table. rank: the smaller the worse, among classes of one size; broken: by
+    this class.
+    """
 
     measure: str
     attribute: JudgedAttribute

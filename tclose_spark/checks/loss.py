@@ -30,7 +30,9 @@ def names_of_release(tallies: DataFrame, spec: ReleaseSpec) -> dict[str, Named]:
     """What the labels of each quasi-identifier name."""
     quasi = spec.attributes.quasi_identifiers
     columns = [name for name, columns in published_columns(spec).items() for _ in columns]
-    readers = [numbers if quasi[n].is_numeric else members if quasi[n].generalization == "set" else themselves for n in columns]
+    readers = [
+        numbers if quasi[n].is_numeric else members if quasi[n].generalization == "set" else themselves for n in columns
+    ]
     found = named_by(tallies, dict(enumerate(readers)))
     together: dict[str, Named] = {}
     for place, name in enumerate(columns):
@@ -38,13 +40,17 @@ def names_of_release(tallies: DataFrame, spec: ReleaseSpec) -> dict[str, Named]:
     return together
 
 
-def judged_quasi(spec: ReleaseSpec, named: Mapping[str, Named], hierarchies: Mapping[str, Hierarchy]) -> list[JudgedQuasi]:
+def judged_quasi(
+    spec: ReleaseSpec, named: Mapping[str, Named], hierarchies: Mapping[str, Hierarchy]
+) -> list[JudgedQuasi]:
     """The quasi-identifiers with what their labels lose, measured on what all labels name."""
     columns = published_columns(spec)
     judged = []
     for name, asked in spec.attributes.quasi_identifiers.items():
         span = named[name].span if asked.is_numeric else Fraction(0)
-        loss = LabelLoss(asked.is_numeric, span, len(named[name].names), hierarchies.get(name), asked.generalization == "set")
+        loss = LabelLoss(
+            asked.is_numeric, span, len(named[name].names), hierarchies.get(name), asked.generalization == "set"
+        )
         judged.append(JudgedQuasi(name, columns[name], loss))
     return judged
 
@@ -60,7 +66,9 @@ def measured_on(spec: ReleaseSpec, named: Mapping[str, Named]) -> dict[str, dict
 
 
 def loss_by_input(classes: DataFrame, quasi: Sequence[JudgedQuasi], profile: Profile) -> dict[str, Any]:
-    """Information loss over the input's range and values. For its owner only: with the labels it would give away the range."""
+    """Information loss over the input's range and values. For its owner only: with the labels it would give away the
+    range.
+    """
     losses = []
     for q, domain in zip(quasi, profile.quasi, strict=True):
         loss, label = F.col("losses")[q.name], F.col("quasi_identifiers")[q.columns[0]]
@@ -72,4 +80,7 @@ def loss_by_input(classes: DataFrame, quasi: Sequence[JudgedQuasi], profile: Pro
         wider = float(ours / its) if its else 0.0
         losses.append(F.when(label == ROOT, 1.0).otherwise(F.least(F.lit(1.0), loss * wider)))
     means = losses_of_rows(classes, losses)
-    return {"ncp": sum(means) / len(means), "ncp_by_quasi_identifier": {q.name: mean for q, mean in zip(quasi, means, strict=True)}}
+    return {
+        "ncp": sum(means) / len(means),
+        "ncp_by_quasi_identifier": {q.name: mean for q, mean in zip(quasi, means, strict=True)},
+    }

@@ -1,4 +1,6 @@
-"""What published labels name, all together: numbers, values, nodes. What is public is measured on this, never on the raw table."""
+"""What published labels name, all together: numbers, values, nodes. What is public is measured on this, never on the
+raw table.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,12 @@ def named_by(tallies: DataFrame, readers: Mapping[int, Reader]) -> dict[int, Nam
         InputError: if they name more than a driver holds.
     """
     picked = tallies.select(*[F.col(f"l{i}") for i in readers])
-    found = map_batches(picked, _read(list(readers.values())), "place int, name string").distinct().limit(MOST_VALUES + 1).toArrow()
+    found = (
+        map_batches(picked, _read(list(readers.values())), "place int, name string")
+        .distinct()
+        .limit(MOST_VALUES + 1)
+        .toArrow()
+    )
     if found.num_rows > MOST_VALUES:
         raise InputError(f"the labels name more than {MOST_VALUES:,} values in all; coarser ones say as much")
     names: dict[int, set[str | None]] = {i: set() for i in readers}

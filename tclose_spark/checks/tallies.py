@@ -1,8 +1,9 @@
-"""The one aggregation of a table's rows: for each equivalence class, how many of its records have each tuple of sensitive values.
+"""The one aggregation of a table's rows: for each equivalence class, how many of its records have each tuple of
+sensitive values.
 
 Rows are tallied where they are read, a million at a time, and again after one shuffle of the tallies, so a class of any
-size is never in one task as rows: as its distinct tuples of sensitive values, which should fit into a task's memory. A table
-whose files hold whole classes moves little more than a row a class.
+size is never in one task as rows: as its distinct tuples of sensitive values, which should fit into a task's memory. A
+table whose files hold whole classes moves little more than a row a class.
 Everything that is asked of the classes is then a map over the tallies.
 """
 
@@ -42,13 +43,20 @@ class Tally:
 
     @staticmethod
     def of(labels: Sequence[pa.Array], owner: IntArray | None, values: Sequence[pa.Array], counts: IntArray) -> Tally:
-        """The tally of observations: `counts[i]` records with the values[.][i] in the class labelled by the row `owner[i]`
-        of `labels` (i itself where owner is None). Rows with equal labels are one class; every row owns an observation.
+        """The tally of observations: `counts[i]` records with the values[.][i] in the class labelled by the row
+        `owner[i]` of `labels` (i itself where owner is None). Rows with equal labels are one class; every row owns an
+        observation.
         """
         group, first = group_equal(labels)
-        code, place = group_equal(values) if values else (np.zeros(len(counts), dtype=np.int64), np.zeros(1, dtype=np.int64))
+        code, place = (
+            group_equal(values) if values else (np.zeros(len(counts), dtype=np.int64), np.zeros(1, dtype=np.int64))
+        )
         tuples = Histograms.tally(group if owner is None else group[owner], code, counts, len(first), len(place))
-        return Tally([column.take(pa.array(first)) for column in labels], tuples, [column.take(pa.array(place)) for column in values])
+        return Tally(
+            [column.take(pa.array(first)) for column in labels],
+            tuples,
+            [column.take(pa.array(place)) for column in values],
+        )
 
     @staticmethod
     def whole(batch: pa.RecordBatch, labels: int) -> Tally:
@@ -56,7 +64,9 @@ class Tally:
         *values, counts = batch.columns[labels:]
         entries = counts.flatten().to_numpy()
         offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(counts).to_numpy())]).astype(np.int64)
-        return Tally(batch.columns[:labels], Histograms(offsets, np.arange(len(entries)), entries), [c.flatten() for c in values])
+        return Tally(
+            batch.columns[:labels], Histograms(offsets, np.arange(len(entries)), entries), [c.flatten() for c in values]
+        )
 
     @staticmethod
     def read(batch: pa.RecordBatch | pa.Table, labels: int) -> Tally:
@@ -74,11 +84,13 @@ class Tally:
         return pa.RecordBatch.from_arrays([*self.labels, *lists, counts], schema=schema)
 
 
-def tally_classes(table: DataFrame, labels: Sequence[str], sensitive: Sequence[str], at_once: int = ROWS_AT_ONCE) -> DataFrame:
+def tally_classes(
+    table: DataFrame, labels: Sequence[str], sensitive: Sequence[str], at_once: int = ROWS_AT_ONCE
+) -> DataFrame:
     """One row for each class, the records that share all labels (NULL equals NULL).
 
-    Columns: `l0`.. the labels, as text; `v0`.. for each sensitive attribute a list of its values as text, one for each distinct
-    tuple that the class has; `n`, a list of the records of each tuple.
+    Columns: `l0`.. the labels, as text; `v0`.. for each sensitive attribute a list of its values as text, one for each
+    distinct tuple that the class has; `n`, a list of the records of each tuple.
     """
     rows = table.select(
         *[plain(table, name).cast("string").alias(f"l{i}") for i, name in enumerate(labels)],
@@ -171,8 +183,8 @@ def _start_of_last_class(table: pa.Table, labels: int) -> int:
 
 
 def count_values(tallies: DataFrame, names: Sequence[str]) -> tuple[list[dict[str | None, int]], Histogram | None]:
-    """(how many records have each value of each sensitive attribute, in the order of `names`, and each tuple of them; None if there are more tuples than
-    MOST_VALUES).
+    """(how many records have each value of each sensitive attribute, in the order of `names`, and each tuple of them;
+    None if there are more tuples than MOST_VALUES).
 
     Raises:
         InputError: if an attribute has more values than that.
@@ -185,7 +197,10 @@ def count_values(tallies: DataFrame, names: Sequence[str]) -> tuple[list[dict[st
     for i, attribute in enumerate(attributes):
         counts = _count(tallies, [attribute])
         if counts is None:
-            raise InputError(f"sensitive attribute {names[i]!r} has more than {MOST_VALUES:,} distinct values; coarser ones say as much")
+            raise InputError(
+                f"sensitive attribute {names[i]!r} has more than {MOST_VALUES:,} distinct values; coarser ones say as "
+                "much"
+            )
         marginals.append({value: n for (value,), n in counts.items()})
     return marginals, None
 
@@ -197,10 +212,16 @@ def count_columns(table: DataFrame, names: Sequence[str]) -> list[dict[str | Non
         InputError: if there are more values than MOST_VALUES between all columns.
     """
     picked = table.select(*[plain(table, name).cast("string").alias(str(i)) for i, name in enumerate(names)])
-    grouped = map_batches(picked, _count_each, "place int, value string, n bigint").groupBy("place", "value").agg(F.sum("n").alias("n"))
+    grouped = (
+        map_batches(picked, _count_each, "place int, value string, n bigint")
+        .groupBy("place", "value")
+        .agg(F.sum("n").alias("n"))
+    )
     found = grouped.limit(MOST_VALUES + 1).toArrow()
     if found.num_rows > MOST_VALUES:
-        raise InputError(f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values in all; coarser ones say as much")
+        raise InputError(
+            f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values in all; coarser ones say as much"
+        )
     counts: list[dict[str | None, int]] = [{} for _ in names]
     for place, value, n in zip(*(column.to_pylist() for column in found.columns), strict=True):
         counts[place][value] = n
@@ -212,7 +233,9 @@ def _count_each(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for place, column in enumerate(batch.columns):
             found = column.value_counts()
             places = pa.array([place] * len(found), pa.int32())
-            yield pa.RecordBatch.from_arrays([places, found.field("values"), found.field("counts")], names=["place", "value", "n"])
+            yield pa.RecordBatch.from_arrays(
+                [places, found.field("values"), found.field("counts")], names=["place", "value", "n"]
+            )
 
 
 def _marginal(tuples: Histogram, i: int) -> dict[str | None, int]:
@@ -239,5 +262,9 @@ def _count_tuples(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
             code, place = group_equal(columns)
             sums = np.zeros(len(place), dtype=np.int64)
             np.add.at(sums, code, counts.to_numpy())
-            keys = [list(key) for key in zip(*(column.take(pa.array(place)).to_pylist() for column in columns), strict=True)]
-            yield pa.RecordBatch.from_arrays([pa.array(keys, pa.list_(pa.string())), pa.array(sums)], names=["key", "n"])
+            keys = [
+                list(key) for key in zip(*(column.take(pa.array(place)).to_pylist() for column in columns), strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(keys, pa.list_(pa.string())), pa.array(sums)], names=["key", "n"]
+            )

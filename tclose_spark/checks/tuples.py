@@ -1,4 +1,6 @@
-"""How far the tuples of all sensitive attributes are from the table's: told beside the guarantees of each attribute by itself."""
+"""How far the tuples of all sensitive attributes are from the table's: told beside the guarantees of each attribute by
+itself.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ MOST_KEYS = 1 << 62
 
 @dataclass(frozen=True)
 class TupleCloseness:
-    """Equal distance over the tuples of all sensitive attributes (a `ClassMeasure`): `tuples_emd`, and `tuples_numerator`.
+    """Equal distance over the tuples of all sensitive attributes (a `ClassMeasure`): `tuples_emd`, and
+    `tuples_numerator`.
 
     keys: of the tuples that the whole table has, ascending (see `tuple_keys`); counts: their records.
     """
@@ -66,16 +69,27 @@ def tuple_closeness(found: Histogram | None, attributes: Sequence[JudgedAttribut
     if found is None or math.prod(domains) >= MOST_KEYS:
         return None
     places = [{value: code for code, value in enumerate(a.values)} for a in attributes]
-    codes = np.array([[place[value] for place, value in zip(places, key, strict=True)] for key in found], dtype=np.int64)
+    codes = np.array(
+        [[place[value] for place, value in zip(places, key, strict=True)] for key in found], dtype=np.int64
+    )
     keys = tuple_keys(codes, domains)
     order = np.argsort(keys)
     return TupleCloseness(domains, keys[order], np.array(list(found.values()), dtype=np.int64)[order])
 
 
 def farthest_of_tuples(classes: DataFrame, tuples: TupleCloseness, names: Sequence[str]) -> Guarantee:
-    """How far the tuples of a class are from the table's: closeness of each attribute by itself diminishes for several."""
-    by_size = classes.groupBy("size").agg(F.max(F.struct("tuples_numerator", "quasi_identifiers")).alias("worst")).toArrow().to_pylist()
+    """How far the tuples of a class are from the table's: closeness of each attribute by itself diminishes for
+    several.
+    """
+    by_size = (
+        classes.groupBy("size")
+        .agg(F.max(F.struct("tuples_numerator", "quasi_identifiers")).alias("worst"))
+        .toArrow()
+        .to_pylist()
+    )
     unit = 2 * int(tuples.counts.sum())
     emds = [(Fraction(int(part["worst"]["tuples_numerator"]), unit * part["size"]), part) for part in by_size]
     emd, part = max(emds, key=lambda pair: pair[0])
-    return Guarantee("t-closeness of tuples", " and ".join(names), None, emd, 0, 0, part["worst"]["quasi_identifiers"], part["size"])
+    return Guarantee(
+        "t-closeness of tuples", " and ".join(names), None, emd, 0, 0, part["worst"]["quasi_identifiers"], part["size"]
+    )

@@ -1,4 +1,5 @@
-"""Great Expectations over the class table: suites of core expectations are built, run, and kept as a project to run again.
+"""Great Expectations over the class table: suites of core expectations are built, run, and kept as a project to run
+again.
 
 A suite that is read from a file may silently lose expectations; so suites are built in code, and what was evaluated is
 compared with what was asked. Results count the classes that break an expectation and hold no values.
@@ -25,21 +26,31 @@ CHECKPOINT = "classes"
 """What the suite, the validation definition and the checkpoint of a class table are called in a project."""
 COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}
 TOLD = ("element_count", "missing_count", "unexpected_count", "unexpected_percent")
-PROJECT = ("great_expectations.yml", *(f"{part}/{CHECKPOINT}.json" for part in ("expectations", "validation_definitions", "checkpoints")))
-FOREIGN = re.compile(r"<script\b.*?</script>|<footer\b.*?</footer>|<link\b[^>]*>|<img\b[^>]*>|\bonclick=\"[^\"]*\"|url\([^)]*\)", re.S)
+PROJECT = (
+    "great_expectations.yml",
+    *(f"{part}/{CHECKPOINT}.json" for part in ("expectations", "validation_definitions", "checkpoints")),
+)
+FOREIGN = re.compile(
+    r"<script\b.*?</script>|<footer\b.*?</footer>|<link\b[^>]*>|<img\b[^>]*>|\bonclick=\"[^\"]*\"|url\([^)]*\)", re.S
+)
 STYLE = """<style>
 body { font-family: sans-serif; margin: 1rem 2rem 3rem; } nav, .card { display: none; } .lead { color: #555; }
-.alert { background: #eee; padding: .4rem .8rem; } table { border-collapse: collapse; margin: .5rem 0 1.2rem; width: 100%; }
-th, td { border: 1px solid #ccc; padding: .3rem .6rem; text-align: left; vertical-align: top; } .card.collapse { display: block; }
+.alert { background: #eee; padding: .4rem .8rem; }
+table { border-collapse: collapse; margin: .5rem 0 1.2rem; width: 100%; }
+th, td { border: 1px solid #ccc; padding: .3rem .6rem; text-align: left; vertical-align: top; }
+.card.collapse { display: block; }
 .text-success { color: #176f2c; } .text-danger { color: #b00020; } .badge { font-weight: bold; }
-.fa-check-circle::before { content: "\\2713"; } .fa-times::before, .fa-exclamation-triangle::before { content: "\\2717"; }
+.fa-check-circle::before { content: "\\2713"; }
+.fa-times::before, .fa-exclamation-triangle::before { content: "\\2717"; }
 </style>
 </head>"""
 
 
 @dataclass(frozen=True)
 class Validation:
-    """What a suite finds. failures: a line for each expectation that does not hold, with the number of classes that break it."""
+    """What a suite finds. failures: a line for each expectation that does not hold, with the number of classes that
+    break it.
+    """
 
     name: str
     expectations: tuple[Expectation, ...]
@@ -52,7 +63,9 @@ class Validation:
         return bool(self.results.success) and not self.failures
 
     def files(self) -> dict[str, str]:
-        """Everything that is kept of it, by name: the suite, its results, Data Docs, and a project whose checkpoint can be run again."""
+        """Everything that is kept of it, by name: the suite, its results, Data Docs, and a project whose checkpoint can
+        be run again.
+        """
         return {
             "suite.json": suite_json(self.name, self.expectations),
             "results.json": json.dumps(self.results.to_json_dict(), indent=1, default=str),
@@ -74,7 +87,8 @@ def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation])
     """What a suite finds in a class table.
 
     Raises:
-        GuaranteeError: if anything but what was asked was evaluated. An expectation whose figures are not to be had does not hold.
+        GuaranteeError: if anything but what was asked was evaluated. An expectation whose figures are not to be had
+        does not hold.
     """
     checkpoint = _checkpoint(_context("ephemeral"), name, expectations)
     (results,) = checkpoint.run(batch_parameters={"dataframe": classes}).run_results.values()
@@ -100,7 +114,11 @@ def _suite(expectations: Sequence[Expectation], name: str) -> Any:
     suite = gx.ExpectationSuite(name=CHECKPOINT, meta={"of": name})
     for expectation in expectations:
         kind = "".join(word.capitalize() for word in expectation.type.split("_"))
-        suite.add_expectation(getattr(gx.expectations, kind)(**dict(expectation.arguments), notes=expectation.meaning, severity="critical"))
+        suite.add_expectation(
+            getattr(gx.expectations, kind)(
+                **dict(expectation.arguments), notes=expectation.meaning, severity="critical"
+            )
+        )
     return suite
 
 
@@ -127,11 +145,14 @@ def _asked(result: Any) -> Expectation:
 def _require_all_evaluated(results: Any, expectations: Sequence[Expectation]) -> None:
     for result in results.results:
         if (result.exception_info or {}).get("raised_exception"):
-            raise GuaranteeError(f"the expectation {result.expectation_config.type} could not be evaluated; nothing is published")
+            raise GuaranteeError(
+                f"the expectation {result.expectation_config.type} could not be evaluated; nothing is published"
+            )
     evaluated = sorted(_asked(result).key for result in results.results)
     if evaluated != sorted(expectation.key for expectation in expectations):
         raise GuaranteeError(
-            f"{len(expectations)} expectations were asked of the classes, and others ({len(evaluated)}) were evaluated; nothing is published"
+            f"{len(expectations)} expectations were asked of the classes, and others ({len(evaluated)}) were "
+            "evaluated; nothing is published"
         )
 
 
@@ -159,13 +180,19 @@ def _data_docs(suite: Any, results: Any) -> dict[str, str]:
         "index": ValidationResultsPageRenderer().render(results),
         "suite": ExpectationSuitePageRenderer().render(suite),
     }
-    return {f"data_docs/{name}.html": _self_contained(DefaultJinjaPageView().render(page)) for name, page in pages.items()}
+    return {
+        f"data_docs/{name}.html": _self_contained(DefaultJinjaPageView().render(page)) for name, page in pages.items()
+    }
 
 
 def _self_contained(page: str) -> str:
     """A page without scripts, style sheets, pictures and counters of other sites, in a style of its own."""
     page = FOREIGN.sub("", page).replace("</head>", STYLE, 1)
-    return re.sub(r'href="[./]*expectations/[^"]*"', 'href="suite.html"', re.sub(r'href="[./]*index\.html"', 'href="index.html"', page))
+    return re.sub(
+        r'href="[./]*expectations/[^"]*"',
+        'href="suite.html"',
+        re.sub(r'href="[./]*index\.html"', 'href="index.html"', page),
+    )
 
 
 def _project(name: str, expectations: Sequence[Expectation]) -> Mapping[str, str]:

@@ -39,8 +39,8 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found. problems: one line each, empty where all holds; figures: the certificate's, and under `by_input` what is
-    measured on the raw table and stays internal; validation: what the Great Expectations suite found.
+    """What was found. problems: one line each, empty where all holds; figures: the certificate's, and under `by_input`
+    what is measured on the raw table and stays internal; validation: what the Great Expectations suite found.
     """
 
     problems: tuple[str, ...]
@@ -127,7 +127,9 @@ def _labels_required() -> Iterator[None]:
         yield
     except PySparkException as error:
         if "NoLabelError" in str(error):
-            raise GuaranteeError("a published value is no label of its quasi-identifier; nothing is published") from None
+            raise GuaranteeError(
+                "a published value is no label of its quasi-identifier; nothing is published"
+            ) from None
         raise
 
 
@@ -154,7 +156,9 @@ def _disagreements(
     if str(found) != evidence.published:
         problems.append("the release that is read back is not the one that was written")
     if not found.rows == profile.rows == figures.rows:
-        problems.append(f"{found.rows} rows are released in {figures.rows} rows of classes, of {profile.rows} rows of the input")
+        problems.append(
+            f"{found.rows} rows are released in {figures.rows} rows of classes, of {profile.rows} rows of the input"
+        )
     for domain, attribute in zip(profile.sensitive, attributes, strict=True):
         if dict(zip(domain.values, domain.counts, strict=True)) != dict(
             zip(attribute.values, attribute.distance.table.tolist(), strict=True)
@@ -169,10 +173,16 @@ def _violation(broken: Guarantee) -> str:
     if broken.measure == "k-anonymity":
         return f"{classes} are smaller than k = {broken.asked}; the smallest has {broken.achieved}"
     if broken.measure == "t-closeness":
-        return f"{broken.attribute}: {classes} are farther than t = {broken.asked}; the worst is {float(broken.achieved):.6f}"
+        return (
+            f"{broken.attribute}: {classes} are farther than t = {broken.asked}; the worst is "
+            f"{float(broken.achieved):.6f}"
+        )
     if broken.measure.startswith("recursive"):
         return f"{broken.attribute}: {classes} are not recursive ({broken.asked.c}, {broken.asked.l})-diverse"
-    return f"{broken.attribute}: {classes} have less {broken.measure} than {broken.asked}; the worst has {broken.achieved:.6g}"
+    return (
+        f"{broken.attribute}: {classes} have less {broken.measure} than {broken.asked}; the worst has "
+        f"{broken.achieved:.6g}"
+    )
 
 
 def _as_json(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> dict[str, Any]:

@@ -39,14 +39,16 @@ def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
         found.append(f"{name}: all rows have one value; who is known to be in the table has it for certain")
     elif 2 * len(present) > (rows := int(attribute.distance.table.sum())):
         found.append(
-            f"{name}: nearly unique, {len(present):,} values in {rows:,} rows; who knows a person's value of it finds the record, and with it "
+            f"{name}: nearly unique, {len(present):,} values in {rows:,} rows; who knows a person's value of it finds "
+            "the record, and with it "
             "the other columns"
         )
     if is_text and (spellings := count_spellings(present)):
         found.append(f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l")
     if unused and isinstance(attribute.asked.order, tuple):
         found.append(
-            f"{name}: {len(unused):,} of the {len(attribute.values):,} values of its order are in no row; each makes every distance smaller"
+            f"{name}: {len(unused):,} of the {len(attribute.values):,} values of its order are in no row; each makes "
+            "every distance smaller"
         )
     return found
 
@@ -54,7 +56,13 @@ def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
 def _of_use(figures: ClassFigures) -> list[str]:
     """Whether the release is worth anything."""
     if figures.classes == 1 and figures.ncp > 0:
-        return ["all rows are in one class: nothing of the quasi-identifiers tells anyone apart, and the table is nearly useless"]
+        return [
+            "all rows are in one class: nothing of the quasi-identifiers tells anyone apart, and the table is nearly "
+            "useless"
+        ]
     if figures.ncp > 0.9:
-        return ["most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or hierarchies keep more"]
+        return [
+            "most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or hierarchies "
+            "keep more"
+        ]
     return []

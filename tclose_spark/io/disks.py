@@ -11,7 +11,9 @@ from tclose_spark.errors import ConfigurationError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 SAID = re.compile(
-    r"No space left on device|Disk quota exceeded|DiskQuotaExceeded|DSQuotaExceeded|There is not enough space on the disk", re.IGNORECASE
+    r"No space left on device|Disk quota exceeded|DiskQuotaExceeded|DSQuotaExceeded|There is not enough space on the "
+    r"disk",
+    re.IGNORECASE,
 )
 SCRATCH = re.compile(
     r"DiskBlockObjectWriter|DiskBlockManager|DiskStore|Shuffle\w*Writer|Shuffle\w*Sorter|IndexShuffleBlockResolver|"
@@ -45,13 +47,17 @@ def _java_trace(error: BaseException) -> str:
 
 def _disk_of(file: str | bytes | None, output: str) -> str:
     where = os.fsdecode(os.path.dirname(file)) if file else output
-    return f"output: no space is left on the disk of {where} (or its quota is used up); free some, or give another output.path"
+    return (
+        f"output: no space is left on the disk of {where} (or its quota is used up); free some, or give another "
+        "output.path"
+    )
 
 
 def full_scratch() -> str:
     """What to tell of a full disk where Spark keeps what it sorts and shuffles."""
     found = os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
     return (
-        f"no space is left for what Spark sorts and shuffles (spark.local.dir, here {found}; on a cluster, of its executors); "
+        f"no space is left for what Spark sorts and shuffles (spark.local.dir, here {found}; on a cluster, of its "
+        "executors); "
         "free some, about the size of the input, or set SPARK_LOCAL_DIRS to a larger disk"
     )

@@ -31,10 +31,13 @@ def driver_memory() -> str:
         return DEFAULT_MEMORY if there >= ROOMY else f"{max(there // 2, LEAST_MEMORY) >> 20}m"
     size = MEMORY.fullmatch(found)
     if size is None or _bytes(size) < LEAST_MEMORY:
-        raise ConfigurationError(f"{MEMORY_VARIABLE} is {found!r}; expected a size such as 4g or 800m, of at least 450m")
+        raise ConfigurationError(
+            f"{MEMORY_VARIABLE} is {found!r}; expected a size such as 4g or 800m, of at least 450m"
+        )
     if _bytes(size) > there:
         raise ConfigurationError(
-            f"{MEMORY_VARIABLE} is {found!r}, and this machine has {there / (1 << 30):.1f} GiB; expected less, such as 2g"
+            f"{MEMORY_VARIABLE} is {found!r}, and this machine has {there / (1 << 30):.1f} GiB; expected less, such "
+            "as 2g"
         )
     return found
 
@@ -48,13 +51,18 @@ def master() -> str:
     """Spark's master.
 
     Raises:
-        ConfigurationError: if it is none that Spark knows, or one that does not answer, for which Spark would wait long.
+        ConfigurationError: if it is none that Spark knows, or one that does not answer, for which Spark would wait
+        long.
     """
     found = os.environ.get(MASTER_VARIABLE, DEFAULT_MASTER)
     if not MASTER.fullmatch(found):
-        raise ConfigurationError(f"{MASTER_VARIABLE} is {found!r}; expected local[*], local[N], spark://HOST:PORT, yarn or k8s://..")
+        raise ConfigurationError(
+            f"{MASTER_VARIABLE} is {found!r}; expected local[*], local[N], spark://HOST:PORT, yarn or k8s://.."
+        )
     if found.startswith("spark://") and not any(map(_answers, found.removeprefix("spark://").split(","))):
-        raise ConfigurationError(f"{MASTER_VARIABLE} is {found!r}, where nothing answers; start a master there, or name another")
+        raise ConfigurationError(
+            f"{MASTER_VARIABLE} is {found!r}, where nothing answers; start a master there, or name another"
+        )
     return found
 
 
@@ -72,10 +80,13 @@ def require_java() -> None:
     home = os.environ.get(JAVA_VARIABLE)
     if home and not shutil.which(os.path.join(home, "bin", "java")):
         raise ConfigurationError(
-            f"{JAVA_VARIABLE} is {home!r}, where there is no bin/java; set it to a Java 17, or unset it to use the PATH's"
+            f"{JAVA_VARIABLE} is {home!r}, where there is no bin/java; set it to a Java 17, or unset it to use the "
+            "PATH's"
         )
     if not home and not shutil.which("java"):
-        raise ConfigurationError("Java was not found: install a Java 17 runtime (Debian: openjdk-17-jre-headless), or set JAVA_HOME")
+        raise ConfigurationError(
+            "Java was not found: install a Java 17 runtime (Debian: openjdk-17-jre-headless), or set JAVA_HOME"
+        )
 
 
 def why_no_session(log: str, error: str = "") -> str:
@@ -84,7 +95,8 @@ def why_no_session(log: str, error: str = "") -> str:
     if "unresolved dependency" in said or ("not found" in said and "io.delta" in said):
         return (
             "the Delta jars could not be had (no network?): set TCLOSE_DELTA_JARS to local copies, comma-separated "
-            "(delta-spark_4.1_2.13-4.4.0.jar and delta-storage-4.4.0.jar), or run once with the network to fill Ivy's cache"
+            "(delta-spark_4.1_2.13-4.4.0.jar and delta-storage-4.4.0.jar), or run once with the network to fill Ivy's "
+            "cache"
         )
     if SAID.search(said):
         return f"Spark did not start: {full_scratch()}"
@@ -92,14 +104,24 @@ def why_no_session(log: str, error: str = "") -> str:
         return "this Java is too old for Spark: install a Java 17 runtime, or set JAVA_HOME to one"
     if re.search("heap size|heap space|reserve enough space|System memory|OutOfMemory|memory allocation", said):
         memory = os.environ.get(MEMORY_VARIABLE, DEFAULT_MEMORY)
-        return f"Spark did not start: this machine cannot give its driver {memory} of memory; set {MEMORY_VARIABLE} to what is free, such as 2g"
-    if re.search("Master URL|master URL|[Mm]asters are unresponsive|Failed to connect to master|StandaloneSchedulerBackend", said):
-        return f"Spark did not start: the master {os.environ.get(MASTER_VARIABLE)} does not answer; start it, or set {MASTER_VARIABLE} to another"
+        return (
+            f"Spark did not start: this machine cannot give its driver {memory} of memory; set {MEMORY_VARIABLE} to "
+            "what is free, such as 2g"
+        )
+    if re.search(
+        "Master URL|master URL|[Mm]asters are unresponsive|Failed to connect to master|StandaloneSchedulerBackend", said
+    ):
+        return (
+            f"Spark did not start: the master {os.environ.get(MASTER_VARIABLE)} does not answer; start it, or set "
+            f"{MASTER_VARIABLE} to another"
+        )
     return f"Spark did not start ({_telling_line(said)}); set TCLOSE_LOG_LEVEL=WARN to see its log"
 
 
 def _telling_line(said: str) -> str:
     """The last line that names an error; else the last one."""
-    lines = [line.strip() for line in said.splitlines() if line.strip() and not re.match(r"\s+at |\s*\.\.\. \d+ more", line)]
+    lines = [
+        line.strip() for line in said.splitlines() if line.strip() and not re.match(r"\s+at |\s*\.\.\. \d+ more", line)
+    ]
     errors = [line for line in lines if re.search(r"(Error|Exception)\b.*\S", line)]
     return (errors or lines or ["no output"])[-1][:200]

@@ -34,7 +34,9 @@ class Interrupt:
         return 128 + (self.received or signal.SIGINT)
 
     def handle(self, number: int, _: FrameType | None) -> None:
-        """Raises KeyboardInterrupt in the main thread; the first one only after `held`, none when the command is `ending` already."""
+        """Raises KeyboardInterrupt in the main thread; the first one only after `held`, none when the command is
+        `ending` already.
+        """
         first, self.received = self.received is None, number
         logging.disable()  # py4j and Spark's threads log what breaks off, by pages
         self.handled.set()
@@ -50,15 +52,18 @@ def noticed(message: str = MESSAGE) -> Iterator[Interrupt]:
     """Signals raise KeyboardInterrupt in the body, and the yielded Interrupt says which came, and this message.
 
     PySpark's own handler calls the JVM over the connection that the interrupted call is reading from, which fails with
-    pages of py4j's log; and it replaces this one when a session starts: see `held`. Handlers belong to the main thread: in
-    another one nothing is changed.
+    pages of py4j's log; and it replaces this one when a session starts: see `held`. Handlers belong to the main thread:
+    in another one nothing is changed.
     """
     global _current
     interrupt = Interrupt(message)
     if threading.current_thread() is not threading.main_thread():
         yield interrupt
         return
-    before, level = {number: signal.signal(number, interrupt.handle) for number in SIGNALS}, logging.root.manager.disable
+    before, level = (
+        {number: signal.signal(number, interrupt.handle) for number in SIGNALS},
+        logging.root.manager.disable,
+    )
     _current = interrupt
     try:
         with _watched(interrupt):
@@ -71,7 +76,9 @@ def noticed(message: str = MESSAGE) -> Iterator[Interrupt]:
 
 
 def done() -> None:
-    """The command did what it was asked to, and a release is public: from here on signals do not change what it says or its exit code."""
+    """The command did what it was asked to, and a release is public: from here on signals do not change what it says or
+    its exit code.
+    """
     if _current is not None:
         _current.ending = True
 
@@ -107,8 +114,8 @@ def held() -> Iterator[None]:
 def _watched(interrupt: Interrupt) -> Iterator[None]:
     """Ends the process if compiled code keeps a signal from the main thread for too long.
 
-    Python runs handlers between its own instructions only; the number of a signal is written to a socket at once. Kernels
-    let other threads run meanwhile (`kernels.kernel`).
+    Python runs handlers between its own instructions only; the number of a signal is written to a socket at once.
+    Kernels let other threads run meanwhile (`kernels.kernel`).
     """
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)

@@ -22,7 +22,9 @@ TAKEOVER = "lock.takeover"
 
 @dataclass(frozen=True)
 class Owner:
-    """A process: where it runs, whose it is, and since when it holds the lock. `born` tells it from a later one of the same number."""
+    """A process: where it runs, whose it is, and since when it holds the lock. `born` tells it from a later one of the
+    same number.
+    """
 
     host: str
     pid: int
@@ -33,7 +35,13 @@ class Owner:
     @staticmethod
     def of_this_process() -> Owner:
         """We, now."""
-        return Owner(socket.gethostname(), os.getpid(), _born(os.getpid()), _user(), datetime.now(UTC).isoformat(timespec="seconds"))
+        return Owner(
+            socket.gethostname(),
+            os.getpid(),
+            _born(os.getpid()),
+            _user(),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
 
     @property
     def is_gone(self) -> bool:
@@ -56,7 +64,8 @@ class Owner:
 
 @contextmanager
 def locked(folder: Folder) -> Iterator[None]:
-    """Holds the lock of a folder, which is there, while the body runs. One whose process is gone from this host is taken over.
+    """Holds the lock of a folder, which is there, while the body runs. One whose process is gone from this host is
+    taken over.
 
     Raises:
         ConfigurationError: if another run holds it, naming its process, user, host and age.
@@ -67,7 +76,8 @@ def locked(folder: Folder) -> Iterator[None]:
         if found is None or not found.is_gone:
             who = found.describe() if found else "a run that does not say who it is"
             raise ConfigurationError(
-                f"output: {folder.path()} is being written by another run: {who}; wait for its end, give another output.path, "
+                f"output: {folder.path()} is being written by another run: {who}; wait for its end, give another "
+                "output.path, "
                 f"or remove {folder.path(LOCK)} if that run is gone"
             )
         if not _take_over(folder, found, mine):
@@ -82,7 +92,9 @@ def locked(folder: Folder) -> Iterator[None]:
 
 
 def _take_over(folder: Folder, gone: Owner, mine: str) -> bool:
-    """Puts our lock in place of one whose process is gone, unless another run does or did. One run at a time looks and removes."""
+    """Puts our lock in place of one whose process is gone, unless another run does or did. One run at a time looks and
+    removes.
+    """
     if not folder.write_new(TAKEOVER, mine):
         return False
     try:

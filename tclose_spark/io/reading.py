@@ -26,7 +26,13 @@ from tclose_spark.io.storage import for_spark, local_path, open_folder
 from tclose_spark.io.tables import MALFORMED, UNREADABLE, quoted
 from tclose_spark.runfile.spec import Input
 
-NOT_FOUND = ("PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST")
+NOT_FOUND = (
+    "PATH_NOT_FOUND",
+    "TABLE_OR_VIEW_NOT_FOUND",
+    "DELTA_TABLE_NOT_FOUND",
+    "DELTA_MISSING_DELTA_TABLE",
+    "DELTA_PATH_DOES_NOT_EXIST",
+)
 REPLACEMENT, NUL = "\ufffd", "\0"  # what bytes that cannot be decoded become; what no text holds
 NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 READ_ERRORS = (PySparkException, Py4JJavaError)
@@ -53,7 +59,8 @@ class Opened:
 
 
 def read_table(spark: SparkSession, source: Input, version: int | None = None) -> DataFrame:
-    """The raw table. A CSV file is read as text unless `inferSchema` is set, with its malformed rows marked in MALFORMED.
+    """The raw table. A CSV file is read as text unless `inferSchema` is set, with its malformed rows marked in
+    MALFORMED.
 
     version: of a Delta table, to read again what was read before.
 
@@ -79,12 +86,14 @@ def read_table(spark: SparkSession, source: Input, version: int | None = None) -
         known = meaning(error, source)
         if known is not None:
             raise known from None
-        raise InputError(f"input.path: {source.path} cannot be read as {source.format} ({condition or type(error).__name__})") from None
+        raise InputError(
+            f"input.path: {source.path} cannot be read as {source.format} ({condition or type(error).__name__})"
+        ) from None
 
 
 def guess_format(path: str) -> str:
-    """What a table is by its path: csv or parquet by its ending, delta by its log; else parquet where it exists, and else
-    the name of a table in the catalog.
+    """What a table is by its path: csv or parquet by its ending, delta by its log; else parquet where it exists, and
+    else the name of a table in the catalog.
     """
     bare = path.rstrip("/").lower()
     for ending, kind in (
@@ -133,15 +142,20 @@ def _read_csv(spark: SparkSession, source: Input) -> DataFrame:
     unnamed = _option(source, "header").lower() == "true" and _check_header(first, source)
     marked = T.StructType([*first.schema.fields, T.StructField(MALFORMED, T.StringType())])
     options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": MALFORMED, "columnPruning": "false"}
-    options["enforceSchema"] = "true" if unnamed else "false"  # the check of headers against one another fails at a name that is empty
+    options["enforceSchema"] = (
+        "true" if unnamed else "false"
+    )  # the check of headers against one another fails at a name that is empty
     table = spark.read.options(**options).schema(marked).csv(for_spark(source.path))
     return table.select(
-        *[_empty_as_null(field).alias(field.name) for field in first.schema.fields], quoted(MALFORMED).isNotNull().alias(MALFORMED)
+        *[_empty_as_null(field).alias(field.name) for field in first.schema.fields],
+        quoted(MALFORMED).isNotNull().alias(MALFORMED),
     )
 
 
 def _csv_options(source: Input) -> dict[str, str]:
-    """The options, and those that the encoding needs: lines are cut at a byte 10, which UTF-16 also has inside characters."""
+    """The options, and those that the encoding needs: lines are cut at a byte 10, which UTF-16 also has inside
+    characters.
+    """
     options = {"escape": '"', **source.options}
     wide = _encoding(source).startswith(("UTF-16", "UTF-32"))
     return {"multiLine": "true", **options} if wide and not _option(source, "lineSep") else options
@@ -195,14 +209,16 @@ def _check_header(table: DataFrame, source: Input) -> bool:
         lost = _malformed_names(table.sparkSession, source) if any(REPLACEMENT in name for name in names) else 0
         if lost:
             raise InputError(
-                f"input.path: {lost} of {len(names)} names in the first line of {source.path} are not in {_encoding(source)}; "
+                f"input.path: {lost} of {len(names)} names in the first line of {source.path} are not in "
+                f"{_encoding(source)}; "
                 f"{_set_encoding(source)}"
             )
     _check_names_once(table, source)
     unnamed = any(name == f"_c{place}" for place, name in enumerate(names))
     if unnamed and len(table.inputFiles()) > 1:
         raise InputError(
-            f"input.path: the first line of a file in {source.path} leaves a column without a name; name it, or write the files without "
+            f"input.path: the first line of a file in {source.path} leaves a column without a name; name it, or write "
+            "the files without "
             "it (pandas: to_csv(index=False))"
         )
     return unnamed
@@ -210,17 +226,22 @@ def _check_header(table: DataFrame, source: Input) -> bool:
 
 def _check_names_once(table: DataFrame, source: Input) -> None:
     """Raises InputError if the header has a name twice, but for case. Spark then adds to each of them its place."""
-    ends = [name.removesuffix(str(place)).lower() for place, name in enumerate(table.columns) if name.endswith(str(place))]
+    ends = [
+        name.removesuffix(str(place)).lower() for place, name in enumerate(table.columns) if name.endswith(str(place))
+    ]
     if len(set(ends)) == len(ends):
         return
-    options = {key: value for key, value in _csv_options(source).items() if key.lower() not in ("header", "inferschema")}
+    options = {
+        key: value for key, value in _csv_options(source).items() if key.lower() not in ("header", "inferschema")
+    }
     first = table.sparkSession.read.options(**options).csv(for_spark(source.path)).head()
     names = [str(name or "").lower() for name in first or ()]
     places = [place + 1 for place, name in enumerate(names) if name and names.count(name) > 1]
     if places:
         listed = " and ".join(str(place) for place in places[:SHOWN])
         raise InputError(
-            f"input.path: the first line of {source.path} holds a duplicate: a name stands twice (but for case), in columns {listed}; "
+            f"input.path: the first line of {source.path} holds a duplicate: a name stands twice (but for case), in "
+            f"columns {listed}; "
             "rename one, or set input.options.header: false if that line is no header"
         )
 
@@ -253,9 +274,13 @@ def _read_parquet(spark: SparkSession, source: Input) -> DataFrame:
         if "PARQUET_TYPE_ILLEGAL" not in str(error):
             raise
         table = _with_nanoseconds(spark, source)
-    empty = [file for file in table.inputFiles() if (path := local_path(file)) and path.is_file() and not path.stat().st_size]
+    empty = [
+        file for file in table.inputFiles() if (path := local_path(file)) and path.is_file() and not path.stat().st_size
+    ]
     if empty:
-        raise InputError(f"input.path: {_name(empty[0])} is empty (0 bytes), no Parquet file; write it again, or remove it")
+        raise InputError(
+            f"input.path: {_name(empty[0])} is empty (0 bytes), no Parquet file; write it again, or remove it"
+        )
     return table
 
 
@@ -268,18 +293,25 @@ def _with_nanoseconds(spark: SparkSession, source: Input) -> DataFrame:
         spark.conf.set(NANOS_AS_LONG, str(before))
     columns = _nanosecond_columns(spark, table)
     why = (
-        "a timestamp in nanoseconds, which Spark does not have; write it in microseconds (pandas: astype('datetime64[us]'), or "
+        "a timestamp in nanoseconds, which Spark does not have; write it in microseconds (pandas: "
+        "astype('datetime64[us]'), or "
         "to_parquet(coerce_timestamps='us')), or leave the column out"
     )
-    return table.select(*[quoted(c).alias(c, metadata={UNREADABLE: why}) if c in columns else quoted(c) for c in table.columns])
+    return table.select(
+        *[quoted(c).alias(c, metadata={UNREADABLE: why}) if c in columns else quoted(c) for c in table.columns]
+    )
 
 
 def _nanosecond_columns(spark: SparkSession, table: DataFrame) -> set[str]:
-    """The columns that the footer of a file says are timestamps in nanoseconds; where it cannot be had, all that may be."""
+    """The columns that the footer of a file says are timestamps in nanoseconds; where it cannot be had, all that may
+    be.
+    """
     try:
         jvm: Any = spark.sparkContext._jvm
         file = jvm.org.apache.hadoop.fs.Path(unquote(table.inputFiles()[0]))
-        footer = jvm.org.apache.parquet.hadoop.ParquetFileReader.readFooter(spark.sparkContext._jsc.hadoopConfiguration(), file)
+        footer = jvm.org.apache.parquet.hadoop.ParquetFileReader.readFooter(
+            spark.sparkContext._jsc.hadoopConfiguration(), file
+        )
         fields = footer.getFileMetaData().getSchema().getFields()
         return {field.getName() for field in fields if "TIMESTAMP(NANOS" in str(field.getLogicalTypeAnnotation())}
     except (PySparkException, Py4JError, IndexError):  # no JVM behind Spark Connect
@@ -300,16 +332,23 @@ def is_damaged(column: Column) -> Column:
 
 
 def check_text(opened: Opened) -> None:
-    """Raises InputError if a column of text holds bytes that its encoding does not have, or NUL: with the rows of each column."""
+    """Raises InputError if a column of text holds bytes that its encoding does not have, or NUL: with the rows of each
+    column.
+    """
     texts, source = opened.texts, opened.source
     is_csv = source.format == "csv"
     nuls = [F.contains(quoted(name), F.lit(NUL)) for name in texts]
-    lost = [F.contains(quoted(name), F.lit(REPLACEMENT)) if is_csv else ~F.is_valid_utf8(quoted(name)) for name in texts]
+    lost = [
+        F.contains(quoted(name), F.lit(REPLACEMENT)) if is_csv else ~F.is_valid_utf8(quoted(name)) for name in texts
+    ]
     counts = _count_rows(opened.table, [*nuls, *lost])
     with_nul = dict(zip(texts, counts[: len(texts)], strict=True))
     malformed = dict(zip(texts, counts[len(texts) :], strict=True))
     if any(with_nul.values()):
-        raise InputError(f"{_listed(with_nul)}: text holds NUL bytes; {(_looks(opened.table, source) if is_csv else '') or 'mend it'}")
+        raise InputError(
+            f"{_listed(with_nul)}: text holds NUL bytes; "
+            f"{(_looks(opened.table, source) if is_csv else '') or 'mend it'}"
+        )
     if is_csv and any(malformed.values()) and _is_utf8(source):
         malformed = _count_malformed(opened, texts)
     if any(malformed.values()):
@@ -322,8 +361,13 @@ def check_text(opened: Opened) -> None:
 
 def malformed_rows(opened: Opened, malformed: int, rows: int) -> InputError:
     """The error of a CSV file with malformed rows."""
-    cure = _looks(opened.table, opened.source) or "mend them, or set input.options (sep, quote, escape, multiLine, encoding)"
-    return InputError(f"input.path: {malformed} of {rows} rows are malformed (too few or too many fields, or unreadable); {cure}")
+    cure = (
+        _looks(opened.table, opened.source)
+        or "mend them, or set input.options (sep, quote, escape, multiLine, encoding)"
+    )
+    return InputError(
+        f"input.path: {malformed} of {rows} rows are malformed (too few or too many fields, or unreadable); {cure}"
+    )
 
 
 def checked(opened: Opened) -> DataFrame:
@@ -335,8 +379,14 @@ def checked(opened: Opened) -> DataFrame:
     if MALFORMED not in opened.table.columns:
         return opened.table
     table = opened.table
-    found = [F.coalesce(quoted(MALFORMED), F.lit(False)), *[is_damaged(quoted(name)) for name in opened.texts], F.lit(True)]
-    every = [F.count(quoted(name)) for name in table.columns if name != MALFORMED]  # Spark wants more than the mark to be read
+    found = [
+        F.coalesce(quoted(MALFORMED), F.lit(False)),
+        *[is_damaged(quoted(name)) for name in opened.texts],
+        F.lit(True),
+    ]
+    every = [
+        F.count(quoted(name)) for name in table.columns if name != MALFORMED
+    ]  # Spark wants more than the mark to be read
     malformed, *damaged, rows = _count_rows(table, found, every)
     if malformed:
         raise malformed_rows(opened, malformed, rows)
@@ -360,11 +410,21 @@ def _count_malformed(opened: Opened, texts: Sequence[str]) -> dict[str, int]:
     source, names = opened.source, opened.table.columns
     raw = opened.table.sparkSession.read.options(**_as_bytes(source)).csv(for_spark(source.path))
     columns = [quoted(raw.columns[names.index(name)]) for name in texts]
-    return dict(zip(texts, _count_rows(raw, [~F.is_valid_utf8(F.encode(c, "ISO-8859-1").cast("string")) for c in columns]), strict=True))
+    return dict(
+        zip(
+            texts,
+            _count_rows(raw, [~F.is_valid_utf8(F.encode(c, "ISO-8859-1").cast("string")) for c in columns]),
+            strict=True,
+        )
+    )
 
 
 def _as_bytes(source: Input) -> dict[str, str]:
-    options = {key: value for key, value in _csv_options(source).items() if key.lower() not in ("encoding", "charset", "inferschema")}
+    options = {
+        key: value
+        for key, value in _csv_options(source).items()
+        if key.lower() not in ("encoding", "charset", "inferschema")
+    }
     return {**options, "encoding": "ISO-8859-1"}
 
 
@@ -387,7 +447,9 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 
 def _looks(table: DataFrame, source: Input) -> str:
-    """What a table's first file is by its first bytes, as a sentence; empty if nothing speaks against CSV in its encoding."""
+    """What a table's first file is by its first bytes, as a sentence; empty if nothing speaks against CSV in its
+    encoding.
+    """
     if _encoding(source).startswith(("UTF-16", "UTF-32")):
         return ""  # it has the mark and the NUL bytes that its first bytes would be known by
     file = next(iter(table.inputFiles()), "")
@@ -423,18 +485,26 @@ def explained(*tables: Opened) -> Iterator[None]:
 
 
 def meaning(error: Exception, source: Input | None = None) -> InputError | None:
-    """What an error of Spark's readers means to the user, if it is one; a file is named if it is the source's (None: if any is)."""
+    """What an error of Spark's readers means to the user, if it is one; a file is named if it is the source's (None: if
+    any is).
+    """
     text, condition = str(error), _condition(error)
     where = f"input.path: {source.path}" if source is not None else "a table"
     if "CSV header" in text:
         return InputError(f"{where} has files with different headers; expected the same columns in one order")
     if condition.startswith("INVALID_PARAMETER_VALUE.CHARSET") and source is not None:
-        return InputError(f"input.options.encoding: {_encoding(source)} is no encoding that Java knows; expected one such as windows-1252")
+        return InputError(
+            f"input.options.encoding: {_encoding(source)} is no encoding that Java knows; expected one such as "
+            "windows-1252"
+        )
     if condition.startswith("COLUMN_ALREADY_EXISTS"):
         return InputError(f"{where} has a duplicate: several columns of one name but for case; rename them")
     if "PARQUET_TYPE_ILLEGAL" in text:
         kind = re.search(r"Illegal Parquet type: (\w+ \([\w(), ]+?\))\.", text)
-        return InputError(f"{where} has a column of a type that Spark cannot read{f', {kind[1]}' if kind else ''}; write it as another")
+        return InputError(
+            f"{where} has a column of a type that Spark cannot read{f', {kind[1]}' if kind else ''}; write it as "
+            "another"
+        )
     return _failed_file(text, source)
 
 
@@ -448,7 +518,8 @@ def _failed_file(text: str, source: Input | None) -> InputError | None:
         return InputError(f"{file} is empty (0 bytes), no Parquet file; write it again, or remove it")
     if "CANNOT_READ_FILE_FOOTER" in text or "is not a Parquet file" in text:
         return InputError(
-            f"{file} cannot be read as parquet (it is none, or is truncated: its end is missing); copy it again, or set input.format"
+            f"{file} cannot be read as parquet (it is none, or is truncated: its end is missing); copy it again, or "
+            "set input.format"
         )
     if "FILE_NOT_EXIST" in text or "FileNotFoundException" in text:
         return InputError(f"{file} is gone since the table was looked at; run again")

@@ -39,7 +39,8 @@ def given_secret() -> str | None:
     """The secret of the environment, if there is one.
 
     Raises:
-        ConfigurationError: if it is empty: a variable that was set and holds nothing is a mistake, not a wish for another secret.
+        ConfigurationError: if it is empty: a variable that was set and holds nothing is a mistake, not a wish for
+        another secret.
     """
     given = os.environ.get(SECRET_VARIABLE)
     if given is not None and not given.strip():
@@ -58,7 +59,12 @@ class Run:
     """
 
     def __init__(
-        self, spec: ReleaseSpec, spark: SparkSession, announce: Announce, overwrite: bool = False, progress: Progress = no_progress
+        self,
+        spec: ReleaseSpec,
+        spark: SparkSession,
+        announce: Announce,
+        overwrite: bool = False,
+        progress: Progress = no_progress,
     ) -> None:
         self._given_secret = given_secret()
         self.spec, self.spark, self.announce, self.overwrite, self.progress = spec, spark, announce, overwrite, progress
@@ -74,7 +80,9 @@ class Run:
             ConfigurationError: if one cannot be read or is not a tree.
         """
         attributes = self.spec.attributes
-        return read_hierarchies(attributes.quasi_identifiers, attributes.sensitive_attributes, self.spark, "attributes.")
+        return read_hierarchies(
+            attributes.quasi_identifiers, attributes.sensitive_attributes, self.spark, "attributes."
+        )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -104,16 +112,23 @@ class Run:
         """
         if self.finished and not self.overwrite:
             raise ConfigurationError(
-                f"output: {self.public.path()} holds a finished release; give --overwrite to replace it once the new one is verified"
+                f"output: {self.public.path()} holds a finished release; give --overwrite to replace it once the new "
+                "one is verified"
             )
-        foreign = sorted(set(self.public.names()) - {"release", "report.html", CERTIFICATE}) if self.public.exists() else []
+        foreign = (
+            sorted(set(self.public.names()) - {"release", "report.html", CERTIFICATE}) if self.public.exists() else []
+        )
         if foreign:
-            raise ConfigurationError(f"output: {self.public.path()} holds other files, such as {foreign[0]!r}; give a folder of its own")
+            raise ConfigurationError(
+                f"output: {self.public.path()} holds other files, such as {foreign[0]!r}; give a folder of its own"
+            )
         with self._writing():
             self.internal.create(private=True)
             self.staging.remove()
             self.staging.create(private=True)
-            self._save({"name": self.spec.name, "configuration": self.fingerprint, "overwrite": self.overwrite, "stages": {}})
+            self._save(
+                {"name": self.spec.name, "configuration": self.fingerprint, "overwrite": self.overwrite, "stages": {}}
+            )
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -163,27 +178,33 @@ class Run:
         before = ORDER[ORDER.index(stage) - 1]
         if not self.staging.exists(STATE):
             raise ConfigurationError(
-                f"{stage}: nothing is staged in {self.staging.path()}; run `tclose profile` and the stages after it first"
+                f"{stage}: nothing is staged in {self.staging.path()}; run `tclose profile` and the stages after it "
+                "first"
             )
         state = self.state
         if state["configuration"] != self.fingerprint:
-            raise ConfigurationError(f"{stage}: what is staged was made with another configuration; begin again with `tclose profile`")
+            raise ConfigurationError(
+                f"{stage}: what is staged was made with another configuration; begin again with `tclose profile`"
+            )
         if before not in state["stages"]:
             raise ConfigurationError(f"{stage}: the stage before it is not done; run `tclose {before}` first")
         return state
 
     @contextmanager
     def stage(self, name: str) -> Iterator[dict[str, Any]]:
-        """Times a stage; what its body puts into the yielded record is written down with it, and announced. Its shuffles
-        have tasks by the rows of the table, once those are known.
+        """Times a stage; what its body puts into the yielded record is written down with it, and announced. Its
+        shuffles have tasks by the rows of the table, once those are known.
 
-        What this stage and those after it had written down is forgotten before the body runs, so that a stage that fails
-        when it is done again leaves nothing behind that a later one could take for its result. The raw values that an
-        error of its body is about go to `internal/problems.json`, which only its owner reads, and which the error names.
+        What this stage and those after it had written down is forgotten before the body runs, so that a stage that
+        fails when it is done again leaves nothing behind that a later one could take for its result. The raw values
+        that an error of its body is about go to `internal/problems.json`, which only its owner reads, and which the
+        error names.
         """
         state = self.state
         self.internal.remove(PROBLEMS)
-        state["stages"] = {done: record for done, record in state["stages"].items() if ORDER.index(done) < ORDER.index(name)}
+        state["stages"] = {
+            done: record for done, record in state["stages"].items() if ORDER.index(done) < ORDER.index(name)
+        }
         self._save(state)
         begun = time.monotonic()
         record: dict[str, Any] = {}
@@ -204,6 +225,8 @@ class Run:
         """Writes the values that an error is about to a private file, and where they are into the error."""
         assert error.values is not None
         self.internal.write(
-            PROBLEMS, json.dumps({"error": str(error), **error.values.as_json()}, indent=1, ensure_ascii=False), private=True
+            PROBLEMS,
+            json.dumps({"error": str(error), **error.values.as_json()}, indent=1, ensure_ascii=False),
+            private=True,
         )
         error.args = (f"{error}. The values, and how many rows hold each, are in {self.internal.path(PROBLEMS)}",)

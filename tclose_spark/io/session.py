@@ -49,7 +49,8 @@ ALREADY_IN_SPARK = ",".join(
 
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
-    # Files in windows-1252, Shift_JIS and others can be read too (options: encoding), not the seven encodings of the SQL functions only.
+    # Files in windows-1252, Shift_JIS and others can be read too (options: encoding), not the seven encodings of the
+    # SQL functions only.
     "spark.sql.legacy.javaCharsets": "true",
     # Fingerprints are sums of hashes modulo 2^64; under ANSI rules a sum that wraps around is an error.
     "spark.sql.ansi.enabled": "false",
@@ -148,9 +149,13 @@ def _new_session(name: str) -> SparkSession:
 
 
 def _private_folder() -> str:
-    """A folder that only this user reads, for what Spark puts on disk meanwhile: values of people. It is removed at the end."""
+    """A folder that only this user reads, for what Spark puts on disk meanwhile: values of people. It is removed at the
+    end.
+    """
     folder = tempfile.mkdtemp(prefix="tclose_spark-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # after the JVM's end: what is registered last is called first
+    atexit.register(
+        shutil.rmtree, folder, ignore_errors=True
+    )  # after the JVM's end: what is registered last is called first
     return folder
 
 
@@ -160,12 +165,16 @@ def _with_delta(builder: SparkSession.Builder) -> SparkSession.Builder:
     if jars:
         for jar in jars.split(","):
             if not Path(jar).is_file():
-                raise ConfigurationError(f"{DELTA_JARS_VARIABLE}: {jar} is not a file; expected comma-separated paths of the Delta jars")
+                raise ConfigurationError(
+                    f"{DELTA_JARS_VARIABLE}: {jar} is not a file; expected comma-separated paths of the Delta jars"
+                )
         return builder.config("spark.jars", jars)
     try:
         from delta import configure_spark_with_delta_pip
     except ImportError:
-        raise ConfigurationError("the package delta-spark is not installed: pip install 'tclose-spark[spark]'") from None
+        raise ConfigurationError(
+            "the package delta-spark is not installed: pip install 'tclose-spark[spark]'"
+        ) from None
     builder = builder.config("spark.jars.excludes", ALREADY_IN_SPARK)
     configured: SparkSession.Builder = configure_spark_with_delta_pip(builder)
     return configured

@@ -1,4 +1,6 @@
-"""How many tasks a shuffle has: from the rows that are known by then, never from a session's default (200 under spark-submit)."""
+"""How many tasks a shuffle has: from the rows that are known by then, never from a session's default (200 under
+spark-submit).
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 
 @contextmanager
 def sized_shuffles(spark: SparkSession, rows: int) -> Iterator[None]:
-    """Inside it every shuffle has a task for each ROWS_A_TASK rows, the same on a laptop and on a cluster of a thousand cores.
+    """Inside it every shuffle has a task for each ROWS_A_TASK rows, the same on a laptop and on a cluster of a thousand
+    cores.
 
-    Adaptive execution may join tasks where a shuffle moves less than the rows. The session's own number is put back at the end.
+    Adaptive execution may join tasks where a shuffle moves less than the rows. The session's own number is put back at
+    the end.
     """
     before = spark.conf.get(PARTITIONS)
     spark.conf.set(PARTITIONS, str(max(1, -(-rows // ROWS_A_TASK))))

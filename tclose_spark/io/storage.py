@@ -42,7 +42,9 @@ class Folder(Protocol):
         ...
 
     def write_new(self, name: str, text: str) -> bool:
-        """Writes a private file that is not there yet; False, and nothing is written, if it is. One of many writers gets True."""
+        """Writes a private file that is not there yet; False, and nothing is written, if it is. One of many writers
+        gets True.
+        """
         ...
 
     def remove(self, name: str = "") -> None:
@@ -90,7 +92,9 @@ class LocalFolder:
         target = self._root / name
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(target.name + ".partial")
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666), "w", encoding="utf-8") as file:
+        with os.fdopen(
+            os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666), "w", encoding="utf-8"
+        ) as file:
             file.write(text)
         partial.replace(target)
 
@@ -235,12 +239,16 @@ class HadoopFolder:
 
 
 def for_spark(path: str) -> str:
-    """A path as Spark takes it for the same file, whatever file system is its default. Databricks' volumes are known by path only."""
+    """A path as Spark takes it for the same file, whatever file system is its default. Databricks' volumes are known by
+    path only.
+    """
     return path if URI.match(path) or path.startswith("/Volumes/") else f"file://{path}"
 
 
 def local_path(file: str) -> Path | None:
-    """The path of a file that is named by its path or by a `file:` URI, as Spark names those that it reads; None of other URIs."""
+    """The path of a file that is named by its path or by a `file:` URI, as Spark names those that it reads; None of
+    other URIs.
+    """
     if URI.match(file) and not file.startswith("file:"):
         return None
     return Path(unquote(urlsplit(file).path) if file.startswith("file:") else file)

@@ -1,4 +1,6 @@
-"""Columns, missing values, fingerprints and written tables: what stages and checks all need. Tables are read in `reading`."""
+"""Columns, missing values, fingerprints and written tables: what stages and checks all need. Tables are read in
+`reading`.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,10 @@ def quoted(name: str) -> Column:
 
 
 def read_hierarchies(
-    quasi: Mapping[str, QuasiIdentifier], sensitive: Mapping[str, SensitiveAttribute], spark: SparkSession, where: str = ""
+    quasi: Mapping[str, QuasiIdentifier],
+    sensitive: Mapping[str, SensitiveAttribute],
+    spark: SparkSession,
+    where: str = "",
 ) -> dict[str, Hierarchy]:
     """The hierarchies of the columns that have one, by column; `where` begins the keys that errors name.
 
@@ -61,7 +66,11 @@ def read_hierarchies(
             if asked.hierarchy is not None:
                 key = f"{where}{role}.{name}.hierarchy"
                 tree = Hierarchy.parse(_read_text(asked.hierarchy, key, spark), key)
-                found[name] = tree.with_missing(key) if isinstance(asked, SensitiveAttribute) and asked.missing == "leaf" else tree
+                found[name] = (
+                    tree.with_missing(key)
+                    if isinstance(asked, SensitiveAttribute) and asked.missing == "leaf"
+                    else tree
+                )
     return found
 
 
@@ -70,7 +79,9 @@ def _read_text(path: str, key: str, spark: SparkSession) -> str:
     try:
         return open_folder(folder, spark).read(name) if URI.match(path) else Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, Py4JJavaError) as error:
-        raise ConfigurationError(f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})") from None
+        raise ConfigurationError(
+            f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})"
+        ) from None
 
 
 def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
@@ -80,7 +91,9 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
     for role in ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes"):
         for column in getattr(attributes, role):
             if column not in names:
-                raise InputError(f"attributes.{role}: column {column!r} is not in the input; {instead_of(column, names, listed)}")
+                raise InputError(
+                    f"attributes.{role}: column {column!r} is not in the input; {instead_of(column, names, listed)}"
+                )
     others = [(place, name) for place, name in enumerate(names) if name not in listed]
     if others and not attributes.drop_others:
         raise InputError(
@@ -91,20 +104,27 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
     lower = [name.lower() for name in names]
     for column in attributes.published:
         if lower.count(column.lower()) > 1:
-            raise InputError(f"column {column!r}: the input has a duplicate, several columns of this name but for case; rename them")
+            raise InputError(
+                f"column {column!r}: the input has a duplicate, several columns of this name but for case; rename them"
+            )
         check_readable(table, column)
         if set(column) & set(" ,;{}()\n\t="):
-            raise InputError(f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =)")
+            raise InputError(
+                f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =)"
+            )
         kind = table.schema[column].dataType
         if isinstance(kind, UNSUPPORTED):
             raise InputError(
-                f"column {column!r} is of type {kind.simpleString()}, which cannot be released; convert it to plain values, or drop it"
+                f"column {column!r} is of type {kind.simpleString()}, which cannot be released; convert it to plain "
+                "values, or drop it"
             )
     _check_made_names(spec)
     for column, quasi in attributes.quasi_identifiers.items():
         kind = table.schema[column].dataType
         if quasi.is_numeric and not isinstance(kind, (*INTEGRAL, *FRACTIONAL, T.StringType)):
-            raise InputError(f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected numbers, or type: categorical")
+            raise InputError(
+                f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected numbers, or type: categorical"
+            )
     for column in (*attributes.quasi_identifiers, *attributes.sensitive_attributes):
         kind = table.schema[column].dataType
         if isinstance(kind, T.BinaryType):
@@ -126,7 +146,9 @@ def _check_made_names(spec: ReleaseSpec) -> None:
         made += [f"{name}_raw"] if spec.output.keep_linked else []
     for column in (*attributes.published, *made):
         if [name.lower() for name in (*attributes.published, *made)].count(column.lower()) > 1:
-            raise InputError(f"column {column!r}: the release makes a column of this name (up to case) from another; rename it")
+            raise InputError(
+                f"column {column!r}: the release makes a column of this name (up to case) from another; rename it"
+            )
 
 
 def integral_columns(table: DataFrame, columns: Sequence[str]) -> frozenset[str]:
@@ -144,8 +166,8 @@ def plain(table: DataFrame, name: str) -> Column:
 
 
 def prepared_name(place: int) -> str:
-    """What the column at this place of the published ones is called while the pipeline works: a number, since names of the
-    user's may be like any that we make.
+    """What the column at this place of the published ones is called while the pipeline works: a number, since names of
+    the user's may be like any that we make.
     """
     return f"c{place}"
 
@@ -158,9 +180,9 @@ def prepare(table: DataFrame, spec: ReleaseSpec) -> DataFrame:
 def prepared(table: DataFrame, spec: ReleaseSpec) -> list[Column]:
     """The columns to publish, in their order and numbered (see `prepared_name`), with one form for every value.
 
-    A numeric quasi-identifier is a bigint or a double (text that is no number becomes NULL; a float is the number that its
-    shortest text says, so 0.3 stays 0.3), a categorical one a string; sensitive and insensitive columns keep their types.
-    Missing values are NULL. Texts that a column's options make one value are one from here on.
+    A numeric quasi-identifier is a bigint or a double (text that is no number becomes NULL; a float is the number that
+    its shortest text says, so 0.3 stays 0.3), a categorical one a string; sensitive and insensitive columns keep their
+    types. Missing values are NULL. Texts that a column's options make one value are one from here on.
     """
     quasi, columns = spec.attributes.quasi_identifiers, []
     judged: dict[str, QuasiIdentifier | SensitiveAttribute] = {**quasi, **spec.attributes.sensitive_attributes}
@@ -197,7 +219,9 @@ def normal_texts(table: DataFrame, asked: Mapping[str, QuasiIdentifier | Sensiti
     found = {name: text for name, text in options.items() if text is not None and name in texts}
     if not found:
         return table
-    return table.select(*[normal_text(quoted(c), found[c]).alias(c) if c in found else quoted(c) for c in table.columns])
+    return table.select(
+        *[normal_text(quoted(c), found[c]).alias(c) if c in found else quoted(c) for c in table.columns]
+    )
 
 
 def not_numbers(table: DataFrame, name: str) -> Column:
@@ -215,9 +239,13 @@ def not_numbers(table: DataFrame, name: str) -> Column:
 
 
 def content_hash(columns: Sequence[Column], purpose: str) -> Column:
-    """A 64-bit hash of a row's content, a different one for each purpose; it is no secret. NULLs count by their place (xxhash64 alone skips them)."""
+    """A 64-bit hash of a row's content, a different one for each purpose; it is no secret. NULLs count by their place
+    (xxhash64 alone skips them).
+    """
     nulls = [
-        sum((F.when(c.isNull(), F.lit(1 << i)).otherwise(F.lit(0)) for i, c in enumerate(part)), F.lit(0).cast("bigint"))
+        sum(
+            (F.when(c.isNull(), F.lit(1 << i)).otherwise(F.lit(0)) for i, c in enumerate(part)), F.lit(0).cast("bigint")
+        )
         for part in (columns[i : i + 60] for i in range(0, len(columns), 60))
     ]
     return F.xxhash64(F.lit(purpose), *nulls, *columns)
@@ -232,8 +260,13 @@ class Multiset:
 
     @staticmethod
     def columns(columns: Sequence[Column], prefix: str) -> list[Column]:
-        """Aggregates that `of` reads back. The sum wraps around, whatever the order of the rows (see `session.SETTINGS`)."""
-        return [F.count(F.lit(1)).alias(f"{prefix}_rows"), F.sum(content_hash(columns, "multiset")).alias(f"{prefix}_digest")]
+        """Aggregates that `of` reads back. The sum wraps around, whatever the order of the rows (see
+        `session.SETTINGS`).
+        """
+        return [
+            F.count(F.lit(1)).alias(f"{prefix}_rows"),
+            F.sum(content_hash(columns, "multiset")).alias(f"{prefix}_digest"),
+        ]
 
     @staticmethod
     def of(figures: Mapping[str, Any] | Row, prefix: str) -> Multiset:
@@ -258,7 +291,9 @@ def write_delta(table: DataFrame, path: str) -> None:
     bare = table.select(*[quoted(name).alias(name, metadata={}) for name in table.columns])
     try:
         writer = bare.write.format("delta").mode("errorifexists")
-        writer.option("delta.dataSkippingNumIndexedCols", "0").option("delta.enableChangeDataFeed", "false").save(for_spark(path))
+        writer.option("delta.dataSkippingNumIndexedCols", "0").option("delta.enableChangeDataFeed", "false").save(
+            for_spark(path)
+        )
     except PySparkException as error:
         if "EXISTS" in (error.getCondition() or ""):
             raise ConfigurationError(f"{path} holds a table already") from None

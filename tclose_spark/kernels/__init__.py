@@ -13,10 +13,11 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def kernel(function: Kernel) -> Kernel:
-    """The function compiled without reference counts: with them, a call pays for every array of its tuples, often more than its work.
+    """The function compiled without reference counts: with them, a call pays for every array of its tuples, often more
+    than its work.
 
-    So a kernel, and what it calls, must not make arrays. Floats are added up in the order that is written, so that every machine
-    finds the same classes. Other threads run meanwhile: one of them notices an interrupt (`interrupts`).
+    So a kernel, and what it calls, must not make arrays. Floats are added up in the order that is written, so that
+    every machine finds the same classes. Other threads run meanwhile: one of them notices an interrupt (`interrupts`).
     """
     options: dict[str, Any] = {"cache": True, "_nrt": False, "nogil": True}
     compiled: Any = njit(**options)(function)
@@ -28,7 +29,9 @@ keep_compiled_kernels()
 
 @kernel
 def log2(x: float) -> float:
-    """The binary logarithm of x > 0, to 15 digits, in additions and products only: libraries round differently from processor to processor."""
+    """The binary logarithm of x > 0, to 15 digits, in additions and products only: libraries round differently from
+    processor to processor.
+    """
     whole = 0.0
     while x > 1.4142135623730951:
         x, whole = x * 0.5, whole + 1.0

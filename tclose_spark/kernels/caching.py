@@ -1,4 +1,5 @@
-"""Where compiled kernels are kept: in the user's cache, by what the sources say, also where the package is inside a wheel or a zip.
+"""Where compiled kernels are kept: in the user's cache, by what the sources say, also where the package is inside a
+wheel or a zip.
 
 Numba alone looks at the file of a function only, and would run an old kernel that the function calls from another one.
 """
@@ -24,8 +25,8 @@ NAME = re.compile(r"\w+")
 
 @cache
 def sources(module: str) -> str:
-    """A hash of all that a module's kernels are compiled from: its source, those of what it imports from this project, and so on
-    through every module that has kernels, in whatever folder.
+    """A hash of all that a module's kernels are compiled from: its source, those of what it imports from this project,
+    and so on through every module that has kernels, in whatever folder.
     """
     found: dict[str, str] = {}
     to_read = [module]
@@ -61,15 +62,19 @@ def _has_kernels(text: str) -> bool:
 @cache
 def _imports(text: str) -> list[str]:
     """The modules of this project that a module imports (and names in them, which are none)."""
-    return [name for module, names in IMPORT.findall(text) for name in (module, *(f"{module}.{part}" for part in NAME.findall(names)))]
+    return [
+        name
+        for module, names in IMPORT.findall(text)
+        for name in (module, *(f"{module}.{part}" for part in NAME.findall(names)))
+    ]
 
 
 @cache
 def folder(module: str) -> str:
     """The folder of the compiled kernels of this version of a module, made if need be.
 
-    Below NUMBA_CACHE_DIR, or the user's cache; where a user has none that can be written (a service on a worker), below a folder
-    of temporary files that is this user's alone. It holds code: no one else may write to it.
+    Below NUMBA_CACHE_DIR, or the user's cache; where a user has none that can be written (a service on a worker), below
+    a folder of temporary files that is this user's alone. It holds code: no one else may write to it.
     """
     mine = str(os.getuid()) if hasattr(os, "getuid") else "user"
     named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")

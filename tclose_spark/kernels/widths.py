@@ -11,7 +11,8 @@ NUMBER, NODE, VALUE = 0, 1, 2
 
 @kernel
 def width(j: int, lo: int, hi: int, kinds: Any, missing: Any, place: Any, nodes: Any, shares: Any) -> float:
-    """The width of the label that covers the codes lo..hi of quasi-identifier j: 0 for one value, 1 for the whole domain.
+    """The width of the label that covers the codes lo..hi of quasi-identifier j: 0 for one value, 1 for the whole
+    domain.
 
     The arrays are those of `Widths`. Work is proportional to the height of j's hierarchy, whatever the domain.
     """

@@ -83,7 +83,8 @@ def likeliest(classes: Histograms) -> Ranked:
 
 
 def skewness(table: IntArray, classes: Histograms) -> Gain:
-    """The value that gains most in each class, the lowest code of equal ones (skewness attack, Li et al. 2007, section 3).
+    """The value that gains most in each class, the lowest code of equal ones (skewness attack, Li et al. 2007, section
+    3).
 
     table: counts of the whole table by code, shape (m,), sum n; a class may hold values that it lacks. A value that
     the class lacks gains nothing and those that it has gain something in sum, so one of these gains most.
@@ -148,10 +149,11 @@ def similar_node(distance: HierarchicalDistance, classes: Histograms) -> Gain:
 
 
 def chance_gains(distance: GroundDistance) -> FloatArray:
-    """The largest gain of similar values among RANDOM_CLASSES classes of 0, 1, .. LARGEST_DRAWN records drawn by lot from the table.
+    """The largest gain of similar values among RANDOM_CLASSES classes of 0, 1, .. LARGEST_DRAWN records drawn by lot
+    from the table.
 
-    The draws are the same each time. Classes of one draw are the first records of it, so the figures differ little from size to size;
-    not all sizes are drawn, and those between take what the next smaller has, which is seldom less.
+    The draws are the same each time. Classes of one draw are the first records of it, so the figures differ little from
+    size to size; not all sizes are drawn, and those between take what the next smaller has, which is seldom less.
     """
     draw, ends = np.random.default_rng(RANDOM_CLASSES), np.cumsum(distance.table)
     n, most = int(ends[-1]), min(int(ends[-1]), LARGEST_DRAWN)
@@ -173,7 +175,11 @@ def chance_gain(gains: FloatArray, sizes: IntArray) -> FloatArray:
 
 def similar(distance: GroundDistance, classes: Histograms) -> Gain:
     """The group of similar values that gains most: a node of a hierarchy, else a range."""
-    return similar_node(distance, classes) if isinstance(distance, HierarchicalDistance) else similar_range(distance.table, classes)
+    return (
+        similar_node(distance, classes)
+        if isinstance(distance, HierarchicalDistance)
+        else similar_range(distance.table, classes)
+    )
 
 
 def knowing_another(tuples: Histograms, known: IntArray, target: IntArray) -> Knowing:
@@ -206,7 +212,9 @@ def _largest(values: ExactArray, starts: IntArray) -> tuple[ExactArray, IntArray
 
 
 def _running_minimum(values: ExactArray, rank: IntArray) -> ExactArray:
-    """The least of the values up to each place of its stretch, by doubling; `rank` counts places in a stretch from 0."""
+    """The least of the values up to each place of its stretch, by doubling; `rank` counts places in a stretch from
+    0.
+    """
     least, step = values.copy(), 1
     open_ = np.flatnonzero(rank >= step)
     while len(open_):

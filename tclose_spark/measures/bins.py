@@ -38,7 +38,8 @@ def equal_width(numbers: Sequence[Number], bins: int) -> IntArray:
 
 
 def equal_mass(counts: IntArray, bins: int) -> IntArray:
-    """Ranges with as even a number of rows as the values allow: a value is in the bin in which the middle of its rows is.
+    """Ranges with as even a number of rows as the values allow: a value is in the bin in which the middle of its rows
+    is.
 
     counts: rows of each value in order, shape (m,).
 

@@ -26,7 +26,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from tclose_spark.measures import diversity
-from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance, maximum
+from tclose_spark.measures.distances import (
+    EqualDistance,
+    GroundDistance,
+    HierarchicalDistance,
+    OrderedDistance,
+    maximum,
+)
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.runfile.numbers import parse_number
 from tclose_spark.table.arrays import IntArray
@@ -45,7 +51,7 @@ def earth_movers_distance(
 
     Both are the values of records, in any order. The domain is what either has, and what `order` or `hierarchy` lists.
 
-    >>> earth_movers_distance([3, 4, 5], range(3, 12), distance="ordered")  # salaries in thousands (Li et al. 2007, 3.1)
+    >>> earth_movers_distance([3, 4, 5], range(3, 12), distance="ordered")  # salaries (Li et al. 2007, 3.1)
     Fraction(3, 8)
 
     Raises:
@@ -55,7 +61,8 @@ def earth_movers_distance(
 
 
 def equivalence_classes(quasi_identifiers: Sequence[Column]) -> list[list[int]]:
-    """The records with equal labels in every quasi-identifier: places 0, 1, ... ascending, classes by their first record.
+    """The records with equal labels in every quasi-identifier: places 0, 1, ... ascending, classes by their first
+    record.
 
     quasi_identifiers: a sequence of labels for each, all of one length.
 
@@ -100,7 +107,8 @@ def t_closeness(
     hierarchy: Hierarchy | None = None,
     reference: Column | None = None,
 ) -> Fraction:
-    """The smallest t for which the table has t-closeness: the largest distance of a class from the whole table, exactly.
+    """The smallest t for which the table has t-closeness: the largest distance of a class from the whole table,
+    exactly.
 
     reference: the values of the records whose distribution stands for the whole table's; None: those of the table.
 
@@ -164,7 +172,8 @@ def nt_close_superset(
     order: Order = "value",
     hierarchy: Hierarchy | None = None,
 ) -> int | None:
-    """The place of the first superset that makes a class (n, t)-close, None if none does. The first place is 0: ask `is None`.
+    """The place of the first superset that makes a class (n, t)-close, None if none does. The first place is 0: ask `is
+    None`.
 
     A superset does if it has at least n records and the class is at most t away from it. Which supersets are natural
     is for the caller to say. With the whole table as the only one and n its size, this is t-closeness.
@@ -196,7 +205,12 @@ def nt_close_superset(
 
 
 def _greatest_distance(
-    parts: Sequence[list[Any]], whole: list[Any], more: Iterable[Any], distance: Kind, order: Order, hierarchy: Hierarchy | None
+    parts: Sequence[list[Any]],
+    whole: list[Any],
+    more: Iterable[Any],
+    distance: Kind,
+    order: Order,
+    hierarchy: Hierarchy | None,
 ) -> Fraction:
     """The largest distance of the parts from the whole, over a domain that also has the values `more`."""
     frequencies = Counter(whole)
@@ -238,7 +252,9 @@ def _ordered(frequencies: Counter[Any], order: Any) -> list[Any]:
     if order not in ("value", "frequency"):
         raise ValueError(f"unknown order {order!r}; expected value, frequency or the values in their order")
     if None in frequencies:
-        raise ValueError("a value is missing, which has no place in an order; leave it out, or list the values in their order")
+        raise ValueError(
+            "a value is missing, which has no place in an order; leave it out, or list the values in their order"
+        )
     try:
         values = sorted(frequencies)
     except TypeError as error:
@@ -312,7 +328,9 @@ def _is_missing(value: Any) -> bool:
 
 def _require_length(values: Sequence[Any], other: Sequence[Any], name: str, than: str) -> None:
     if len(values) != len(other):
-        raise ValueError(f"the {name} has {len(values)} values, {than} {len(other)}; expected one of each for every record")
+        raise ValueError(
+            f"the {name} has {len(values)} values, {than} {len(other)}; expected one of each for every record"
+        )
 
 
 def _number(number: Number, name: str) -> Fraction:

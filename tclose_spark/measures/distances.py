@@ -201,7 +201,8 @@ def maximum(distance: GroundDistance, numerators: ExactArray, sizes: Sequence[in
 
 
 def ground_distance(table: IntArray, ordered: bool, hierarchy: Hierarchy | None) -> GroundDistance:
-    """The ground distance over a table's distribution: ordered, of a hierarchy, or equal. table: shape (m,), in domain order.
+    """The ground distance over a table's distribution: ordered, of a hierarchy, or equal. table: shape (m,), in domain
+    order.
 
     >>> type(ground_distance(np.array([2, 1]), ordered=True, hierarchy=None)).__name__
     'OrderedDistance'

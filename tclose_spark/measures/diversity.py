@@ -35,7 +35,8 @@ def entropy(classes: Histograms) -> NDArray[np.float64]:
 
 
 def entropy_margins(classes: Histograms, level: Fraction) -> NDArray[np.float64]:
-    """How far the entropy of each class is above ln(level) at least, shape (groups,): a class is entropy l-diverse where it is >= 0.
+    """How far the entropy of each class is above ln(level) at least, shape (groups,): a class is entropy l-diverse
+    where it is >= 0.
 
     The sign is that of the exact difference: a class that a bound on the errors of doubles leaves open is decided in
     integers. Where these were too large (more than `MOST_RECORDS`, after common factors), it counts as not diverse.
@@ -63,7 +64,9 @@ MOST_RECORDS = 20_000  # of a class whose entropy is decided by integers of so m
 
 
 def _shannon(classes: Histograms) -> NDArray[np.float64]:
-    """Shannon's entropy of each class, in nats. With rounding unit u and n entries, off by less than (n + 32) u (it + 1)."""
+    """Shannon's entropy of each class, in nats. With rounding unit u and n entries, off by less than (n + 32) u (it +
+    1).
+    """
     shares = classes.counts / np.repeat(classes.sizes, classes.entries_of)
     result: NDArray[np.float64] = -np.add.reduceat(shares * np.log(shares), classes.starts)
     return result
@@ -81,7 +84,9 @@ def _is_diverse(counts: Sequence[int], level: Fraction) -> bool:
         return size >= level
     if size > MOST_RECORDS:
         return False
-    return bool((size * level.denominator) ** size >= level.numerator**size * math.prod(count**count for count in reduced))
+    return bool(
+        (size * level.denominator) ** size >= level.numerator**size * math.prod(count**count for count in reduced)
+    )
 
 
 def recursive_margins(classes: Histograms, c: Fraction, level: int) -> ExactArray:
@@ -89,7 +94,7 @@ def recursive_margins(classes: Histograms, c: Fraction, level: int) -> ExactArra
 
     A class is recursive (c, l)-diverse when this is positive. Exact: Python integers.
 
-    >>> recursive_margins(Histograms.dense(np.array([[3, 2, 2], [5, 2, 1]])), Fraction(2), 2).tolist()  # 2 (2 + 2) - 3, 2 (2 + 1) - 5
+    >>> recursive_margins(Histograms.dense(np.array([[3, 2, 2], [5, 2, 1]])), Fraction(2), 2).tolist()
     [5, 1]
     """
     order = np.lexsort((-classes.counts, classes.owner))

@@ -1,9 +1,10 @@
 """Every ground distance as a weighted sum of absolute differences.
 
-EMD = (sum over features of | C / s - X / n |) / z, with C a class's rows that have the feature, of s, and X the table's, of n. The
-features of an ordered distance are the values up to each place but the last (z = m - 1), of an equal one the values (z = 2), of a
-hierarchical one the nodes of each height below the root (z = 2 H: a value that becomes another travels up from its leaf and down
-again, half a step at each node). So equal is a hierarchy of one step. (Li et al. 2007, 3.1 and 3.2.)
+EMD = (sum over features of | C / s - X / n |) / z, with C a class's rows that have the feature, of s, and X the
+table's, of n. The features of an ordered distance are the values up to each place but the last (z = m - 1), of an equal
+one the values (z = 2), of a hierarchical one the nodes of each height below the root (z = 2 H: a value that becomes
+another travels up from its leaf and down again, half a step at each node). So equal is a hierarchy of one step. (Li et
+al. 2007, 3.1 and 3.2.)
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def feature_counts(distance: GroundDistance, counts: IntArray) -> IntArray:
 
 
 def nodes_of(distance: GroundDistance) -> IntArray:
-    """The node of each value at each height below the root, shape (heights, m); of an equal or ordered distance the values themselves.
+    """The node of each value at each height below the root, shape (heights, m); of an equal or ordered distance the
+    values themselves.
 
     >>> nodes_of(HierarchicalDistance(np.array([3, 1, 2]), (np.array([0, 0, 1]), np.array([0, 0])))).tolist()
     [[0, 1, 2], [0, 0, 1]]

@@ -53,7 +53,8 @@ class Histograms:
 
     @staticmethod
     def tally(owner: IntArray, values: IntArray, counts: IntArray, groups: int, domain: int) -> Histograms:
-        """The histograms of weighted observations in any order: record i is `counts[i]` times `values[i]` in `owner[i]`.
+        """The histograms of weighted observations in any order: record i is `counts[i]` times `values[i]` in
+        `owner[i]`.
 
         Every group 0..groups-1 must own at least one observation.
 

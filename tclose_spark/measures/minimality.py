@@ -1,12 +1,13 @@
-"""What a method tells by choosing, by sensitive value, who stays in a narrow class (minimality attack: Wong, Fu, Wang, Pei 2007).
+"""What a method tells by choosing, by sensitive value, who stays in a narrow class (minimality attack: Wong, Fu, Wang,
+Pei 2007).
 
-Every class is t-close, and still: if of a value's n people n1 stand in narrow classes in which a sensitive value has the largest
-share c that t allows, while p of all n have it, then of the n2 people who are left in wide classes
+Every class is t-close, and still: if of a value's n people n1 stand in narrow classes in which a sensitive value has
+the largest share c that t allows, while p of all n have it, then of the n2 people who are left in wide classes
 
     x = p + (p - c) n1 / n2
 
-have it, whatever these wide classes say. A class is narrow for a value (or a node) of a quasi-identifier if its label covers
-nothing else, and wide if it covers more. Where no class is narrow x is p: nobody was chosen.
+have it, whatever these wide classes say. A class is narrow for a value (or a node) of a quasi-identifier if its label
+covers nothing else, and wide if it covers more. Where no class is narrow x is p: nobody was chosen.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ CHANCE = 1 / 20  # that anything is called more than chance where all is chance
 
 @dataclass(frozen=True)
 class Tally:
-    """People by value of a quasi-identifier, height of their label, and sensitive value: arrays of shape (values, heights, m).
+    """People by value of a quasi-identifier, height of their label, and sensitive value: arrays of shape (values,
+    heights, m).
 
-    people: how many there are. said: how many of them their classes say have the sensitive value, in units of 1 / UNIT person.
+    people: how many there are. said: how many of them their classes say have the sensitive value, in units of 1 / UNIT
+    person.
     """
 
     people: IntArray
@@ -39,18 +42,20 @@ class Tally:
 def label_heights(value: IntArray, starts: IntArray, nodes: Sequence[IntArray]) -> IntArray:
     """The height of the lowest node that covers all values of each class, shape (classes,).
 
-    value: of each row, rows of a class one after another from `starts`. nodes: for each height 0, 1, .. below the root the node
-    of every value, numbered in the values' order.
+    value: of each row, rows of a class one after another from `starts`. nodes: for each height 0, 1, .. below the root
+    the node of every value, numbered in the values' order.
     """
     low, high = np.minimum.reduceat(value, starts), np.maximum.reduceat(value, starts)
     return np.asarray(sum((node[low] != node[high]).astype(np.int64) for node in nodes))
 
 
-def tally(values: Sequence[IntArray], trees: Sequence[Sequence[IntArray]], sensitive: IntArray, starts: IntArray, m: int) -> list[Tally]:
+def tally(
+    values: Sequence[IntArray], trees: Sequence[Sequence[IntArray]], sensitive: IntArray, starts: IntArray, m: int
+) -> list[Tally]:
     """The tallies, one for each quasi-identifier, of rows that hold whole classes, one after another from `starts`.
 
-    values: of each quasi-identifier the code of each row, and trees: its nodes (see `label_heights`). sensitive: the code of each
-    row, of m that there may be.
+    values: of each quasi-identifier the code of each row, and trees: its nodes (see `label_heights`). sensitive: the
+    code of each row, of m that there may be.
     """
     sizes = np.diff(np.append(starts, len(sensitive)))
     owner = np.repeat(np.arange(len(starts)), sizes)
@@ -85,9 +90,11 @@ def _pairs(owner: IntArray, inside: Histograms) -> Iterator[tuple[slice, IntArra
 class LeftBehind:
     """People of one value (or node) of a quasi-identifier who are left in wide classes, and one sensitive value.
 
-    height, node, sensitive: codes of both. people: of that value; wide: left in wide classes. true, said: the share of these that
-    has the sensitive value, and that their classes say. narrow, whole: the share of those in narrow classes, of all. evidence:
-    at least so much is -log of the chance of such a surplus if those who are left were drawn by lot (Hoeffding 1963).
+    height, node, sensitive: codes of both. people: of that value; wide: left in wide classes. true, said: the share of
+    these that
+    has the sensitive value, and that their classes say. narrow, whole: the share of those in narrow classes, of all.
+    evidence: at least so much is -log of the chance of such a surplus if those who are left were drawn by lot
+    (Hoeffding 1963).
     """
 
     height: int
@@ -103,13 +110,15 @@ class LeftBehind:
 
     @property
     def surplus(self) -> float:
-        """How much more is true of them than their classes say and than is true of the value's people: what choosing tells."""
+        """How much more is true of them than their classes say and than is true of the value's people: what choosing
+        tells.
+        """
         return self.true - max(self.said, self.whole)
 
 
 def left_behind(found: Tally, nodes: Sequence[IntArray], k: int) -> list[LeftBehind]:
-    """For each value and node with at least k people, some of them in narrow and some in wide classes: the sensitive value that
-    those left in wide classes have more often than chance would give them, with the most evidence.
+    """For each value and node with at least k people, some of them in narrow and some in wide classes: the sensitive
+    value that those left in wide classes have more often than chance would give them, with the most evidence.
     """
     result: list[LeftBehind] = []
     for height, node in enumerate(nodes):
@@ -118,7 +127,11 @@ def left_behind(found: Tally, nodes: Sequence[IntArray], k: int) -> list[LeftBeh
         said = _sums(found.said[:, height + 1 :].sum(axis=1), node) / UNIT
         values = np.bincount(node)
         for i in np.flatnonzero((narrow.sum(axis=1) + wide.sum(axis=1) >= k) & narrow.any(axis=1) & wide.any(axis=1)):
-            one = values[i] == 1 if height == 0 else values[i] > np.bincount(nodes[height - 1])[nodes[height - 1][node == i][0]]
+            one = (
+                values[i] == 1
+                if height == 0
+                else values[i] > np.bincount(nodes[height - 1])[nodes[height - 1][node == i][0]]
+            )
             if one:  # a node with one child is that child
                 result.append(_largest(height, int(i), narrow[i], wide[i], said[i]))
     return result

@@ -1,4 +1,6 @@
-"""The multiplicity matrix: how many rows have each tuple of sensitive values (Gowda 2023, 4.2.1 and 4.5). Only tuples that occur are kept."""
+"""The multiplicity matrix: how many rows have each tuple of sensitive values (Gowda 2023, 4.2.1 and 4.5). Only tuples
+that occur are kept.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +112,9 @@ class MultiplicityMatrix:
         """
         if self.domains != other.domains:
             raise ValueError(f"domains of {self.domains} and of {other.domains} values do not add")
-        return MultiplicityMatrix.of(np.concatenate([self.codes, other.codes]), np.concatenate([self.counts, other.counts]), self.domains)
+        return MultiplicityMatrix.of(
+            np.concatenate([self.codes, other.codes]), np.concatenate([self.counts, other.counts]), self.domains
+        )
 
     def binned(self, attribute: int, bin_of: IntArray) -> MultiplicityMatrix:
         """The matrix with an attribute's values put into bins.
@@ -121,7 +125,10 @@ class MultiplicityMatrix:
             ValueError: if `bin_of` is not of that kind.
         """
         if len(bin_of) != self.domains[attribute] or bin_of[0] != 0 or np.any(np.diff(bin_of) < 0):
-            raise ValueError(f"bins of an attribute with {self.domains[attribute]} values are one number a value, nondecreasing from 0")
+            raise ValueError(
+                f"bins of an attribute with {self.domains[attribute]} values are one number a value, nondecreasing "
+                "from 0"
+            )
         return self._recoded(attribute, bin_of, int(bin_of[-1]) + 1)
 
     def reordered(self, attribute: int, rank: IntArray) -> MultiplicityMatrix:
@@ -140,4 +147,6 @@ class MultiplicityMatrix:
     def _recoded(self, attribute: int, code_of: IntArray, domain: int) -> MultiplicityMatrix:
         codes = self.codes.copy()
         codes[:, attribute] = code_of[codes[:, attribute]]
-        return MultiplicityMatrix.of(codes, self.counts, (*self.domains[:attribute], domain, *self.domains[attribute + 1 :]))
+        return MultiplicityMatrix.of(
+            codes, self.counts, (*self.domains[:attribute], domain, *self.domains[attribute + 1 :])
+        )

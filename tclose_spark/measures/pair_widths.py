@@ -1,13 +1,13 @@
 """How wide a label is that covers two random people, and how much of that a value takes back which both of them have.
 
-A column that is published as it is may undo what generalization hid: who knows that two people live in one street knows that
-they live in one town. With W the mean width (NCP) of the narrowest label that covers two different people,
+A column that is published as it is may undo what generalization hid: who knows that two people live in one street knows
+that they live in one town. With W the mean width (NCP) of the narrowest label that covers two different people,
 
     taken back  =  1 - W(two people with the same value) / W(any two people)
 
 It is 0 for an independent column (in the mean over all ways to deal its values, exactly), 1 for one that determines the
-quasi-identifier, and below 0 where people with the same value are farther apart than others. Only pairs of different people
-count, so a column of many values takes nothing back by having few people with each.
+quasi-identifier, and below 0 where people with the same value are farther apart than others. Only pairs of different
+people count, so a column of many values takes nothing back by having few people with each.
 """
 
 from __future__ import annotations
@@ -25,18 +25,24 @@ class PairWidths(Protocol):
     """One quasi-identifier of n kinds of records, of which there are `weight` each."""
 
     def between(self, group: IntArray, weight: IntArray) -> float:
-        """The widths of all pairs of records that are in one group, in sum. group: 0.. of each kind of record, shape (n,)."""
+        """The widths of all pairs of records that are in one group, in sum. group: 0.. of each kind of record, shape
+        (n,).
+        """
         ...
 
 
 @dataclass(frozen=True)
 class NumberWidths:
-    """Numbers. place: of each in the range of all, 0 to 1; NaN if missing, which with a number makes `*` (width 1). Shape (n,)."""
+    """Numbers. place: of each in the range of all, 0 to 1; NaN if missing, which with a number makes `*` (width 1).
+    Shape (n,).
+    """
 
     place: FloatArray
 
     def between(self, group: IntArray, weight: IntArray) -> float:
-        """See PairWidths: each number is counted as often as it is the upper one of a pair, less as often as it is the lower one."""
+        """See PairWidths: each number is counted as often as it is the upper one of a pair, less as often as it is the
+        lower one.
+        """
         known = np.flatnonzero(~np.isnan(self.place))
         order = known[np.lexsort((self.place[known], group[known]))]
         groups = int(group.max()) + 1
@@ -51,13 +57,17 @@ class NumberWidths:
 
 @dataclass(frozen=True)
 class NodeWidths:
-    """Values in a tree. nodes: for each height 0..H the node above each record; shares: its width. H + 1 arrays of shape (n,)."""
+    """Values in a tree. nodes: for each height 0..H the node above each record; shares: its width. H + 1 arrays of
+    shape (n,).
+    """
 
     nodes: Sequence[IntArray]
     shares: Sequence[FloatArray]
 
     def between(self, group: IntArray, weight: IntArray) -> float:
-        """See PairWidths: pairs that meet at a node are those below it, less those that are below one of its children."""
+        """See PairWidths: pairs that meet at a node are those below it, less those that are below one of its
+        children.
+        """
         total, last = 0.0, len(self.nodes) - 1
         for height, node in enumerate(self.nodes):
             _, first, inverse = np.unique(group * (int(node.max()) + 1) + node, return_index=True, return_inverse=True)
@@ -82,7 +92,9 @@ def mean_width(widths: PairWidths, group: IntArray, weight: IntArray, fewest: in
 
 
 def share_taken_back(same: float | None, anyone: float | None) -> float | None:
-    """What is taken back (see the module), of mean widths; None where one is not known, or where all labels are alike."""
+    """What is taken back (see the module), of mean widths; None where one is not known, or where all labels are
+    alike.
+    """
     return None if same is None or anyone is None or anyone <= 0 else 1 - same / anyone
 
 

@@ -1,4 +1,5 @@
-"""Re-identification by a join with a background table: people with their quasi-identifiers (linking attack, Weber 2.1.2).
+"""Re-identification by a join with a background table: people with their quasi-identifiers (linking attack, Weber
+2.1.2).
 
 The prosecutor knows that a person is in the published table, the journalist does not and re-identifies anybody, the
 marketer as many as possible (El Emam and Dankar 2008, "Protecting privacy using k-anonymity"; Dankar and El Emam 2010
@@ -76,7 +77,9 @@ def count_inside(points: CodeArray, weights: IntArray, low: CodeArray, high: Cod
 
 
 def _ranked(points: CodeArray, low: CodeArray, high: CodeArray) -> tuple[CodeArray, CodeArray, CodeArray]:
-    """Points and boxes in ranks among the points' codes of each axis, an axis a row: small numbers, quick to compare."""
+    """Points and boxes in ranks among the points' codes of each axis, an axis a row: small numbers, quick to
+    compare.
+    """
     columns = []
     for axis in range(points.shape[1]):
         codes, rank = np.unique(points[:, axis], return_inverse=True)
@@ -142,7 +145,9 @@ def risks(sizes: IntArray, population: IntArray) -> Risks:
         if denominator > LARGEST_DENOMINATOR:
             denominator = LARGEST_DENOMINATOR
             break
-    named = sum(-(-held * denominator // people) for held, people in zip(records.tolist(), distinct.tolist(), strict=True))
+    named = sum(
+        -(-held * denominator // people) for held, people in zip(records.tolist(), distinct.tolist(), strict=True)
+    )
     total = int(sizes.sum())
     return Risks(
         prosecutor=Fraction(1, int(sizes.min())),

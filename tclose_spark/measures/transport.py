@@ -29,7 +29,8 @@ from tclose_spark.table.arrays import IntArray
 class Move:
     """Mass that goes from one value to another.
 
-    source, target: codes. mass: share of the class that moves, above 0. distance: ground distance of the two, above 0, at most 1.
+    source, target: codes. mass: share of the class that moves, above 0. distance: ground distance of the two, above 0,
+    at most 1.
     """
 
     source: int
@@ -140,7 +141,9 @@ class _Load:
 
 
 def _match(surplus: list[_Load], deficit: list[_Load], node_of: Sequence[int] | None) -> Iterator[tuple[int, int, int]]:
-    """Moves (source, target, mass) of surpluses into deficits below the same node, in order; lowers the loads by what moves."""
+    """Moves (source, target, mass) of surpluses into deficits below the same node, in order; lowers the loads by what
+    moves.
+    """
     i = j = 0
     while i < len(surplus) and j < len(deficit):
         here, there = surplus[i], deficit[j]

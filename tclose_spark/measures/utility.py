@@ -1,8 +1,8 @@
 """Information loss of published labels, read from the labels themselves (NCP, discernibility, average class size).
 
 NCP of a label: 0 for a value; for an interval its length over the range of all labels, at most 1; for an inner node the
-share of the hierarchy's leaves below it; for a set its share of the values that all labels name; 1 for `*` (Li et al. 2007 call
-the table's figures discernibility and average class size; NCP is the normalized certainty penalty).
+share of the hierarchy's leaves below it; for a set its share of the values that all labels name; 1 for `*` (Li et al.
+2007 call the table's figures discernibility and average class size; NCP is the normalized certainty penalty).
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def set_members(label: str) -> list[str]:
 class LabelLoss:
     """The information loss of the labels of one quasi-identifier.
 
-    span: the range of all labels, of a numeric one. sets: labels may be sets of the `distinct` values that they name. foreign: labels
-    are another tool's (see `read_interval`), and a text among them is a value.
+    span: the range of all labels, of a numeric one. sets: labels may be sets of the `distinct` values that they name.
+    foreign: labels are another tool's (see `read_interval`), and a text among them is a value.
     """
 
     numeric: bool

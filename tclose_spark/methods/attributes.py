@@ -1,4 +1,6 @@
-"""The attributes of a table as methods see them: each column with its domain, hierarchy, ground distance and t, resolved once."""
+"""The attributes of a table as methods see them: each column with its domain, hierarchy, ground distance and t,
+resolved once.
+"""
 
 from __future__ import annotations
 
@@ -124,6 +126,9 @@ def is_diverse(parts: Iterable[Histograms], attribute: ResolvedSensitive) -> boo
             return False
         if required.entropy is not None and diversity.entropy_margins(part, required.entropy).min() < 0:
             return False
-        if required.recursive is not None and min(diversity.recursive_margins(part, required.recursive.c, required.recursive.l)) <= 0:
+        if (
+            required.recursive is not None
+            and min(diversity.recursive_margins(part, required.recursive.c, required.recursive.l)) <= 0
+        ):
             return False
     return True

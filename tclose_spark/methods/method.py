@@ -1,4 +1,6 @@
-"""The one face of all methods. A method is pure: it plans from figures and moves codes; Spark is the stages' business."""
+"""The one face of all methods. A method is pure: it plans from figures and moves codes; Spark is the stages'
+business.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ def require_rows(k: int, rows: int) -> None:
     """Raises UnreachableError if the whole table is smaller than a class has to be."""
     if k > rows:
         raise UnreachableError(
-            f"privacy.k is {k}, but the table has {rows} rows; no class of {k} can be made, and {rows}, one class of all, is the largest k"
+            f"privacy.k is {k}, but the table has {rows} rows; no class of {k} can be made, and {rows}, one class of "
+            "all, is the largest k"
         )
 
 
@@ -55,9 +58,9 @@ class Settled:
 
     here: the places in them of the rows that stay, shape (stayed,).
     classes: the class number of each, shape (stayed,).
-    regions: where labels are to say more than the class's own values (global recoding): the lowest and the highest code that the
-        label of each row covers, shape (2, quasi-identifiers, stayed), equal inside a class. A label that does not cover its row's
-        value ends the run.
+    regions: where labels are to say more than the class's own values (global recoding): the lowest and the highest code
+        that the label of each row covers, shape (2, quasi-identifiers, stayed), equal inside a class. A label that does
+        not cover its row's value ends the run.
     blocks: how many of the plan's it finished.
     figures: what the plan's `figures` names, of this task.
     """
@@ -132,11 +135,13 @@ class Method:
 
     name: as the run file has it.
     settings: its section of the run file.
-    supports: `supports(settings, sensitive attributes)` raises ValueError for what it does not make, when the run file is read.
+    supports: `supports(settings, sensitive attributes)` raises ValueError for what it does not make, when the run file
+    is read.
     sample_rows: `sample_rows(settings)`: rows of the sample that it plans from.
     make_plan: plans, or raises UnreachableError.
     read_plan: `read_plan(tree, attributes, k, settings)`: the plan that `Plan.to_json` wrote.
-    tables: `tables(run's name, report of the plan, settings, sensitive attributes)`: what `tclose plan` prints, tables and sentences.
+    tables: `tables(run's name, report of the plan, settings, sensitive attributes)`: what `tclose plan` prints, tables
+    and sentences.
     """
 
     name: str

@@ -21,12 +21,13 @@ class Widths:
 
     Codes are dense: 0..domains[j]-1 in the order of numbers, or of the hierarchy's leaves. Three kinds:
     `place[j, code]` of a numeric one (kinds[j] == 0): the width is place[hi] - place[lo], and 0 where lo == hi;
-    of a hierarchy (kinds[j] == 1): `nodes[j, h, code]`, the node at height h above each code, and `shares[j, h, code]`, the loss of
-    that node (0 at height 0): the width is the share at the lowest height at which both codes have one node;
-    of values without a hierarchy (kinds[j] == 2): 1 where lo != hi.
+    of a hierarchy (kinds[j] == 1): `nodes[j, h, code]`, the node at height h above each code, and `shares[j, h, code]`,
+    the loss of that node (0 at height 0): the width is the share at the lowest height at which both codes have one
+    node; of values without a hierarchy (kinds[j] == 2): 1 where lo != hi.
     missing[j]: code 0 is the missing value: a range from it to any other code is as wide as the whole domain, 1.
 
-    Shapes: kinds, domains, missing (q,); place (q, longest domain); nodes, shares (q, highest hierarchy + 1, longest domain).
+    Shapes: kinds, domains, missing (q,); place (q, longest domain); nodes, shares (q, highest hierarchy + 1, longest
+    domain).
     """
 
     kinds: NDArray[np.int8]
@@ -39,13 +40,19 @@ class Widths:
 
 @dataclass(frozen=True)
 class QuasiWidths:
-    """Makes the widths of any rows of a run. It holds the domains and the hierarchies, nothing that grows with the rows."""
+    """Makes the widths of any rows of a run. It holds the domains and the hierarchies, nothing that grows with the
+    rows.
+    """
 
     quasi_identifiers: tuple[ResolvedQuasi, ...]
 
     def of(self, rows: Rows) -> tuple[Codes, Widths, list[IntArray]]:
-        """(the rows' dense codes, shape (n, q); their widths; the codes that dense ones stand for, ascending, by quasi-identifier)."""
-        coded = [np.unique(column, return_inverse=True) for column in rows.quasi]  # MISSING is the smallest code there is
+        """(the rows' dense codes, shape (n, q); their widths; the codes that dense ones stand for, ascending, by
+        quasi-identifier).
+        """
+        coded = [
+            np.unique(column, return_inverse=True) for column in rows.quasi
+        ]  # MISSING is the smallest code there is
         codes, dense = [known for known, _ in coded], [code for _, code in coded]
         parts = [_width(quasi, known) for quasi, known in zip(self.quasi_identifiers, codes, strict=True)]
         longest, highest = max(len(known) for known in codes), max(len(part["nodes"]) for part in parts)
@@ -75,11 +82,17 @@ def _width(quasi: ResolvedQuasi, codes: IntArray) -> dict[str, Any]:
     pad = len(codes) - len(present)
     none = {"place": np.zeros(0), "nodes": np.zeros((1, 0), dtype=np.int32), "shares": np.zeros((1, 0))}
     if domain.kind != "category":
-        low = encode_numbers(np.array([domain.low])) if domain.kind == "double" else np.array([domain.low], dtype=np.int64)
+        low = (
+            encode_numbers(np.array([domain.low]))
+            if domain.kind == "double"
+            else np.array([domain.low], dtype=np.int64)
+        )
         place = range_shares(np.repeat(low, len(present)), present, domain)
         return {**none, "kind": NUMBER, "place": np.concatenate([np.zeros(pad), place])}
     if hierarchy is not None:
-        nodes = np.stack([np.concatenate([np.full(pad, -1), node[present]]) for node in hierarchy.nodes]).astype(np.int32)
+        nodes = np.stack([np.concatenate([np.full(pad, -1), node[present]]) for node in hierarchy.nodes]).astype(
+            np.int32
+        )
         shares = np.stack([np.concatenate([np.ones(pad), share[present]]) for share in hierarchy.shares])
         shares[0] = 0.0
         return {**none, "kind": NODE, "nodes": nodes, "shares": shares}

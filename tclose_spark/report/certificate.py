@@ -124,7 +124,14 @@ def _diversity(asked: SensitiveAttribute, found: Mapping[str, Any]) -> dict[str,
     if asked.l.distinct is not None:
         entry["distinct"] = {"required": asked.l.distinct, "achieved": found["distinct"]}
     if asked.l.entropy is not None:
-        entry["entropy"] = {"required": float(asked.l.entropy), "achieved": found["entropy"], "holds": found["entropy_holds"]}
+        entry["entropy"] = {
+            "required": float(asked.l.entropy),
+            "achieved": found["entropy"],
+            "holds": found["entropy_holds"],
+        }
     if asked.l.recursive is not None:
-        entry["recursive"] = {"required": {"c": str(asked.l.recursive.c), "l": asked.l.recursive.l}, "holds": found["recursive_holds"]}
+        entry["recursive"] = {
+            "required": {"c": str(asked.l.recursive.c), "l": asked.l.recursive.l},
+            "holds": found["recursive_holds"],
+        }
     return entry

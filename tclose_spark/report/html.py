@@ -1,4 +1,6 @@
-"""The report page: a certificate and the extreme classes as one HTML file that needs nothing else, for people to read."""
+"""The report page: a certificate and the extreme classes as one HTML file that needs nothing else, for people to
+read.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,8 @@ class Guarantee:
 def render_report(certificate: Mapping[str, Any], extremes: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """The page of a certificate, with the largest and the smallest classes.
 
-    A release is shown as holding only if the verdict says so and no guarantee's own figures speak against it, and in green
-    only if something limits what it tells of each sensitive attribute.
+    A release is shown as holding only if the verdict says so and no guarantee's own figures speak against it, and in
+    green only if something limits what it tells of each sensitive attribute.
     """
     guarantees = list(_guarantees(certificate["guarantees"]))
     environment = Environment(
@@ -110,7 +112,9 @@ def _guarantees(guarantees: Mapping[str, Any]) -> Iterator[Guarantee]:
 def _at_least(name: str, attribute: str, meaning: str, found: Mapping[str, Any], met: bool) -> Guarantee:
     """The line of a figure that has to reach what was asked."""
     achieved, required = found["achieved"], found["required"]
-    return Guarantee(name, attribute, meaning, f"at least {number(required)}", number(achieved), met, _filled(achieved, required))
+    return Guarantee(
+        name, attribute, meaning, f"at least {number(required)}", number(achieved), met, _filled(achieved, required)
+    )
 
 
 def _closeness(attribute: str, t: Mapping[str, Any]) -> Guarantee:
@@ -130,12 +134,17 @@ def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[Guarantee]:
         met = found["achieved"] >= found["required"]
         yield _at_least("Distinct l-diversity", attribute, "fewest different values in a class", found, met)
     if found := kinds.get("entropy"):
-        met = found["holds"] and found["achieved"] >= readable_entropy(found["required"])  # the figure is no exact number
+        met = found["holds"] and found["achieved"] >= readable_entropy(
+            found["required"]
+        )  # the figure is no exact number
         meaning = "lowest effective number of values in a class (exp of the entropy)"
         yield _at_least("Entropy l-diversity", attribute, meaning, found, met)
     if found := kinds.get("recursive"):
         c, level = found["required"]["c"], found["required"]["l"]
-        meaning = f"the most frequent value of a class has fewer than {c} times the rows of all values of rank {level} and below"
+        meaning = (
+            f"the most frequent value of a class has fewer than {c} times the rows of all values of rank {level} and "
+            "below"
+        )
         reached = "in every class" if found["holds"] else "not in every class"
         yield Guarantee("Recursive l-diversity", attribute, meaning, f"c = {c}, l = {level}", reached, found["holds"])
 
@@ -144,7 +153,9 @@ def _roles(certificate: Mapping[str, Any]) -> dict[str, list[str]]:
     """The released columns by role. A quasi-identifier that is no column is published as its two bounds."""
     columns = certificate["release"]["columns"]
     quasi = certificate["utility"]["ncp_by_quasi_identifier"]
-    generalized = {column for name in quasi for column in ([name] if name in columns else [f"{name}_min", f"{name}_max"])}
+    generalized = {
+        column for name in quasi for column in ([name] if name in columns else [f"{name}_min", f"{name}_max"])
+    }
     sensitive = certificate["guarantees"]["t"]
     return {
         "generalized": _among(columns, generalized),

@@ -27,7 +27,9 @@ def _closeness(value: Any) -> Fraction | None:
 
 
 class Text(Section):
-    """Which spellings of a text column are one value. They are made one when the table is read, and are published so."""
+    """Which spellings of a text column are one value. They are made one when the table is read, and are published
+    so.
+    """
 
     normal_form: NormalForm | None = None
     strip: bool = False
@@ -82,7 +84,9 @@ class Diversity(Section):
 
 
 class Bins(Section):
-    """Bins of an ordered attribute's values, one of three kinds; fragments are cut between bins only. t is that of the values."""
+    """Bins of an ordered attribute's values, one of three kinds; fragments are cut between bins only. t is that of the
+    values.
+    """
 
     equal_width: Annotated[int, Field(ge=1)] | None = None
     equal_mass: Annotated[int, Field(ge=1)] | None = None
@@ -108,10 +112,13 @@ class SensitiveAttribute(Section):
     """
 
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
-    t: Annotated[Fraction | None, BeforeValidator(_closeness), PlainSerializer(lambda t: MEASURE if t is None else str(t))] = None
-    order: Literal["value", "frequency"] | Annotated[tuple[Any, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)] = (
-        "value"
-    )
+    t: Annotated[
+        Fraction | None, BeforeValidator(_closeness), PlainSerializer(lambda t: MEASURE if t is None else str(t))
+    ] = None
+    order: (
+        Literal["value", "frequency"]
+        | Annotated[tuple[Any, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)]
+    ) = "value"
     hierarchy: str | None = None
     missing: Literal["error", "lowest", "highest", "leaf"] = "error"
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
@@ -122,7 +129,11 @@ class SensitiveAttribute(Section):
     @classmethod
     def _said(cls, value: Any) -> Any:
         """A t of null is none, so that a t that is set and None is `measure`."""
-        return {key: part for key, part in value.items() if key != "t" or part is not None} if isinstance(value, dict) else value
+        return (
+            {key: part for key, part in value.items() if key != "t" or part is not None}
+            if isinstance(value, dict)
+            else value
+        )
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -134,7 +145,8 @@ class SensitiveAttribute(Section):
             raise ValueError("order is for distance: ordered")
         if self.missing not in ("error", *PLACES_OF_MISSING.get(self.distance, ())):
             raise ValueError(
-                f"missing is {self.missing}; expected error, lowest or highest for distance: ordered, error or leaf for hierarchical"
+                f"missing is {self.missing}; expected error, lowest or highest for distance: ordered, error or leaf "
+                "for hierarchical"
             )
         if self.bins is not None and (self.distance != "ordered" or self.order != "value"):
             raise ValueError("bins are for distance: ordered by value")
@@ -154,7 +166,8 @@ def _require_order(order: Sequence[Any]) -> None:
     for place, value in enumerate(order, start=1):
         if value is None:
             raise ValueError(
-                f"order holds null (place {place}), which is no value; missing: lowest or highest says where missing values are"
+                f"order holds null (place {place}), which is no value; missing: lowest or highest says where missing "
+                "values are"
             )
         if isinstance(value, list | dict):
             raise ValueError(f"order holds {value!r} (place {place}); expected values only")
@@ -208,7 +221,9 @@ class Attributes(Section):
         for role in ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes"):
             for column in getattr(self, role):
                 if column in roles:
-                    raise ValueError(f"column {column!r} is in {roles[column]} and in {role}; expected one role for a column")
+                    raise ValueError(
+                        f"column {column!r} is in {roles[column]} and in {role}; expected one role for a column"
+                    )
                 roles[column] = role
         for column in self.allow_unique:
             if column not in self.insensitive_attributes:

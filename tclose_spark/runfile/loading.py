@@ -65,7 +65,8 @@ def expand(text: str, key: str) -> str:
         found = os.environ.get(match[1]) or match[2]
         if found is None:
             raise ConfigurationError(
-                f"{key}: the environment variable {match[1]} is not set or empty; set it, or write ${{{match[1]}:-default}}"
+                f"{key}: the environment variable {match[1]} is not set or empty; set it, or write "
+                f"${{{match[1]}:-default}}"
             )
         return found
 
@@ -100,7 +101,9 @@ def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
 
 
 def _override(tree: dict[str, Any], assignment: str) -> None:
-    """Applies one `--set key.path=value` in place; the value is YAML. Longest keys of the file win, so columns may hold dots."""
+    """Applies one `--set key.path=value` in place; the value is YAML. Longest keys of the file win, so columns may hold
+    dots.
+    """
     path, separator, text = assignment.partition("=")
     if not separator or not path:
         raise ConfigurationError(f"--set {assignment}: expected key.path=value")
@@ -145,7 +148,9 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
         raise ConfigurationError(f"the run file {path} is no text in UTF-8") from None
     tree = _parse_yaml(text, str(path))
     if not isinstance(tree, dict):
-        raise ConfigurationError(f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for examples")
+        raise ConfigurationError(
+            f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for examples"
+        )
     for assignment in overrides:
         _override(tree, assignment)
     _resolve_paths(tree, path.resolve().parent)
@@ -153,4 +158,6 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
         return ReleaseSpec.model_validate(tree)
     except ValidationError as error:
         method = tree.get("method")
-        raise ConfigurationError(explain(error, method.get("name", DEFAULT) if isinstance(method, dict) else None)) from None
+        raise ConfigurationError(
+            explain(error, method.get("name", DEFAULT) if isinstance(method, dict) else None)
+        ) from None

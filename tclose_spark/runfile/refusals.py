@@ -29,7 +29,9 @@ EXPECTED = {
 
 
 def explain_problems(error: ValidationError, known_keys: Collection[str], method: str | None = None) -> str:
-    """One line a problem: the key, what was found as YAML writes it, what was expected. method: the one that is asked for."""
+    """One line a problem: the key, what was found as YAML writes it, what was expected. method: the one that is asked
+    for.
+    """
     found: dict[str, dict[str, None]] = {}
     for problem in error.errors():
         key, begin, expected = _problem(problem, known_keys, method)
@@ -54,7 +56,9 @@ def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: st
         text = str(context["error"])
         return (
             key,
-            text if isinstance(problem["input"], dict) and not text.startswith("expected") else begin[: -len("expected ")] + text,
+            text
+            if isinstance(problem["input"], dict) and not text.startswith("expected")
+            else begin[: -len("expected ")] + text,
             "",
         )
     if kind == "literal_error":
@@ -77,7 +81,11 @@ def _unknown(steps: list[str], method: str | None, known_keys: Collection[str]) 
 
 def written(value: Any) -> str:
     """A value as YAML writes it in a line: true, null, 2.5, [1, 2]; texts in quotes. Long ones are cut."""
-    text = repr(value) if isinstance(value, str) else yaml.dump(_plain(value), Dumper=_Dumper, default_flow_style=True, width=10**6)
+    text = (
+        repr(value)
+        if isinstance(value, str)
+        else yaml.dump(_plain(value), Dumper=_Dumper, default_flow_style=True, width=10**6)
+    )
     text = text.removesuffix("\n").removesuffix("\n...")
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}.."
 
@@ -86,7 +94,9 @@ class _Dumper(yaml.SafeDumper):
     """Numbers with the digits that they were written with."""
 
 
-_Dumper.add_multi_representer(object, lambda dumper, value: dumper.represent_scalar("tag:yaml.org,2002:float", str(value)))
+_Dumper.add_multi_representer(
+    object, lambda dumper, value: dumper.represent_scalar("tag:yaml.org,2002:float", str(value))
+)
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """Which methods there are: a line each. A method's module is imported when a run file names it.
 
-Another package brings a method by an entry point of the group `tclose_spark.methods`: its name, and the module that holds METHOD.
+Another package brings a method by an entry point of the group `tclose_spark.methods`: its name, and the module that
+holds METHOD.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ GROUP = "tclose_spark.methods"
 
 
 class MethodSettings(Section):
-    """The `method` section of a run file. makes_l: kinds of l-diversity that the method can promise; takes_bins: whether it
-    looks at `bins` of sensitive attributes.
+    """The `method` section of a run file. makes_l: kinds of l-diversity that the method can promise; takes_bins:
+    whether it looks at `bins` of sensitive attributes.
     """
 
     makes_l: ClassVar[tuple[str, ...]] = ()
@@ -78,7 +79,9 @@ def read_settings(value: Any) -> Any:
     if named["name"] not in modules():
         names = [repr(name) for name in modules()]
         expected = f"{', '.join(names[:-1])} or {names[-1]}"
-        raise PydanticKnownError("union_tag_invalid", {"discriminator": "name", "tag": str(named["name"]), "expected_tags": expected})
+        raise PydanticKnownError(
+            "union_tag_invalid", {"discriminator": "name", "tag": str(named["name"]), "expected_tags": expected}
+        )
     return find_method(named["name"]).settings.model_validate(named)
 
 
@@ -92,5 +95,7 @@ def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveA
                     f"expected method: {{name: {' or '.join(methods_that(kind))}}}, or this key left out"
                 )
         if attribute.bins is not None and not settings.takes_bins:
-            raise ValueError(f"attributes.sensitive_attributes.{name}.bins is for method: {' or '.join(methods_that('bins'))}")
+            raise ValueError(
+                f"attributes.sensitive_attributes.{name}.bins is for method: {' or '.join(methods_that('bins'))}"
+            )
     find_method(settings.name).supports(settings, sensitive)

@@ -39,7 +39,9 @@ class Output(Section):
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        if (self.path is None) == (self.public is None or self.internal is None) or (self.path and (self.public or self.internal)):
+        if (self.path is None) == (self.public is None or self.internal is None) or (
+            self.path and (self.public or self.internal)
+        ):
             raise ValueError("expected either path, or both public and internal")
         public, internal = f"{self.public_path}/", f"{self.internal_path}/"
         if internal.startswith(public):
@@ -71,7 +73,9 @@ class ReleaseSpec(Section):
     output: Output
     attributes: Attributes
     privacy: Privacy
-    method: Annotated[SerializeAsAny[MethodSettings], BeforeValidator(read_settings)] = Field(default_factory=lambda: read_settings({}))
+    method: Annotated[SerializeAsAny[MethodSettings], BeforeValidator(read_settings)] = Field(
+        default_factory=lambda: read_settings({})
+    )
 
     @model_validator(mode="after")
     def _apart(self) -> Self:

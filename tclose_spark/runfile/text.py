@@ -1,4 +1,6 @@
-"""Spellings: which texts a column's options make one value, and which a reader would take for one although they are several."""
+"""Spellings: which texts a column's options make one value, and which a reader would take for one although they are
+several.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 
 def normal(value: str, normal_form: NormalForm | None = None, strip: bool = False, fold: bool = False) -> str:
-    """A text as a column's options make it: in a Unicode normal form, then without blanks at its ends, then folded to one case.
+    """A text as a column's options make it: in a Unicode normal form, then without blanks at its ends, then folded to
+    one case.
 
     A text of blanks becomes an empty text, which is a value like others.
 
@@ -34,7 +37,8 @@ def same_to_a_reader(value: str) -> str:
 
 
 def count_spellings(values: Iterable[str | None]) -> int:
-    """How many of the distinct values are another spelling of one before them: 0 where a reader tells all of them apart.
+    """How many of the distinct values are another spelling of one before them: 0 where a reader tells all of them
+    apart.
 
     >>> count_spellings(["Lyon", "LYON", "Pisa", None])
     1

@@ -1,4 +1,6 @@
-"""From the raw table to the published one: encode, route, one shuffle, settle, generalize, write - and prove while writing."""
+"""From the raw table to the published one: encode, route, one shuffle, settle, generalize, write - and prove while
+writing.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,19 @@ from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
 BATCH_ROWS = 65_536
-PUBLISHED, RAW, FIGURE, UNCOVERED = "published{}", "raw{}", "figure{}", "uncovered"  # numbered: a user's names may be like any of ours
+PUBLISHED, RAW, FIGURE, UNCOVERED = (
+    "published{}",
+    "raw{}",
+    "figure{}",
+    "uncovered",
+)  # numbered: a user's names may be like any of ours
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was observed of the rows while they were written: both sides as multisets, and what the method says of its work."""
+    """What was observed of the rows while they were written: both sides as multisets, and what the method says of its
+    work.
+    """
 
     raw: Multiset
     published: Multiset
@@ -43,13 +52,16 @@ class Written:
 class Anonymizer:
     """One run's rows on their way: holds what the executors need, builds the table that is written."""
 
-    def __init__(self, spec: ReleaseSpec, profile: Profile, plan: Plan, hierarchies: Mapping[str, Hierarchy], secret: str) -> None:
+    def __init__(
+        self, spec: ReleaseSpec, profile: Profile, plan: Plan, hierarchies: Mapping[str, Hierarchy], secret: str
+    ) -> None:
         self.spec, self.profile, self.plan, self.hierarchies = spec, profile, plan, hierarchies
         self.encoder = Encoder.of(spec, profile, secret)
         self.generalizer = Generalizer.of(spec, profile, hierarchies)
         quasi = spec.attributes.quasi_identifiers
         self.coverages = tuple(
-            Coverage(d.kind != "category", _paths(hierarchies.get(d.name)), quasi[d.name].generalization == "set") for d in profile.quasi
+            Coverage(d.kind != "category", _paths(hierarchies.get(d.name)), quasi[d.name].generalization == "set")
+            for d in profile.quasi
         )
         self.observation = Observation()
         self.blocks_done: TaskCounter
@@ -59,29 +71,41 @@ class Anonymizer:
     def names(self) -> list[str]:
         """The released columns, in order."""
         attributes = self.spec.attributes
-        return [*[name for name, _ in self.generalizer.schema()], *attributes.sensitive_attributes, *attributes.insensitive_attributes]
+        return [
+            *[name for name, _ in self.generalizer.schema()],
+            *attributes.sensitive_attributes,
+            *attributes.insensitive_attributes,
+        ]
 
     def published(self) -> list[Column]:
         """The released columns under their names."""
         return [F.col(PUBLISHED.format(i)).alias(name) for i, name in enumerate(self.names)]
 
     def linked_columns(self) -> list[Column]:
-        """What `output.keep_linked` keeps: the published columns, and beside them each raw quasi-identifier as `<name>_raw`."""
-        raw = [F.col(RAW.format(i)).alias(f"{name}_raw") for i, name in enumerate(self.spec.attributes.quasi_identifiers)]
+        """What `output.keep_linked` keeps: the published columns, and beside them each raw quasi-identifier as
+        `<name>_raw`.
+        """
+        raw = [
+            F.col(RAW.format(i)).alias(f"{name}_raw") for i, name in enumerate(self.spec.attributes.quasi_identifiers)
+        ]
         return [*self.published(), *raw]
 
     def linked(self, table: DataFrame) -> DataFrame:
-        """Every row with its published columns (PUBLISHED), its raw quasi-identifiers beside them (RAW), and UNCOVERED: 1 where a label
-        lies.
+        """Every row with its published columns (PUBLISHED), its raw quasi-identifiers beside them (RAW), and UNCOVERED:
+        1 where a label lies.
 
-        A task holds whole classes. Both sides and the lies are observed as the rows are written: see `written`; blocks_done
-        counts meanwhile.
+        A task holds whole classes. Both sides and the lies are observed as the rows are written: see `written`;
+        blocks_done counts meanwhile.
         """
         self.blocks_done = TaskCounter(table.sparkSession)
-        self.minimality = MinimalityCounter.of(table.sparkSession, self.spec, self.profile, self.plan.tasks, self.hierarchies)
+        self.minimality = MinimalityCounter.of(
+            table.sparkSession, self.spec, self.profile, self.plan.tasks, self.hierarchies
+        )
         coded = code_table(table, self.spec, passing=True)
         beside = coded.schema.fields[self.encoder.quasi + self.encoder.sensitive :]
-        passing = dict(zip(passing_columns(table, self.spec), [field for field in beside if field.name != REST], strict=True))
+        passing = dict(
+            zip(passing_columns(table, self.spec), [field for field in beside if field.name != REST], strict=True)
+        )
         sent = T.StructType([T.StructField("task", T.IntegerType()), T.StructField("row", T.BinaryType()), *beside])
         routed = map_batches(coded, _router(self.encoder, self.plan), sent)
         settled = routed.repartitionById(self.plan.tasks, F.col("task"))
@@ -92,7 +116,10 @@ class Anonymizer:
             *Multiset.columns(raw, "raw"),
             *Multiset.columns(published, "published"),
             F.sum(UNCOVERED).alias(UNCOVERED),
-            *(getattr(F, how)(FIGURE.format(i)).alias(FIGURE.format(i)) for i, how in enumerate(self.plan.figures.values())),
+            *(
+                getattr(F, how)(FIGURE.format(i)).alias(FIGURE.format(i))
+                for i, how in enumerate(self.plan.figures.values())
+            ),
         )
 
     def _sides(self) -> tuple[list[Column], list[Column]]:
@@ -103,8 +130,12 @@ class Anonymizer:
 
     def _finished_schema(self, passing: Mapping[str, T.StructField]) -> T.StructType:
         labels = from_arrow_schema(pa.schema(self.generalizer.schema()))
-        types = {field.name: field.dataType for field in labels} | {name: field.dataType for name, field in passing.items()}
-        published = [T.StructField(PUBLISHED.format(i), types.get(name, T.StringType())) for i, name in enumerate(self.names)]
+        types = {field.name: field.dataType for field in labels} | {
+            name: field.dataType for name, field in passing.items()
+        }
+        published = [
+            T.StructField(PUBLISHED.format(i), types.get(name, T.StringType())) for i, name in enumerate(self.names)
+        ]
         kinds = {"category": T.StringType(), "integer": T.LongType(), "double": T.DoubleType()}
         raw = [T.StructField(RAW.format(i), kinds[domain.kind]) for i, domain in enumerate(self.profile.quasi)]
         figures = [T.StructField(FIGURE.format(i), T.DoubleType()) for i in range(len(self.plan.figures))]
@@ -112,9 +143,18 @@ class Anonymizer:
 
     def _finisher(self, passing: Mapping[str, T.StructField]) -> Mapper:
         """What a task does with the rows sent to it; holds them all, in compact form."""
-        codec, plan, generalizer, coverages, blocks_done = self.encoder.codec, self.plan, self.generalizer, self.coverages, self.blocks_done
+        codec, plan, generalizer, coverages, blocks_done = (
+            self.encoder.codec,
+            self.plan,
+            self.generalizer,
+            self.coverages,
+            self.blocks_done,
+        )
         names, minimality = self._finished_schema(passing).names, self.minimality
-        sensitive, insensitive = tuple(self.spec.attributes.sensitive_attributes), self.spec.attributes.insensitive_attributes
+        sensitive, insensitive = (
+            tuple(self.spec.attributes.sensitive_attributes),
+            self.spec.attributes.insensitive_attributes,
+        )
         passed = {name: field.name for name, field in passing.items()}
 
         def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -142,7 +182,9 @@ class Anonymizer:
                     for name in (*sensitive, *insensitive)
                 ]
                 figures = [_at_first(settled.figures[name] if first == 0 else None, len(part)) for name in plan.figures]
-                yield pa.RecordBatch.from_arrays([*published, *kept, *raw, pa.array((~covered).astype(np.int64)), *figures], names=names)
+                yield pa.RecordBatch.from_arrays(
+                    [*published, *kept, *raw, pa.array((~covered).astype(np.int64)), *figures], names=names
+                )
             blocks_done.add(settled.blocks)
 
         return finish
@@ -155,15 +197,24 @@ class Anonymizer:
             GuaranteeError: if a label does not cover its row's value, or rows were lost, doubled or altered.
         """
         figures = self.observation.get
-        raw, published, uncovered = Multiset.of(figures, "raw"), Multiset.of(figures, "published"), int(figures[UNCOVERED] or 0)
+        raw, published, uncovered = (
+            Multiset.of(figures, "raw"),
+            Multiset.of(figures, "published"),
+            int(figures[UNCOVERED] or 0),
+        )
         if raw.rows != self.profile.rows or str(raw) != self.profile.fingerprint:
             raise InputError(
-                f"the rows that were written ({raw.rows}) are not those that were profiled ({self.profile.rows}): the input changed "
+                f"the rows that were written ({raw.rows}) are not those that were profiled ({self.profile.rows}): the "
+                "input changed "
                 "meanwhile, or a retry disturbed the run; run it again"
             )
         if uncovered or published.rows != raw.rows:
             raise GuaranteeError(f"{uncovered} rows have a label that does not cover their value; nothing is published")
-        return Written(raw, published, self.plan.describe({name: figures[FIGURE.format(i)] for i, name in enumerate(self.plan.figures)}))
+        return Written(
+            raw,
+            published,
+            self.plan.describe({name: figures[FIGURE.format(i)] for i, name in enumerate(self.plan.figures)}),
+        )
 
 
 def _at_first(figure: float | None, rows: int) -> pa.Array:
@@ -186,15 +237,21 @@ def _router(encoder: Encoder, plan: Plan) -> Mapper:
             packed, index = encoder.codec.pack(rows), pa.array(row)
             beside = [column.take(index) for column in batch.columns[codes:]]
             names = ["task", "row", *batch.schema.names[codes:]]
-            yield pa.RecordBatch.from_arrays([pa.array(task.astype(np.int32)), packed.take(index), *beside], names=names)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(task.astype(np.int32)), packed.take(index), *beside], names=names
+            )
 
     return route
 
 
-def _covered(coverages: tuple[Coverage, ...], bounds: tuple[bool, ...], raw: list[pa.Array], published: list[pa.Array]) -> np.ndarray:
+def _covered(
+    coverages: tuple[Coverage, ...], bounds: tuple[bool, ...], raw: list[pa.Array], published: list[pa.Array]
+) -> np.ndarray:
     """Whether all labels of each row cover its raw values, shape (n,)."""
     result = np.ones(len(raw[0]), dtype=bool)
     columns = iter(published)
     for coverage, two, values in zip(coverages, bounds, raw, strict=True):
-        result &= coverage.between(values, next(columns), next(columns)) if two else coverage.covered(values, next(columns))
+        result &= (
+            coverage.between(values, next(columns), next(columns)) if two else coverage.covered(values, next(columns))
+        )
     return result

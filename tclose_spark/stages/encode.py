@@ -26,8 +26,9 @@ LOW_BITS = np.uint64(2**31 - 1)
 
 @dataclass(frozen=True)
 class Encoder:
-    """Turns batches of `code_table` into rows. quasi, sensitive: how many columns of each it begins with; one more where there are
-    insensitive attributes. The hash is keyed with the secret and taken over all published columns, so it orders rows by content.
+    """Turns batches of `code_table` into rows. quasi, sensitive: how many columns of each it begins with; one more
+    where there are insensitive attributes. The hash is keyed with the secret and taken over all published columns, so
+    it orders rows by content.
     """
 
     codec: Codec
@@ -55,17 +56,22 @@ class Encoder:
 
 
 def passing_columns(table: DataFrame, spec: ReleaseSpec) -> list[str]:
-    """The published columns that codes do not hold: insensitive ones, and sensitive ones that are no text (whose text in the
-    codes would have to be read back).
+    """The published columns that codes do not hold: insensitive ones, and sensitive ones that are no text (whose text
+    in the codes would have to be read back).
     """
-    kept = [name for name in spec.attributes.sensitive_attributes if not isinstance(table.schema[name].dataType, T.StringType)]
+    kept = [
+        name
+        for name in spec.attributes.sensitive_attributes
+        if not isinstance(table.schema[name].dataType, T.StringType)
+    ]
     return [*kept, *spec.attributes.insensitive_attributes]
 
 
 def code_table(table: DataFrame, spec: ReleaseSpec, passing: bool = False) -> DataFrame:
     """A raw table as an Encoder reads it.
 
-    Columns: `q0`.. the prepared quasi-identifiers, `s0`.. the sensitive values as text, and, where there are insensitive
+    Columns: `q0`.. the prepared quasi-identifiers, `s0`.. the sensitive values as text, and, where there are
+    insensitive
     attributes, REST: an (unkeyed) hash of those. With `passing` also `p0`.. the `passing_columns`, as they are.
     """
     people, attributes = prepare(table, spec), spec.attributes
@@ -80,10 +86,11 @@ def code_table(table: DataFrame, spec: ReleaseSpec, passing: bool = False) -> Da
 
 
 def draw_sample(table: DataFrame, spec: ReleaseSpec, encoder: Encoder, distinct_rows: int, most: int) -> Rows:
-    """About `most` rows that stand for a table of about so many distinct ones: the same however it is partitioned or ordered.
+    """About `most` rows that stand for a table of about so many distinct ones: the same however it is partitioned or
+    ordered.
 
-    Distinct rows are drawn, by the low bits of their hashes (order keys end in the high ones), each with its share of the
-    rows that are like it; so many repeated rows neither crowd the sample nor leave it empty.
+    Distinct rows are drawn, by the low bits of their hashes (order keys end in the high ones), each with its share of
+    the rows that are like it; so many repeated rows neither crowd the sample nor leave it empty.
     """
     share = np.uint64(min(1.0, most / distinct_rows) * 2**31)
 
@@ -102,7 +109,9 @@ def draw_sample(table: DataFrame, spec: ReleaseSpec, encoder: Encoder, distinct_
     return sample.take(np.repeat(order, np.diff(before * min(most, before[-1]) // before[-1])))
 
 
-def count_groups(table: DataFrame, spec: ReleaseSpec, encoder: Encoder, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
+def count_groups(
+    table: DataFrame, spec: ReleaseSpec, encoder: Encoder, group_of: Callable[[Rows], IntArray], groups: int
+) -> IntArray:
     """How many rows of the table `group_of` puts into each of the groups, shape (groups,). One scan."""
 
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -50,7 +50,8 @@ class Generalizer:
     ) -> tuple[IntArray, list[pa.Array]]:
         """The published columns of rows with class numbers, and the order of the rows that they are in.
 
-        A class's labels cover its rows' values; with `regions` (see `methods.method.Settled`) the ranges of codes that these say.
+        A class's labels cover its rows' values; with `regions` (see `methods.method.Settled`) the ranges of codes that
+        these say.
         The order is by released columns only: labels, sensitive values, then `ties` (hashes of the insensitive
         columns). Classes with equal labels are one class to a reader, and nothing in the order tells them apart.
         """
@@ -68,7 +69,9 @@ class Generalizer:
         order = np.lexsort((*ties, content)) if ties else np.argsort(content)
         return order, [values.take(pa.array(place[order])) for _, values_of in columns for values in values_of]
 
-    def _columns(self, i: int, codes: IntArray, starts: IntArray, region: IntArray | None) -> tuple[IntArray, list[pa.Array]]:
+    def _columns(
+        self, i: int, codes: IntArray, starts: IntArray, region: IntArray | None
+    ) -> tuple[IntArray, list[pa.Array]]:
         """(sort key, published values) of one quasi-identifier, an entry a class."""
         labeller = self.labellers[i]
         if self.bounds[i] and isinstance(labeller, NumericLabels):

@@ -1,7 +1,7 @@
 """Insensitive columns are published as they are: what they say together, and what they take back of a quasi-identifier.
 
-Each by itself is looked at by the profile. Here all of them are looked at as tuples, since a street and a house number are an
-address, and against the quasi-identifiers, since a town that is published beside a generalized region undoes it.
+Each by itself is looked at by the profile. Here all of them are looked at as tuples, since a street and a house number
+are an address, and against the quasi-identifiers, since a town that is published beside a generalized region undoes it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,14 @@ from pyspark.sql import functions as F
 from tclose_spark.errors import InputError
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.tables import prepare
-from tclose_spark.measures.pair_widths import NodeWidths, NumberWidths, PairWidths, combine, mean_width, share_taken_back
+from tclose_spark.measures.pair_widths import (
+    NodeWidths,
+    NumberWidths,
+    PairWidths,
+    combine,
+    mean_width,
+    share_taken_back,
+)
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.profile import column_places
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
@@ -36,13 +43,17 @@ MOST_PAIRED = 20  # columns of which all pairs are tried; of more, the best colu
 Columns = tuple[str, ...]
 
 
-def guard_insensitive(table: DataFrame, spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Any]:
-    """What the insensitive columns of a raw table tell, for the record; nothing where there are none. One pass over the table.
+def guard_insensitive(
+    table: DataFrame, spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]
+) -> dict[str, Any]:
+    """What the insensitive columns of a raw table tell, for the record; nothing where there are none. One pass over the
+    table.
 
     Columns that `allow_unique` names are measured, and left out of what is refused, by themselves and with others.
 
     Raises:
-        InputError: if columns are nearly unique together, or take back more than MOST_TAKEN_BACK of a quasi-identifier's width.
+        InputError: if columns are nearly unique together, or take back more than MOST_TAKEN_BACK of a
+        quasi-identifier's width.
     """
     attributes = spec.attributes
     if not attributes.insensitive_attributes:
@@ -52,12 +63,16 @@ def guard_insensitive(table: DataFrame, spec: ReleaseSpec, profile: Profile, hie
     if len(guarded) > 1 and tuples > NEARLY_UNIQUE * profile.rows:
         found, distinct = _nearly_unique(table, spec, guarded, profile.rows)
         raise InputError(
-            f"insensitive attributes {_listed(found)} are nearly unique together (about {distinct} combinations in {profile.rows} rows): "
-            "published as they are, they link rows to people; drop one, make it coarser, or give it another role (one that is named in "
+            f"insensitive attributes {_listed(found)} are nearly unique together (about {distinct} combinations in "
+            f"{profile.rows} rows): "
+            "published as they are, they link rows to people; drop one, make it coarser, or give it another role (one "
+            "that is named in "
             "attributes.allow_unique is left out of this)"
         )
     figures = _taken_back(sample, spec, profile, hierarchies, guarded)
-    refused = [figure for figure in figures if set(figure["columns"]) <= set(guarded) and figure["share"] > MOST_TAKEN_BACK]
+    refused = [
+        figure for figure in figures if set(figure["columns"]) <= set(guarded) and figure["share"] > MOST_TAKEN_BACK
+    ]
     if refused:
         raise InputError(_told(sample, profile, hierarchies, refused))
     return {"combinations": tuples, "taken_back": figures}
@@ -65,7 +80,9 @@ def guard_insensitive(table: DataFrame, spec: ReleaseSpec, profile: Profile, hie
 
 @dataclass(frozen=True)
 class Sample:
-    """Different records, weight of each alike. quasi: prepared columns; insensitive: a number for each value, by column."""
+    """Different records, weight of each alike. quasi: prepared columns; insensitive: a number for each value, by
+    column.
+    """
 
     quasi: Sequence[pa.ChunkedArray]
     insensitive: Mapping[str, IntArray]
@@ -73,15 +90,22 @@ class Sample:
     thinned: bool
 
     def taken_back(self, widths: PairWidths, together: Sequence[Columns]) -> list[float | None]:
-        """The share of a quasi-identifier's width that each set of columns takes back; None if the sample cannot say."""
+        """The share of a quasi-identifier's width that each set of columns takes back; None if the sample cannot
+        say.
+        """
         fewest = FEWEST_PAIRS if self.thinned else 1
         anyone = mean_width(widths, np.zeros_like(self.weight), self.weight, fewest)
-        same = [mean_width(widths, combine([self.insensitive[name] for name in names]), self.weight, fewest) for names in together]
+        same = [
+            mean_width(widths, combine([self.insensitive[name] for name in names]), self.weight, fewest)
+            for names in together
+        ]
         return [share_taken_back(width, anyone) for width in same]
 
 
 def _draw(table: DataFrame, spec: ReleaseSpec, profile: Profile, guarded: Sequence[str]) -> tuple[Sample, int]:
-    """About SAMPLE different records by the hash of their content, and how many tuples the guarded columns have in all rows."""
+    """About SAMPLE different records by the hash of their content, and how many tuples the guarded columns have in all
+    rows.
+    """
     quasi, insensitive = list(spec.attributes.quasi_identifiers), list(spec.attributes.insensitive_attributes)
     place = column_places(spec)
     coded = prepare(table, spec).select(
@@ -99,7 +123,10 @@ def _draw(table: DataFrame, spec: ReleaseSpec, profile: Profile, guarded: Sequen
     found = found.sort_by([(name, "ascending") for name in coded.columns])
     numbers = [np.unique(found[f"i{i}"].to_numpy(), return_inverse=True)[1] for i in range(len(insensitive))]
     sample = Sample(
-        [found[f"q{i}"] for i in range(len(quasi))], dict(zip(insensitive, numbers, strict=True)), found["n"].to_numpy(), share < 1
+        [found[f"q{i}"] for i in range(len(quasi))],
+        dict(zip(insensitive, numbers, strict=True)),
+        found["n"].to_numpy(),
+        share < 1,
     )
     return sample, min(int(observation.get["tuples"]), profile.rows)
 
@@ -110,11 +137,15 @@ def _distinct(columns: Sequence[Column]) -> Column:
 
 
 def _nearly_unique(table: DataFrame, spec: ReleaseSpec, guarded: Sequence[str], rows: int) -> tuple[Columns, int]:
-    """The smallest set that is found of columns that are nearly unique together, and about how many tuples they have."""
+    """The smallest set that is found of columns that are nearly unique together, and about how many tuples they
+    have.
+    """
     people, place = prepare(table, spec), column_places(spec)
 
     def count(candidates: Sequence[Columns]) -> list[float]:
-        figures = [_distinct([F.col(place[name]) for name in names]).alias(str(i)) for i, names in enumerate(candidates)]
+        figures = [
+            _distinct([F.col(place[name]) for name in names]).alias(str(i)) for i, names in enumerate(candidates)
+        ]
         return [float(n) for n in people.agg(*figures).collect()[0]]
 
     found = smallest_set(guarded, count, NEARLY_UNIQUE * rows)
@@ -138,7 +169,9 @@ def _taken_back(
     return figures
 
 
-def _told(sample: Sample, profile: Profile, hierarchies: Mapping[str, Hierarchy], refused: Sequence[Mapping[str, Any]]) -> str:
+def _told(
+    sample: Sample, profile: Profile, hierarchies: Mapping[str, Hierarchy], refused: Sequence[Mapping[str, Any]]
+) -> str:
     """The message about the fewest columns that take back too much, and of these the worst."""
     worst = min(refused, key=lambda figure: (len(figure["columns"]), -figure["share"]))
     place = [domain.name for domain in profile.quasi].index(worst["quasi_identifier"])
@@ -152,22 +185,32 @@ def _told(sample: Sample, profile: Profile, hierarchies: Mapping[str, Hierarchy]
         columns = smallest_set(columns, measure, MOST_TAKEN_BACK)
         share = measure([columns])[0]
     several = (
-        f"insensitive attributes {_listed(columns)} together take" if len(columns) > 1 else f"insensitive attribute {columns[0]!r} takes"
+        f"insensitive attributes {_listed(columns)} together take"
+        if len(columns) > 1
+        else f"insensitive attribute {columns[0]!r} takes"
     )
     return (
-        f"{several} back {share:.0%} of the width of quasi-identifier {worst['quasi_identifier']!r} (at most {MOST_TAKEN_BACK:.0%} are "
-        "allowed): published as they are, they undo its generalization; drop one, make it coarser, make it a quasi-identifier, or name it in "
+        f"{several} back {share:.0%} of the width of quasi-identifier {worst['quasi_identifier']!r} (at most "
+        f"{MOST_TAKEN_BACK:.0%} are "
+        "allowed): published as they are, they undo its generalization; drop one, make it coarser, make it a "
+        "quasi-identifier, or name it in "
         "attributes.allow_unique"
     )
 
 
 def pair_widths(domain: QuasiDomain, column: pa.ChunkedArray, hierarchy: Hierarchy | None) -> PairWidths:
-    """The widths between the records of a prepared column: numbers by their range, others by their tree, or 0 if alike and else 1."""
+    """The widths between the records of a prepared column: numbers by their range, others by their tree, or 0 if alike
+    and else 1.
+    """
     if domain.kind != "category":
         numbers = pc.cast(column, pa.float64(), safe=False).to_numpy()
         extent = domain.high / 2 - domain.low / 2  # halves, so that no range is too large for a double
         return NumberWidths((numbers / 2 - domain.low / 2) / (extent or 1.0))
-    code = pc.fill_null(pc.index_in(column, pa.array(domain.values, pa.string())), len(domain.values)).to_numpy().astype(np.int64)
+    code = (
+        pc.fill_null(pc.index_in(column, pa.array(domain.values, pa.string())), len(domain.values))
+        .to_numpy()
+        .astype(np.int64)
+    )
     missing = code == len(domain.values)
     if hierarchy is None:
         return NodeWidths([code, np.zeros_like(code)], [np.zeros(len(code)), np.ones(len(code))])
@@ -179,7 +222,8 @@ def pair_widths(domain: QuasiDomain, column: pa.ChunkedArray, hierarchy: Hierarc
 def smallest_set(columns: Sequence[str], measure: Callable[[Sequence[Columns]], list[float]], limit: float) -> Columns:
     """The smallest set that is found of columns whose figure is above the limit, where that of all of them is.
 
-    Single columns are tried, then pairs (of MOST_PAIRED columns or fewer), then the best of these grown by one column at a time.
+    Single columns are tried, then pairs (of MOST_PAIRED columns or fewer), then the best of these grown by one column
+    at a time.
     """
     sizes = (1, 2) if len(columns) <= MOST_PAIRED else (1,)
     best: Columns = ()
@@ -188,7 +232,9 @@ def smallest_set(columns: Sequence[str], measure: Callable[[Sequence[Columns]], 
         if figure > limit:
             return best
     while len(best) < len(columns):
-        best, figure = _best([tuple(c for c in columns if c in best or c == new) for new in columns if new not in best], measure)
+        best, figure = _best(
+            [tuple(c for c in columns if c in best or c == new) for new in columns if new not in best], measure
+        )
         if figure > limit:
             return best
     return best

@@ -1,9 +1,9 @@
 """What the method tells by its choices, measured while the release is written (see `measures.minimality`).
 
-Only here a row's raw quasi-identifiers and its published labels are at hand together, and whole classes with them. A task adds
-codes and counts to an accumulator, the driver puts names to them: raw values, so the figure stays in `internal/`. What a class
-says is taken from the rows of its labels in one task: exact where a task holds all of them, and where equal labels lie in several
-tasks each of these parts, which meets k and t by itself, stands for itself.
+Only here a row's raw quasi-identifiers and its published labels are at hand together, and whole classes with them. A
+task adds codes and counts to an accumulator, the driver puts names to them: raw values, so the figure stays in
+`internal/`. What a class says is taken from the rows of its labels in one task: exact where a task holds all of them,
+and where equal labels lie in several tasks each of these parts, which meets k and t by itself, stands for itself.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ Sparse = dict[tuple[int, int], IntArray]
 
 @dataclass(frozen=True)
 class Scale:
-    """The values of one quasi-identifier as a tree: 0 is a missing value, 1, 2, .. are values, ranges of numbers or nodes.
+    """The values of one quasi-identifier as a tree: 0 is a missing value, 1, 2, .. are values, ranges of numbers or
+    nodes.
 
-    nodes: see `measures.minimality.label_heights`. names: of the nodes of each height. edges: of a numeric one, the codes at which
-    the ranges from the second on begin; value_of: of another, the value of each code.
+    nodes: see `measures.minimality.label_heights`. names: of the nodes of each height. edges: of a numeric one, the
+    codes at which the ranges from the second on begin; value_of: of another, the value of each code.
     """
 
     nodes: tuple[IntArray, ...]
@@ -57,14 +58,19 @@ class Scale:
         if not domain.values:
             return None  # missing in all rows
         tree = [np.arange(len(domain.values))] if hierarchy is None else list(hierarchy.nodes[:-1])
-        below = next((i for i, node in enumerate(tree) if (int(node.max(initial=0)) + 2) * (len(tree) - i + 1) <= most), None)
+        below = next(
+            (i for i, node in enumerate(tree) if (int(node.max(initial=0)) + 2) * (len(tree) - i + 1) <= most), None
+        )
         if below is None:
             return None
         first = np.unique(tree[below], return_index=True)[1]  # a leaf below each value
         nodes = tuple(np.concatenate([[0], node[first] + 1]) for node in tree[below:])
-        labels = [domain.values] if hierarchy is None else [[path[h] for path in hierarchy.paths] for h in range(len(tree))]
+        labels = (
+            [domain.values] if hierarchy is None else [[path[h] for path in hierarchy.paths] for h in range(len(tree))]
+        )
         names = tuple(
-            ("missing", *(level[i] for i in np.unique(node, return_index=True)[1])) for level, node in zip(labels, tree, strict=True)
+            ("missing", *(level[i] for i in np.unique(node, return_index=True)[1]))
+            for level, node in zip(labels, tree, strict=True)
         )
         return Scale(nodes, names[below:], value_of=tree[below] + 1)
 
@@ -74,7 +80,10 @@ class Scale:
         if domain.kind == "integer":
             width = max(1, -(-(int(high) - int(low) + 1) >> halvings))
             starts = [int(low) + i * width for i in range(1 << halvings)]
-            edges, ends = np.array(starts[1:], dtype=object).clip(max=2**63 - 1).astype(np.int64), [x + width - 1 for x in starts]
+            edges, ends = (
+                np.array(starts[1:], dtype=object).clip(max=2**63 - 1).astype(np.int64),
+                [x + width - 1 for x in starts],
+            )
         else:
             starts = [low * (1 - i / (1 << halvings)) + high * (i / (1 << halvings)) for i in range(1 << halvings)]
             edges, ends = encode_numbers(np.array(starts[1:], dtype=np.float64)), [*starts[1:], high]
@@ -83,7 +92,10 @@ class Scale:
         names = tuple(
             (
                 "missing",
-                *(f"{write_number(starts[i << h])} to {write_number(ends[((i + 1) << h) - 1])}" for i in range(1 << (halvings - h))),
+                *(
+                    f"{write_number(starts[i << h])} to {write_number(ends[((i + 1) << h) - 1])}"
+                    for i in range(1 << (halvings - h))
+                ),
             )
             for h in range(halvings + 1)
         )
@@ -99,7 +111,8 @@ class Scale:
 
 @dataclass(frozen=True)
 class Groups:
-    """One sensitive attribute in at most MOST_SENSITIVE groups: its values, or ranges of an ordered one's, or its most frequent
+    """One sensitive attribute in at most MOST_SENSITIVE groups: its values, or ranges of an ordered one's, or its most
+    frequent
     ones and the rest. group_of: of each of the profile's cells.
     """
 
@@ -115,8 +128,12 @@ class Groups:
             return Groups(profile.cell_codes[:, i], tuple(values))
         if ordered:
             group = equal_mass(domain.table, MOST_SENSITIVE)
-            ends = [(np.flatnonzero(group == g)[0], np.flatnonzero(group == g)[-1]) for g in range(int(group.max()) + 1)]
-            return Groups(group[profile.cell_codes[:, i]], tuple(f"{values[low]} to {values[high]}" for low, high in ends))
+            ends = [
+                (np.flatnonzero(group == g)[0], np.flatnonzero(group == g)[-1]) for g in range(int(group.max()) + 1)
+            ]
+            return Groups(
+                group[profile.cell_codes[:, i]], tuple(f"{values[low]} to {values[high]}" for low, high in ends)
+            )
         frequent = np.argsort(-domain.table, kind="stable")[: MOST_SENSITIVE - 1]
         group = np.full(len(values), len(frequent))
         group[frequent] = np.arange(len(frequent))
@@ -156,12 +173,19 @@ class MinimalityCounter:
             self._sum = None
 
     @staticmethod
-    def of(spark: SparkSession, spec: ReleaseSpec, profile: Profile, tasks: int, hierarchies: Mapping[str, Hierarchy]) -> MinimalityCounter:
+    def of(
+        spark: SparkSession, spec: ReleaseSpec, profile: Profile, tasks: int, hierarchies: Mapping[str, Hierarchy]
+    ) -> MinimalityCounter:
         """The counter of a run whose classes are finished in so many tasks."""
         asked = spec.attributes.sensitive_attributes
-        groups = [Groups.of(profile, i, asked[domain.name].distance == "ordered") for i, domain in enumerate(profile.sensitive)]
+        groups = [
+            Groups.of(profile, i, asked[domain.name].distance == "ordered")
+            for i, domain in enumerate(profile.sensitive)
+        ]
         most = min(MOST_CELLS, MOST_SENT // tasks) // (len(profile.quasi) * sum(len(group.names) for group in groups))
-        return MinimalityCounter(spark, [Scale.of(domain, hierarchies.get(domain.name), most) for domain in profile.quasi], groups)
+        return MinimalityCounter(
+            spark, [Scale.of(domain, hierarchies.get(domain.name), most) for domain in profile.quasi], groups
+        )
 
     def add(self, rows: Rows, labels: Sequence[pa.Array]) -> None:
         """In a task: counts its rows, which are in the order of their published labels."""
@@ -175,11 +199,14 @@ class MinimalityCounter:
             self._sum.add({(q, a): _sparse(found) for (q, _, _), found in zip(told, tallies, strict=True)})
 
     def figure(self, profile: Profile, k: int) -> dict[str, Any]:
-        """On the driver, after the write: what is true of those who are left in wide classes, and what their classes say; with
-        names and values, to be kept where the raw table is.
+        """On the driver, after the write: what is true of those who are left in wide classes, and what their classes
+        say; with names and values, to be kept where the raw table is.
         """
         if self._sum is None:
-            return {"measured": False, "why": "this session has no context of its own (Spark Connect), so tasks cannot count"}
+            return {
+                "measured": False,
+                "why": "this session has no context of its own (Spark Connect), so tasks cannot count",
+            }
         named: list[tuple[LeftBehind, dict[str, Any]]] = []
         for (q, a), cells in sorted(self._sum.value.items()):
             scale, group = self.scales[q], self.groups[a]
@@ -189,7 +216,9 @@ class MinimalityCounter:
             for one in left_behind(_dense(cells, shape), scale.nodes, k):
                 who = {"quasi_identifier": profile.quasi[q].name, "value": scale.names[one.height][one.node]}
                 what = {"sensitive_attribute": profile.sensitive[a].name, "sensitive_value": group.names[one.sensitive]}
-                shares = {key: x for key, x in asdict(one).items() if key not in ("height", "node", "sensitive", "evidence")}
+                shares = {
+                    key: x for key, x in asdict(one).items() if key not in ("height", "node", "sensitive", "evidence")
+                }
                 named.append((one, {**who, **what, **shares, "surplus": one.surplus}))
         if not any(self.scales):
             return {"measured": False, "why": "the quasi-identifiers have too many values for the tasks to count"}
@@ -198,7 +227,9 @@ class MinimalityCounter:
         lines = [told[id(one)] for one in beyond]
         return {
             "measured": True,
-            "left_out": [domain.name for domain, scale in zip(profile.quasi, self.scales, strict=True) if scale is None],
+            "left_out": [
+                domain.name for domain, scale in zip(profile.quasi, self.scales, strict=True) if scale is None
+            ],
             "worst": lines[0] if lines else None,
             "beyond_chance": lines,
             "values": [line for _, line in named],

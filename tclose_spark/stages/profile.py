@@ -39,7 +39,9 @@ Histogram = dict[tuple[str | None, ...], int]
 """How many rows hold each tuple of values, as text."""
 
 
-def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy], version: int | None = None) -> Profile:
+def profile_table(
+    table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy], version: int | None = None
+) -> Profile:
     """The profile of a raw table. One aggregation pass.
 
     Raises:
@@ -64,14 +66,19 @@ def profile_table(table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str,
     numeric, domains = _numeric(spec), []
     for name, counts in zip(quasi, histograms, strict=False):
         if quasi[name].is_numeric:
-            domains.append(_numeric_domain(name, figures, numeric.index(name), "integer" if name in integral else "double"))
+            domains.append(
+                _numeric_domain(name, figures, numeric.index(name), "integer" if name in integral else "double")
+            )
             if quasi[name].numeric_output == "bounds" and domains[-1].missing:
                 raise InputError(
-                    f"quasi-identifier {name!r} is missing in {domains[-1].missing} rows, which bounds cannot say; use numeric_output: interval"
+                    f"quasi-identifier {name!r} is missing in {domains[-1].missing} rows, which bounds cannot say; "
+                    "use numeric_output: interval"
                 )
         else:
             sets = quasi[name].generalization == "set"
-            domains.append(categorical_domain(name, {key[0]: n for key, n in counts.items()}, hierarchies.get(name), sets))
+            domains.append(
+                categorical_domain(name, {key[0]: n for key, n in counts.items()}, hierarchies.get(name), sets)
+            )
     tuples = histograms[-1]
     attributes = []
     for i, name in enumerate(sensitive):
@@ -98,7 +105,8 @@ def _check_text(table: DataFrame, spec: ReleaseSpec) -> None:
             kind = table.schema[name].dataType
             if asked.text is not None and not isinstance(kind, T.StringType):
                 raise InputError(
-                    f"attributes.{role}.{name}.text: the column is of type {kind.simpleString()}; expected text, or no such key"
+                    f"attributes.{role}.{name}.text: the column is of type {kind.simpleString()}; expected text, or "
+                    "no such key"
                 )
 
 
@@ -115,8 +123,14 @@ def _histograms(table: DataFrame, spec: ReleaseSpec, observation: Observation) -
     ).observe(observation, *_figures(spec, numeric))
     place = column_places(spec)
     groups = [[] if quasi[name].is_numeric else [place[name]] for name in quasi] + [[place[name] for name in sensitive]]
-    tallied = people.select(*[F.col(column).cast("string").alias(str(i)) for i, column in enumerate(c for group in groups for c in group)])
-    counted = map_batches(tallied, _tally([len(group) for group in groups]), COUNTED).groupBy("group", "key").agg(F.sum("n").alias("n"))
+    tallied = people.select(
+        *[F.col(column).cast("string").alias(str(i)) for i, column in enumerate(c for group in groups for c in group)]
+    )
+    counted = (
+        map_batches(tallied, _tally([len(group) for group in groups]), COUNTED)
+        .groupBy("group", "key")
+        .agg(F.sum("n").alias("n"))
+    )
     with sized_shuffles(table.sparkSession, MOST_VALUES):  # what is shuffled is counts of values
         found = counted.limit(MOST_VALUES + 1).toArrow()
     histograms: list[Histogram] = [{} for _ in groups]
@@ -134,7 +148,9 @@ def _histograms(table: DataFrame, spec: ReleaseSpec, observation: Observation) -
 
 def _damaged(table: DataFrame, spec: ReleaseSpec) -> Column:
     """Whether an insensitive attribute holds text that may be damaged; of the others the histograms tell."""
-    names = [name for name in spec.attributes.insensitive_attributes if isinstance(table.schema[name].dataType, T.StringType)]
+    names = [
+        name for name in spec.attributes.insensitive_attributes if isinstance(table.schema[name].dataType, T.StringType)
+    ]
     return reduce(lambda either, name: either | is_damaged(quoted(name)), names, F.lit(False))
 
 
@@ -146,7 +162,10 @@ def column_places(spec: ReleaseSpec) -> dict[str, str]:
 def _figures(spec: ReleaseSpec, numeric: Sequence[str]) -> list[Column]:
     """What is observed while the rows pass: figures of a column are numbered by its place among those of its kind."""
     place = column_places(spec)
-    figures = [F.count(F.lit(1)).alias("rows"), *[F.sum(F.col(mark).cast("bigint")).alias(mark) for mark in ("malformed", "damaged")]]
+    figures = [
+        F.count(F.lit(1)).alias("rows"),
+        *[F.sum(F.col(mark).cast("bigint")).alias(mark) for mark in ("malformed", "damaged")],
+    ]
     for i, name in enumerate(numeric):
         column = F.col(place[name])
         figures += [
@@ -173,7 +192,9 @@ def _tally(sizes: Sequence[int]) -> Mapper:
                 names = [str(i) for i in range(first, first + size)]
                 first += size
                 if names:
-                    counted = pa.Table.from_batches([batch]).group_by(names, use_threads=False).aggregate([([], "count_all")])
+                    counted = (
+                        pa.Table.from_batches([batch]).group_by(names, use_threads=False).aggregate([([], "count_all")])
+                    )
                     counted = counted.rename_columns([*names, "n"])
                     if (before := found[group]) is not None:
                         both = pa.concat_tables([before, counted]).group_by(names, use_threads=False)
@@ -184,7 +205,8 @@ def _tally(sizes: Sequence[int]) -> Mapper:
                 keys = [list(key) for key in zip(*(column.to_pylist() for column in table.columns[:-1]), strict=True)]
                 numbers = pa.array([group] * len(keys), pa.int32())
                 yield pa.RecordBatch.from_arrays(
-                    [numbers, pa.array(keys, pa.list_(pa.string())), table["n"].combine_chunks()], names=["group", "key", "n"]
+                    [numbers, pa.array(keys, pa.list_(pa.string())), table["n"].combine_chunks()],
+                    names=["group", "key", "n"],
                 )
 
     return tally
@@ -196,7 +218,8 @@ def _check_figures(table: DataFrame, figures: Mapping[str, Any], spec: ReleaseSp
     for i, name in enumerate(_numeric(spec)):
         if figures[f"wrong{i}"]:
             raise InputError(
-                f"quasi-identifier {name!r} is type: numeric, but {figures[f'wrong{i}']} of {rows} rows hold no finite number of "
+                f"quasi-identifier {name!r} is type: numeric, but {figures[f'wrong{i}']} of {rows} rows hold no "
+                "finite number of "
                 "at most 15 digits (blanks around a number count); mend them, or use type: categorical",
                 values=_no_numbers(table, name),
             )
@@ -206,13 +229,16 @@ def _check_figures(table: DataFrame, figures: Mapping[str, Any], spec: ReleaseSp
         distinct = int(figures[f"distinct{i}"])
         if distinct > NEARLY_UNIQUE * rows and name not in spec.attributes.allow_unique:
             raise InputError(
-                f"insensitive attribute {name!r} is nearly unique (about {distinct} values in {rows} rows): published as it is, it links "
+                f"insensitive attribute {name!r} is nearly unique (about {distinct} values in {rows} rows): published "
+                "as it is, it links "
                 "rows to people; drop it, give it another role, or name it in attributes.allow_unique"
             )
 
 
 def _no_numbers(table: DataFrame, name: str) -> Offending:
-    """The values of a numeric quasi-identifier that are no numbers, those of most rows first; at most MOST_TOLD of them."""
+    """The values of a numeric quasi-identifier that are no numbers, those of most rows first; at most MOST_TOLD of
+    them.
+    """
     value = quoted(name).cast("string").alias("value")
     wrong = table.where(not_numbers(table, name)).groupBy(value).agg(F.count(F.lit(1)).alias("n"))
     found = wrong.orderBy(F.desc("n"), "value").limit(MOST_TOLD).collect()

@@ -17,7 +17,9 @@ def scrub_table(folder: Folder, table: str) -> None:
     their files behind; who reads the folder without the log would read rows twice.
     """
     actions = _actions(folder, table)
-    folder.write(f"{table}/{LOG}", "".join(json.dumps(action) + "\n" for action in actions if "commitInfo" not in action))
+    folder.write(
+        f"{table}/{LOG}", "".join(json.dumps(action) + "\n" for action in actions if "commitInfo" not in action)
+    )
     # A local Hadoop file system keeps a checksum beside each file; that of the old text would make it unreadable.
     folder.remove(f"{table}/_delta_log/.{LOG.rpartition('/')[2]}.crc")
     for name in stray_files(folder, table):

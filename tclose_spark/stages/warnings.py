@@ -14,7 +14,9 @@ MOST_SHOWN = 5  # values of a list in the run file
 def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
     """What is told of a table that may be released all the same: each sentence names a column and says how many."""
     found = [
-        f"quasi-identifier {domain.name!r}: {_spellings(domain.spellings, domain.present)}" for domain in profile.quasi if domain.spellings
+        f"quasi-identifier {domain.name!r}: {_spellings(domain.spellings, domain.present)}"
+        for domain in profile.quasi
+        if domain.spellings
     ]
     for domain in profile.sensitive:
         sentences = _of_sensitive(domain, spec.attributes.sensitive_attributes[domain.name], profile.rows)
@@ -31,7 +33,8 @@ def _of_sensitive(domain: SensitiveDomain, asked: SensitiveAttribute, rows: int)
         found.append(f" has one value in all {rows} rows: the release tells it of everyone")
     elif len(present) > NEARLY_UNIQUE * rows:
         found.append(
-            f" is nearly unique ({len(present)} values in {rows} rows): who knows a person's value of it finds the record, and with it the "
+            f" is nearly unique ({len(present)} values in {rows} rows): who knows a person's value of it finds the "
+            "record, and with it the "
             "other columns"
         )
     spellings = count_spellings(present)
@@ -41,7 +44,8 @@ def _of_sensitive(domain: SensitiveDomain, asked: SensitiveAttribute, rows: int)
     if unused and isinstance(asked.order, tuple):
         more = f" and {len(unused) - MOST_SHOWN} more" if len(unused) > MOST_SHOWN else ""
         found.append(
-            f": its order lists {len(unused)} values that no row has ({', '.join(unused[:MOST_SHOWN])}{more}); they lengthen the scale, and "
+            f": its order lists {len(unused)} values that no row has ({', '.join(unused[:MOST_SHOWN])}{more}); they "
+            "lengthen the scale, and "
             "every distance is smaller by them"
         )
     return found
@@ -49,6 +53,7 @@ def _of_sensitive(domain: SensitiveDomain, asked: SensitiveAttribute, rows: int)
 
 def _spellings(spellings: int, present: int) -> str:
     return (
-        f"{spellings} of its {present} values are other spellings of one of them (case, blanks, width or normal form); they stay different "
+        f"{spellings} of its {present} values are other spellings of one of them (case, blanks, width or normal "
+        "form); they stay different "
         "values unless its `text` options make them one"
     )

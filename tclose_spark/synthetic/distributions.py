@@ -299,7 +299,8 @@ REGIONS: Final[Mapping[str, Mapping[str, Mapping[str, int]]]] = {
     },
 }
 REGION_TREE: Final[Tree] = {
-    province: {district: tuple(towns) for district, towns in districts.items()} for province, districts in REGIONS.items()
+    province: {district: tuple(towns) for district, towns in districts.items()}
+    for province, districts in REGIONS.items()
 }
 
 HIERARCHIES: Final[Mapping[str, Tree]] = MappingProxyType(

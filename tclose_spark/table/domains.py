@@ -99,7 +99,9 @@ class Profile:
         return Profile(
             rows=tree["rows"],
             quasi=tuple(QuasiDomain(**{**q, "values": tuple(q["values"])}) for q in tree["quasi"]),
-            sensitive=tuple(SensitiveDomain(s["name"], tuple(s["values"]), tuple(s["counts"])) for s in tree["sensitive"]),
+            sensitive=tuple(
+                SensitiveDomain(s["name"], tuple(s["values"]), tuple(s["counts"])) for s in tree["sensitive"]
+            ),
             cells=tuple(tuple(cell) for cell in tree["cells"]),
             cell_counts=tuple(tree["cell_counts"]),
             distinct_rows=tree["distinct_rows"],
@@ -147,19 +149,23 @@ def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, s
     present = [value for value in counts if value is not None]
     if "*" in present:
         raise InputError(
-            f"quasi-identifier {name!r}: the value '*' ({counts['*']} rows) stands for the whole domain in a release; rename it"
+            f"quasi-identifier {name!r}: the value '*' ({counts['*']} rows) stands for the whole domain in a release; "
+            "rename it"
         )
     braced = [value for value in present if value.startswith("{") and value.endswith("}")]
     if sets and braced:
         raise InputError(
-            f"quasi-identifier {name!r}: a value in braces reads like a set of values in a release ({_told(braced, counts)}); "
+            f"quasi-identifier {name!r}: a value in braces reads like a set of values in a release "
+            f"({_told(braced, counts)}); "
             "rename it, or use suppress",
             values=_offending(name, "in braces", braced, counts),
         )
     if hierarchy is not None:
         _require_leaves("quasi-identifier", name, counts, hierarchy)
     values = hierarchy.leaves if hierarchy is not None else tuple(by_value(present))
-    return QuasiDomain(name, "category", counts.get(None, 0), values=values, present=len(present), spellings=count_spellings(present))
+    return QuasiDomain(
+        name, "category", counts.get(None, 0), values=values, present=len(present), spellings=count_spellings(present)
+    )
 
 
 def sensitive_domain(
@@ -197,25 +203,32 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
         infinite = [value for value in present if value in ("Infinity", "-Infinity")]
         if not is_text and infinite:
             raise InputError(
-                f"sensitive attribute {name!r} holds infinite numbers ({_told(infinite, counts)}), which have no place in an order; "
+                f"sensitive attribute {name!r} holds infinite numbers ({_told(infinite, counts)}), which have no "
+                "place in an order; "
                 "mend them, or give a list"
             )
         texts = [value for value, known in zip(present, numbers, strict=True) if known is None]
         if attribute.order == "value" and is_text and texts:
             lost, rows = sum(counts[value] for value in texts), sum(counts.values())
             cure = "give order: frequency or a list"
-            what = f"text, which has no order of its own; {cure}, or mend what is no number ({_told(texts, counts)} of {rows})"
+            what = (
+                f"text, which has no order of its own; {cure}, or mend what is no number ({_told(texts, counts)} of "
+                f"{rows})"
+            )
             if 2 * len(texts) < len(present):
                 what = (
                     f"ordered by value, but {lost} of {rows} rows hold no number; mend them, read them as missing "
                     f"(input.options.nullValue), or {cure}"
                 )
-            raise InputError(f"sensitive attribute {name!r} is {what}", values=_offending(name, "no number", texts, counts))
+            raise InputError(
+                f"sensitive attribute {name!r} is {what}", values=_offending(name, "no number", texts, counts)
+            )
         times = Counter(numbers)
         alike = [value for value, known in zip(present, numbers, strict=True) if known is not None and times[known] > 1]
         if attribute.order == "value" and alike:
             raise InputError(
-                f"sensitive attribute {name!r}: different texts are the same number ({_told(alike, counts)}); read it as numbers "
+                f"sensitive attribute {name!r}: different texts are the same number ({_told(alike, counts)}); read it "
+                "as numbers "
                 "(options: inferSchema: true)",
                 values=_offending(name, "the same number as another text", alike, counts),
             )
@@ -247,7 +260,8 @@ def _listed_values(name: str, present: list[str], order: Sequence[Any], counts: 
     lost = [value for value in present if value not in known]
     if lost:
         raise InputError(
-            f"attributes.sensitive_attributes.{name}.order lacks {len(lost)} values of the table ({_rows_of(lost, counts)} rows); "
+            f"attributes.sensitive_attributes.{name}.order lacks {len(lost)} values of the table "
+            f"({_rows_of(lost, counts)} rows); "
             "expected every value",
             values=_offending(name, "missing from its order", lost, counts),
         )

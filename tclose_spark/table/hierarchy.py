@@ -42,7 +42,9 @@ class Hierarchy:
         """
         lines = [line for line in text.lstrip("\ufeff").splitlines() if line.strip()]
         separator = ";" if lines and lines[0].count(";") >= lines[0].count(",") else ","
-        return Hierarchy.build([tuple(cell.strip() for cell in row) for row in csv.reader(lines, delimiter=separator)], key)
+        return Hierarchy.build(
+            [tuple(cell.strip() for cell in row) for row in csv.reader(lines, delimiter=separator)], key
+        )
 
     @staticmethod
     def build(rows: Sequence[tuple[str, ...]], key: str) -> Hierarchy:
@@ -55,24 +57,32 @@ class Hierarchy:
         for number, row in enumerate(rows, start=1):
             if len(row) != depth or depth < 2:
                 raise ConfigurationError(
-                    f"{key}: row {number} of the hierarchy has {len(row)} labels; expected {max(depth, 2)} as in the first row"
+                    f"{key}: row {number} of the hierarchy has {len(row)} labels; expected {max(depth, 2)} as in the "
+                    "first row"
                 )
             if row[-1] != ROOT:
                 raise ConfigurationError(f"{key}: row {number} of the hierarchy ends in {row[-1]!r}; expected '*'")
             for label, above in pairwise(row):
                 if label == ROOT != above:
-                    raise ConfigurationError(f"{key}: the hierarchy is not a tree: '*' is under {above!r} (row {number})")
+                    raise ConfigurationError(
+                        f"{key}: the hierarchy is not a tree: '*' is under {above!r} (row {number})"
+                    )
                 if label != above and parent.setdefault(label, above) != above:
                     raise ConfigurationError(
-                        f"{key}: the hierarchy is not a tree: {label!r} is under {parent[label]!r} and under {above!r} (row {number})"
+                        f"{key}: the hierarchy is not a tree: {label!r} is under {parent[label]!r} and under "
+                        f"{above!r} (row {number})"
                     )
             if path_of.setdefault(row[0], row) != row:
-                raise ConfigurationError(f"{key}: the hierarchy is not a tree: {row[0]!r} has another path in row {number}")
+                raise ConfigurationError(
+                    f"{key}: the hierarchy is not a tree: {row[0]!r} has another path in row {number}"
+                )
         leaves = {row[0] for row in rows}
         for row in rows:
             for label in row[1:]:
                 if label in leaves and label != row[0]:
-                    raise ConfigurationError(f"{key}: the hierarchy is not a tree: {label!r} is both a leaf and an inner node")
+                    raise ConfigurationError(
+                        f"{key}: the hierarchy is not a tree: {label!r} is both a leaf and an inner node"
+                    )
         if ROOT in leaves:
             raise ConfigurationError(f"{key}: '*' is a leaf of the hierarchy; it stands for the whole domain")
         return Hierarchy(tuple(_in_tree_order(dict.fromkeys(rows))))
@@ -84,7 +94,9 @@ class Hierarchy:
             ConfigurationError: naming `key`, if a label has this name already.
         """
         if any(MISSING_LEAF in path for path in self.paths):
-            raise ConfigurationError(f"{key}: missing values become the leaf {MISSING_LEAF!r}, which the hierarchy has already; rename it")
+            raise ConfigurationError(
+                f"{key}: missing values become the leaf {MISSING_LEAF!r}, which the hierarchy has already; rename it"
+            )
         return Hierarchy((*self.paths, (*[MISSING_LEAF] * self.height, ROOT)))
 
     def without_missing(self) -> Hierarchy:
@@ -108,7 +120,9 @@ class Hierarchy:
 
     @cached_property
     def nodes(self) -> tuple[IntArray, ...]:
-        """For each height 0..H the node of every leaf, numbered 0, 1, ... in the tree's order; H + 1 arrays of shape (leaves,)."""
+        """For each height 0..H the node of every leaf, numbered 0, 1, ... in the tree's order; H + 1 arrays of shape
+        (leaves,).
+        """
         result = [np.arange(len(self.paths))]
         for level in range(1, self.height + 1):
             above = [path[level:] for path in self.paths]
@@ -118,7 +132,9 @@ class Hierarchy:
 
     @cached_property
     def parents(self) -> tuple[IntArray, ...]:
-        """For each height 1..H the node of that height above each node of the height below (see HierarchicalDistance)."""
+        """For each height 1..H the node of that height above each node of the height below (see
+        HierarchicalDistance).
+        """
         firsts = [np.flatnonzero(np.diff(node, prepend=-1)) for node in self.nodes]
         return tuple(above[first] for above, first in zip(self.nodes[1:], firsts, strict=False))
 
@@ -137,7 +153,8 @@ class Hierarchy:
         return np.stack([np.bincount(node)[node] / len(node) for node in self.nodes])
 
     def common_ancestors(self, first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
-        """(height, leaf) of the lowest common ancestor of the leaves coded first[i]..last[i]; its label is paths[leaf][height].
+        """(height, leaf) of the lowest common ancestor of the leaves coded first[i]..last[i]; its label is
+        paths[leaf][height].
 
         >>> cities = Hierarchy((("Pisa", "Italy", "*"), ("Siena", "Italy", "*"), ("Lyon", "France", "*")))
         >>> height, leaf = cities.common_ancestors(np.array([0, 0]), np.array([1, 2]))  # Pisa..Siena, Pisa..Lyon

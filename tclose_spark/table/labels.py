@@ -117,13 +117,19 @@ class NumericLabels:
             [self._plain(-(-Fraction(str(x)) // step) * step) for x in highs],
         )
 
-    def bounds(self, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray] | tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def bounds(
+        self, low: IntArray, high: IntArray
+    ) -> tuple[IntArray, IntArray] | tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The ends as numbers of 64 bits, integers if `whole`, no further in than the codes. No code may be MISSING."""
         lows, highs = self.ends(low, high)
         if self.whole:
-            return np.array([max(int(x), LEAST) for x in lows], np.int64), np.array([min(int(x), MOST) for x in highs], np.int64)
+            return np.array([max(int(x), LEAST) for x in lows], np.int64), np.array(
+                [min(int(x), MOST) for x in highs], np.int64
+            )
         doubles = np.array(lows, np.float64), np.array(highs, np.float64)
-        if self.integral:  # beyond 2^53 the nearest double of an end may lie inside; Python compares it with an integer exactly
+        if (
+            self.integral
+        ):  # beyond 2^53 the nearest double of an end may lie inside; Python compares it with an integer exactly
             for i, (x, y) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
                 if doubles[0][i].item() > x:
                     doubles[0][i] = np.nextafter(doubles[0][i], -np.inf)
@@ -132,12 +138,16 @@ class NumericLabels:
         return doubles
 
     def _plain(self, number: Fraction) -> int | float | Decimal:
-        """An end as an integer where it is one and the values are, else as the nearest double; of integers that a double
-        does not tell apart, as a decimal.
+        """An end as an integer where it is one and the values are, else as the nearest double; of integers that a
+        double does not tell apart, as a decimal.
         """
         if self.integral and number.denominator == 1:
             return int(number)
-        return EXACT.divide(number.numerator, number.denominator) if self.integral and abs(number) >= 2**53 else float(number)
+        return (
+            EXACT.divide(number.numerator, number.denominator)
+            if self.integral and abs(number) >= 2**53
+            else float(number)
+        )
 
     def label(self, codes: IntArray, starts: IntArray) -> Labels:
         """Labels of the groups of consecutive rows that begin at `starts`."""
@@ -148,7 +158,8 @@ class NumericLabels:
 
         def write(low: IntArray, high: IntArray) -> list[str]:
             return [
-                write_number(x) if x == y else f"[{write_number(x)}, {write_number(y)}]" for x, y in zip(*self.ends(low, high), strict=True)
+                write_number(x) if x == y else f"[{write_number(x)}, {write_number(y)}]"
+                for x, y in zip(*self.ends(low, high), strict=True)
             ]
 
         return _per_pair(low, high, write)
@@ -264,7 +275,9 @@ def make_labeller(domain: QuasiDomain, quasi: QuasiIdentifier, hierarchy: Hierar
 
 
 def range_shares(low: IntArray, high: IntArray, domain: QuasiDomain) -> NDArray[np.float64]:
-    """How much of a numeric domain's range lies between codes low..high, 0 to 1, shape (n,). Exact ranges of any 64-bit integers."""
+    """How much of a numeric domain's range lies between codes low..high, 0 to 1, shape (n,). Exact ranges of any 64-bit
+    integers.
+    """
     if domain.kind == "integer":
         lengths = (high.view(np.uint64) - low.view(np.uint64)).astype(np.float64)  # modulo 2^64, which no range passes
         return lengths / ((domain.high - domain.low) or 1)
@@ -275,7 +288,9 @@ def range_shares(low: IntArray, high: IntArray, domain: QuasiDomain) -> NDArray[
     return shares
 
 
-def range_losses(low: IntArray, high: IntArray, domain: QuasiDomain, sets: bool, hierarchy: Hierarchy | None) -> NDArray[np.float64]:
+def range_losses(
+    low: IntArray, high: IntArray, domain: QuasiDomain, sets: bool, hierarchy: Hierarchy | None
+) -> NDArray[np.float64]:
     """Information loss, 0 to 1, of publishing each range of codes low..high (for a set: at most this), shape (n,).
 
     sets: whether labels of a category without a hierarchy are sets.

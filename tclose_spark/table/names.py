@@ -1,4 +1,6 @@
-"""Names of columns in messages. What a file calls its columns may be the first person's record: a name is shown only where it is one."""
+"""Names of columns in messages. What a file calls its columns may be the first person's record: a name is shown only
+where it is one.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ def is_name(text: str) -> bool:
 
 
 def are_names(found: Sequence[str], asked: Collection[str]) -> bool:
-    """Whether these are names of columns and no record: half of those asked for are among them (a value of a person may be the name
-    of one), all are printable and different, most are no numbers.
+    """Whether these are names of columns and no record: half of those asked for are among them (a value of a person may
+    be the name of one), all are printable and different, most are no numbers.
     """
     lower, wanted = {name.lower() for name in found}, {name.lower() for name in asked}
     numbers = [name for name in found if _is_number(name)]
@@ -33,7 +35,8 @@ def are_names(found: Sequence[str], asked: Collection[str]) -> bool:
 
 
 def instead_of(column: str, found: Sequence[str], asked: Collection[str]) -> str:
-    """What a table has in place of a column that it lacks, and what may be wrong; `asked` are all the columns it should have.
+    """What a table has in place of a column that it lacks, and what may be wrong; `asked` are all the columns it should
+    have.
 
     Names that are near come first. Where they may be values of a person only their number is told.
     """
@@ -60,7 +63,10 @@ def _why_not(found: Sequence[str], asked: Collection[str]) -> str:
             return f", whose fields another character separates: set input.options.sep: {written}"
     if all(name == f"_c{i}" for i, name in enumerate(found)):
         return ", read without a header: set input.options.header: true"
-    return ", and none of those that are asked for (their names may be values: is the first line a header? See input.options.header, sep)"
+    return (
+        ", and none of those that are asked for (their names may be values: is the first line a header? See "
+        "input.options.header, sep)"
+    )
 
 
 def _is_number(text: str) -> bool:

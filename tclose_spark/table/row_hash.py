@@ -1,8 +1,9 @@
-"""A keyed 64-bit hash of a row's content, made inside tasks. It decides ties, so only who has the secret can replay them.
+"""A keyed 64-bit hash of a row's content, made inside tasks. It decides ties, so only who has the secret can replay
+them.
 
 Each distinct value of a column is hashed by BLAKE2b under a key of that column; a row's hash is the exclusive or of its
-columns' values: tabulation hashing (Patrascu and Thorup 2012), with a keyed hash in place of a table of random numbers. So the
-key is part of no expression, and of no plan, page or log of Spark.
+columns' values: tabulation hashing (Patrascu and Thorup 2012), with a keyed hash in place of a table of random numbers.
+So the key is part of no expression, and of no plan, page or log of Spark.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class RowHash:
         return RowHash(tuple(blake2b(f"column {i}".encode(), key=master).digest() for i in range(columns)))
 
     def of_rows(self, columns: Sequence[pa.Array]) -> HashArray:
-        """The hashes of the rows in columns of text, 64-bit integers or doubles, shape (n,). NULL is a value of its own."""
+        """The hashes of the rows in columns of text, 64-bit integers or doubles, shape (n,). NULL is a value of its
+        own.
+        """
         hashes = np.zeros(len(columns[0]), dtype=np.uint64)
         for key, column in zip(self.keys, columns, strict=True):
             distinct = column.dictionary_encode(null_encoding="encode")

@@ -20,8 +20,8 @@ class Rows:
     """n records as codes.
 
     quasi: one int64 array of shape (n,) for each quasi-identifier (see `labels`). cell: the sensitive tuple's place
-    in `Profile.cells`. hash: a keyed 64-bit hash of a record's content, insensitive columns included; records that agree
-    in it and in all codes are alike, so (hash, codes) orders records by their content only.
+    in `Profile.cells`. hash: a keyed 64-bit hash of a record's content, insensitive columns included; records that
+    agree in it and in all codes are alike, so (hash, codes) orders records by their content only.
     """
 
     quasi: tuple[IntArray, ...]
@@ -80,9 +80,11 @@ class Codec:
 
     @cached_property
     def _prefixes(self) -> list[IntArray]:
-        """For each sensitive attribute the numbers, ascending, of the tuples that begin like some cell up to this attribute.
+        """For each sensitive attribute the numbers, ascending, of the tuples that begin like some cell up to this
+        attribute.
 
-        The number of such a tuple is the place of the one shorter tuple, times the size of the domain, plus its own code.
+        The number of such a tuple is the place of the one shorter tuple, times the size of the domain, plus its own
+        code.
         """
         tables, known = [], np.zeros(len(self.cells), dtype=np.int64)
         for values, codes in zip(self.sensitive, self.cells.T, strict=True):
@@ -123,12 +125,18 @@ class Codec:
         """The rows that `pack` wrote."""
         _, offsets, data = column.buffers()
         first = np.frombuffer(offsets, dtype=np.int32, count=1, offset=4 * column.offset)[0] if len(column) else 0
-        packed = np.frombuffer(data, dtype=self._layout, count=len(column), offset=int(first)) if len(column) else np.empty(0, self._layout)
+        packed = (
+            np.frombuffer(data, dtype=self._layout, count=len(column), offset=int(first))
+            if len(column)
+            else np.empty(0, self._layout)
+        )
         quasi = []
         for i in range(len(self.quasi)):
             field = packed[f"q{i}"]
             codes = field.astype(np.int64)
-            quasi.append(codes if field.dtype == np.int64 else np.where(codes == np.iinfo(field.dtype).min, MISSING, codes))
+            quasi.append(
+                codes if field.dtype == np.int64 else np.where(codes == np.iinfo(field.dtype).min, MISSING, codes)
+            )
         return Rows(tuple(quasi), packed["cell"].astype(np.int64), packed["hash"].copy())
 
     def decode(self, rows: Rows) -> list[pa.Array]:

@@ -1,5 +1,5 @@
-"""Real tables: what the audit finds is what an oracle of pandas and fractions finds, and, where the environment variable
-TCLOSE_JUDGE names the outside judge's script, what that finds in the files of a release.
+"""Real tables: what the audit finds is what an oracle of pandas and fractions finds, and, where the environment
+variable TCLOSE_JUDGE names the outside judge's script, what that finds in the files of a release.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def hierarchical(whole: Counter[Any], part: Counter[Any], paths: Paths) -> Fract
     return Fraction(cost, height * n * s)
 
 
-def largest(table: pd.DataFrame, quasi: list[str], column: str, distance: Callable[..., Fraction], *more: Any) -> Fraction:
+def largest(
+    table: pd.DataFrame, quasi: list[str], column: str, distance: Callable[..., Fraction], *more: Any
+) -> Fraction:
     whole: Counter[Any] = Counter(table[column])
     return max(distance(whole, Counter(part), *more) for _, part in table.groupby(quasi, dropna=False)[column])
 
@@ -95,7 +97,9 @@ def test_generalized_adult(spark: SparkSession, data: Path, level: str) -> None:
     heights, width = RELEASES[level]
     raw = pd.read_csv(data / "adult/adult.csv", sep=";")
     trees = {column: read_paths(data, column) for column in QUASI}
-    table = pd.DataFrame({c: raw[c].map(lambda v, c=c, h=h: trees[c][v][h]) for c, h in zip(QUASI, heights, strict=True)})
+    table = pd.DataFrame(
+        {c: raw[c].map(lambda v, c=c, h=h: trees[c][v][h]) for c, h in zip(QUASI, heights, strict=True)}
+    )
     low = raw["age"] // width * width
     table["age"] = "[" + low.astype(str) + ", " + (low + width - 1).astype(str) + "]"
     sensitive = {"years": raw["age"], "occupation": raw["occupation"]}
@@ -103,7 +107,10 @@ def test_generalized_adult(spark: SparkSession, data: Path, level: str) -> None:
     quasi = [*QUASI, "age"]
     jobs = read_paths(data, "occupation")
 
-    files = {column: {"hierarchy": str(data / f"adult/hierarchies/adult_hierarchy_{column}.csv")} for column in [*QUASI, "occupation"]}
+    files = {
+        column: {"hierarchy": str(data / f"adult/hierarchies/adult_hierarchy_{column}.csv")}
+        for column in [*QUASI, "occupation"]
+    }
     question = ask(
         {**{column: files[column] for column in QUASI}, "age": {"type": "numeric"}},
         {"occupation": {"distance": "hierarchical", **files["occupation"]}, "years": {"distance": "ordered"}},
@@ -142,7 +149,9 @@ def released(open_run: Callable[..., Run], data: Path, tmp_path: Path) -> tuple[
     return path, certificate, ask_as_in(load_spec(path))
 
 
-def test_a_release_of_adult(spark: SparkSession, released: tuple[Path, Mapping[str, Any], Question], tmp_path: Path) -> None:
+def test_a_release_of_adult(
+    spark: SparkSession, released: tuple[Path, Mapping[str, Any], Question], tmp_path: Path
+) -> None:
     _, certificate, question = released
     release = spark.read.format("delta").load(str(tmp_path / "out/public/release"))
     audit, _ = audit_table(release, question)
@@ -160,7 +169,9 @@ def test_a_release_of_adult(spark: SparkSession, released: tuple[Path, Mapping[s
 
 
 @pytest.mark.skipif("TCLOSE_JUDGE" not in os.environ, reason="TCLOSE_JUDGE does not name an outside judge")
-def test_an_outside_judge_agrees(spark: SparkSession, released: tuple[Path, Mapping[str, Any], Question], tmp_path: Path) -> None:
+def test_an_outside_judge_agrees(
+    spark: SparkSession, released: tuple[Path, Mapping[str, Any], Question], tmp_path: Path
+) -> None:
     run_file, _, question = released
     audit, _ = audit_table(spark.read.format("delta").load(str(tmp_path / "out/public/release")), question)
     command = [sys.executable, os.environ["TCLOSE_JUDGE"], str(run_file), "--json"]
@@ -168,6 +179,9 @@ def test_an_outside_judge_agrees(spark: SparkSession, released: tuple[Path, Mapp
     assert (told["holds"], told["problems"]) == (True, [])
     assert told["found"]["rows"] == audit.figures.rows
     assert told["found"]["classes"] == audit.figures.classes
-    assert (told["found"]["smallest_class"], told["found"]["largest_class"]) == (audit.figures.smallest, audit.figures.largest)
+    assert (told["found"]["smallest_class"], told["found"]["largest_class"]) == (
+        audit.figures.smallest,
+        audit.figures.largest,
+    )
     assert told["found"]["ncp"] == pytest.approx(audit.figures.ncp, abs=1e-12)
     assert told["found"]["t"] == {c: float(achieved(audit, "t-closeness", c)) for c in question.sensitive_attributes}

@@ -50,7 +50,9 @@ def judged(name: str, column: Sequence[str | None]) -> JudgedAttribute:
 def attacks(
     spark: SparkSession, table: Mapping[str, Sequence[str | None]], labels: Sequence[str], gain: Fraction = FIFTH
 ) -> dict[tuple[str, str, str | None], Exposure]:
-    """The exposures of a table by attack, attribute, and (knowing another) what is known. Columns that are no labels are sensitive."""
+    """The exposures of a table by attack, attribute, and (knowing another) what is known. Columns that are no labels
+    are sensitive.
+    """
     frame = spark.createDataFrame(
         list(zip(*table.values(), strict=True)), ", ".join(f"`{name.replace('`', '``')}` string" for name in table)
     )
@@ -75,11 +77,25 @@ def test_the_attacks_on_one_attribute(spark: SparkSession):
     }
     assert list(attacks(spark, table, ["sex"]).values()) == [
         # without the table 4/10 have gout, in the class all do
-        Exposure("homogeneity", "disease", "all records of the class have one disease", 1, 3, 0.4, 1.0, "gout", {"sex": "f"}),
+        Exposure(
+            "homogeneity", "disease", "all records of the class have one disease", 1, 3, 0.4, 1.0, "gout", {"sex": "f"}
+        ),
         # of four, three have flu: who rules out ulcer is certain; likewise of one disease
-        Exposure("background knowledge", "disease", "who can rule out one disease is certain", 2, 7, 0.75, 1.0, "flu", {"sex": "m"}),
+        Exposure(
+            "background knowledge",
+            "disease",
+            "who can rule out one disease is certain",
+            2,
+            7,
+            0.75,
+            1.0,
+            "flu",
+            {"sex": "m"},
+        ),
         # gout from 4/10 to 1; flu from 4/10 to 3/4
-        Exposure("skewness", "disease", "belief in some disease rises by more than 0.2", 2, 7, 0.4, 1.0, "gout", {"sex": "f"}),
+        Exposure(
+            "skewness", "disease", "belief in some disease rises by more than 0.2", 2, 7, 0.4, 1.0, "gout", {"sex": "f"}
+        ),
     ]
 
 
@@ -99,7 +115,9 @@ def test_a_gain_that_just_reaches_the_threshold_is_not_exposed(spark: SparkSessi
 
 
 def test_dealt_classes_are_not_similar_and_planted_ones_are(spark: SparkSession):
-    """Some range of salaries rises by more than .2 in every class of five; that is what five records drawn by lot do."""
+    """Some range of salaries rises by more than .2 in every class of five; that is what five records drawn by lot
+    do.
+    """
     draw = np.random.default_rng(4)
     salaries = draw.permutation(500)
     dealt = [[str(x) for x in salaries[i : i + 5]] for i in range(0, 500, 5)]
@@ -111,7 +129,12 @@ def test_dealt_classes_are_not_similar_and_planted_ones_are(spark: SparkSession)
 
     def similarity(frame: DataFrame) -> Exposure:
         part = AttackColumns(judged_salary, FIFTH)
-        table = class_table(tally_classes(frame, ["q"], ["salary"]), [JudgedQuasi("q", ("q",), LabelLoss(False))], [judged_salary], [part])
+        table = class_table(
+            tally_classes(frame, ["q"], ["salary"]),
+            [JudgedQuasi("q", ("q",), LabelLoss(False))],
+            [judged_salary],
+            [part],
+        )
         assert table.where(f"{judged_salary.column('group_gain')} > 0.2").count() == 100
         return {e.attack: e for e in exposures(table, [part], None, 500)}["similarity"]
 
@@ -136,7 +159,8 @@ def test_knowing_one_attribute_and_learning_another(spark: SparkSession):
     }
     found = attacks(spark, table, ["sex"])
     told = found["knowing another", "pay", "town"]
-    # women of Rome have low pay for certain; who guesses best is right for 3 + 1 of six without the town, 2 + 1 + 1 with it
+    # women of Rome have low pay for certain; who guesses best is right for 3 + 1 of six without the town, 2 + 1 + 1
+    # with it
     assert (told.classes, told.people, told.before, told.after) == (1, 2, pytest.approx(4 / 6), pytest.approx(4 / 6))
     assert told.criterion == "who knows the class and town is certain of pay"
     assert told.worst is None
@@ -154,7 +178,9 @@ def release(request: pytest.FixtureRequest) -> pd.DataFrame:
     draw = np.random.default_rng(request.param)
 
     def pick(values: Sequence[Any], weights: Sequence[float]) -> pd.Series:
-        return pd.Series([values[i] for i in draw.choice(len(values), 150, p=np.array(weights) / sum(weights))], dtype=object)
+        return pd.Series(
+            [values[i] for i in draw.choice(len(values), 150, p=np.array(weights) / sum(weights))], dtype=object
+        )
 
     return pd.DataFrame(
         {
@@ -198,7 +224,12 @@ def test_drawn_classes_are_exposed_as_the_definitions_say(spark: SparkSession, r
         inside = {key: Counter(rows[name]) for key, rows in classes.items()}
 
         def check(
-            attack: str, exposed: Mapping[Key, bool], before: Mapping[Key, Fraction], after: Mapping[Key, Fraction], *, of: str = name
+            attack: str,
+            exposed: Mapping[Key, bool],
+            before: Mapping[Key, Fraction],
+            after: Mapping[Key, Fraction],
+            *,
+            of: str = name,
         ) -> Exposure:
             e = found[attack, of, None]
             counted = [key for key in classes if exposed[key]]
@@ -210,11 +241,16 @@ def test_drawn_classes_are_exposed_as_the_definitions_say(spark: SparkSession, r
             return e
 
         ranked = {key: [*sorted(counts.values(), reverse=True), 0] for key, counts in inside.items()}
-        likeliest = {key: min(values, key=lambda v, n=counts: (-n[v], values.index(v))) for key, counts in inside.items()}
+        likeliest = {
+            key: min(values, key=lambda v, n=counts: (-n[v], values.index(v))) for key, counts in inside.items()
+        }
         belief = {key: Fraction(r[0], sizes[key]) for key, r in ranked.items()}
         homogeneity = check(
-            "homogeneity", {key: len(counts) == 1 for key, counts in inside.items()}, {key: share(whole, [likeliest[key]]) for key in classes}, belief
-        )  # fmt: skip
+            "homogeneity",
+            {key: len(counts) == 1 for key, counts in inside.items()},
+            {key: share(whole, [likeliest[key]]) for key in classes},
+            belief,
+        )
         assert homogeneity.about == likeliest[tuple(homogeneity.worst.values())]
         check(
             "background knowledge",
@@ -228,7 +264,8 @@ def test_drawn_classes_are_exposed_as_the_definitions_say(spark: SparkSession, r
                 assert (attack, name, None) not in found  # at an equal distance no values are similar
                 continue
             gain = {
-                key: {group: expected_gain(inside[key], whole, group_values) for group, group_values in groups.items()} for key in classes
+                key: {group: expected_gain(inside[key], whole, group_values) for group, group_values in groups.items()}
+                for key in classes
             }
             best = {key: max(gains, key=gains.__getitem__) for key, gains in gain.items()}
             most = {key: gain[key][best[key]] for key in classes}
@@ -272,7 +309,12 @@ def test_the_distance_of_tuples(spark: SparkSession):
     attributes = [judged(name, table[name]) for name in "ab"]
     keys = tuple_keys(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), (2, 2))
     tuples = TupleCloseness((2, 2), keys, np.array([1, 1, 1, 1]))
-    classes = class_table(tally_classes(frame, ["sex"], ["a", "b"]), [JudgedQuasi("sex", ("sex",), LabelLoss(False))], attributes, [tuples])
+    classes = class_table(
+        tally_classes(frame, ["sex"], ["a", "b"]),
+        [JudgedQuasi("sex", ("sex",), LabelLoss(False))],
+        attributes,
+        [tuples],
+    )
     for row in classes.collect():
         assert (row["emd_a"], row["emd_b"], row["tuples_emd"]) == (0, 0, 0.5)
         assert Fraction(int(row["tuples_numerator"]), 2 * 4 * row["size"]) == Fraction(1, 2)
@@ -300,7 +342,9 @@ def test_an_attribute_called_tuples(spark: SparkSession):
     attributes = [judged("tuples", ["x", "y"])]
     frame = spark.createDataFrame([("1", "x"), ("1", "y")], ["q", "tuples"])
     tuples = TupleCloseness((2,), np.array([0, 1]), np.array([1, 1]))
-    classes = class_table(tally_classes(frame, ["q"], ["tuples"]), [JudgedQuasi("q", ("q",), LabelLoss(False))], attributes, [tuples])
+    classes = class_table(
+        tally_classes(frame, ["q"], ["tuples"]), [JudgedQuasi("q", ("q",), LabelLoss(False))], attributes, [tuples]
+    )
     assert len(set(classes.columns)) == len(classes.columns)
 
 

@@ -29,7 +29,9 @@ QUASI = [AGE, CITY, JOB]
 def class_table(spark: SparkSession, classes: Sequence[tuple[Any, ...]], quasi: Sequence[JudgedQuasi]) -> DataFrame:
     """Classes (label, ..., records); labels are text."""
     names = ", ".join(f"{column}: string" for q in quasi for column in q.columns)
-    return spark.createDataFrame([(row[:-1], row[-1]) for row in classes], f"quasi_identifiers struct<{names}>, size bigint")
+    return spark.createDataFrame(
+        [(row[:-1], row[-1]) for row in classes], f"quasi_identifiers struct<{names}>, size bigint"
+    )
 
 
 def join(
@@ -65,7 +67,9 @@ def test_a_list_that_lacks_people_of_the_table(spark: SparkSession):
     found = join(spark, [("20", 2), ("30", 3)], [(20,), (20,), (20,), (50,)], "age int", [AGE])
     assert (found.people, found.candidates, found.members) == (4, 3, 0)
     assert found.risks.unmatched == 1
-    assert found.risks.marketer == (2 * Fraction(1, 3) + 3 * Fraction(1, 3)) / 5  # at least three people have its labels
+    assert (
+        found.risks.marketer == (2 * Fraction(1, 3) + 3 * Fraction(1, 3)) / 5
+    )  # at least three people have its labels
 
 
 def test_people_who_fit_several_classes(spark: SparkSession):
@@ -95,7 +99,9 @@ def test_all_classes_alike_by_the_columns_that_are_known_are_one(spark: SparkSes
     ],
     ids=["text", "doubles", "decimals"],
 )
-def test_numbers_are_numbers_however_they_are_written(spark: SparkSession, schema: str, people: Sequence[tuple[Any, ...]]):
+def test_numbers_are_numbers_however_they_are_written(
+    spark: SparkSession, schema: str, people: Sequence[tuple[Any, ...]]
+):
     rows = [(Decimal(x),) for (x,) in people if x is not None] + [(None,)] if "decimal" in schema else people
     found = join(spark, [("39", 4), ("[39.0, 39.5]", 1)], rows, schema, [AGE])
     assert (found.people, found.candidates, found.members) == (7, 4, 4)
@@ -108,7 +114,9 @@ def test_a_value_that_stands_twice_in_a_set_is_one(spark: SparkSession):
 def test_numbers_below_nodes_are_numbers_however_they_are_written(spark: SparkSession):
     tree = Hierarchy.build([("38", "thirties", "*"), ("39", "thirties", "*"), ("40", "forties", "*")], "ages")
     age = JudgedQuasi("age", ("age",), LabelLoss(False, hierarchy=tree))
-    people = spark.createDataFrame([(38.0,), (39.0,), (None,)], "age double")  # as pandas writes whole numbers of which one is missing
+    people = spark.createDataFrame(
+        [(38.0,), (39.0,), (None,)], "age double"
+    )  # as pandas writes whole numbers of which one is missing
     assert join_background(class_table(spark, [("thirties", 2)], [age]), people, [age], {"age": tree}).candidates == 2
 
 
@@ -119,7 +127,9 @@ def test_bounds_are_joined_as_the_interval_between_them(spark: SparkSession):
 
 
 def test_nothing_to_join_by(spark: SparkSession):
-    with pytest.raises(InputError, match="--background: the table has none of the quasi-identifiers; expected columns such as 'age'"):
+    with pytest.raises(
+        InputError, match="--background: the table has none of the quasi-identifiers; expected columns such as 'age'"
+    ):
         join(spark, [("20", 1)], [("Anna",)], "name string", [AGE])
 
 
@@ -165,10 +175,16 @@ PEOPLE: dict[str, list[Any]] = {
 }
 
 
-def by_trial(classes: Mapping[tuple[Any, ...], int], people: Sequence[tuple[Any, ...]], names: Sequence[str]) -> dict[str, Any]:
+def by_trial(
+    classes: Mapping[tuple[Any, ...], int], people: Sequence[tuple[Any, ...]], names: Sequence[str]
+) -> dict[str, Any]:
     """All figures of a join, person by person and class by class."""
     fits = {
-        labels: [p for p, person in enumerate(people) if all(COVERS[n][x](v) for n, x, v in zip(names, labels, person, strict=True))]
+        labels: [
+            p
+            for p, person in enumerate(people)
+            if all(COVERS[n][x](v) for n, x, v in zip(names, labels, person, strict=True))
+        ]
         for labels in classes
     }
     complete = [labels for labels, inside in fits.items() if len(inside) <= classes[labels]]
@@ -220,7 +236,18 @@ def test_a_numeric_axis():
     axis = Axis.of(AGE, ["[20, 29]", "[29, 40[", "]20, 40[", "*", None, "35"], None)
     assert axis.ends == (20, 29, 35, 40)
     # below 20, 20, between, 29, between, 35, between, 40, above
-    assert [axis.point(x) for x in ("19.9", "20", "20.0", "28", "2.9e1", "30", "35", "39", "40", "41")] == [0, 1, 1, 2, 3, 4, 5, 6, 7, 8]
+    assert [axis.point(x) for x in ("19.9", "20", "20.0", "28", "2.9e1", "30", "35", "39", "40", "41")] == [
+        0,
+        1,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+    ]
     assert (axis.point(None), axis.point("many"), axis.point("Infinity")) == (MISSING, STRANGE, STRANGE)
     assert axis.ranges("[20, 29]") == [(1, 3)]
     assert axis.ranges("[29, 40[") == [(3, 6)]
@@ -236,7 +263,9 @@ def test_an_axis_of_a_hierarchy():
     assert sorted(codes.values()) == [0, 1, 2, 3, 4]
     for node in ("Pisa", "Tuscany", "Italy", "France"):
         ((low, high),) = axis.ranges(node)
-        assert {city for city, code in codes.items() if low <= code <= high} == {path[0] for path in CITIES.paths if node in path}
+        assert {city for city, code in codes.items() if low <= code <= high} == {
+            path[0] for path in CITIES.paths if node in path
+        }
     assert (axis.point("Oslo"), axis.point("Italy"), axis.point(None)) == (STRANGE, STRANGE, MISSING)
 
 

@@ -35,7 +35,11 @@ def table(spark: SparkSession) -> DataFrame:
 
 def question(**t: Any) -> Question:
     """Of all three attributes, with these bounds."""
-    settings = {"disease": {}, "pay": {"distance": "ordered"}, "city": {"distance": "hierarchical", "hierarchy": "cities.csv"}}
+    settings = {
+        "disease": {},
+        "pay": {"distance": "ordered"},
+        "city": {"distance": "hierarchical", "hierarchy": "cities.csv"},
+    }
     return ask(["age", "sex"], {name: {**of, **({"t": t[name]} if name in t else {})} for name, of in settings.items()})
 
 
@@ -70,12 +74,19 @@ def test_the_plan_costs_the_distance_of_the_class_table(table: DataFrame, attrib
     asked = question()
     found = explained(table, asked, attribute, {"age": "[20, 29]"})
     tallies = tally_classes(table, ["age", "sex"], ["disease", "pay", "city"])
-    attributes = judged_attributes(table, count_values(tallies, ["disease", "pay", "city"])[0], asked, {"city": CITIES}, None)
+    attributes = judged_attributes(
+        table, count_values(tallies, ["disease", "pay", "city"])[0], asked, {"city": CITIES}, None
+    )
     quasi = [JudgedQuasi(name, (name,), LabelLoss(False)) for name in ("age", "sex")]
-    emds = {tuple(row["quasi_identifiers"]): row[f"emd_{attribute}"] for row in class_table(tallies, quasi, attributes).collect()}
+    emds = {
+        tuple(row["quasi_identifiers"]): row[f"emd_{attribute}"]
+        for row in class_table(tallies, quasi, attributes).collect()
+    }
     assert found.labels == {"age": "[20, 29]", "sex": "f"}
     assert (
-        float(found.emd) == pytest.approx(emds["[20, 29]", "f"]) == pytest.approx(float(sum(m.mass * m.distance for m in found.plan.moves)))
+        float(found.emd)
+        == pytest.approx(emds["[20, 29]", "f"])
+        == pytest.approx(float(sum(m.mass * m.distance for m in found.plan.moves)))
     )
     # what the moves leave is the table's distribution
     left = [Fraction(int(c), 3) for c in found.part]
@@ -131,14 +142,31 @@ def test_as_json(table: DataFrame):
 @pytest.mark.parametrize(
     ("attribute", "labels", "error", "message"),
     [
-        ("wage", None, ConfigurationError, r"--attribute: 'wage' is none of the sensitive attributes \(disease, pay, city\)"),
+        (
+            "wage",
+            None,
+            ConfigurationError,
+            r"--attribute: 'wage' is none of the sensitive attributes \(disease, pay, city\)",
+        ),
         (None, {"zip": "1"}, ConfigurationError, r"--class zip: expected quasi-identifiers \(age, sex\)"),
         (None, {"disease": "flu"}, ConfigurationError, r"--class disease: expected quasi-identifiers \(age, sex\)"),
-        (None, {"age": "[20,29]"}, InputError, r"--class: the table has no class with age='\[20,29\]'; .* blanks included"),
-        (None, {"age": "[30, 39]"}, InputError, "--class: the table has several classes with .*; give the other quasi-identifiers too"),
+        (
+            None,
+            {"age": "[20,29]"},
+            InputError,
+            r"--class: the table has no class with age='\[20,29\]'; .* blanks included",
+        ),
+        (
+            None,
+            {"age": "[30, 39]"},
+            InputError,
+            "--class: the table has several classes with .*; give the other quasi-identifiers too",
+        ),
     ],
 )
-def test_what_cannot_be_explained_is_named(table: DataFrame, attribute: str | None, labels: Any, error: type[Exception], message: str):
+def test_what_cannot_be_explained_is_named(
+    table: DataFrame, attribute: str | None, labels: Any, error: type[Exception], message: str
+):
     with pytest.raises(error, match=message):
         explained(table, question(), attribute, labels)
 

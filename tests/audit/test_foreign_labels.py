@@ -25,12 +25,16 @@ TREES = {"city": CITIES}
 Column = Mapping[str | None, Fraction | float]
 
 
-def losses(table: DataFrame, question: Question, trees: Mapping[str, Hierarchy] = TREES) -> dict[tuple[Any, ...], dict[str, float]]:
+def losses(
+    table: DataFrame, question: Question, trees: Mapping[str, Hierarchy] = TREES
+) -> dict[tuple[Any, ...], dict[str, float]]:
     """{labels: {quasi-identifier: loss}} of each class, and no notes."""
     tallies = tally_classes(table, question.labels, [])
     quasi, notes = judged_quasi(tallies, question, trees)
     assert notes == []
-    return {tuple(row["quasi_identifiers"]): row["losses"].asDict() for row in class_table(tallies, quasi, []).collect()}
+    return {
+        tuple(row["quasi_identifiers"]): row["losses"].asDict() for row in class_table(tallies, quasi, []).collect()
+    }
 
 
 def notes(table: DataFrame, trees: Mapping[str, Hierarchy] = TREES) -> list[str]:
@@ -39,7 +43,9 @@ def notes(table: DataFrame, trees: Mapping[str, Hierarchy] = TREES) -> list[str]
 
 
 def labels(spark: SparkSession, **columns: Sequence[str | None]) -> DataFrame:
-    return spark.createDataFrame(list(zip(*columns.values(), strict=True)), ", ".join(f"{name} string" for name in columns))
+    return spark.createDataFrame(
+        list(zip(*columns.values(), strict=True)), ", ".join(f"{name} string" for name in columns)
+    )
 
 
 # Five labels of each kind, and what each loses.
@@ -49,12 +55,24 @@ KINDS: dict[str, Column] = {
     # ARX: from 20 to 45
     "arx": {"[20, 30[": Fraction(10, 25), "]30, 45]": Fraction(15, 25), "25": 0, "*": 1, None: 0},
     # from -1.5 to 10
-    "others": {"[-1.5, 0)": Fraction(3, 23), "(0; 2.0]": Fraction(4, 23), "[0,10]": Fraction(20, 23), "1e1": 0, "[7, 7]": 0},
+    "others": {
+        "[-1.5, 0)": Fraction(3, 23),
+        "(0; 2.0]": Fraction(4, 23),
+        "[0,10]": Fraction(20, 23),
+        "1e1": 0,
+        "[7, 7]": 0,
+    },
     # all the same number: no range to lose
     "same": {"7": 0, "7.0": 0, "[7, 7]": 0, "*": 1, None: 0},
     "city": {"Pisa": 0, "Tuscany": Fraction(2, 5), "Italy": Fraction(3, 5), "*": 1, None: 0},
     # of cook, nurse, "cook, chief" and clerk
-    "job": {"{cook, nurse}": Fraction(2, 4), '{"cook, chief", nurse, cook}': Fraction(3, 4), "clerk": 0, "*": 1, None: 0},
+    "job": {
+        "{cook, nurse}": Fraction(2, 4),
+        '{"cook, chief", nurse, cook}': Fraction(3, 4),
+        "clerk": 0,
+        "*": 1,
+        None: 0,
+    },
     "sex": {"f": 0, "m": 0, "other": 0, "*": 1, None: 0},
     "nothing": {"*": 1, None: 0},
 }
@@ -71,14 +89,19 @@ def test_what_labels_of_each_kind_lose(spark: SparkSession):
 
 
 def test_columns_of_numbers_are_labels_too(spark: SparkSession):
-    table = spark.createDataFrame([(20, 1.5, True), (30, None, True), (40, float("nan"), False)], "age int, weight double, smokes boolean")
+    table = spark.createDataFrame(
+        [(20, 1.5, True), (30, None, True), (40, float("nan"), False)], "age int, weight double, smokes boolean"
+    )
     assert losses(table, ask(table.columns)) == {
-        row: {"age": 0, "weight": 0, "smokes": 0} for row in [("20", "1.5", "true"), ("30", None, "true"), ("40", None, "false")]
+        row: {"age": 0, "weight": 0, "smokes": 0}
+        for row in [("20", "1.5", "true"), ("30", None, "true"), ("40", None, "false")]
     }
 
 
 def test_bounds_are_one_quasi_identifier(spark: SparkSession):
-    table = spark.createDataFrame([(20, 29, "f"), (30, 60, "f"), (25, 25, "*"), (None, None, "f")], "age_min int, age_max int, sex string")
+    table = spark.createDataFrame(
+        [(20, 29, "f"), (30, 60, "f"), (25, 25, "*"), (None, None, "f")], "age_min int, age_max int, sex string"
+    )
     question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}})
     assert losses(table, question) == {
         ("20", "29", "f"): {"age": pytest.approx(9 / 40), "sex": 0},
@@ -88,7 +111,9 @@ def test_bounds_are_one_quasi_identifier(spark: SparkSession):
     }
 
 
-@pytest.mark.parametrize("names", [["sex", "age"], ["sex", "age_min", "age_max"], ["sex", "age_max", "age_min"]], ids=",".join)
+@pytest.mark.parametrize(
+    "names", [["sex", "age"], ["sex", "age_min", "age_max"], ["sex", "age_max", "age_min"]], ids=",".join
+)
 @pytest.mark.parametrize("kind", ["int", "string"])
 def test_bounds_are_paired_by_their_names(spark: SparkSession, names: list[str], kind: str):
     """As two numbers of one value each they would lose nothing."""
@@ -111,7 +136,9 @@ def test_columns_that_are_no_bounds_are_not_paired(spark: SparkSession, rows: li
     assert with_bounds(table, question) == (question, [])
 
 
-@pytest.mark.parametrize("names", [["age"], ["age_min"], ["age", "age_min", "age_max"], ["age_min", "age_max"]], ids=",".join)
+@pytest.mark.parametrize(
+    "names", [["age"], ["age_min"], ["age", "age_min", "age_max"], ["age_min", "age_max"]], ids=",".join
+)
 def test_a_column_that_is_there_is_itself(spark: SparkSession, names: list[str]):
     table = spark.createDataFrame([(1, 1, 2)], ["age", "age_min", "age_max"])
     assert with_bounds(table, ask(names)) == (ask(names), [])
@@ -129,7 +156,10 @@ def test_spellings_are_told_by_count_and_column(spark: SparkSession):
 def test_bounds_that_are_text_are_numbers(spark: SparkSession):
     table = labels(spark, age_min=["20", "30"], age_max=["29", "60"])
     question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}})
-    assert [list(found.values()) for found in losses(table, question).values()] == [[pytest.approx(9 / 40)], [pytest.approx(30 / 40)]]
+    assert [list(found.values()) for found in losses(table, question).values()] == [
+        [pytest.approx(9 / 40)],
+        [pytest.approx(30 / 40)],
+    ]
 
 
 def test_numbers_with_a_hierarchy_are_read_in_one_way(spark: SparkSession):
@@ -166,8 +196,12 @@ def test_labels_that_are_not_what_they_seem_are_noted(spark: SparkSession):
         numbers=["[20, 29]", "-5", "*"],
         city=["Pisa", "Tuscany", "*"],  # with its hierarchy
     )
-    generalized = "and nothing says how far: they count as values (no information lost); give a hierarchy to measure them"
-    alike = "1 of its labels differ from another by case, blanks, width or Unicode form only, and are labels of their own"
+    generalized = (
+        "and nothing says how far: they count as values (no information lost); give a hierarchy to measure them"
+    )
+    alike = (
+        "1 of its labels differ from another by case, blanks, width or Unicode form only, and are labels of their own"
+    )
     assert notes(table) == [
         f"zip: labels look generalized (1), {generalized}",
         f"age: labels look generalized (1), {generalized}",
@@ -188,7 +222,9 @@ def test_intervals_beside_a_text_are_noted(spark: SparkSession):
     assert found == {"[20, 29]": pytest.approx(9 / 39), "[30, 59]": pytest.approx(29 / 39), "unknown": 0}
 
 
-@pytest.mark.parametrize("label", ["476**", "*77", "4*7", ">= 40", "≤ 40", " <3", "20-29", "20 - 29", "20\u201329", "20 to 29", "-5-3"])
+@pytest.mark.parametrize(
+    "label", ["476**", "*77", "4*7", ">= 40", "≤ 40", " <3", "20-29", "20 - 29", "20\u201329", "20 to 29", "-5-3"]
+)
 def test_labels_that_look_generalized(label: str):
     assert GENERALIZED.match(label)
 
@@ -219,7 +255,9 @@ def test_numbers_without_intervals_are_values_beside_a_text():
     assert not facts.numeric
 
 
-@pytest.mark.parametrize("label", ["[30, 20]", "]20, 20]", "[20, 20[", "[a, b]", "20 30", "[20]", "[20, 29", "1/0", "[1, 1e99999]"])
+@pytest.mark.parametrize(
+    "label", ["[30, 20]", "]20, 20]", "[20, 20[", "[a, b]", "20 30", "[20]", "[20, 29", "1/0", "[1, 1e99999]"]
+)
 def test_what_is_no_interval_is_a_text(label: str):
     facts = LabelFacts()
     facts.see(label)
@@ -228,7 +266,9 @@ def test_what_is_no_interval_is_a_text(label: str):
 
 def test_the_loss_of_another_tools_interval():
     loss = LabelLoss(True, span=Fraction(40), foreign=True)
-    assert [loss.of(label) for label in ("[20, 30[", "]20, 30)", "(20; 30]", "[20, 30]", "30", "[0, 99]", "*", None)] == [
+    assert [
+        loss.of(label) for label in ("[20, 30[", "]20, 30)", "(20; 30]", "[20, 30]", "30", "[0, 99]", "*", None)
+    ] == [
         *[Fraction(1, 4)] * 4,
         *[0, 1, 1, 0],
     ]

@@ -15,11 +15,17 @@ from tclose_spark.audit.question import ask
 
 CLASSES = [  # zip, age, records with flu, others; flu is .2 of the table, and no class has more than .3
     *[("A", f"[{age}, {age + 4}]", 15, 35) for age in (20, 25, 30, 35, 40, 45)],
-    *[(zip_, f"[{age}, {age + 9}]", flu, 50 - flu) for zip_ in "BC" for age, flu in zip(range(20, 80, 10), range(0, 12, 2), strict=True)],
+    *[
+        (zip_, f"[{age}, {age + 9}]", flu, 50 - flu)
+        for zip_ in "BC"
+        for age, flu in zip(range(20, 80, 10), range(0, 12, 2), strict=True)
+    ],
     ("*", "[50, 79]", 90, 210),
 ]
 LEFT = [("A", age, "flu") for age in range(51, 60)] + [("A", 60, "gout"), ("A", 61, "gout")]
-OTHERS = [(zip_, age, "gout") for zip_ in "BC" for age in (22, 45, 71, 79)] + [("A", age, "gout") for age in (20, 35, 49)]
+OTHERS = [(zip_, age, "gout") for zip_ in "BC" for age in (22, 45, 71, 79)] + [
+    ("A", age, "gout") for age in (20, 35, 49)
+]
 
 
 def boxes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -65,15 +71,29 @@ def test_classes_drawn_by_lot_are_no_target():
 
 def test_who_fits_no_class_at_all_is_not_guessed():
     low, high, counts = boxes()
-    by, _ = guess(np.array([[1, 95]]), np.ones(1, dtype=np.int64), low, high, counts.sum(axis=1), counts, find_targets(low, high, counts))
+    by, _ = guess(
+        np.array([[1, 95]]),
+        np.ones(1, dtype=np.int64),
+        low,
+        high,
+        counts.sum(axis=1),
+        counts,
+        find_targets(low, high, counts),
+    )
     assert by.tolist() == [-1]
 
 
 def unrelated(seed: int, rows: int = 4000) -> tuple[list[tuple[str, str, str]], list[tuple[str, int, str]]]:
-    """(records, people) of a table whose disease has nothing to do with zip and age: classes of five neighbours, each fourth one of any zip."""
+    """(records, people) of a table whose disease has nothing to do with zip and age: classes of five neighbours, each
+    fourth one of any zip.
+    """
     draw = np.random.default_rng(seed)
     often = 1 / np.arange(2, 30)
-    zips, ages, values = draw.integers(8, size=rows), draw.integers(20, 90, size=rows), draw.choice(28, size=rows, p=often / often.sum())
+    zips, ages, values = (
+        draw.integers(8, size=rows),
+        draw.integers(20, 90, size=rows),
+        draw.choice(28, size=rows, p=often / often.sum()),
+    )
     order = np.lexsort((ages, zips))
     people = [(f"zip {zips[i]}", int(ages[i]), f"d{values[i]}") for i in order]
     records = []
@@ -97,13 +117,17 @@ def test_small_classes_of_no_association_make_no_guess(spark: SparkSession, seed
 
     monkeypatch.setattr(outsider, "expected", watched)
     found, _ = audit_table(table, ask(["zip", "age"], {"disease": {}}), background=known)
-    assert sum(looked) > 10  # people fit no narrow class of their value, and some of these stand at the cap by whole numbers
+    assert (
+        sum(looked) > 10
+    )  # people fit no narrow class of their value, and some of these stand at the cap by whole numbers
     assert found.background is not None
     assert [told.people for told in found.background.guesses] == [0]
 
 
 def wide_and_apart(flu: int, records: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Corners, records and counts of flu: narrow classes of value 1 at .3, ten classes of value 2 at .1, and one wide class."""
+    """Corners, records and counts of flu: narrow classes of value 1 at .3, ten classes of value 2 at .1, and one wide
+    class.
+    """
     low, high = np.array([[1], [1], *[[2]] * 10, [1]]), np.array([[1], [1], *[[2]] * 10, [2]])
     return low, high, np.array([50, 50, *[100] * 10, records]), np.array([[15], [15], *[[10]] * 10, [flu]])
 
@@ -136,7 +160,9 @@ def test_where_nobody_else_has_it_nothing_is_expected():
 @pytest.mark.parametrize(("gain", "people"), [("0.7", len(LEFT)), ("0.71", 0)])
 def test_a_guess_counts_from_the_gain_on(spark: SparkSession, gain: str, people: int):
     """It expects flu of all that are left, and their class says .3."""
-    records: list[Any] = [(zip_, age, disease) for zip_, age, flu, others in CLASSES for disease in ["flu"] * flu + ["gout"] * others]
+    records: list[Any] = [
+        (zip_, age, disease) for zip_, age, flu, others in CLASSES for disease in ["flu"] * flu + ["gout"] * others
+    ]
     table = spark.createDataFrame(records, ["zip", "age", "disease"])
     known = spark.createDataFrame([*LEFT, *OTHERS], ["zip", "age", "disease"])
     found, _ = audit_table(table, ask(["zip", "age"], {"disease": {}}, gain=gain), background=known)
@@ -146,10 +172,14 @@ def test_a_guess_counts_from_the_gain_on(spark: SparkSession, gain: str, people:
 
 @pytest.mark.parametrize("owner", [True, False], ids=["with the truth", "without"])
 def test_the_audit_tells_it(spark: SparkSession, owner: bool):
-    records: list[Any] = [(zip_, age, disease) for zip_, age, flu, others in CLASSES for disease in ["flu"] * flu + ["gout"] * others]
+    records: list[Any] = [
+        (zip_, age, disease) for zip_, age, flu, others in CLASSES for disease in ["flu"] * flu + ["gout"] * others
+    ]
     table = spark.createDataFrame(records, ["zip", "age", "disease"])
     people = spark.createDataFrame([*LEFT, *OTHERS], ["zip", "age", "disease"])
-    found, _ = audit_table(table, ask(["zip", "age"], {"disease": {}}), background=people if owner else people.drop("disease"))
+    found, _ = audit_table(
+        table, ask(["zip", "age"], {"disease": {}}), background=people if owner else people.drop("disease")
+    )
     assert found.background is not None
     (told,) = found.background.guesses
     assert (told.attribute, told.people) == ("disease", len(LEFT))

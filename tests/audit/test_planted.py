@@ -1,5 +1,6 @@
-"""Tables with one violation planted, each beside its twin that is repaired by the smallest change: the audit finds what was
-planted, names the class, and nothing else; of the twin it raises no false alarm, also where a bound is reached exactly.
+"""Tables with one violation planted, each beside its twin that is repaired by the smallest change: the audit finds what
+was planted, names the class, and nothing else; of the twin it raises no false alarm, also where a bound is reached
+exactly.
 
 Every audit here also has the verdict of Great Expectations: `audit_table` raises where that is another.
 """
@@ -48,11 +49,15 @@ def values_of(text: str) -> list[str | None]:
 def columns_of(classes: Classes, columns: Sequence[str] = ("zip",), value: type = str) -> pa.Table:
     """A row a record: the labels, and `disease`."""
     rows = [
-        (*(labels if isinstance(labels, tuple) else (labels,)), record) for labels, text in classes.items() for record in values_of(text)
+        (*(labels if isinstance(labels, tuple) else (labels,)), record)
+        for labels, text in classes.items()
+        for record in values_of(text)
     ]
     *labels, diseases = zip(*rows, strict=True)
     written = [None if disease is None else value(disease) for disease in diseases]
-    return pa.table({**{name: pa.array(column) for name, column in zip(columns, labels, strict=True)}, "disease": pa.array(written)})
+    return pa.table(
+        {**{name: pa.array(column) for name, column in zip(columns, labels, strict=True)}, "disease": pa.array(written)}
+    )
 
 
 def people(spark: SparkSession, classes: Classes, columns: Sequence[str] = ("zip",), value: type = str) -> DataFrame:
@@ -80,9 +85,10 @@ K, T, DISTINCT, ENTROPY, RECURSIVE, NEAR = (
 
 @dataclass(frozen=True)
 class Planted:
-    """bad, twin: the tables. breaks: the one guarantee that bad breaks; worst: the labels of the class that is named; found: the
-    classes and rows that break it; achieved, repaired: the figure of bad and of its twin. disease: what is asked of it (nothing:
-    of k only), and besides of the twin.
+    """bad, twin: the tables. breaks: the one guarantee that bad breaks; worst: the labels of the class that is named;
+    found: the
+    classes and rows that break it; achieved, repaired: the figure of bad and of its twin. disease: what is asked of it
+    (nothing: of k only), and besides of the twin.
     """
 
     bad: Classes
@@ -209,8 +215,8 @@ PLANTED = {
         achieved=Fraction(3, 8),
         repaired=Fraction(1, 6),
     ),
-    # in order ulcer, flu, gout the whole table has 1/2, 5/6, 1; of 149** it is 1/2, 1/2, 1: (1/3) / 2. In order flu, gout, ulcer
-    # it would be (1/3) / 2 too, and 1/12 for others; repaired (1/12) / 2
+    # in order ulcer, flu, gout the whole table has 1/2, 5/6, 1; of 149** it is 1/2, 1/2, 1: (1/3) / 2. In order flu,
+    # gout, ulcer it would be (1/3) / 2 too, and 1/12 for others; repaired (1/12) / 2
     "ordered by frequency": Planted(
         bad={"130**": "2 ulcer, 2 flu", "148**": "2 ulcer, 2 flu", "149**": "2 ulcer, 2 gout"},
         twin={"130**": "2 ulcer, 2 flu", "148**": "2 ulcer, 1 flu, 1 gout", "149**": "2 ulcer, 1 flu, 1 gout"},
@@ -221,7 +227,8 @@ PLANTED = {
         achieved=Fraction(1, 6),
         repaired=Fraction(1, 12),
     ),
-    # none 5, severe 4, fatal 3 of 12: 1/6 of 149** goes two steps of three; nobody is mild, and without it would be (1/6) / 2 <= t
+    # none 5, severe 4, fatal 3 of 12: 1/6 of 149** goes two steps of three; nobody is mild, and without it would be
+    # (1/6) / 2 <= t
     "ordered by a list with a value between that nobody has": Planted(
         bad={**GRADES, "149**": "1 none, 2 severe, 1 fatal"},
         twin={**GRADES, "149**": "2 none, 1 severe, 1 fatal"},
@@ -232,7 +239,8 @@ PLANTED = {
         achieved=Fraction(1, 9),
         repaired=Fraction(0),
     ),
-    # (1/3) / 3 and repaired (1/6) / 3, which is t: it is the two values at the end that nobody has which make the distance small
+    # (1/3) / 3 and repaired (1/6) / 3, which is t: it is the two values at the end that nobody has which make the
+    # distance small
     "ordered by a list with values at its end that nobody has": Planted(
         bad={"130**": "2 none, 2 mild", "148**": "2 none, 2 mild", "149**": "4 mild"},
         twin={"130**": "2 none, 2 mild", "148**": "2 none, 2 mild", "149**": "1 none, 3 mild"},
@@ -243,7 +251,8 @@ PLANTED = {
         achieved=Fraction(1, 9),
         repaired=Fraction(1, 18),
     ),
-    # 1/6 too many in Pisa and too few in Nice (across the root), or too many in Lyon (inside France, 2/3 as far); equal: 1/6 both
+    # 1/6 too many in Pisa and too few in Nice (across the root), or too many in Lyon (inside France, 2/3 as far);
+    # equal: 1/6 both
     "hierarchical": Planted(
         bad={**CENTRE, "149**": "2 Pisa, 1 Siena, 1 Lyon"},
         twin={**CENTRE, "149**": "1 Pisa, 1 Siena, 2 Lyon"},
@@ -337,7 +346,9 @@ def test_planted(spark: SparkSession, case: Planted) -> None:
     def audit(classes: Classes, disease: Mapping[str, Any]) -> Audit:
         question = ask(case.quasi, {"disease": disease} if disease else {}, k=case.k)
         return audit_table(
-            people(spark, classes, case.columns, case.value), question, {"disease": CITIES} if "hierarchy" in disease else {}
+            people(spark, classes, case.columns, case.value),
+            question,
+            {"disease": CITIES} if "hierarchy" in disease else {},
         )[0]
 
     bad = audit(case.bad, case.disease)
@@ -356,8 +367,14 @@ def test_planted(spark: SparkSession, case: Planted) -> None:
 
 @pytest.mark.parametrize("name", ["two classes that differ in case", "a class that a trailing blank cuts off"])
 def test_labels_that_only_look_alike_are_told(spark: SparkSession, name: str) -> None:
-    notes = [audit_table(people(spark, classes), ask(["zip"]))[0].notes for classes in (PLANTED[name].bad, PLANTED[name].twin)]
-    assert [["1 of its labels differ from another by case, blanks" in note for note in told] for told in notes] == [[True], []]
+    notes = [
+        audit_table(people(spark, classes), ask(["zip"]))[0].notes
+        for classes in (PLANTED[name].bad, PLANTED[name].twin)
+    ]
+    assert [["1 of its labels differ from another by case, blanks" in note for note in told] for told in notes] == [
+        [True],
+        [],
+    ]
 
 
 def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(spark: SparkSession) -> None:
@@ -377,9 +394,12 @@ def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(spa
 
 
 @pytest.mark.parametrize(
-    ("census", "emd", "found"), [("7 flu, 2 gout, 1 mumps", Fraction(3, 10), (2, 8)), ("7 flu, 3 gout", Fraction(1, 5), (0, 0))]
+    ("census", "emd", "found"),
+    [("7 flu, 2 gout, 1 mumps", Fraction(3, 10), (2, 8)), ("7 flu, 3 gout", Fraction(1, 5), (0, 0))],
 )
-def test_a_sample_is_judged_against_a_census(spark: SparkSession, census: str, emd: Fraction, found: tuple[int, int]) -> None:
+def test_a_sample_is_judged_against_a_census(
+    spark: SparkSession, census: str, emd: Fraction, found: tuple[int, int]
+) -> None:
     sample = people(spark, {"130**": "2 flu, 2 gout", "148**": "2 flu, 2 gout"})
     question = ask(["zip"], {"disease": {"t": "0.2"}}, k=4)
     audit, _ = audit_table(sample, question, reference=people(spark, {"all": census}).select("disease"))
@@ -395,17 +415,28 @@ def test_a_sample_is_judged_against_a_census(spark: SparkSession, census: str, e
 
 def test_missing_values_in_an_order_need_the_option_missing(spark: SparkSession) -> None:
     table = people(spark, {"130**": "1 1, 1 missing, 1 3", "148**": "1 missing, 1 1, 1 3"}, value=int)
-    with pytest.raises(InputError, match=r"'disease' is missing in 2 rows and has an ordered distance.*missing: lowest or highest"):
+    with pytest.raises(
+        InputError, match=r"'disease' is missing in 2 rows and has an ordered distance.*missing: lowest or highest"
+    ):
         audit_table(table, ask(["zip"], {"disease": {"distance": "ordered", "t": "0.1"}}, k=3))
-    placed, _ = audit_table(table, ask(["zip"], {"disease": {"distance": "ordered", "t": "0.1", "missing": "lowest"}}, k=3))
+    placed, _ = audit_table(
+        table, ask(["zip"], {"disease": {"distance": "ordered", "t": "0.1", "missing": "lowest"}}, k=3)
+    )
     assert (placed.verdict, guarantee(placed, T).achieved) == ("holds", 0)
 
 
 def test_missing_values_have_no_place_in_a_hierarchy(spark: SparkSession) -> None:
     question = ask(["zip"], {"disease": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.1"}}, k=2)
-    with pytest.raises(InputError, match=r"'disease' is missing in 1 rows and has a hierarchical distance; give .*disease\.missing: leaf"):
-        audit_table(people(spark, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"}), question, {"disease": CITIES})
-    twin, _ = audit_table(people(spark, {"130**": "1 Pisa, 1 Lyon", "148**": "1 Pisa, 1 Lyon"}), question, {"disease": CITIES})
+    with pytest.raises(
+        InputError,
+        match=r"'disease' is missing in 1 rows and has a hierarchical distance; give .*disease\.missing: leaf",
+    ):
+        audit_table(
+            people(spark, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"}), question, {"disease": CITIES}
+        )
+    twin, _ = audit_table(
+        people(spark, {"130**": "1 Pisa, 1 Lyon", "148**": "1 Pisa, 1 Lyon"}), question, {"disease": CITIES}
+    )
     assert twin.verdict == "holds"
 
 
@@ -413,7 +444,10 @@ def test_missing_values_may_be_a_leaf_of_a_hierarchy(spark: SparkSession) -> Non
     asked = {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.25", "missing": "leaf"}
     table = people(spark, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"})
     found, _ = audit_table(table, ask(["zip"], {"disease": asked}, k=2), {"disease": CITIES})
-    assert (found.verdict, guarantee(found, T).achieved) == ("holds", Fraction(1, 4))  # a quarter moves from missing to Lyon, at 1
+    assert (found.verdict, guarantee(found, T).achieved) == (
+        "holds",
+        Fraction(1, 4),
+    )  # a quarter moves from missing to Lyon, at 1
 
 
 @pytest.mark.parametrize("distance", ["ordered", "hierarchical"])
@@ -436,7 +470,10 @@ def test_rows_of_a_class_in_every_partition(spark: SparkSession, settings: Calla
             rows = columns_of(classes).to_pylist() * 100
             shuffled = [rows[i * 7919 % len(rows)] for i in range(len(rows))]  # 7919 is prime
             table = spark.createDataFrame(pa.Table.from_pylist(shuffled)).repartition(5)
-            assert table.groupBy(F.spark_partition_id()).agg(F.countDistinct("zip")).toArrow().columns[1].to_pylist() == [3] * 5
+            assert (
+                table.groupBy(F.spark_partition_id()).agg(F.countDistinct("zip")).toArrow().columns[1].to_pylist()
+                == [3] * 5
+            )
             audit, _ = audit_table(table, question)
             t = guarantee(audit, T)
             assert (audit.verdict, t.achieved, t.classes, t.rows) == ("violated" if found[0] else "holds", emd, *found)
@@ -445,9 +482,9 @@ def test_rows_of_a_class_in_every_partition(spark: SparkSession, settings: Calla
 
 @pytest.mark.parametrize("rows", [200_000, pytest.param(3_000_000, marks=pytest.mark.slow)])
 def test_hierarchical_over_t_by_one_record_of_many(spark: SparkSession, rows: int) -> None:
-    # Four classes with all five cities alike; in the last, two fifths of the records are in Pisa whatever they were: 0.4 * 0.45.
-    # One record more goes from Siena to Pisa: (1 / class size) * 3/4 (of the table it is a part itself) * 1/3. Numerators are
-    # sums of rows * count - class size * count: 4e9 and more, beyond 32 bits.
+    # Four classes with all five cities alike; in the last, two fifths of the records are in Pisa whatever they were:
+    # 0.4 * 0.45. One record more goes from Siena to Pisa: (1 / class size) * 3/4 (of the table it is a part itself) *
+    # 1/3. Numerators are sums of rows * count - class size * count: 4e9 and more, beyond 32 bits.
     cities = F.array(*[F.lit(city) for city in CITIES.leaves])
     place, quarter = F.floor(F.col("id") / 4), F.col("id") % 4
 
@@ -461,7 +498,12 @@ def test_hierarchical_over_t_by_one_record_of_many(spark: SparkSession, rows: in
     bad, _ = audit_table(table(2), question, {"city": CITIES})
     t = guarantee(bad, T, "city")
     assert broken(bad) == [(T, "city")]
-    assert (t.worst, t.classes, t.rows, t.achieved) == ({"zip": "zip 3"}, 1, rows // 4, Fraction(9, 50) + Fraction(1, rows))
+    assert (t.worst, t.classes, t.rows, t.achieved) == (
+        {"zip": "zip 3"},
+        1,
+        rows // 4,
+        Fraction(9, 50) + Fraction(1, rows),
+    )
     twin, _ = audit_table(table(0), question, {"city": CITIES})
     assert (twin.verdict, guarantee(twin, T, "city").achieved) == ("holds", Fraction(9, 50))
 
@@ -469,7 +511,13 @@ def test_hierarchical_over_t_by_one_record_of_many(spark: SparkSession, rows: in
 # (n, t)-closeness
 
 DROPPED = {(q, w): "1 x, 1 y" if w == "u" else "1 z, 1 w" for q, w in zip("abcdef", "uuuvvv", strict=True)}
-CLIMBED = {("Pisa",): "3 x, 3 y", ("Siena",): "1 x, 1 y", ("Bari",): "1 x, 1 y", ("Lyon",): "3 z, 3 w", ("Nice",): "1 z, 1 w"}
+CLIMBED = {
+    ("Pisa",): "3 x, 3 y",
+    ("Siena",): "1 x, 1 y",
+    ("Bari",): "1 x, 1 y",
+    ("Lyon",): "3 z, 3 w",
+    ("Nice",): "1 z, 1 w",
+}
 NEAR_CASES = {
     "by dropping a quasi-identifier": (DROPPED, ("c", "u"), ("zip", "sex"), 6, "1/6", Fraction(1, 3)),
     "through a hierarchy": (CLIMBED, ("Siena",), ("zip",), 8, "1/8", Fraction(3, 8)),
@@ -493,13 +541,20 @@ def test_a_class_that_is_far_from_all_its_supersets(spark: SparkSession, case: t
 
 
 @pytest.mark.parametrize("case", NEAR_CASES.values(), ids=NEAR_CASES)
-def test_classes_that_are_near_a_superset_and_far_from_the_whole_table(spark: SparkSession, case: tuple[Any, ...], tmp_path: Path) -> None:
+def test_classes_that_are_near_a_superset_and_far_from_the_whole_table(
+    spark: SparkSession, case: tuple[Any, ...], tmp_path: Path
+) -> None:
     classes, far, columns, n, t, _ = case
     audit = near(spark, classes, columns, n, t, classes_output=str(tmp_path / "classes"))
     assert audit.verdict == "holds"
     assert guarantee(audit, T).achieved == (Fraction(1, 2) if len(columns) == 2 else Fraction(5, 9))
     assert guarantee(audit, T).asked is None
-    proofs = spark.read.format("delta").load(str(tmp_path / "classes")).select("quasi_identifiers", "superset_disease").collect()
+    proofs = (
+        spark.read.format("delta")
+        .load(str(tmp_path / "classes"))
+        .select("quasi_identifiers", "superset_disease")
+        .collect()
+    )
     expected = "zip=*, sex=u" if len(columns) == 2 else "zip=Tuscany"
     assert [row["superset_disease"] for row in proofs if row["quasi_identifiers"]["zip"] == far[0]] == [expected]
 
@@ -520,9 +575,14 @@ def test_replicating_a_table_changes_no_distance_and_no_verdict(spark: SparkSess
         pa.table(
             {
                 "zip": ["130**"] * 6 + ["148**"] * 5 + ["149**"] * 4,
-                "disease": ["flu"] * 4 + ["gout"] * 2 + ["flu", "gout", "mumps", "ulcer", "flu"] + ["gout", "gout", "mumps", "flu"],
+                "disease": ["flu"] * 4
+                + ["gout"] * 2
+                + ["flu", "gout", "mumps", "ulcer", "flu"]
+                + ["gout", "gout", "mumps", "flu"],
                 "grade": [1, 2, 2, 3, 5, 5, 1, 1, 2, 3, 8, 2, 2, 3, 5],
-                "city": ["Pisa", "Siena", "Bari", "Lyon", "Nice", "Pisa"] + ["Lyon", "Lyon", "Nice", "Pisa", "Bari"] + ["Siena"] * 4,
+                "city": ["Pisa", "Siena", "Bari", "Lyon", "Nice", "Pisa"]
+                + ["Lyon", "Lyon", "Nice", "Pisa", "Bari"]
+                + ["Siena"] * 4,
             }
         )
     )
@@ -531,14 +591,24 @@ def test_replicating_a_table_changes_no_distance_and_no_verdict(spark: SparkSess
         {
             "disease": {"t": "0.3", "l": {"distinct": 3, "entropy": 2, "recursive": {"c": "1.5", "l": 2}}},
             "grade": {"distance": "ordered", "t": "0.2", "l": {"entropy": "2.8", "recursive": {"c": "1.5", "l": 2}}},
-            "city": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.4", "l": {"recursive": {"c": 2, "l": 2}}},
+            "city": {
+                "distance": "hierarchical",
+                "hierarchy": "cities.csv",
+                "t": "0.4",
+                "l": {"recursive": {"c": 2, "l": 2}},
+            },
         },
     )
     seen = []
     for times in (1, 10, 100):
         audit, _ = audit_table(table.crossJoin(spark.range(times)).drop("id"), question, {"city": CITIES})
         assert audit.figures.rows == 15 * times
-        seen.append([(g.measure, g.attribute, g.achieved, g.holds, g.classes, g.rows / times, g.worst) for g in audit.guarantees[1:]])
+        seen.append(
+            [
+                (g.measure, g.attribute, g.achieved, g.holds, g.classes, g.rows / times, g.worst)
+                for g in audit.guarantees[1:]
+            ]
+        )
     assert seen[0] == seen[1] == seen[2]
     holds = {(measure, attribute): held for measure, attribute, _, held, *_ in seen[0]}
     assert [holds[T, name] for name in ("disease", "grade", "city")] == [True, True, False]
@@ -559,7 +629,9 @@ def written(folder: Path, table: pa.Table) -> Path:
 
 
 @pytest.mark.parametrize(("which", "code"), [("bad", 1), ("twin", 0)])
-def test_the_command_says_what_the_api_says(spark: SparkSession, tclose: Command, tmp_path: Path, which: str, code: int) -> None:
+def test_the_command_says_what_the_api_says(
+    spark: SparkSession, tclose: Command, tmp_path: Path, which: str, code: int
+) -> None:
     """And its class table passes its suite where the audit holds, and nowhere else."""
     path = written(tmp_path, columns_of(getattr(PLANTED["equal distance over t by one record"], which)))
     outputs = ["--classes-output", tmp_path / "classes", "--expectations-output", tmp_path / "suite.json"]
@@ -592,7 +664,9 @@ def passes(classes: DataFrame, suite: str) -> bool:
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}
     batch = (
-        context.data_sources.add_spark("spark", persist=False).add_dataframe_asset("classes").add_batch_definition_whole_dataframe("all")
+        context.data_sources.add_spark("spark", persist=False)
+        .add_dataframe_asset("classes")
+        .add_batch_definition_whole_dataframe("all")
     )
     read = context.suites.add(gx.ExpectationSuite(**json.loads(suite)))
     definition = context.validation_definitions.add(gx.ValidationDefinition(name="classes", data=batch, suite=read))
@@ -600,7 +674,9 @@ def passes(classes: DataFrame, suite: str) -> bool:
 
 
 def test_the_command_names_the_class_to_a_reader(tclose: Command, tmp_path: Path) -> None:
-    code, told, error = tclose("audit", written(tmp_path, columns_of(PLANTED["a class of k - 1"].bad)), "-q", "zip", "--k", "3")
+    code, told, error = tclose(
+        "audit", written(tmp_path, columns_of(PLANTED["a class of k - 1"].bad)), "-q", "zip", "--k", "3"
+    )
     assert code == 1
     assert "5 rows in 2 classes; NOT everything that was asked holds" in " ".join(told.split())
     assert "zip='148**'" in told
@@ -641,13 +717,29 @@ REFUSED: dict[str, tuple[Classes, list[str], list[str]]] = {
         ["-q", "zip", "--hierarchy", "zip={cities}"],
         ["'zip'", "its hierarchy lacks 2 labels"],
     ),
-    "a quasi-identifier that is not there": (TWO, ["-q", "zip,age", "--k", "2"], ["'age' is not in the table", "zip, disease"]),
+    "a quasi-identifier that is not there": (
+        TWO,
+        ["-q", "zip,age", "--k", "2"],
+        ["'age' is not in the table", "zip, disease"],
+    ),
     "a sensitive attribute that is not there": (TWO, ["-q", "zip", "-s", "salary"], ["'salary' is not in the table"]),
-    "no such distance": (TWO, ["-q", "zip", "-s", "disease:euclidean:t=0.2"], ["disease.distance", "'euclidean'", "'equal', 'ordered' or"]),
+    "no such distance": (
+        TWO,
+        ["-q", "zip", "-s", "disease:euclidean:t=0.2"],
+        ["disease.distance", "'euclidean'", "'equal', 'ordered' or"],
+    ),
     "a t in percent": (TWO, ["-q", "zip", "-s", "disease", "--t", "20%"], ["disease.t", "20%", "a number such as 0.2"]),
-    "an attribute's own t in percent": (TWO, ["-q", "zip", "-s", "disease:equal:t=20%"], ["disease.t", "20%", "a number such as 0.2"]),
+    "an attribute's own t in percent": (
+        TWO,
+        ["-q", "zip", "-s", "disease:equal:t=20%"],
+        ["disease.t", "20%", "a number such as 0.2"],
+    ),
     "a t of 0": (TWO, ["-q", "zip", "-s", "disease:equal:t=0"], ["disease.t", "above 0 and at most 1"]),
-    "text that has no order": (TWO, ["-q", "zip", "-s", "disease:ordered:t=0.2"], ["'disease' is text", "order: frequency or a list"]),
+    "text that has no order": (
+        TWO,
+        ["-q", "zip", "-s", "disease:ordered:t=0.2"],
+        ["'disease' is text", "order: frequency or a list"],
+    ),
     "a value that the list lacks": (
         TWO,
         ["-q", "zip", "-s", "disease:ordered:t=0.2,order=Pisa|Rome"],
@@ -658,7 +750,11 @@ REFUSED: dict[str, tuple[Classes, list[str], list[str]]] = {
         ["-q", "zip", "-s", "disease:ordered:t=0.2,order=Pisa|Lyon"],
         ["'disease' is missing in 2 rows", "missing: lowest or highest"],
     ),
-    "a column in two roles": (TWO, ["-q", "zip,disease", "-s", "disease:equal:t=0.2"], ["'disease'", "expected one role for a column"]),
+    "a column in two roles": (
+        TWO,
+        ["-q", "zip,disease", "-s", "disease:equal:t=0.2"],
+        ["'disease'", "expected one role for a column"],
+    ),
     "no quasi-identifiers": (TWO, ["-s", "disease:equal:t=0.2"], ["--quasi-identifiers"]),
 }
 
@@ -690,7 +786,9 @@ def test_a_table_without_rows_holds_nothing(tclose: Command, tmp_path: Path, kin
     assert "the table has no rows" in error
 
 
-@pytest.mark.parametrize("asked", ["-q zip --t 0.2", "-q zip -s disease --n 3"], ids=["t of no attribute", "n without t"])
+@pytest.mark.parametrize(
+    "asked", ["-q zip --t 0.2", "-q zip -s disease --n 3"], ids=["t of no attribute", "n without t"]
+)
 def test_a_bound_that_is_of_nothing_is_refused(tclose: Command, tmp_path: Path, asked: str) -> None:
     assert tclose("audit", written(tmp_path, columns_of(TWO)), *asked.split())[0] == 2
 

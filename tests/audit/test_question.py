@@ -1,4 +1,6 @@
-"""What is asked of a table, in Python and on a command line: the settings, and errors that name the column or the key."""
+"""What is asked of a table, in Python and on a command line: the settings, and errors that name the column or the
+key.
+"""
 
 from fractions import Fraction
 from pathlib import Path
@@ -22,7 +24,8 @@ def spec(sensitive: dict[str, Any] | None = None) -> ReleaseSpec:
             "output": {"path": "build"},
             "attributes": {
                 "quasi_identifiers": {"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}},
-                "sensitive_attributes": sensitive or {"salary": {"distance": "ordered", "t": "0.5"}, "disease": {"t": "measure"}},
+                "sensitive_attributes": sensitive
+                or {"salary": {"distance": "ordered", "t": "0.5"}, "disease": {"t": "measure"}},
             },
             "privacy": {"k": 3},
         }
@@ -49,8 +52,16 @@ def test_t_is_of_the_attributes_that_have_none_of_their_own():
     sensitive: dict[str, dict[str, Any]] = {"salary": {"t": "1/3"}, "disease": {}, "city": {"t": None}}  # None is none
     completed, left = ask(["age"], sensitive, t="0.25"), ask(["age"], sensitive)
     third, quarter = Fraction(1, 3), Fraction(1, 4)
-    assert {name: a.t for name, a in completed.sensitive_attributes.items()} == {"salary": third, "disease": quarter, "city": quarter}
-    assert {name: a.t for name, a in left.sensitive_attributes.items()} == {"salary": third, "disease": None, "city": None}
+    assert {name: a.t for name, a in completed.sensitive_attributes.items()} == {
+        "salary": third,
+        "disease": quarter,
+        "city": quarter,
+    }
+    assert {name: a.t for name, a in left.sensitive_attributes.items()} == {
+        "salary": third,
+        "disease": None,
+        "city": None,
+    }
 
 
 def test_asking_leaves_what_it_was_given_as_it_was():
@@ -70,22 +81,55 @@ def test_columns_of_bounds_are_two():
     [
         ({"quasi_identifiers": []}, "quasi_identifiers: "),
         ({"quasi_identifiers": ["age", "zip", "age"]}, "quasi_identifiers: a column stands twice"),
-        ({"quasi_identifiers": {"age": {"typ": "numeric"}}}, "quasi_identifiers.age.typ: unknown key; did you mean 'type'?"),
+        (
+            {"quasi_identifiers": {"age": {"typ": "numeric"}}},
+            "quasi_identifiers.age.typ: unknown key; did you mean 'type'?",
+        ),
         ({"sensitive": {"age": {}}}, "column 'age' is a quasi-identifier and a sensitive attribute; expected one role"),
-        ({"sensitive": {"pay": {"distance": "far"}}}, "sensitive_attributes.pay.distance: found 'far'; expected 'equal', "),
-        ({"sensitive": {"pay": {"distance": "hierarchical"}}}, "sensitive_attributes.pay: distance: hierarchical needs a hierarchy"),
-        ({"sensitive": {"pay": {"order": ["low", "high"]}}}, "sensitive_attributes.pay: order is for distance: ordered"),
-        ({"sensitive": {"pay": {"distance": "ordered", "order": []}}}, "sensitive_attributes.pay: order is an empty list"),
-        ({"sensitive": {"pay": {"distance": "ordered", "missing": "last"}}}, "sensitive_attributes.pay.missing: found 'last'; expected "),
-        ({"sensitive": {"pay": {"t": 2}}}, "sensitive_attributes.pay.t: found 2; expected a number above 0 and at most 1"),
-        ({"sensitive": {"pay": {"t": 0}}}, "sensitive_attributes.pay.t: found 0; expected a number above 0 and at most 1"),
-        ({"sensitive": {"pay": {}}, "t": "little"}, "sensitive_attributes.pay.t: found 'little'; expected a number such as 0.2"),
+        (
+            {"sensitive": {"pay": {"distance": "far"}}},
+            "sensitive_attributes.pay.distance: found 'far'; expected 'equal', ",
+        ),
+        (
+            {"sensitive": {"pay": {"distance": "hierarchical"}}},
+            "sensitive_attributes.pay: distance: hierarchical needs a hierarchy",
+        ),
+        (
+            {"sensitive": {"pay": {"order": ["low", "high"]}}},
+            "sensitive_attributes.pay: order is for distance: ordered",
+        ),
+        (
+            {"sensitive": {"pay": {"distance": "ordered", "order": []}}},
+            "sensitive_attributes.pay: order is an empty list",
+        ),
+        (
+            {"sensitive": {"pay": {"distance": "ordered", "missing": "last"}}},
+            "sensitive_attributes.pay.missing: found 'last'; expected ",
+        ),
+        (
+            {"sensitive": {"pay": {"t": 2}}},
+            "sensitive_attributes.pay.t: found 2; expected a number above 0 and at most 1",
+        ),
+        (
+            {"sensitive": {"pay": {"t": 0}}},
+            "sensitive_attributes.pay.t: found 0; expected a number above 0 and at most 1",
+        ),
+        (
+            {"sensitive": {"pay": {}}, "t": "little"},
+            "sensitive_attributes.pay.t: found 'little'; expected a number such as 0.2",
+        ),
         (
             {"sensitive": {"pay": {"l": {"distinct": 0}}}},
             "sensitive_attributes.pay.l.distinct: found 0; expected 1 or more",
         ),
-        ({"sensitive": {"pay": {"l": {"entropy": "much"}}}}, "sensitive_attributes.pay.l.entropy: found 'much'; expected a number"),
-        ({"sensitive": {"pay": {"l": {"recursive": {"c": "3", "l": 1}}}}}, "sensitive_attributes.pay.l.recursive.l: found 1; expected "),
+        (
+            {"sensitive": {"pay": {"l": {"entropy": "much"}}}},
+            "sensitive_attributes.pay.l.entropy: found 'much'; expected a number",
+        ),
+        (
+            {"sensitive": {"pay": {"l": {"recursive": {"c": "3", "l": 1}}}}},
+            "sensitive_attributes.pay.l.recursive.l: found 1; expected ",
+        ),
         ({"k": 0}, "k: found 0; expected 1 or more"),
         ({"n": 0}, "n: found 0; expected 1 or more"),
         ({"gain": "some"}, "gain: found 'some'; expected a number such as 0.2"),
@@ -103,13 +147,19 @@ def test_errors_name_the_column_and_the_key(arguments: dict[str, Any], message: 
 def test_a_run_file_asks_what_it_asks_of_its_release():
     question = ask_as_in(spec())
     assert question.labels == ["age_min", "age_max", "sex"]
-    assert {name: a.t for name, a in question.sensitive_attributes.items()} == {"salary": Fraction(1, 2), "disease": None}
+    assert {name: a.t for name, a in question.sensitive_attributes.items()} == {
+        "salary": Fraction(1, 2),
+        "disease": None,
+    }
     assert (question.k, question.n, question.gain) == (3, None, Fraction(1, 5))
 
 
 def test_k_replaces_that_of_the_run_file_and_t_completes_it():
     question = ask_as_in(spec(), k=7, t="0.25", n=9, gain="1/3")
-    assert {name: a.t for name, a in question.sensitive_attributes.items()} == {"salary": Fraction(1, 2), "disease": Fraction(1, 4)}
+    assert {name: a.t for name, a in question.sensitive_attributes.items()} == {
+        "salary": Fraction(1, 2),
+        "disease": Fraction(1, 4),
+    }
     assert (question.k, question.n, question.gain) == (7, 9, Fraction(1, 3))
 
 
@@ -131,11 +181,20 @@ def test_what_completes_a_run_file_is_checked_like_the_rest(wrong: dict[str, Any
         ("pay::t=0.1", {"distance": "equal", "t": "0.1"}),
         ("pay:ordered:t=0.1,l=3", {"distance": "ordered", "t": "0.1", "l": {"distinct": 3}}),
         ("pay:ordered:order=low|mid|high", {"distance": "ordered", "order": ["low", "mid", "high"]}),
-        ("pay:ordered:order=frequency,missing=lowest", {"distance": "ordered", "order": "frequency", "missing": "lowest"}),
+        (
+            "pay:ordered:order=frequency,missing=lowest",
+            {"distance": "ordered", "order": "frequency", "missing": "lowest"},
+        ),
         ("pay:ordered:order=value", {"distance": "ordered", "order": "value"}),
-        ("pay:equal:entropy=2.5,recursive=3/2:4,l=2", {"l": {"entropy": "2.5", "recursive": {"c": "3/2", "l": 4}, "distinct": 2}}),
+        (
+            "pay:equal:entropy=2.5,recursive=3/2:4,l=2",
+            {"l": {"entropy": "2.5", "recursive": {"c": "3/2", "l": 4}, "distinct": 2}},
+        ),
         ("pay:hierarchical:hierarchy=trees/pay.csv", {"distance": "hierarchical", "hierarchy": "/data/trees/pay.csv"}),
-        ("pay:hierarchical:hierarchy=s3://bucket/pay.csv", {"distance": "hierarchical", "hierarchy": "s3://bucket/pay.csv"}),
+        (
+            "pay:hierarchical:hierarchy=s3://bucket/pay.csv",
+            {"distance": "hierarchical", "hierarchy": "s3://bucket/pay.csv"},
+        ),
     ],
 )
 def test_settings_of_a_sensitive_attribute_in_one_text(text: str, expected: dict[str, Any]):
@@ -145,7 +204,10 @@ def test_settings_of_a_sensitive_attribute_in_one_text(text: str, expected: dict
 
 
 def test_several_sensitive_attributes():
-    assert read_sensitive(["pay:ordered", "town"], HERE) == {"pay": {"distance": "ordered"}, "town": {"distance": "equal"}}
+    assert read_sensitive(["pay:ordered", "town"], HERE) == {
+        "pay": {"distance": "ordered"},
+        "town": {"distance": "equal"},
+    }
 
 
 @pytest.mark.parametrize(
@@ -171,7 +233,9 @@ def test_a_text_that_is_no_setting_is_named(texts: list[str], message: str):
 
 def test_a_variable_of_a_path_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("TREES", raising=False)
-    with pytest.raises(ConfigurationError, match=r"--sensitive pay:hierarchical:hierarchy=\$\{TREES\}.*TREES is not set"):
+    with pytest.raises(
+        ConfigurationError, match=r"--sensitive pay:hierarchical:hierarchy=\$\{TREES\}.*TREES is not set"
+    ):
         read_sensitive(["pay:hierarchical:hierarchy=${TREES}"], HERE)
 
 
@@ -184,7 +248,11 @@ def test_a_setting_that_stands_twice():
 
 
 def test_quasi_identifiers_by_commas_or_repeated():
-    assert read_quasi(["age,zip", "sex"], ["zip=zip.csv"], HERE) == {"age": {}, "zip": {"hierarchy": "/data/zip.csv"}, "sex": {}}
+    assert read_quasi(["age,zip", "sex"], ["zip=zip.csv"], HERE) == {
+        "age": {},
+        "zip": {"hierarchy": "/data/zip.csv"},
+        "sex": {},
+    }
 
 
 @pytest.mark.parametrize(
@@ -192,7 +260,11 @@ def test_quasi_identifiers_by_commas_or_repeated():
     [
         (["age,,zip"], [], "--quasi-identifiers: a name is empty"),
         (["age", "zip,age"], [], "--quasi-identifiers: column 'age' stands twice"),
-        (["age", "zip"], ["city=city.csv"], r"--hierarchy city=city.csv: expected COLUMN=FILE of a quasi-identifier \(age, zip\)"),
+        (
+            ["age", "zip"],
+            ["city=city.csv"],
+            r"--hierarchy city=city.csv: expected COLUMN=FILE of a quasi-identifier \(age, zip\)",
+        ),
         (["age"], ["age"], "--hierarchy age: expected COLUMN=FILE"),
         (["age"], ["age="], "--hierarchy age=: expected COLUMN=FILE"),
     ],

@@ -1,4 +1,6 @@
-"""What is printed of an audit and of an explanation: every guarantee, labels as they are in the table, nothing that crashes."""
+"""What is printed of an audit and of an explanation: every guarantee, labels as they are in the table, nothing that
+crashes.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -76,8 +78,18 @@ def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
                     Guarantee("t-closeness", "town", None, Fraction(1, 2), 0, 0, OLD),
                     Guarantee("distinct l-diversity", "salary", 2, 3, 0, 0, FIRST),
                     Guarantee("entropy l-diversity", "salary", Fraction(5, 2), 2.6666666, 0, 0, FIRST),
-                    Guarantee("recursive (c, l)-diversity", "salary", Recursive(c=Fraction(3), l=2), False, 1, 4, FIRST),
-                    Guarantee("(n, t)-closeness", "salary", "n = 9, t = 0.2", 0.25, 1, 4, {**FIRST, "(superset)": "age=*, sex=f"}),
+                    Guarantee(
+                        "recursive (c, l)-diversity", "salary", Recursive(c=Fraction(3), l=2), False, 1, 4, FIRST
+                    ),
+                    Guarantee(
+                        "(n, t)-closeness",
+                        "salary",
+                        "n = 9, t = 0.2",
+                        0.25,
+                        1,
+                        4,
+                        {**FIRST, "(superset)": "age=*, sex=f"},
+                    ),
                     Guarantee("t-closeness of tuples", "salary and town", None, Fraction(3, 4), 0, 0, FIRST),
                 ]
             ),
@@ -109,7 +121,11 @@ def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
 
 @pytest.mark.parametrize(
     ("asked", "broken", "verdict"),
-    [(2, 0, "everything that was asked holds"), (3, 1, "NOT everything that was asked holds"), (None, 0, "nothing was asked")],
+    [
+        (2, 0, "everything that was asked holds"),
+        (3, 1, "NOT everything that was asked holds"),
+        (None, 0, "nothing was asked"),
+    ],
 )
 def test_the_verdict_stands_first(printed: Callable[[Any], str], asked: int | None, broken: int, verdict: str):
     text = printed(audit_lines(audit([k_of(asked, 2, broken, broken)]), "people.csv"))
@@ -117,7 +133,9 @@ def test_the_verdict_stands_first(printed: Callable[[Any], str], asked: int | No
 
 
 def test_what_the_table_is_worth_and_notes(printed: Callable[[Any], str]):
-    text = printed(audit_lines(audit([k_of(2, 2)], notes=["zip: labels such as '12*' look generalized [so]"]), "people.csv"))
+    text = printed(
+        audit_lines(audit([k_of(2, 2)], notes=["zip: labels such as '12*' look generalized [so]"]), "people.csv")
+    )
     assert "Utility: information loss (NCP) 0.1250 (age 0.2500, sex 0.0000)\n" in text
     assert "average class size 4.0 (from 2 to 31), discernibility 98,765\n" in text
     assert "note: zip: labels such as '12*' look generalized [so]\n" in text
@@ -130,30 +148,70 @@ def test_attacks(printed: Callable[[Any], str]):
             audit(
                 [k_of(2, 2)],
                 [
-                    Exposure("homogeneity", "pay", "all records of the class have one pay", 3, 1017, 0.1, 1.0, "[low]", FIRST),
-                    Exposure("skewness", "pay", "belief in a pay rises by more than 0.2", 0, 0, 0.25, 0.3333333, None, OLD),
-                    Exposure("knowing another", "pay", "who knows the class and town is certain of pay", 2, 5, 0.4, 0.65, "town"),
+                    Exposure(
+                        "homogeneity", "pay", "all records of the class have one pay", 3, 1017, 0.1, 1.0, "[low]", FIRST
+                    ),
+                    Exposure(
+                        "skewness", "pay", "belief in a pay rises by more than 0.2", 0, 0, 0.25, 0.3333333, None, OLD
+                    ),
+                    Exposure(
+                        "knowing another",
+                        "pay",
+                        "who knows the class and town is certain of pay",
+                        2,
+                        5,
+                        0.4,
+                        0.65,
+                        "town",
+                    ),
                 ],
             ),
             "people.csv",
         )
     )
     labels = ["age=']30, 39]', sex='f'", "age='[20, 29]', sex='*'"]
-    assert cells(text, "homogeneity")[1:] == ["all records of the class have one pay", "3", "1,017", "0.100 -> 1.000", "[low]", labels[0]]
-    assert cells(text, "skewness")[1:] == ["belief in a pay rises by more than 0.2", "0", "0", "0.250 -> 0.333", "missing", labels[1]]
-    assert cells(text, "knowing another")[2:] == ["2", "5", "0.400 -> 0.650", "(mean over people, knowing town)"]  # no one class
+    assert cells(text, "homogeneity")[1:] == [
+        "all records of the class have one pay",
+        "3",
+        "1,017",
+        "0.100 -> 1.000",
+        "[low]",
+        labels[0],
+    ]
+    assert cells(text, "skewness")[1:] == [
+        "belief in a pay rises by more than 0.2",
+        "0",
+        "0",
+        "0.250 -> 0.333",
+        "missing",
+        labels[1],
+    ]
+    assert cells(text, "knowing another")[2:] == [
+        "2",
+        "5",
+        "0.400 -> 0.650",
+        "(mean over people, knowing town)",
+    ]  # no one class
 
 
 def test_the_background_join(printed: Callable[[Any], str]):
     found = risks(np.array([2, 4]), np.array([1, 8]))  # two records that one person fits, four that eight do
-    text = printed(audit_lines(audit([k_of(2, 2)], background=BackgroundJoin(("age", "sex"), 1009, 9, 1, found)), "people.csv"))
+    text = printed(
+        audit_lines(audit([k_of(2, 2)], background=BackgroundJoin(("age", "sex"), 1009, 9, 1, found)), "people.csv")
+    )
     assert "Join with the background table, by age, sex" in [line.strip() for line in text.splitlines()]
     assert cells(text, "prosecutor")[1] == "0.500000"
     assert cells(text, "journalist")[1] == "0.500000"
     assert cells(text, "marketer")[1] == "0.250000"  # 2 records with 1/2, 4 with 4/8 an eighth each: (1 + 1/2) / 6
-    assert cells(text, "membership")[1:] == ["1", "of 1,009 people can be seen to be in the table, if all its people are among them"]
+    assert cells(text, "membership")[1:] == [
+        "1",
+        "of 1,009 people can be seen to be in the table, if all its people are among them",
+    ]
     assert "│ 1,000    │ can be seen not to be in it: they fit no class" in text
-    assert "note: 1 classes have more records than people who fit them: people of the table are not in the background table" in text
+    assert (
+        "note: 1 classes have more records than people who fit them: people of the table are not in the background "
+        "table" in text
+    )
 
 
 # --- names and labels are printed as they are
@@ -187,7 +245,9 @@ def test_names_and_values_in_brackets_are_no_markup(printed: Callable[[Any], str
 @pytest.mark.parametrize("name", ["[bold]", "[/]"])
 def test_the_background_table_is_named_as_it_is(printed: Callable[[Any], str], name: str):
     found = BackgroundJoin((name,), 8, 8, 0, risks(np.array([4]), np.array([8])))
-    assert f"Join with the background table, by {name}" in printed(audit_lines(audit([k_of(2, 2)], background=found), "people.csv"))
+    assert f"Join with the background table, by {name}" in printed(
+        audit_lines(audit([k_of(2, 2)], background=found), "people.csv")
+    )
 
 
 def test_a_missing_label_is_not_the_text_missing(printed: Callable[[Any], str]):
@@ -197,7 +257,9 @@ def test_a_missing_label_is_not_the_text_missing(printed: Callable[[Any], str]):
 
 @pytest.mark.parametrize("value", ["a\\[b]", "1:100:5"])
 def test_no_value_is_rewritten(printed: Callable[[Any], str], value: str):
-    text = printed(audit_lines(audit([k_of(2, 2)], [Exposure("skewness", "pay", "so", 0, 0, 0.2, 0.3, value, OLD)]), "people.csv"))
+    text = printed(
+        audit_lines(audit([k_of(2, 2)], [Exposure("skewness", "pay", "so", 0, 0, 0.2, 0.3, value, OLD)]), "people.csv")
+    )
     assert cells(text, "skewness")[5] == value
 
 
@@ -209,12 +271,16 @@ def explanation(
 ) -> Explanation:
     """Of a class with `part` records of each value in a table with `whole`."""
     distance = OrderedDistance(np.array(whole))
-    judged = JudgedAttribute("pay", tuple(values), distance, SensitiveAttribute.model_validate({"distance": "ordered", **asked}))
+    judged = JudgedAttribute(
+        "pay", tuple(values), distance, SensitiveAttribute.model_validate({"distance": "ordered", **asked})
+    )
     return Explanation(labels, judged, np.array(part), distance.table, transport_plan(distance, np.array(part)))
 
 
 def test_a_class_explained(printed: Callable[[Any], str]):
-    text = printed(explanation_lines(explanation(["3k", "[4k]", None], [2, 0, 0], [2, 1, 1], {"age": "30", "sex": "f"}, t="0.25")))
+    text = printed(
+        explanation_lines(explanation(["3k", "[4k]", None], [2, 0, 0], [2, 1, 1], {"age": "30", "sex": "f"}, t="0.25"))
+    )
     assert text.startswith("Class age='30', sex='f': 2 records, compared with 4\n")
     # a quarter of the mass moves one step of two, a quarter moves both: 1/4 * 1/2 + 1/4 * 1
     assert "Earth mover's distance of pay (ordered): 0.375 = 3/8, asked 0.25: does NOT hold\n" in text
@@ -227,7 +293,9 @@ def test_a_class_explained(printed: Callable[[Any], str]):
 
 
 def test_a_distance_that_equals_t_holds(printed: Callable[[Any], str]):
-    assert "3/8, asked 0.375: holds\n" in printed(explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1], t="0.375")))
+    assert "3/8, asked 0.375: holds\n" in printed(
+        explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1], t="0.375"))
+    )
     assert "3/8\n" in printed(explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1])))  # nothing asked
 
 
@@ -238,9 +306,15 @@ def test_the_class_is_named_as_it_is(printed: Callable[[Any], str]):
 
 
 def test_of_many_values_and_moves_the_largest_are_shown(printed: Callable[[Any], str]):
-    """Half of the table has the first value, the class has it always; so each other value gets a move, the farther the dearer."""
+    """Half of the table has the first value, the class has it always; so each other value gets a move, the farther the
+    dearer.
+    """
     others = MOST_LINES + 4
-    text = printed(explanation_lines(explanation([f"v{i}." for i in range(others + 1)], [1, *[0] * others], [others, *[1] * others])))
+    text = printed(
+        explanation_lines(
+            explanation([f"v{i}." for i in range(others + 1)], [1, *[0] * others], [others, *[1] * others])
+        )
+    )
     assert f"({others + 1 - MOST_LINES} values with smaller differences are left out; --json has all)" in text
     assert cells(text, "v0.")[1] == "1"  # the largest difference is among those shown
     values, moves = text.split("Transport plan")
@@ -250,13 +324,18 @@ def test_of_many_values_and_moves_the_largest_are_shown(printed: Callable[[Any],
     cheaper = Fraction(sum(range(1, others - MOST_LINES + 1)), others * 2 * others)
     total = Fraction(others + 1, 4 * others)
     assert (
-        f"The costs add up to {float(total):.6g}. (4 cheaper moves, which cost {float(cheaper):.6g}, are left out; --json has all)" in text
+        f"The costs add up to {float(total):.6g}. (4 cheaper moves, which cost {float(cheaper):.6g}, are left out; "
+        "--json has all)" in text
     )
 
 
 def test_what_fits_is_shown_whole(printed: Callable[[Any], str]):
     others = MOST_LINES - 1
-    text = printed(explanation_lines(explanation([f"v{i}." for i in range(others + 1)], [1, *[0] * others], [others, *[1] * others])))
+    text = printed(
+        explanation_lines(
+            explanation([f"v{i}." for i in range(others + 1)], [1, *[0] * others], [others, *[1] * others])
+        )
+    )
     assert "left out" not in text
 
 
@@ -268,10 +347,24 @@ def test_a_table_without_sensitive_attributes_and_with_strange_names(
 ):
     monkeypatch.setattr(auditing, "validate", lambda *_: mock.Mock(passed=mock.ANY))
     monkeypatch.setattr(auditing, "suite_json", lambda *_: "")
-    table = spark.createDataFrame([("[20, 29]", "zażółć"), ("[20, 29]", "zażółć"), ("[30, 59]", "*")], "`age.[x]` string, `stadt ü` string")
+    table = spark.createDataFrame(
+        [("[20, 29]", "zażółć"), ("[20, 29]", "zażółć"), ("[30, 59]", "*")], "`age.[x]` string, `stadt ü` string"
+    )
     found, _ = audit_table(table, ask(["age.[x]", "stadt ü"], k=2))
     text = printed(audit_lines(found, "people.csv"))
     assert text.startswith("people.csv: 3 rows in 2 classes; NOT everything that was asked holds\n")
-    assert cells(text, "k-anonymity") == ["k-anonymity", "", "2", "1", "NO", "1", "1", "age.[x]='[30, 59]', stadt ü='*'"]
+    assert cells(text, "k-anonymity") == [
+        "k-anonymity",
+        "",
+        "2",
+        "1",
+        "NO",
+        "1",
+        "1",
+        "age.[x]='[30, 59]', stadt ü='*'",
+    ]
     # ages span 39 years: two records lose 9/39, one 29/39, and of the town one loses all
-    assert f"(NCP) {((2 * 9 + 29) / 39 + 1) / 3 / 2:.4f} (age.[x] {(2 * 9 + 29) / 39 / 3:.4f}, stadt ü {1 / 3:.4f})" in text
+    assert (
+        f"(NCP) {((2 * 9 + 29) / 39 + 1) / 3 / 2:.4f} (age.[x] {(2 * 9 + 29) / 39 / 3:.4f}, stadt ü {1 / 3:.4f})"
+        in text
+    )

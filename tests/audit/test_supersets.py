@@ -12,7 +12,16 @@ import pytest
 from pyspark.sql import SparkSession
 from strategies import CITIES
 
-from tclose_spark.audit.supersets import ITSELF, MISSING, WHOLE, Heights, Ladder, count_heights, nearest_heights, with_supersets
+from tclose_spark.audit.supersets import (
+    ITSELF,
+    MISSING,
+    WHOLE,
+    Heights,
+    Ladder,
+    count_heights,
+    nearest_heights,
+    with_supersets,
+)
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.measures.distances import EqualDistance, OrderedDistance
@@ -70,7 +79,9 @@ def under(ladder: Ladder, node: str | None, label: str | None) -> bool:
     """Whether a label lies at or below a node (None: missing)."""
     if node == "*" or label == node:
         return True
-    return ladder.hierarchy is not None and any(label in path and node in path[path.index(label) :] for path in CITIES.paths)
+    return ladder.hierarchy is not None and any(
+        label in path and node in path[path.index(label) :] for path in CITIES.paths
+    )
 
 
 def nodes_above(ladder: Ladder, label: str | None) -> list[str | None]:
@@ -83,7 +94,9 @@ def nodes_above(ladder: Ladder, label: str | None) -> list[str | None]:
     return list(dict.fromkeys(path[path.index(label) :]))
 
 
-def supersets_of(labels: Labels, classes: Mapping[Labels, Class], ladders: Sequence[Ladder]) -> dict[Labels, list[Labels]]:
+def supersets_of(
+    labels: Labels, classes: Mapping[Labels, Class], ladders: Sequence[Ladder]
+) -> dict[Labels, list[Labels]]:
     """Every natural superset of a class but itself: {its labels: the classes in it}."""
     nodes = product(*[nodes_above(ladder, label) for ladder, label in zip(ladders, labels, strict=True)])
     return {
@@ -127,14 +140,18 @@ def proven(
 ) -> dict[Labels, dict[str, Any]]:
     """{labels: superset and distance of each attribute} of each class."""
     names = [*[ladder.name for ladder in ladders], *[a.name for a in attributes]]
-    table = spark.createDataFrame([tuple(r[name] for name in names) for r in records], ", ".join(f"{name} string" for name in names))
+    table = spark.createDataFrame(
+        [tuple(r[name] for name in names) for r in records], ", ".join(f"{name} string" for name in names)
+    )
     tallies = tally_classes(table.repartition(2), names[: len(ladders)], names[len(ladders) :])
     quasi = [JudgedQuasi(ladder.name, (ladder.name,), LabelLoss(False)) for ladder in ladders]
     classes = class_table(tallies, quasi, attributes)
     tried = list(nearest_heights(ladders)) if vectors is None else vectors
     found = with_supersets(classes, tallies, ladders, attributes, n, tried)
     asked = [a.name for a in attributes if a.asked.t is not None]
-    assert set(found.columns) - set(classes.columns) == {f"{column}_{name}" for column in ("superset", "nt_emd") for name in asked}
+    assert set(found.columns) - set(classes.columns) == {
+        f"{column}_{name}" for column in ("superset", "nt_emd") for name in asked
+    }
     rows = found.collect()
     result = {tuple(row["quasi_identifiers"]): row.asDict() for row in rows}
     assert len(rows) == len(result)
@@ -230,7 +247,13 @@ def test_the_named_superset_proves_the_class_and_where_none_is_named_there_is_no
         sex, city = pick(["f", "f", "m", "*", None]), pick(cities)
         sick = ["flu", "flu", "gout"] if sex == "f" else ["gout", None]
         records.append(
-            {"city": city, "sex": sex, "disease": pick(sick), "grade": pick("1234" if city in CITIES.leaves else "334"), "note": pick("ab")}
+            {
+                "city": city,
+                "sex": sex,
+                "disease": pick(sick),
+                "grade": pick("1234" if city in CITIES.leaves else "334"),
+                "note": pick("ab"),
+            }
         )
     ladders, attributes = [CITY, SEX], judged(records, names)
     found = proven(spark, records, ladders, attributes, n)
@@ -260,7 +283,9 @@ def test_the_named_superset_proves_the_class_and_where_none_is_named_there_is_no
             }
             large = {nodes: counts for nodes, counts in sums.items() if counts.total() >= n}
             proofs = {
-                nodes: x for nodes, counts in large.items() if (x := emd(inside[labels], counts, a.values, a.asked.distance)) <= a.asked.t
+                nodes: x
+                for nodes, counts in large.items()
+                if (x := emd(inside[labels], counts, a.values, a.asked.distance)) <= a.asked.t
             }
             ways["proven" if proofs else "open"] += 1
             if not proofs:

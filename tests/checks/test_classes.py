@@ -1,4 +1,6 @@
-"""The class table: what grouping the released rows and exact fractions give, however files and batches cut the classes."""
+"""The class table: what grouping the released rows and exact fractions give, however files and batches cut the
+classes.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -38,9 +40,13 @@ def judged(name: str, values: Sequence[str | None], counts: Sequence[int], **ask
     return JudgedAttribute(name, tuple(values), distances[distance], SensitiveAttribute.model_validate(asked))
 
 
-def class_table(release: DataFrame, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], at_once: int = 5) -> DataFrame:
+def class_table(
+    release: DataFrame, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], at_once: int = 5
+) -> DataFrame:
     """The class table of released rows."""
-    tallied = tally_classes(release, [column for q in quasi for column in q.columns], [a.name for a in attributes], at_once)
+    tallied = tally_classes(
+        release, [column for q in quasi for column in q.columns], [a.name for a in attributes], at_once
+    )
     return classes.class_table(tallied, quasi, attributes)
 
 
@@ -84,7 +90,9 @@ def test_a_distance_that_equals_t_has_no_margin_left(spark: SparkSession) -> Non
 
 
 def test_bounds_are_two_columns_of_one_quasi_identifier(spark: SparkSession) -> None:
-    release = spark.createDataFrame([(20, 30, "a"), (20, 30, "b"), (20, 40, "a")], "age_min long, age_max long, disease string")
+    release = spark.createDataFrame(
+        [(20, 30, "a"), (20, 30, "b"), (20, 40, "a")], "age_min long, age_max long, disease string"
+    )
     age = JudgedQuasi("age", ("age_min", "age_max"), LabelLoss(True, span=Fraction(40)))
     found = rows(class_table(release, [age], [judged("disease", ["a", "b"], [2, 1])]))
     assert [(row["quasi_identifiers"].asDict(), row["size"], row["loss"]) for row in found] == [
@@ -121,7 +129,9 @@ def emd_equal(share: Sequence[Fraction], whole: Sequence[Fraction]) -> Fraction:
 
 def emd_ordered(share: Sequence[Fraction], whole: Sequence[Fraction]) -> Fraction:
     differences = [p - q for p, q in zip(share, whole, strict=True)]
-    return sum((abs(sum(differences[: i + 1])) for i in range(len(differences) - 1)), Fraction(0)) / (len(differences) - 1)
+    return sum((abs(sum(differences[: i + 1])) for i in range(len(differences) - 1)), Fraction(0)) / (
+        len(differences) - 1
+    )
 
 
 def emd_cities(share: Sequence[Fraction], whole: Sequence[Fraction]) -> Fraction:
@@ -133,7 +143,9 @@ def emd_cities(share: Sequence[Fraction], whole: Sequence[Fraction]) -> Fraction
             below = children.setdefault(path[height:], {})
             below[path[height - 1 :]] = below.get(path[height - 1 :], Fraction(0)) + more
         for below in children.values():
-            cost += Fraction(height, 3) * min(sum(max(x, 0) for x in below.values()), -sum(min(x, 0) for x in below.values()))
+            cost += Fraction(height, 3) * min(
+                sum(max(x, 0) for x in below.values()), -sum(min(x, 0) for x in below.values())
+            )
     return cost
 
 
@@ -151,7 +163,9 @@ def expected_classes(release: pd.DataFrame, labels: list[str]) -> dict[tuple[Any
         figures: dict[str, Any] = {"size": len(rows)}
         for name, (values, _, emd) in ATTRIBUTES.items():
             inside, whole = Counter(rows[name]), Counter(release[name])
-            figures[name] = emd([Fraction(inside[v], len(rows)) for v in values], [Fraction(whole[v], len(release)) for v in values])
+            figures[name] = emd(
+                [Fraction(inside[v], len(rows)) for v in values], [Fraction(whole[v], len(release)) for v in values]
+            )
         found[tuple(None if pd.isna(x) else x for x in key)] = figures
     return found
 
@@ -179,16 +193,26 @@ def drawn() -> pd.DataFrame:
 
 LAYOUTS: dict[str, tuple[Mapping[str, str], Callable[[DataFrame], DataFrame]]] = {
     "one file": ({}, lambda table: table.coalesce(1)),
-    "classes in several files, batches of 7": ({"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}, lambda table: table.repartition(4)),
-    "batches of one row": ({"spark.sql.execution.arrow.maxRecordsPerBatch": "1", "spark.sql.shuffle.partitions": "3"}, lambda table: table),
+    "classes in several files, batches of 7": (
+        {"spark.sql.execution.arrow.maxRecordsPerBatch": "7"},
+        lambda table: table.repartition(4),
+    ),
+    "batches of one row": (
+        {"spark.sql.execution.arrow.maxRecordsPerBatch": "1", "spark.sql.shuffle.partitions": "3"},
+        lambda table: table,
+    ),
 }
 
 
 @pytest.mark.parametrize("at_once", [1, 1 << 20])
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_the_class_table_is_what_grouping_gives(spark: SparkSession, settings: Any, drawn: pd.DataFrame, name: str, at_once: int) -> None:
+def test_the_class_table_is_what_grouping_gives(
+    spark: SparkSession, settings: Any, drawn: pd.DataFrame, name: str, at_once: int
+) -> None:
     values, lay = LAYOUTS[name]
-    release = lay(spark.createDataFrame([tuple(row) for row in drawn.to_numpy()], ", ".join(f"{c} string" for c in drawn.columns)))
+    release = lay(
+        spark.createDataFrame([tuple(row) for row in drawn.to_numpy()], ", ".join(f"{c} string" for c in drawn.columns))
+    )
     attributes = [
         judged(column, domain, [Counter(drawn[column])[value] for value in domain], distance=distance)
         for column, (domain, distance, _) in ATTRIBUTES.items()
@@ -217,7 +241,9 @@ def test_attributes_whose_names_differ_in_a_dot_have_columns_of_their_own(spark:
 def test_no_two_measures_of_attributes_share_a_column() -> None:
     """Whatever the attributes are called: no measure's name begins with another's and a line."""
     asked = {"entropy": "1.5", "recursive": {"c": "3", "l": 2}, "distinct": 2}
-    attribute = judged_attribute("x", SensitiveAttribute.model_validate({"t": "0.5", "l": asked}), {"a": 1, "b": 1}, None, T.StringType())
+    attribute = judged_attribute(
+        "x", SensitiveAttribute.model_validate({"t": "0.5", "l": asked}), {"a": 1, "b": 1}, None, T.StringType()
+    )
     parts = [*attribute.fields(), *AttackColumns(attribute, Fraction(1, 5)).fields()]
     measures = {name.removesuffix("_x") for name, _ in parts}
     assert len(measures) == len(parts)

@@ -103,7 +103,9 @@ def test_a_missing_value_is_covered_by_null_or_a_star_only(coverage):
         assert not covers(coverage, label, None)
 
 
-@pytest.mark.parametrize(("coverage", "value"), [(NUMERIC, 3), (NUMERIC, 3.5), (NUMERIC, 0), (TREE, "Pisa"), (PLAIN, "Pisa"), (PLAIN, "")])
+@pytest.mark.parametrize(
+    ("coverage", "value"), [(NUMERIC, 3), (NUMERIC, 3.5), (NUMERIC, 0), (TREE, "Pisa"), (PLAIN, "Pisa"), (PLAIN, "")]
+)
 def test_null_covers_no_value(coverage, value):
     assert not covers(coverage, None, value)
 
@@ -164,7 +166,14 @@ def test_a_set_does_not_cover_others(label, value):
 
 def test_judges_each_row_by_its_own_label():
     labels = ["[1, 2]", "[1, 2]", None, "*", "[3, 4]", None]
-    assert NUMERIC.covered(pa.array([1, 3, None, 9, 3, 0]), pa.array(labels)).tolist() == [True, False, True, True, True, False]
+    assert NUMERIC.covered(pa.array([1, 3, None, 9, 3, 0]), pa.array(labels)).tolist() == [
+        True,
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
     cities = ["Pisa", "Bari", None, "Lyon", "Pisa", "Pisa"]
     labels = ["Tuscany", "Tuscany", None, "*", "Pisa", None]
     assert TREE.covered(pa.array(cities), pa.array(labels)).tolist() == [True, False, True, True, True, False]
@@ -198,7 +207,9 @@ def test_no_rows_are_covered(coverage, kind):
 )
 @pytest.mark.parametrize("kind", [pa.int64(), pa.float64()])
 def test_bounds_cover_a_number_between_them(low, value, high, covered, kind):
-    assert Coverage.between(pa.array([value], kind), pa.array([low], kind), pa.array([high], kind)).tolist() == [covered]
+    assert Coverage.between(pa.array([value], kind), pa.array([low], kind), pa.array([high], kind)).tolist() == [
+        covered
+    ]
 
 
 def test_bounds_that_are_no_number_cover_nothing():

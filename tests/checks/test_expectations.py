@@ -31,11 +31,15 @@ KINDS = {"emd": pa.float64(), "size": pa.int64(), "margin": pa.decimal128(38, 0)
 
 def classes(spark: SparkSession, *rows: tuple[Any, ...], columns: Sequence[str] = ("size", "margin")) -> DataFrame:
     values = list(zip(*rows, strict=True)) or [()] * len(columns)
-    return spark.createDataFrame(pa.table({name: pa.array(column, KINDS[name]) for name, column in zip(columns, values, strict=True)}))
+    return spark.createDataFrame(
+        pa.table({name: pa.array(column, KINDS[name]) for name, column in zip(columns, values, strict=True)})
+    )
 
 
 def failed(found: Validation) -> list[str]:
-    return [each["expectation_config"]["type"] for each in found.results.to_json_dict()["results"] if not each["success"]]
+    return [
+        each["expectation_config"]["type"] for each in found.results.to_json_dict()["results"] if not each["success"]
+    ]
 
 
 def test_all_hold(spark: SparkSession) -> None:
@@ -50,10 +54,18 @@ def test_all_hold(spark: SparkSession) -> None:
     [
         ([(4, 0), (3, 7)], "expect_column_values_to_be_between", "k-anonymity: 1 class breaks it"),  # a class of 3
         ([(2, 0), (3, 7)], "expect_column_values_to_be_between", "k-anonymity: 2 classes break it"),
-        ([(4, 0), (5, -1)], "expect_column_values_to_be_between", "t-closeness: 1 class breaks it"),  # over t, by the least there is
+        (
+            [(4, 0), (5, -1)],
+            "expect_column_values_to_be_between",
+            "t-closeness: 1 class breaks it",
+        ),  # over t, by the least there is
         ([(4, 0)], "expect_table_row_count_to_equal", "2 classes were found in the release: there are 1"),
         ([(4, 0), (None, 7)], "expect_column_values_to_not_be_null", "every class has size: 1 class breaks it"),
-        ([(4, 0), (5, None)], "expect_column_values_to_not_be_null", "every class has margin: 1 class breaks it"),  # not measured
+        (
+            [(4, 0), (5, None)],
+            "expect_column_values_to_not_be_null",
+            "every class has margin: 1 class breaks it",
+        ),  # not measured
     ],
 )
 def test_a_violation_fails(spark: SparkSession, rows: Sequence[tuple[Any, ...]], expected: str, failure: str) -> None:
@@ -94,13 +106,19 @@ def test_what_was_evaluated_must_be_what_was_asked(spark: SparkSession, monkeypa
             return expectation if expectation.column == "margin" else super().add_expectation(expectation)
 
     monkeypatch.setattr(gx, "ExpectationSuite", Forgetful)
-    with pytest.raises(GuaranteeError, match=r"2 expectations were asked of the classes, and others \(1\) were evaluated"):
-        validate(classes(spark, (4, 0)), "classes", [expect_present("size"), expect_at_least("margin", 0, "t-closeness")])
+    with pytest.raises(
+        GuaranteeError, match=r"2 expectations were asked of the classes, and others \(1\) were evaluated"
+    ):
+        validate(
+            classes(spark, (4, 0)), "classes", [expect_present("size"), expect_at_least("margin", 0, "t-closeness")]
+        )
 
 
 def test_a_bound_that_changed_is_noticed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     lenient = type("Lenient", (gx.expectations.ExpectColumnValuesToBeBetween,), {})
-    monkeypatch.setattr(gx.expectations, "ExpectColumnValuesToBeBetween", lambda **arguments: lenient(**{**arguments, "min_value": 1}))
+    monkeypatch.setattr(
+        gx.expectations, "ExpectColumnValuesToBeBetween", lambda **arguments: lenient(**{**arguments, "min_value": 1})
+    )
     with pytest.raises(GuaranteeError):
         validate(classes(spark, (2, 0)), "classes", [expect_at_least("size", 4, "k-anonymity")])
 
@@ -120,7 +138,9 @@ def test_a_tie_of_doubles_is_no_violation_and_is_judged_by_the_margin(spark: Spa
     columns = ("emd", "margin")
     assert validate(classes(spark, (float(tie), 0), columns=columns), "classes", suite).failures == ()
     assert float(above) == float(third)
-    assert validate(classes(spark, (float(above), -3), columns=columns), "classes", suite).failures == ("in integers: 1 class breaks it",)
+    assert validate(classes(spark, (float(above), -3), columns=columns), "classes", suite).failures == (
+        "in integers: 1 class breaks it",
+    )
     assert len(validate(classes(spark, (0.34, -1), columns=columns), "classes", suite).failures) == 2
 
 
@@ -138,4 +158,7 @@ def test_data_docs_load_nothing_from_elsewhere(spark: SparkSession) -> None:
 def test_keys_do_not_depend_on_how_a_bound_is_written() -> None:
     assert expect_at_least("size", 3, "one").key == expect_at_least("size", 3.0, "other").key
     assert expect_at_least("size", 3, "").key != expect_at_least("size", 4, "").key
-    assert Expectation("a", (("column", "x"), ("value", 1)), "").key == Expectation("a", (("value", 1), ("column", "x")), "").key
+    assert (
+        Expectation("a", (("column", "x"), ("value", 1)), "").key
+        == Expectation("a", (("value", 1), ("column", "x")), "").key
+    )

@@ -26,10 +26,14 @@ SEX = JudgedQuasi("sex", ("sex",), LabelLoss(False, distinct=2))
 def disease(counts: Sequence[int], **asked: Any) -> JudgedAttribute:
     """A sensitive attribute with the values a, b, ..., so many rows of each."""
     table = np.array(counts, dtype=np.int64)
-    return JudgedAttribute("disease", tuple("abcdef"[: len(counts)]), EqualDistance(table), SensitiveAttribute.model_validate(asked))
+    return JudgedAttribute(
+        "disease", tuple("abcdef"[: len(counts)]), EqualDistance(table), SensitiveAttribute.model_validate(asked)
+    )
 
 
-def figures(spark: SparkSession, rows: Sequence[tuple[Any, ...]], k: int | None, *attributes: JudgedAttribute) -> ClassFigures:
+def figures(
+    spark: SparkSession, rows: Sequence[tuple[Any, ...]], k: int | None, *attributes: JudgedAttribute
+) -> ClassFigures:
     """Of released rows (age, sex, disease)."""
     table = spark.createDataFrame(list(rows), "age string, sex string, disease string")
     tallies = tally_classes(table, ["age", "sex"], [a.name for a in attributes])
@@ -83,7 +87,9 @@ def test_a_bound_that_is_just_met_is_not_broken(spark: SparkSession):
     def broken(measure: int, k: int | None = None, **asked: Any) -> tuple[int, int, bool]:
         """(classes, their rows, holds)"""
         attribute = disease([4, 2], **asked)
-        guarantee = class_figures(class_table(tallies, [AGE, SEX], [attribute]), k, [AGE, SEX], [attribute]).guarantees[measure]
+        guarantee = class_figures(class_table(tallies, [AGE, SEX], [attribute]), k, [AGE, SEX], [attribute]).guarantees[
+            measure
+        ]
         return guarantee.classes, guarantee.rows, guarantee.holds
 
     assert broken(0, k=1) == (0, 0, True)
@@ -101,14 +107,17 @@ def test_as_many_equally_frequent_values_as_asked_are_enough_entropy(spark: Spar
 
 
 CLASSES = (
-    "quasi_identifiers struct<age: string, sex: string>, size bigint, losses struct<age: double, sex: double>, emd_disease double, "
+    "quasi_identifiers struct<age: string, sex: string>, size bigint, losses struct<age: double, sex: double>, "
+    "emd_disease double, "
     "numerator_disease decimal(38,0), margin_disease decimal(38,0), distinct_disease bigint, entropy_disease double"
 )
 
 
 @pytest.mark.parametrize("farthest", ["the smaller", "the larger"])
 def test_distances_that_are_one_double_are_told_apart(spark: SparkSession, farthest: str):
-    """Half, and half less a 12 * 10^18th part, are one double; classes of different size, so numerators do not compare either."""
+    """Half, and half less a 12 * 10^18th part, are one double; classes of different size, so numerators do not compare
+    either.
+    """
     table = disease([10**18, 10**18], t="0.5")
     less = {"the smaller": 3, "the larger": 2}[farthest]  # the size of the class that is nearer by the smallest step
 
@@ -118,7 +127,9 @@ def test_distances_that_are_one_double_are_told_apart(spark: SparkSession, farth
 
     rows = [row(2), row(3)]
     assert rows[0][3] == rows[1][3] == 0.5
-    closeness = class_figures(spark.createDataFrame(rows, CLASSES), None, [AGE, SEX], [table]).of("t-closeness", "disease")
+    closeness = class_figures(spark.createDataFrame(rows, CLASSES), None, [AGE, SEX], [table]).of(
+        "t-closeness", "disease"
+    )
     assert closeness is not None
     assert closeness.achieved == Fraction(1, 2)
     assert closeness.worst == {"age": f"of {5 - less}", "sex": "f"}
@@ -154,18 +165,35 @@ def test_drawn_classes_have_the_figures_of_their_definitions(spark: SparkSession
     counts = {name: np.array([whole[name][value] for value in values]) for name, values in domains.items()}
     diversity = {"distinct": 3, "entropy": "2", "recursive": {"c": "2", "l": 2}}
     attributes = [
-        JudgedAttribute("disease", tuple(domains["disease"]), EqualDistance(counts["disease"]), SensitiveAttribute.model_validate({"t": "0.2", "l": diversity})),
-        JudgedAttribute("grade", tuple(domains["grade"]), OrderedDistance(counts["grade"]), SensitiveAttribute.model_validate({"distance": "ordered", "t": "0.2", "l": diversity})),
-    ]  # fmt: skip
-    table = spark.createDataFrame([tuple(row) for row in release.to_numpy()], ", ".join(f"{c} string" for c in release.columns))
+        JudgedAttribute(
+            "disease",
+            tuple(domains["disease"]),
+            EqualDistance(counts["disease"]),
+            SensitiveAttribute.model_validate({"t": "0.2", "l": diversity}),
+        ),
+        JudgedAttribute(
+            "grade",
+            tuple(domains["grade"]),
+            OrderedDistance(counts["grade"]),
+            SensitiveAttribute.model_validate({"distance": "ordered", "t": "0.2", "l": diversity}),
+        ),
+    ]
+    table = spark.createDataFrame(
+        [tuple(row) for row in release.to_numpy()], ", ".join(f"{c} string" for c in release.columns)
+    )
     tallies = tally_classes(table.repartition(3), ["age", "sex"], list(domains), 9)
     found = class_figures(class_table(tallies, [AGE, SEX], attributes), 4, [AGE, SEX], attributes)
 
-    classes = {tuple(None if pd.isna(x) else x for x in key): rows for key, rows in release.groupby(["age", "sex"], dropna=False)}
+    classes = {
+        tuple(None if pd.isna(x) else x for x in key): rows
+        for key, rows in release.groupby(["age", "sex"], dropna=False)
+    }
     assert (found.rows, found.classes) == (90, len(classes))
     assert found.discernibility == sum(len(rows) ** 2 for rows in classes.values())
 
-    def check(measure: str, name: str | None, figure: Mapping[Any, Any], breaks: Mapping[Any, bool], worst: Any) -> None:
+    def check(
+        measure: str, name: str | None, figure: Mapping[Any, Any], breaks: Mapping[Any, bool], worst: Any
+    ) -> None:
         guarantee = found.of(measure, name)
         assert guarantee is not None
         broken = [key for key, is_broken in breaks.items() if is_broken]
@@ -185,9 +213,21 @@ def test_drawn_classes_have_the_figures_of_their_definitions(spark: SparkSession
         assert closeness is not None
         assert far[tuple(closeness.worst.values())] == max(far.values())
         distinct = {key: len(counts) for key, counts in inside.items()}
-        check("distinct l-diversity", a.name, distinct, {key: x < 3 for key, x in distinct.items()}, min(distinct.values()))
+        check(
+            "distinct l-diversity",
+            a.name,
+            distinct,
+            {key: x < 3 for key, x in distinct.items()},
+            min(distinct.values()),
+        )
         entropy = {key: exp(-sum(c / n.total() * log(c / n.total()) for c in n.values())) for key, n in inside.items()}
-        check("entropy l-diversity", a.name, entropy, {key: x < 2 - 1e-9 for key, x in entropy.items()}, min(entropy.values()))
+        check(
+            "entropy l-diversity",
+            a.name,
+            entropy,
+            {key: x < 2 - 1e-9 for key, x in entropy.items()},
+            min(entropy.values()),
+        )
         ranked = {key: sorted(n.values(), reverse=True) for key, n in inside.items()}
         recursive = {key: r[0] >= 2 * sum(r[1:]) for key, r in ranked.items()}
         check("recursive (c, l)-diversity", a.name, recursive, recursive, False)

@@ -25,7 +25,9 @@ SCHEMA = "age double, sex string, born date, disease string, score double, grade
 LABELS, SENSITIVE = ["age", "sex", "born"], ["disease", "score", "grade"]
 
 
-def tallied(table: DataFrame, labels: Sequence[str], sensitive: Sequence[str], at_once: int = 5) -> dict[Key, Counter[Key]]:
+def tallied(
+    table: DataFrame, labels: Sequence[str], sensitive: Sequence[str], at_once: int = 5
+) -> dict[Key, Counter[Key]]:
     """The tally of each class: {labels: {values: records}}. No class and no tuple of a class stands twice."""
     return read(tally_classes(table, labels, sensitive, at_once), len(labels))
 
@@ -60,16 +62,24 @@ def test_two_classes(spark: SparkSession):
         ("[20, 29]", None): {("flu", "5"): 1, (None, None): 1},  # labels that are missing are equal
     }
     assert tallied(table, ["age"], ["disease"]) == {("[20, 29]",): {("flu",): 3, ("gout",): 1, (None,): 1}}
-    assert tallied(table, ["sex"], []) == {("f",): {(): 3}, (None,): {(): 2}}  # without sensitive attributes a class has its size
+    assert tallied(table, ["sex"], []) == {
+        ("f",): {(): 3},
+        (None,): {(): 2},
+    }  # without sensitive attributes a class has its size
 
 
 def test_nan_is_missing_and_the_sign_of_zero_is_none(spark: SparkSession):
-    table = spark.createDataFrame([(NAN, -0.0), (None, 0.0), (0.0, NAN), (-0.0, None), (0.0, -0.0)], "age double, score double")
+    table = spark.createDataFrame(
+        [(NAN, -0.0), (None, 0.0), (0.0, NAN), (-0.0, None), (0.0, -0.0)], "age double, score double"
+    )
     assert tallied(table, ["age"], ["score"]) == {(None,): {("0.0",): 2}, ("0.0",): {(None,): 2, ("0.0",): 1}}
 
 
 def test_labels_and_values_are_text(spark: SparkSession):
-    table = spark.sql("SELECT 7 AS age, date'2001-02-03' AS born, 1.50BD AS cost, true AS smokes, date'2004-05-06' AS seen, 2.50BD AS pay")
+    table = spark.sql(
+        "SELECT 7 AS age, date'2001-02-03' AS born, 1.50BD AS cost, true AS smokes, date'2004-05-06' AS seen, 2.50BD "
+        "AS pay"
+    )
     tallies = tally_classes(table, ["age", "born", "cost", "smokes"], ["seen", "pay"])
     assert [field.dataType.simpleString() for field in tallies.schema] == [
         *["string"] * 4,
@@ -192,7 +202,9 @@ def test_where_nothing_can_be_kept_the_table_is_computed(spark: SparkSession, mo
 
 def test_a_driver_holds_no_more_values_than_it_can(spark: SparkSession, monkeypatch: pytest.MonkeyPatch):
     tallies = tally_classes(
-        spark.createDataFrame([("1", "a", "x"), ("1", "b", "y"), ("2", "b", "x")], "q string, s string, u string"), "q", "su"
+        spark.createDataFrame([("1", "a", "x"), ("1", "b", "y"), ("2", "b", "x")], "q string, s string, u string"),
+        "q",
+        "su",
     )
     values = [{"a": 1, "b": 2}, {"x": 2, "y": 1}]
     assert count_values(tallies, ["s", "u"]) == (values, {("a", "x"): 1, ("b", "y"): 1, ("b", "x"): 1})
@@ -224,7 +236,13 @@ def check_groups(columns: Sequence[Sequence[Any]]) -> None:
 
 
 @drawn(100)
-@given(st.lists(st.tuples(st.sampled_from(["a", "b", "", None]), st.sampled_from([1, 2, None]), st.booleans()), min_size=1, max_size=20))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", "b", "", None]), st.sampled_from([1, 2, None]), st.booleans()),
+        min_size=1,
+        max_size=20,
+    )
+)
 def test_rows_are_in_one_group_where_they_are_equal(rows: list[tuple[Any, ...]]):
     check_groups(list(zip(*rows, strict=True)))
 

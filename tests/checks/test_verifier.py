@@ -34,7 +34,9 @@ PEOPLE: list[Record] = [
 ]
 
 # age, disease: two classes of four, each with the table's distribution
-RELEASE: list[Record] = [("[21, 29]", disease) for _, _, disease in PEOPLE[:4]] + [("[32, 38]", disease) for _, _, disease in PEOPLE[4:]]
+RELEASE: list[Record] = [("[21, 29]", disease) for _, _, disease in PEOPLE[:4]] + [
+    ("[32, 38]", disease) for _, _, disease in PEOPLE[4:]
+]
 
 
 INPUT = "8-0123456789abcdef"
@@ -42,7 +44,9 @@ Judge = Callable[..., Verdict]
 
 
 def table_of(spark: SparkSession, rows: Sequence[Record], columns: Sequence[str]) -> DataFrame:
-    return spark.createDataFrame(pa.table([pa.array(column, pa.string()) for column in zip(*rows, strict=True)], names=list(columns)))
+    return spark.createDataFrame(
+        pa.table([pa.array(column, pa.string()) for column in zip(*rows, strict=True)], names=list(columns))
+    )
 
 
 def fingerprint(table: DataFrame) -> str:
@@ -135,7 +139,9 @@ def test_equal_labels_are_one_class(judge: Judge) -> None:
 # --- what is public follows from what is published
 
 
-ROUNDED = [("[20, 30]", disease) for _, _, disease in PEOPLE[:4]] + [("[30, 40]", disease) for _, _, disease in PEOPLE[4:]]
+ROUNDED = [("[20, 30]", disease) for _, _, disease in PEOPLE[:4]] + [
+    ("[30, 40]", disease) for _, _, disease in PEOPLE[4:]
+]
 HIDDEN = [*RELEASE[:4], *[("*", disease) for _, _, disease in PEOPLE[4:]]]
 
 
@@ -150,22 +156,33 @@ def test_the_range_is_that_of_the_labels(judge: Judge, release: list[Record], sp
     assert figures["quasi_identifiers"] == {"age": {"span": span}}
     widths = [Fraction(10, 20), Fraction(10, 20)] if release is ROUNDED else [Fraction(1), Fraction(1)]
     assert figures["ncp"] == figures["ncp_by_quasi_identifier"]["age"] == float(sum(widths) / 2)
-    assert figures["by_input"]["ncp"] == figures["by_input"]["ncp_by_quasi_identifier"]["age"] == pytest.approx(by_input)
+    assert (
+        figures["by_input"]["ncp"] == figures["by_input"]["ncp_by_quasi_identifier"]["age"] == pytest.approx(by_input)
+    )
 
 
 def test_people_of_whom_a_value_is_certain_are_counted(judge: Judge) -> None:
-    figures = judge([("[21, 29]", "flu")] * 4 + [("[32, 38]", d) for d in ("gout", "gout", "gout", "flu")], t="0.9").figures
+    figures = judge(
+        [("[21, 29]", "flu")] * 4 + [("[32, 38]", d) for d in ("gout", "gout", "gout", "flu")], t="0.9"
+    ).figures
     assert figures["attributes"]["disease"]["homogeneous"] == {"classes": 1, "rows": 4}
     assert figures["warnings"] == []
 
 
 WARNED = {
-    "one value": ([(age, "flu") for age, _ in RELEASE], {}, ["disease: all rows have one value; who is known to be in the table"]),
+    "one value": (
+        [(age, "flu") for age, _ in RELEASE],
+        {},
+        ["disease: all rows have one value; who is known to be in the table"],
+    ),
     "missing everywhere": ([(age, None) for age, _ in RELEASE], {}, ["disease: missing in all rows; it tells nothing"]),
     "nearly unique, missing being one value": (
         [(age, value) for (age, _), value in zip(RELEASE, ["a", "b", "c", "d", None, None, "a", "b"], strict=True)],
         {},
-        ["disease: nearly unique, 5 values in 8 rows; who knows a person's value of it finds the record, and with it the other columns"],
+        [
+            "disease: nearly unique, 5 values in 8 rows; who knows a person's value of it finds the record, and with "
+            "it the other columns"
+        ],
     ),
     "one value for two rows is not": (
         [(age, value) for (age, _), value in zip(RELEASE, ["a", "b", "c", None, None, None, "a", "b"], strict=True)],
@@ -175,7 +192,11 @@ WARNED = {
     "spellings and *": (
         [("*", value) for value in ("flu", "FLU", "flu ", "gout")] * 2,
         {},
-        ["age: the published value is * in all rows", "disease: 2 of 4 values differ from another by case", "all rows are in one class"],
+        [
+            "age: the published value is * in all rows",
+            "disease: 2 of 4 values differ from another by case",
+            "all rows are in one class",
+        ],
     ),
     "an order with values that no row has": (
         RELEASE,
@@ -198,7 +219,9 @@ def test_what_is_worth_a_second_look(judge: Judge, name: str) -> None:
 def test_a_class_of_k_minus_one(judge: Judge) -> None:
     verdict = judge(changed({3: ("[32, 38]", "gout")}), k=4, great_expectations=True)
     one_problem(verdict, "1 classes (3 rows) are smaller than k = 4; the smallest has 3")
-    assert verdict.problems[1:] == ("Great Expectations: k-anonymity: every class has at least 4 records: 1 class breaks it",)
+    assert verdict.problems[1:] == (
+        "Great Expectations: k-anonymity: every class has at least 4 records: 1 class breaks it",
+    )
 
 
 FAR = changed({0: ("[21, 29]", "gout"), 6: ("[32, 38]", "flu")})  # 1 flu of 4, and 3 of 4: a quarter from 1/2
@@ -213,7 +236,10 @@ def test_an_emd_that_equals_t_holds(judge: Judge) -> None:
 def test_an_emd_over_t(judge: Judge) -> None:
     verdict = judge(FAR, t="0.2499999999999999999999", great_expectations=True)
     one_problem(verdict, "disease: 2 classes (8 rows) are farther than t", "the worst is 0.25")
-    exactly = "t-closeness of disease: EMD <= 2499999999999999999999/10000000000000000000000 in every class, in exact integers"
+    exactly = (
+        "t-closeness of disease: EMD <= 2499999999999999999999/10000000000000000000000 in every class, in exact "
+        "integers"
+    )
     assert verdict.problems[1:] == (f"Great Expectations: {exactly}: 2 classes break it",)  # as doubles, both are 1/4
 
 
@@ -230,19 +256,25 @@ def test_an_ordered_emd_over_t(judge: Judge) -> None:
 
 def test_distinct_l_one_short(judge: Judge) -> None:
     pure = [("[21, 29]", "flu")] * 4 + [("[32, 38]", "gout")] * 4
-    one_problem(judge(pure, l={"distinct": 2}), "disease: 2 classes (8 rows) have less distinct l-diversity than 2; the worst has 1")
+    one_problem(
+        judge(pure, l={"distinct": 2}),
+        "disease: 2 classes (8 rows) have less distinct l-diversity than 2; the worst has 1",
+    )
 
 
 def test_entropy_l_short(judge: Judge) -> None:
     assert judge(FAR, l={"entropy": "1.75"}).holds  # exp of the entropy of 1/4, 3/4 is 1.7548
     one_problem(
-        judge(FAR, l={"entropy": "1.76"}), "disease: 2 classes (8 rows) have less entropy l-diversity than 44/25; the worst has 1.75477"
+        judge(FAR, l={"entropy": "1.76"}),
+        "disease: 2 classes (8 rows) have less entropy l-diversity than 44/25; the worst has 1.75477",
     )
 
 
 def test_recursive_l_short(judge: Judge) -> None:
     assert judge(FAR, l={"recursive": {"c": "3.001", "l": 2}}).holds  # 3 < c * 1
-    one_problem(judge(FAR, l={"recursive": {"c": 3, "l": 2}}), "disease: 2 classes (8 rows) are not recursive (3, 2)-diverse")
+    one_problem(
+        judge(FAR, l={"recursive": {"c": 3, "l": 2}}), "disease: 2 classes (8 rows) are not recursive (3, 2)-diverse"
+    )
 
 
 # --- rows that are not the input's
@@ -256,7 +288,9 @@ def test_a_row_lost_after_it_was_written(judge: Judge) -> None:
 
 def test_a_row_lost_before_it_was_written(judge: Judge) -> None:
     verdict = judge(RELEASE[:7], k=3)
-    assert any("7 rows are released in 7 rows of classes, of 8 rows of the input" in problem for problem in verdict.problems)
+    assert any(
+        "7 rows are released in 7 rows of classes, of 8 rows of the input" in problem for problem in verdict.problems
+    )
 
 
 def test_a_row_doubled(judge: Judge) -> None:
@@ -283,7 +317,9 @@ def test_sensitive_values_exchanged_between_classes(judge: Judge) -> None:
 
 
 def test_labels_checked_against_other_rows_than_the_input_s(judge: Judge) -> None:
-    one_problem(judge(RELEASE, raw="8-0000000000000000"), "the rows whose labels were checked while writing are not the input's")
+    one_problem(
+        judge(RELEASE, raw="8-0000000000000000"), "the rows whose labels were checked while writing are not the input's"
+    )
 
 
 # --- what is no release of this run

@@ -1,4 +1,6 @@
-"""Compiled kernels are kept, also of a package in a wheel and without a home, and are found again by what the sources say."""
+"""Compiled kernels are kept, also of a package in a wheel and without a home, and are found again by what the sources
+say.
+"""
 
 import os
 import shutil
@@ -19,7 +21,8 @@ import numpy as np
 from tclose_spark.kernels import caching
 from tclose_spark.kernels.widths import width
 one = np.zeros((1, 2))
-args = 0, 0, 1, np.zeros(1, np.int8), np.zeros(1, bool), np.array([[0.0, 0.5]]), np.zeros((1, 1, 2), np.int32), np.zeros((1, 1, 2))
+kinds, missing, place = np.zeros(1, np.int8), np.zeros(1, bool), np.array([[0.0, 0.5]])
+args = 0, 0, 1, kinds, missing, place, np.zeros((1, 1, 2), np.int32), np.zeros((1, 1, 2))
 assert width(*args) == 0.5
 assert caching.__file__.startswith(sys.argv[1]), caching.__file__
 print(caching.folder("tclose_spark.methods.closeness_tree.tree"), sum(width.stats.cache_hits.values()))
@@ -27,11 +30,18 @@ print(caching.folder("tclose_spark.methods.closeness_tree.tree"), sum(width.stat
 
 
 def run(where: Path, environment: dict[str, str]) -> tuple[Path, int]:
-    """(the folder of the compiled kernels, hits of the cache) of a process that imports the package from a folder or an archive."""
+    """(the folder of the compiled kernels, hits of the cache) of a process that imports the package from a folder or an
+    archive.
+    """
     env = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
     env |= {"PYTHONPATH": str(where), **environment}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(where)], env=env, capture_output=True, text=True, check=False, cwd=where.parent
+        [sys.executable, "-c", PROGRAM, str(where)],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=where.parent,
     )
     assert done.returncode == 0, done.stderr
     folder, hits = done.stdout.split()
@@ -89,9 +99,14 @@ def test_kernels_are_compiled_anew_if_what_they_are_made_of_changes(
 ) -> None:
     from tclose_spark.kernels import caching
 
-    before, name = caching.sources.__wrapped__(f"tclose_spark.{module}"), f"tclose_spark.{changed[:-3].replace('/', '.')}"
+    before, name = (
+        caching.sources.__wrapped__(f"tclose_spark.{module}"),
+        f"tclose_spark.{changed[:-3].replace('/', '.')}",
+    )
     source = caching._source
-    monkeypatch.setattr(caching, "_source", lambda asked: source(asked) and source(asked) + "# changed" * (asked == name))
+    monkeypatch.setattr(
+        caching, "_source", lambda asked: source(asked) and source(asked) + "# changed" * (asked == name)
+    )
     assert (caching.sources.__wrapped__(f"tclose_spark.{module}") != before) == anew
 
 

@@ -190,7 +190,9 @@ def test_knowing_another_is_what_the_best_guesser_gets_right(most, data):
 
 
 def test_a_record_alone_in_its_class_is_known_whatever_is_known():
-    found = knowing_another(Histograms.dense(np.array([[0, 1, 0], [1, 1, 1]])), np.array([0, 0, 1]), np.array([0, 1, 0]))
+    found = knowing_another(
+        Histograms.dense(np.array([[0, 1, 0], [1, 1, 1]])), np.array([0, 0, 1]), np.array([0, 1, 0])
+    )
     assert (found.told.tolist(), found.certain.tolist(), found.alone.tolist()) == ([1, 2], [1, 1], [1, 1])
 
 
@@ -231,7 +233,11 @@ def test_li_example_2_skewness():
     table = np.array([100, 9900])  # positive, negative
     classes = np.array([[1, 1], [49, 1], [1, 49]])
     found = skewness(table, Histograms.dense(classes))
-    expected = [Fraction(1, 2) - Fraction(1, 100), Fraction(98, 100) - Fraction(1, 100), Fraction(2, 100) - Fraction(1, 100)]
+    expected = [
+        Fraction(1, 2) - Fraction(1, 100),
+        Fraction(98, 100) - Fraction(1, 100),
+        Fraction(2, 100) - Fraction(1, 100),
+    ]
     assert gains(found, table, classes) == expected
     assert found.first.tolist() == [0, 0, 0]
 
@@ -269,7 +275,9 @@ def test_what_chance_gives_falls_with_the_size_and_is_reached_by_few():
     assert gains[3] > gains[10] > gains[40] > gains[200]
     for size in (3, 5, 20, 200):
         codes = np.stack([draw.choice(2000, size, replace=False) for _ in range(4000)]) // 40
-        classes = Histograms.tally(np.repeat(np.arange(4000), size), codes.ravel(), np.ones(codes.size, dtype=np.int64), 4000, 50)
+        classes = Histograms.tally(
+            np.repeat(np.arange(4000), size), codes.ravel(), np.ones(codes.size, dtype=np.int64), 4000, 50
+        )
         found = attacks.similar(distance, classes).numerators / (2000 * size)
         expected = attacks.chance_gain(gains, np.full(4000, size))
         assert (found > expected + 1e-9).sum() <= 20

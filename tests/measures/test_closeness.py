@@ -70,14 +70,21 @@ def test_the_domain_is_that_of_both():
 def test_ordered_by_value_ranks_the_values_and_not_their_gaps():
     assert earth_movers_distance([14, 88], [14, 27, 88, 101], "ordered") == Fraction(1, 6)
     assert earth_movers_distance(["b"], ["a", "b", "c"], "ordered") == Fraction(1, 3)
-    assert earth_movers_distance([10, 9], [9, 10, 100], "ordered", "value") == Fraction(1, 2) * (Fraction(1, 6) + Fraction(1, 3))
+    assert earth_movers_distance([10, 9], [9, 10, 100], "ordered", "value") == Fraction(1, 2) * (
+        Fraction(1, 6) + Fraction(1, 3)
+    )
 
 
 def test_ordered_by_frequency_takes_that_of_the_whole_and_breaks_ties_by_value():
     # Frequencies of the whole: 3 twice, then 1 and 2, then 9, which it lacks; the part's own would put 9 first.
     whole, part = [3, 2, 1, 3], [9, 9, 9, 1]
-    assert earth_movers_distance(part, whole, "ordered", "frequency") == earth_movers_distance(part, whole, "ordered", [3, 1, 2, 9])
-    orders = {order: earth_movers_distance(part, whole, "ordered", order) for order in [(3, 2, 1, 9), (9, 3, 1, 2), (1, 2, 3, 9)]}
+    assert earth_movers_distance(part, whole, "ordered", "frequency") == earth_movers_distance(
+        part, whole, "ordered", [3, 1, 2, 9]
+    )
+    orders = {
+        order: earth_movers_distance(part, whole, "ordered", order)
+        for order in [(3, 2, 1, 9), (9, 3, 1, 2), (1, 2, 3, 9)]
+    }
     assert earth_movers_distance(part, whole, "ordered", [3, 1, 2, 9]) not in orders.values()
 
 
@@ -120,8 +127,14 @@ def test_a_hierarchical_distance_is_as_far_as_the_common_ancestor_is_high():
             {"distance": "hierarchical", "hierarchy": CITIES, "part": ["Pisa", "Rome"], "whole": ["Bari"]},
             "the hierarchy lacks 1 of the values$",
         ),
-        ({"distance": "hierarchical", "hierarchy": CITIES, "part": [None], "whole": ["Bari"]}, "the hierarchy lacks 1 of the values$"),
-        ({"distance": "hierarchical", "hierarchy": CITIES, "part": ["Italy"], "whole": ["Bari"]}, "the hierarchy lacks 1 of the values$"),
+        (
+            {"distance": "hierarchical", "hierarchy": CITIES, "part": [None], "whole": ["Bari"]},
+            "the hierarchy lacks 1 of the values$",
+        ),
+        (
+            {"distance": "hierarchical", "hierarchy": CITIES, "part": ["Italy"], "whole": ["Bari"]},
+            "the hierarchy lacks 1 of the values$",
+        ),
     ],
 )
 def test_a_distance_that_is_none_over_these_values_is_refused(arguments, complaint):
@@ -147,14 +160,20 @@ def test_t_of_a_reference_table():
 
 
 @drawn(60)
-@given(st.lists(st.tuples(st.sampled_from("AB"), st.sampled_from([None, 1, 2]), st.integers(0, 3)), min_size=1, max_size=20))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("AB"), st.sampled_from([None, 1, 2]), st.integers(0, 3)), min_size=1, max_size=20
+    )
+)
 def test_table_measures_are_those_of_its_classes(records):
     zone, age, value = zip(*records, strict=True)
     parts = {}
     for record in records:
         parts.setdefault(record[:2], []).append(record[2])
     for distance in ("equal", "ordered"):
-        assert t_closeness([zone, age], value, distance) == max(earth_movers_distance(p, value, distance) for p in parts.values())
+        assert t_closeness([zone, age], value, distance) == max(
+            earth_movers_distance(p, value, distance) for p in parts.values()
+        )
     assert k_anonymity([zone, age]) == min(map(len, parts.values()))
     assert distinct_l([zone, age], value) == min(len(set(p)) for p in parts.values())
     shares = [[n / len(p) for n in Counter(p).values()] for p in parts.values()]
@@ -257,7 +276,11 @@ def test_nt_closeness_refuses_what_is_no_class_superset_or_threshold(changed, co
 @pytest.mark.parametrize(
     ("quasi", "sensitive", "complaint"),
     [
-        ([ZONE], DISEASE[:5], "the sensitive attribute has 5 values, the quasi-identifiers 6; expected one of each for every record"),
+        (
+            [ZONE],
+            DISEASE[:5],
+            "the sensitive attribute has 5 values, the quasi-identifiers 6; expected one of each for every record",
+        ),
         ([ZONE], [*DISEASE, "flu"], "the sensitive attribute has 7 values"),
         ([ZONE], [], "the sensitive attribute has no values"),
         ([], DISEASE, "there is no quasi-identifier"),
@@ -292,7 +315,11 @@ def test_a_reference_without_values_is_refused():
 
 @pytest.mark.parametrize(
     ("c", "level", "complaint"),
-    [(0, 2, "c is 0; expected a number above 0"), (2, 0, "l is 0; expected a whole number"), ("x", 2, "c is 'x'; expected a number")],
+    [
+        (0, 2, "c is 0; expected a number above 0"),
+        (2, 0, "l is 0; expected a whole number"),
+        ("x", 2, "c is 'x'; expected a number"),
+    ],
 )
 def test_recursive_diversity_refuses_what_is_no_c_or_l(c, level, complaint):
     with pytest.raises(ValueError, match=complaint):

@@ -1,4 +1,6 @@
-"""Earth mover's distances against the definition: dense distributions in exact fractions, and the transport problem itself."""
+"""Earth mover's distances against the definition: dense distributions in exact fractions, and the transport problem
+itself.
+"""
 
 from fractions import Fraction
 from itertools import accumulate
@@ -10,7 +12,13 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from strategies import count_tables, drawn, trees
 
-from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance, maximum
+from tclose_spark.measures.distances import (
+    EqualDistance,
+    GroundDistance,
+    HierarchicalDistance,
+    OrderedDistance,
+    maximum,
+)
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.table.hierarchy import Hierarchy
 
@@ -32,7 +40,9 @@ def ordered_emd(counts: np.ndarray, table: np.ndarray) -> Fraction:
 
 
 def hierarchical_emd(counts: np.ndarray, table: np.ndarray, tree: Hierarchy) -> Fraction:
-    """What crosses the edges of the tree, each as long as 1 / 2H: so two leaves are as far apart as their ancestor is high."""
+    """What crosses the edges of the tree, each as long as 1 / 2H: so two leaves are as far apart as their ancestor is
+    high.
+    """
     total = Fraction(0)
     for level in range(tree.height):
         below: dict[tuple[str, ...], Fraction] = {}
@@ -88,7 +98,9 @@ def test_hierarchical_distance_is_that_of_the_definition(most, data):
     counts = st.lists(st.integers(0, most), min_size=len(tree.leaves), max_size=len(tree.leaves)).filter(any)
     classes = np.array(data.draw(st.lists(counts, min_size=1, max_size=5)), dtype=np.int64)
     table = classes.sum(axis=0)
-    assert emds(HierarchicalDistance(table, tree.parents), classes) == [hierarchical_emd(row, table, tree) for row in classes]
+    assert emds(HierarchicalDistance(table, tree.parents), classes) == [
+        hierarchical_emd(row, table, tree) for row in classes
+    ]
 
 
 @drawn(50)
@@ -113,7 +125,8 @@ CASES = [
     (np.array([1, 1, 1, 1, 1]), np.array([1, 9, 2, 1, 1])),
 ]
 TREE = Hierarchy.build(
-    [("a", "x", "m", "*"), ("b", "x", "m", "*"), ("c", "y", "m", "*"), ("d", "z", "n", "*"), ("e", "z", "n", "*")], "tree"
+    [("a", "x", "m", "*"), ("b", "x", "m", "*"), ("c", "y", "m", "*"), ("d", "z", "n", "*"), ("e", "z", "n", "*")],
+    "tree",
 )
 GROUNDS = {
     "equal": (EqualDistance, np.ones((5, 5)) - np.eye(5)),

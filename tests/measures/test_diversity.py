@@ -22,7 +22,9 @@ def test_counts_distinct_values():
 
 def test_entropy_is_the_number_of_equally_likely_values():
     assert entropy(CLASSES)[:3].tolist() == pytest.approx([1, 2, 4])
-    assert entropy(CLASSES)[3] == pytest.approx(math.exp(-(5 / 8 * math.log(5 / 8) + 2 / 8 * math.log(2 / 8) + 1 / 8 * math.log(1 / 8))))
+    assert entropy(CLASSES)[3] == pytest.approx(
+        math.exp(-(5 / 8 * math.log(5 / 8) + 2 / 8 * math.log(2 / 8) + 1 / 8 * math.log(1 / 8)))
+    )
 
 
 def test_recursive_diversity_weighs_the_most_frequent_value_against_the_tail():
@@ -46,7 +48,9 @@ def test_recursive_margins_are_those_of_the_definition(classes, c, level):
 
 def test_recursive_margins_do_not_overflow():
     classes = Histograms.dense(np.array([[4 * 10**18, 3 * 10**18]]))
-    assert recursive_margins(classes, Fraction(10**6 + 1, 10**6), 2).tolist() == [(10**6 + 1) * 3 * 10**18 - 10**6 * 4 * 10**18]
+    assert recursive_margins(classes, Fraction(10**6 + 1, 10**6), 2).tolist() == [
+        (10**6 + 1) * 3 * 10**18 - 10**6 * 4 * 10**18
+    ]
 
 
 @drawn(100)

@@ -21,7 +21,11 @@ def as_counters(classes: Histograms) -> list[dict[int, int]]:
 
 def test_keeps_the_values_that_occur():
     classes = Histograms.dense(np.array([[0, 2, 1], [5, 0, 0]]))
-    assert (classes.offsets.tolist(), classes.values.tolist(), classes.counts.tolist()) == ([0, 2, 3], [1, 2, 0], [2, 1, 5])
+    assert (classes.offsets.tolist(), classes.values.tolist(), classes.counts.tolist()) == (
+        [0, 2, 3],
+        [1, 2, 0],
+        [2, 1, 5],
+    )
     assert (classes.groups, classes.sizes.tolist(), classes.entries_of.tolist()) == (2, [3, 5], [2, 1])
     assert (classes.starts.tolist(), classes.owner.tolist()) == ([0, 2], [0, 0, 1])
 

@@ -26,7 +26,9 @@ def drawn(seed: int, nodes: tuple[np.ndarray, ...], rows: int = 240) -> tuple[np
 
 @pytest.mark.parametrize("nodes", [TREE, FLAT], ids=["tree", "values"])
 @pytest.mark.parametrize("at_once", [7, 1 << 20])
-def test_the_figure_is_what_counting_gives(nodes: tuple[np.ndarray, ...], at_once: int, monkeypatch: pytest.MonkeyPatch):
+def test_the_figure_is_what_counting_gives(
+    nodes: tuple[np.ndarray, ...], at_once: int, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(minimality, "PAIRS_AT_ONCE", at_once)
     value, sensitive, starts = drawn(3, nodes)
     owner = np.searchsorted(starts, np.arange(len(value)), side="right") - 1
@@ -46,7 +48,9 @@ def test_the_figure_is_what_counting_gives(nodes: tuple[np.ndarray, ...], at_onc
                 continue
             one = lines[height, i]
             seen += 1
-            said = sum(Fraction(sum(sensitive[q] == one.sensitive for q in mates[r]), len(mates[r])) for r in left) / len(left)
+            said = sum(
+                Fraction(sum(sensitive[q] == one.sensitive for q in mates[r]), len(mates[r])) for r in left
+            ) / len(left)
             assert (one.people, one.wide) == (len(here), len(left))
             assert one.true == pytest.approx(sum(sensitive[r] == one.sensitive for r in left) / len(left))
             assert one.said == pytest.approx(float(said), abs=2 / UNIT * len(value))
@@ -115,7 +119,9 @@ def test_lots_are_seldom_more_than_chance():
     lines = 0
     for seed in range(200):
         draw = np.random.default_rng(seed)
-        found = Tally(draw.multinomial(40, [0.2] * 5, size=(20, 2)).astype(np.int64), np.zeros((20, 2, 5), dtype=np.int64))
+        found = Tally(
+            draw.multinomial(40, [0.2] * 5, size=(20, 2)).astype(np.int64), np.zeros((20, 2, 5), dtype=np.int64)
+        )
         found.said[:, 1] = 8 * UNIT
         lines += bool(beyond_chance(left_behind(found, (np.arange(20),), 5), 5))
     assert lines <= 10

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import CITIES, drawn
 
-from tclose_spark.measures.pair_widths import NodeWidths, NumberWidths, PairWidths, combine, mean_width, share_taken_back
+from tclose_spark.measures.pair_widths import (
+    NodeWidths,
+    NumberWidths,
+    PairWidths,
+    combine,
+    mean_width,
+    share_taken_back,
+)
 
 LEAVES = len(CITIES.leaves)
 
@@ -46,7 +53,12 @@ def one_by_one(values, width, group) -> tuple[float, int]:
 
 
 records = st.lists(
-    st.tuples(st.integers(0, LEAVES - 1), st.sampled_from([0.0, 0.25, 0.5, 1.0, float("nan")]), st.integers(0, 3), st.integers(1, 3)),
+    st.tuples(
+        st.integers(0, LEAVES - 1),
+        st.sampled_from([0.0, 0.25, 0.5, 1.0, float("nan")]),
+        st.integers(0, 3),
+        st.integers(1, 3),
+    ),
     min_size=2,
     max_size=12,
 )

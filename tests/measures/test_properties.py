@@ -30,7 +30,9 @@ DISTANCES = {
 EVERY_DISTANCE = pytest.mark.parametrize("asked", DISTANCES.values(), ids=DISTANCES)
 # With one domain for all pairs of tables: ranks of values would depend on the pair.
 EVERY_METRIC = pytest.mark.parametrize(
-    "asked", [DISTANCES["equal"], DISTANCES["by a list"], DISTANCES["hierarchical"]], ids=["equal", "ordered", "hierarchical"]
+    "asked",
+    [DISTANCES["equal"], DISTANCES["by a list"], DISTANCES["hierarchical"]],
+    ids=["equal", "ordered", "hierarchical"],
 )
 
 columns = st.lists(st.sampled_from(VALUES), min_size=1, max_size=12)
@@ -176,7 +178,9 @@ def test_a_replicated_table_is_as_safe(asked, times, data):
     assert t_closeness(*again, **asked) == t_closeness(quasi, sensitive, **asked)
     for records in equivalence_classes(quasi):
         part = [sensitive[record] for record in records]
-        assert earth_movers_distance(part * times, sensitive * times, **asked) == earth_movers_distance(part, sensitive, **asked)
+        assert earth_movers_distance(part * times, sensitive * times, **asked) == earth_movers_distance(
+            part, sensitive, **asked
+        )
 
 
 @pytest.mark.parametrize("times", [10, 100])

@@ -1,4 +1,6 @@
-"""Re-identification by a join: points in boxes against all pairs, and the risks against their definitions in fractions."""
+"""Re-identification by a join: points in boxes against all pairs, and the risks against their definitions in
+fractions.
+"""
 
 from fractions import Fraction
 
@@ -15,7 +17,8 @@ from tclose_spark.measures.reidentification import count_inside, risks
 def all_pairs(points, weights, low, high, records) -> tuple[list[int], list[int]]:
     """People in each box and records that hold each point, pair by pair."""
     inside = [
-        [all(a <= x <= b for a, x, b in zip(lo, point, hi, strict=True)) for point in points] for lo, hi in zip(low, high, strict=True)
+        [all(a <= x <= b for a, x, b in zip(lo, point, hi, strict=True)) for point in points]
+        for lo, hi in zip(low, high, strict=True)
     ]
     people = [sum(weight for weight, holds in zip(weights, row, strict=True) if holds) for row in inside]
     held = [sum(count for count, row in zip(records, inside, strict=True) if row[p]) for p in range(len(points))]
@@ -66,7 +69,9 @@ def test_counts_many_points_in_many_boxes():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reidentification, "FEW_POINTS", 8)
         patch.setattr(reidentification, "SMALL_PRODUCT", 256)
-        assert_counted(points, generator.integers(1, 9, 800), middle - width, middle + width, generator.integers(1, 9, 400))
+        assert_counted(
+            points, generator.integers(1, 9, 800), middle - width, middle + width, generator.integers(1, 9, 400)
+        )
 
 
 def test_an_axis_may_have_more_codes_than_16_bits():

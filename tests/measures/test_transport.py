@@ -28,7 +28,10 @@ def far_apart(kind: str, tree: Hierarchy) -> list[list[Fraction]]:
             return Fraction(i != j)
         if kind == "ordered":
             return Fraction(abs(i - j), max(m - 1, 1))
-        return Fraction(next(height for height in range(tree.height + 1) if tree.paths[i][height] == tree.paths[j][height]), tree.height)
+        return Fraction(
+            next(height for height in range(tree.height + 1) if tree.paths[i][height] == tree.paths[j][height]),
+            tree.height,
+        )
 
     return [[far(i, j) for j in range(m)] for i in range(m)]
 
@@ -124,13 +127,19 @@ def test_a_hierarchical_plan_evens_out_lower_nodes_first(case):
     for node in tree.nodes:
         for code in set(node.tolist()):
             below = {leaf for leaf, above in enumerate(node.tolist()) if above == code}
-            crossing = sum((move.mass for move in moves if (move.source in below) != (move.target in below)), Fraction(0))
+            crossing = sum(
+                (move.mass for move in moves if (move.source in below) != (move.target in below)), Fraction(0)
+            )
             assert crossing == abs(sum((before[leaf] - after[leaf] for leaf in below), Fraction(0)))
 
 
 def test_a_class_like_the_table_moves_nothing():
     table = np.array([4, 0, 2, 6])
-    for distance in (EqualDistance(table), OrderedDistance(table), HierarchicalDistance(table, (np.array([0, 0, 0, 0]),))):
+    for distance in (
+        EqualDistance(table),
+        OrderedDistance(table),
+        HierarchicalDistance(table, (np.array([0, 0, 0, 0]),)),
+    ):
         assert transport_plan(distance, np.array([2, 0, 1, 3])) == TransportPlan(())
     assert TransportPlan(()).cost == 0
 
@@ -145,7 +154,11 @@ def test_a_hierarchical_plan_of_two_heights():
     distance = HierarchicalDistance(np.array([1, 1, 1, 1]), (np.array([0, 0, 1, 1]), np.array([0, 0])))
     plan = transport_plan(distance, np.array([3, 0, 0, 0]))
     quarter = Fraction(1, 4)
-    assert plan.moves == (Move(0, 1, quarter, Fraction(1, 2)), Move(0, 2, quarter, Fraction(1)), Move(0, 3, quarter, Fraction(1)))
+    assert plan.moves == (
+        Move(0, 1, quarter, Fraction(1, 2)),
+        Move(0, 2, quarter, Fraction(1)),
+        Move(0, 3, quarter, Fraction(1)),
+    )
     assert plan.cost == Fraction(5, 8)
 
 

@@ -54,7 +54,16 @@ def test_a_number_without_range_loses_nothing():
 
 @pytest.mark.parametrize(
     ("loss", "label"),
-    [(AGE, "old"), (AGE, "[30 40]"), (AGE, ""), (AGE, "[40, 30]"), (AGE, "1/0"), (CITY, "Spain"), (CITY, ""), (CITY, "{Pisa, Bari}")],
+    [
+        (AGE, "old"),
+        (AGE, "[30 40]"),
+        (AGE, ""),
+        (AGE, "[40, 30]"),
+        (AGE, "1/0"),
+        (CITY, "Spain"),
+        (CITY, ""),
+        (CITY, "{Pisa, Bari}"),
+    ],
 )
 def test_what_is_no_label_is_refused(loss, label):
     with pytest.raises(ValueError):  # noqa: PT011 - any message

@@ -97,7 +97,9 @@ def test_labels_that_do_not_cover_their_rows_are_found_out(every_k: Callable[...
         pipeline.anonymize(run)
 
 
-def test_what_it_does_not_make_is_refused_when_the_run_file_is_read(installed: None, run_file: Callable[..., Path]) -> None:
+def test_what_it_does_not_make_is_refused_when_the_run_file_is_read(
+    installed: None, run_file: Callable[..., Path]
+) -> None:
     with pytest.raises(ConfigurationError, match="every_k looks at no t"):
         load_spec(run_file(PEOPLE, quasi=QUASI, sensitive={"disease": {"t": "0.5"}}, method={"name": "every_k"}))
     with pytest.raises(ConfigurationError, match=r"method.by: found 'age'; expected a whole number"):

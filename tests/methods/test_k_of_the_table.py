@@ -22,5 +22,8 @@ def test_k_of_all_rows_makes_one_class(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_larger_k_cannot_be_reached_and_the_largest_is_told(method):
     problem, rows = make_problem(RECORDS, {"grade": {"distance": "ordered", "t": "0.3"}}, k=9, name=method)
-    with pytest.raises(UnreachableError, match=r"privacy.k is 9, but the table has 8 rows; .* and 8, one class of all, is the largest k"):
+    with pytest.raises(
+        UnreachableError,
+        match=r"privacy.k is 9, but the table has 8 rows; .* and 8, one class of all, is the largest k",
+    ):
         method_of(problem.spec.method).make_plan(problem.given(count_in(rows)))

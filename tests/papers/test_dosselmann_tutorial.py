@@ -45,7 +45,9 @@ def test_section_2_1_equations_3_7_and_8():
     assert earth_movers_distance([14, 88], domain, "ordered") == Fraction(1, 6)
     quarter = Fraction(1, 4)
     assert steps([14, 88], domain, domain) == ([(quarter, 1, 2), (quarter, 3, 4)], Fraction(1, 6))
-    costs = [move.cost for move in transport_plan(OrderedDistance(np.ones(4, dtype=np.int64)), np.array([1, 0, 1, 0])).moves]
+    costs = [
+        move.cost for move in transport_plan(OrderedDistance(np.ones(4, dtype=np.int64)), np.array([1, 0, 1, 0])).moves
+    ]
     assert costs == [Fraction(1, 12)] * 2
     assert round(float(costs[0]), 4) == 0.0833
 

@@ -52,9 +52,15 @@ def test_figure_4_3_bounds_of_a_fragmentation():
     boxes = np.array([[[0, 1], [0, 1]], [[2, 3], [0, 1]], [[0, 3], [2, 2]]])
     fragment_of = np.array([2 if column == 2 else row // 2 for row, column in matrix.codes])
     # Rows of the boxes by row 40 40, 60 40 and 100 40 60 20; by column 20 60, 80 20 and one column.
-    assert paper_bounds(matrix, fragment_of, boxes) == (Fraction(40 + 60, 400) + Fraction(440, 3 * 400), Fraction(60 + 80, 400))
+    assert paper_bounds(matrix, fragment_of, boxes) == (
+        Fraction(40 + 60, 400) + Fraction(440, 3 * 400),
+        Fraction(60 + 80, 400),
+    )
     rulers = [OrderedRuler(4), OrderedRuler(3)]
-    assert aggregate_bounds(matrix, fragment_of, rulers) == (Fraction(40 + 60 + 440, 3 * 400), Fraction(60 + 80, 2 * 400))
+    assert aggregate_bounds(matrix, fragment_of, rulers) == (
+        Fraction(40 + 60 + 440, 3 * 400),
+        Fraction(60 + 80, 2 * 400),
+    )
 
 
 def test_section_4_4_2_sizing():

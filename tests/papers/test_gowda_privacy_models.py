@@ -55,9 +55,17 @@ def test_section_2_6_1_recursive_diversity_starts_at_r_l():
 
 @pytest.mark.parametrize(
     ("p", "q", "expected"),
-    [([2, 1, 7], [3, 0, 7], Fraction(1, 20)), ([3, 0, 7], [1, 0, 9], Fraction(1, 5)), ([2, 1, 7], [1, 0, 9], Fraction(3, 20))],
+    [
+        ([2, 1, 7], [3, 0, 7], Fraction(1, 20)),
+        ([3, 0, 7], [1, 0, 9], Fraction(1, 5)),
+        ([2, 1, 7], [1, 0, 9], Fraction(3, 20)),
+    ],
     ids=["P Q", "Q R", "P R"],
 )
 def test_section_2_6_4_three_distributions(p, q, expected):
     p, q = ([value for value, count in enumerate(counts) for _ in range(count)] for counts in (p, q))
-    assert earth_movers_distance(p, q, "ordered", [0, 1, 2]) == earth_movers_distance(q, p, "ordered", [0, 1, 2]) == expected
+    assert (
+        earth_movers_distance(p, q, "ordered", [0, 1, 2])
+        == earth_movers_distance(q, p, "ordered", [0, 1, 2])
+        == expected
+    )

@@ -1,4 +1,6 @@
-"""Gowda 2023, chapters 3 and 5: the worked examples of Stack & Deal. Distances in exact fractions where the paper rounds."""
+"""Gowda 2023, chapters 3 and 5: the worked examples of Stack & Deal. Distances in exact fractions where the paper
+rounds.
+"""
 
 from fractions import Fraction
 
@@ -28,7 +30,10 @@ TABLE_3_3 = [
 def ordered_emds(classes: np.ndarray, table: np.ndarray) -> list[Fraction]:
     distance = OrderedDistance(table)
     numerators = distance.numerators(Histograms.dense(classes))
-    return [Fraction(int(x), distance.scale * int(table.sum()) * int(s)) for x, s in zip(numerators, classes.sum(axis=1), strict=True)]
+    return [
+        Fraction(int(x), distance.scale * int(table.sum()) * int(s))
+        for x, s in zip(numerators, classes.sum(axis=1), strict=True)
+    ]
 
 
 def test_table_3_2_stacks_by_descending_frequency():
@@ -91,7 +96,23 @@ def test_figure_3_1_privacy_loss_of_dataset_1(k: int, loss: float):
 
 
 # The pairs of Table 5.1, a1 b1 as (0, 0), in the order of its records.
-RECORDS = [(1, 0), (1, 0), (1, 2), (0, 1), (1, 1), (1, 2), (0, 1), (1, 0), (1, 2), (0, 0), (1, 0), (0, 0), (1, 2), (1, 0), (0, 1)]
+RECORDS = [
+    (1, 0),
+    (1, 0),
+    (1, 2),
+    (0, 1),
+    (1, 1),
+    (1, 2),
+    (0, 1),
+    (1, 0),
+    (1, 2),
+    (0, 0),
+    (1, 0),
+    (0, 0),
+    (1, 2),
+    (1, 0),
+    (0, 1),
+]
 
 
 def test_table_5_2_is_the_multiplicity_matrix_of_table_5_1():

@@ -1,4 +1,6 @@
-"""Li, Li and Venkatasubramanian 2007: Tables 1 to 5, the statements of section 3, and Figure 1. Exact where the paper rounds."""
+"""Li, Li and Venkatasubramanian 2007: Tables 1 to 5, the statements of section 3, and Figure 1. Exact where the paper
+rounds.
+"""
 
 from fractions import Fraction
 
@@ -102,7 +104,11 @@ def test_table_4_is_3_diverse(values):
 
 
 def test_table_4_similarity_of_salaries():
-    assert of_classes(TABLE_4_QI, TABLE_3_SALARY, distance="ordered") == [Fraction(3, 8), Fraction(1, 6), Fraction(17, 72)]
+    assert of_classes(TABLE_4_QI, TABLE_3_SALARY, distance="ordered") == [
+        Fraction(3, 8),
+        Fraction(1, 6),
+        Fraction(17, 72),
+    ]
     assert t_closeness(TABLE_4_QI, TABLE_3_SALARY, "ordered") == Fraction(3, 8)
 
 
@@ -140,7 +146,11 @@ def test_table_5_salary():
 
 def test_tables_4_and_5_disease_over_the_records():
     tree = {"distance": "hierarchical", "hierarchy": LI_FIGURE_1}
-    assert of_classes(TABLE_4_QI, TABLE_3_DISEASE, **tree)[0] == t_closeness(TABLE_4_QI, TABLE_3_DISEASE, **tree) == Fraction(4, 9)
+    assert (
+        of_classes(TABLE_4_QI, TABLE_3_DISEASE, **tree)[0]
+        == t_closeness(TABLE_4_QI, TABLE_3_DISEASE, **tree)
+        == Fraction(4, 9)
+    )
     assert of_classes(TABLE_5_QI, TABLE_3_DISEASE, **tree) == [Fraction(7, 27), Fraction(5, 27), Fraction(8, 27)]
 
 

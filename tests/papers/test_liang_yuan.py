@@ -1,10 +1,18 @@
-"""Liang and Yuan: Tables 1 to 5, every digit a quasi-identifier. The cost of a table is the number of its suppressed cells."""
+"""Liang and Yuan: Tables 1 to 5, every digit a quasi-identifier. The cost of a table is the number of its suppressed
+cells.
+"""
 
 from fractions import Fraction
 
 import pytest
 
-from tclose_spark.measures.closeness import distinct_l, earth_movers_distance, equivalence_classes, k_anonymity, t_closeness
+from tclose_spark.measures.closeness import (
+    distinct_l,
+    earth_movers_distance,
+    equivalence_classes,
+    k_anonymity,
+    t_closeness,
+)
 
 TABLE_1 = [
     ("98765", "38", "Bachelor", "viral infection"),
@@ -28,7 +36,9 @@ TABLE_5 = [[1, 2, 4, 3, 5, 8, 9], [6, 7, 10]]
 
 
 def suppressed(groups):
-    """The eight quasi-identifiers of the records of the groups in turn, a cell on which its group differs as `*`; and their diseases."""
+    """The eight quasi-identifiers of the records of the groups in turn, a cell on which its group differs as `*`; and
+    their diseases.
+    """
     rows, diseases = [], []
     for group in groups:
         cells = [CELLS[number - 1] for number in group]
@@ -45,7 +55,9 @@ def cost(quasi):
 def labels(quasi):
     """Zip code, age and education of each class as the tables print them."""
     records = list(zip(*quasi, strict=True))
-    return [("".join(r[:5]), "".join(r[5:7]), r[7]) for r in (records[places[0]] for places in equivalence_classes(quasi))]
+    return [
+        ("".join(r[:5]), "".join(r[5:7]), r[7]) for r in (records[places[0]] for places in equivalence_classes(quasi))
+    ]
 
 
 def of_groups(groups):
@@ -79,13 +91,20 @@ def test_table_3_is_2_diverse_and_not_close():
     quasi, disease = suppressed(TABLE_3)
     assert labels(quasi) == [("98***", "3*", "*"), ("9****", "**", "*"), ("9****", "**", "Bachelor")]
     assert (k_anonymity(quasi), distinct_l(quasi, disease)) == (2, 2)
-    assert all(2 * max(values.count(v) for v in values) <= len(values) for values in ([DISEASE[i - 1] for i in g] for g in TABLE_3))
+    assert all(
+        2 * max(values.count(v) for v in values) <= len(values)
+        for values in ([DISEASE[i - 1] for i in g] for g in TABLE_3)
+    )
     assert of_groups(TABLE_3) == [Fraction(2, 5), Fraction(1, 10), Fraction(1, 10)]
     assert t_closeness(quasi, disease) == Fraction(2, 5) > Fraction(3, 10)
 
 
 def test_table_3_as_printed_is_as_far():
-    printed = [["98***"] * 2 + ["9****"] * 4 + ["97***"] * 2 + ["9****"] * 2, ["3*"] * 2 + ["**"] * 8, ["*"] * 6 + ["Bachelor"] * 4]
+    printed = [
+        ["98***"] * 2 + ["9****"] * 4 + ["97***"] * 2 + ["9****"] * 2,
+        ["3*"] * 2 + ["**"] * 8,
+        ["*"] * 6 + ["Bachelor"] * 4,
+    ]
     _, disease = suppressed(TABLE_3)
     assert [len(places) for places in equivalence_classes(printed)] == [2, 4, 2, 2]
     assert t_closeness(printed, disease) == Fraction(2, 5)

@@ -18,7 +18,17 @@ from tclose_spark.table.hierarchy import Hierarchy
 TABLE_2_QI = [["672**"] * 9, ["20-59"] * 9]
 TABLE_3_QI = [["672**"] * 3 + ["6721*"] * 3 + ["672**"] * 3, ["2*"] * 3 + ["40-59"] * 3 + ["3*"] * 3]
 TABLE_3 = ["bronchitis"] * 3 + ["pneumonia", "pneumonia", "bone cancer", "bronchitis", "liver cancer", "liver cancer"]
-TABLE_5 = ["bronchitis", "pneumonia", "liver cancer", "bronchitis", "pneumonia", "bone cancer", "bronchitis", "liver cancer", "bone cancer"]
+TABLE_5 = [
+    "bronchitis",
+    "pneumonia",
+    "liver cancer",
+    "bronchitis",
+    "pneumonia",
+    "bone cancer",
+    "bronchitis",
+    "liver cancer",
+    "bone cancer",
+]
 TABLE_6_SALARY = [23, 21, 27, 58, 49, 56, 81, 83, 91]
 TABLE_6_DIAGNOSIS = [*TABLE_5[:6], "lung cancer", "bone cancer", "liver cancer"]
 CANCERS = Hierarchy.build(
@@ -91,9 +101,17 @@ def test_table_6_similarity_of_diagnoses():
 
 @pytest.mark.parametrize(
     ("p", "q", "expected"),
-    [([3, 1, 6], [4, 0, 6], Fraction(1, 20)), ([3, 1, 6], [1, 7, 2], Fraction(3, 10)), ([4, 0, 6], [1, 7, 2], Fraction(7, 20))],
+    [
+        ([3, 1, 6], [4, 0, 6], Fraction(1, 20)),
+        ([3, 1, 6], [1, 7, 2], Fraction(3, 10)),
+        ([4, 0, 6], [1, 7, 2], Fraction(7, 20)),
+    ],
     ids=["P Q", "P R", "Q R"],
 )
 def test_section_3_2_2_three_distributions(p, q, expected):
     p, q = ([value for value, count in enumerate(counts) for _ in range(count)] for counts in (p, q))
-    assert earth_movers_distance(p, q, "ordered", [0, 1, 2]) == earth_movers_distance(q, p, "ordered", [0, 1, 2]) == expected
+    assert (
+        earth_movers_distance(p, q, "ordered", [0, 1, 2])
+        == earth_movers_distance(q, p, "ordered", [0, 1, 2])
+        == expected
+    )

@@ -1,4 +1,6 @@
-"""Weber, chapter 3: Figure 15, Propositions 5 and 6, Definitions 7 and 8 as they are meant, and the sizing of 3.4.2 and 4.1.3."""
+"""Weber, chapter 3: Figure 15, Propositions 5 and 6, Definitions 7 and 8 as they are meant, and the sizing of 3.4.2 and
+4.1.3.
+"""
 
 from fractions import Fraction
 
@@ -32,10 +34,16 @@ def test_figure_15_is_what_the_search_weighs():
 
 
 def test_section_3_4_1_the_hinge_leaves_a_bound_that_is_met():
-    # With t .6 for the rows and .5 for the columns only a split by columns does, though it raises the bound of the rows.
+    # With t .6 for the rows and .5 for the columns only a split by columns does, though it raises the bound of the
+    # rows.
     t = [Fraction(6, 10), Fraction(5, 10)]
     path = find_fragmentation(
-        FIGURE_15, RULERS, t, kind="paper", objective="hinge", stop=lambda found, _: all(b <= x for b, x in zip(found, t, strict=True))
+        FIGURE_15,
+        RULERS,
+        t,
+        kind="paper",
+        objective="hinge",
+        stop=lambda found, _: all(b <= x for b, x in zip(found, t, strict=True)),
     )
     assert path.exact_bounds == ((5 * TENTH, 7 * TENTH), (6 * TENTH, 0))
     assert path.boxes(1).tolist() == COLUMNS.tolist()

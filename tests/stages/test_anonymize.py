@@ -35,7 +35,11 @@ RUNS: dict[str, dict[str, Any]] = {
         "sensitive": {"disease": {"t": "0.4"}},
     },
     "sets, rounded numbers, several sensitive attributes": {
-        "quasi": {"weight": {"type": "numeric", "round_to": 5}, "sex": {"generalization": "set"}, "hours": {"type": "numeric"}},
+        "quasi": {
+            "weight": {"type": "numeric", "round_to": 5},
+            "sex": {"generalization": "set"},
+            "hours": {"type": "numeric"},
+        },
         "sensitive": {
             "grade": {"distance": "ordered", "t": "0.4"},
             "disease": {},
@@ -99,9 +103,16 @@ def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
     plan = plan_by_method(problem, count_in(rows), 10**6)
     assert plan.tasks == 1
     settled = plan.settle(rows, 0)
-    order, labels = Generalizer.of(run.spec, profile, run.hierarchies).publish(rows.take(settled.here), settled.classes, [])
+    order, labels = Generalizer.of(run.spec, profile, run.hierarchies).publish(
+        rows.take(settled.here), settled.classes, []
+    )
     kept = [people[place][len(profile.quasi) :] for place in settled.here[order]]
-    return comparable([(*label, *values) for label, values in zip(zip(*[c.to_pylist() for c in labels], strict=True), kept, strict=True)])
+    return comparable(
+        [
+            (*label, *values)
+            for label, values in zip(zip(*[c.to_pylist() for c in labels], strict=True), kept, strict=True)
+        ]
+    )
 
 
 def prepare_run(run: Run, table: DataFrame, rows_per_task: int = 1000) -> tuple[Profile, Plan]:
@@ -131,7 +142,9 @@ def input_of(run: Run) -> DataFrame:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_spark_releases_what_the_pure_functions_make(make_run: MakeRun, drawn_people: Draw, settings: Any, name: str) -> None:
+def test_spark_releases_what_the_pure_functions_make(
+    make_run: MakeRun, drawn_people: Draw, settings: Any, name: str
+) -> None:
     run = make_run(drawn_people(7), drop_others=True, **RUNS[name])
     table = input_of(run)
     expected = in_memory(run, table)
@@ -164,7 +177,9 @@ def test_the_release_does_not_depend_on_how_the_input_lies(
         assert distributed(run, changed, rows_per_task=1000 if name.startswith("one") else 25) == in_memory(run, table)
 
 
-def test_another_secret_gives_another_release(make_run: MakeRun, drawn_people: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_secret_gives_another_release(
+    make_run: MakeRun, drawn_people: Draw, monkeypatch: pytest.MonkeyPatch
+) -> None:
     people = drawn_people(9)
     one = make_run(people, drop_others=True, method={"deal": "round_robin"})
     released = distributed(one, input_of(one), 1000)
@@ -183,7 +198,9 @@ def test_insensitive_columns_pass_as_they_are(make_run: MakeRun, drawn_people: D
     released = anonymizer.linked(table).select(*anonymizer.published())
     kept = ["disease", *columns]
     assert comparable(released.select(kept).collect()) == comparable(table.select(kept).collect())
-    assert {name: released.schema[name].dataType for name in kept} == {name: table.schema[name].dataType for name in kept}
+    assert {name: released.schema[name].dataType for name in kept} == {
+        name: table.schema[name].dataType for name in kept
+    }
 
 
 def test_labels_of_six_people(make_run: MakeRun) -> None:
@@ -238,7 +255,9 @@ CHANGED: dict[str, Callable[[DataFrame], DataFrame]] = {
     "a row less": lambda table: table.where("id > 0"),
     "a row twice": lambda table: table.union(table.where("id = 0")),
     "another value": lambda table: table.withColumn("note", F.expr("if(id = 0, 'changed', note)")),
-    "two values exchanged": lambda table: table.withColumn("sex", F.expr("if(sex = 'f', 'm', if(sex = 'm', 'f', sex))")),
+    "two values exchanged": lambda table: table.withColumn(
+        "sex", F.expr("if(sex = 'f', 'm', if(sex = 'm', 'f', sex))")
+    ),
     "a new value": lambda table: table.withColumn("disease", F.expr("if(id = 0, 'new', disease)")),
 }
 

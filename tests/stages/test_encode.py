@@ -79,12 +79,21 @@ def test_rows_that_are_alike_have_equal_hashes_and_others_have_not(run: Run, tab
 
 def test_hashes_are_keyed_with_the_secret(run: Run, table: DataFrame) -> None:
     profile = profile_of(run, table)
-    one, other = (set(rows_of(run, table.coalesce(1), Encoder.of(run.spec, profile, secret)).hash.tolist()) for secret in ("one", "other"))
+    one, other = (
+        set(rows_of(run, table.coalesce(1), Encoder.of(run.spec, profile, secret)).hash.tolist())
+        for secret in ("one", "other")
+    )
     assert not one & other
 
 
 def test_insensitive_columns_count_in_the_hash(make_run: MakeRun, drawn_people: Callable[..., pa.Table]) -> None:
-    run = make_run(drawn_people(5), quasi={"sex": {}}, sensitive={"site": {}}, insensitive_attributes=["note", "at"], drop_others=True)
+    run = make_run(
+        drawn_people(5),
+        quasi={"sex": {}},
+        sensitive={"site": {}},
+        insensitive_attributes=["note", "at"],
+        drop_others=True,
+    )
     table = read_table(run.spark, run.spec.input)
     rows = rows_of(run, table.coalesce(1), encoder_of(run, table))
     assert len(set(rows.hash.tolist())) == table.select("sex", "site", "note", "at").distinct().count()
@@ -117,7 +126,9 @@ def test_the_sample_of_a_small_table_is_all_of_it(run: Run, table: DataFrame) ->
 @pytest.mark.parametrize("wanted", [20, 1000])
 def test_the_sample_is_the_same_for_any_order_and_partitions(run: Run, table: DataFrame, wanted: int) -> None:
     profile = profile_of(run, table)
-    samples = [contents(sample_of(run, each, profile, wanted)) for each in (table, table.orderBy("id"), table.repartition(7))]
+    samples = [
+        contents(sample_of(run, each, profile, wanted)) for each in (table, table.orderBy("id"), table.repartition(7))
+    ]
     assert samples[0] == samples[1] == samples[2]
     assert 5 < len(samples[0]) < 60 if wanted == 20 else len(samples[0]) == 90
 

@@ -20,7 +20,9 @@ CITY_OF = ["Pisa", "Siena", "Bari", "Lyon", "Nice"]
 
 
 def people(rows: int = 121) -> dict[str, list[Any]]:
-    """People in eleven streets of eleven houses, no two in one house; nothing of it depends on their age, sex or city."""
+    """People in eleven streets of eleven houses, no two in one house; nothing of it depends on their age, sex or
+    city.
+    """
     draw = np.random.default_rng(5)
     place = draw.permutation(rows)
     return {
@@ -34,7 +36,10 @@ def people(rows: int = 121) -> dict[str, list[Any]]:
     }
 
 
-ROLES: dict[str, Any] = {"quasi": {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}}, "drop_others": True}
+ROLES: dict[str, Any] = {
+    "quasi": {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}},
+    "drop_others": True,
+}
 
 
 def guard(run: Run, partitions: int = 0) -> dict[str, Any]:
@@ -44,12 +49,17 @@ def guard(run: Run, partitions: int = 0) -> dict[str, Any]:
 
 
 def shares(record: dict[str, Any]) -> dict[tuple[str, str], float]:
-    return {("+".join(figure["columns"]), figure["quasi_identifier"]): figure["share"] for figure in record["taken_back"]}
+    return {
+        ("+".join(figure["columns"]), figure["quasi_identifier"]): figure["share"] for figure in record["taken_back"]
+    }
 
 
 def test_street_and_house_are_an_address(make_run: MakeRun) -> None:
     run = make_run(people(), **ROLES, insensitive_attributes=["colour", "street", "house"])
-    message = r"insensitive attributes 'street' and 'house' are nearly unique together \(about 1[12]\d combinations in 121 rows\)"
+    message = (
+        r"insensitive attributes 'street' and 'house' are nearly unique together \(about 1[12]\d combinations in 121 "
+        r"rows\)"
+    )
     with pytest.raises(InputError, match=message):
         guard(run)
 
@@ -57,7 +67,9 @@ def test_street_and_house_are_an_address(make_run: MakeRun) -> None:
 def test_a_column_that_may_be_unique_is_left_out_of_the_joint_look(make_run: MakeRun) -> None:
     run = make_run(people(), **ROLES, insensitive_attributes=["colour", "street", "house"], allow_unique=["house"])
     record = guard(run)
-    assert record["combinations"] == pytest.approx(len(set(zip(people()["street"], people()["colour"], strict=True))), abs=2)
+    assert record["combinations"] == pytest.approx(
+        len(set(zip(people()["street"], people()["colour"], strict=True))), abs=2
+    )
     assert {columns for columns, _ in shares(record)} == {"colour", "street", "house", "colour+street"}
     assert max(map(abs, shares(record).values())) < 0.3  # by chance, in 121 rows
 
@@ -77,7 +89,9 @@ DETERMINED: dict[str, tuple[Callable[[dict[str, list[Any]]], list[Any]], str]] =
 def test_a_column_that_undoes_the_generalization_is_refused(make_run: MakeRun, name: str) -> None:
     column, quasi = DETERMINED[name]
     table = {**people(), "tells": column(people())}
-    with pytest.raises(InputError, match=rf"'tells' takes back \d+% of the width of quasi-identifier '{quasi}' \(at most 50%"):
+    with pytest.raises(
+        InputError, match=rf"'tells' takes back \d+% of the width of quasi-identifier '{quasi}' \(at most 50%"
+    ):
         guard(make_run(table, **ROLES, insensitive_attributes=["colour", "tells"]))
     record = guard(make_run(table, **ROLES, insensitive_attributes=["colour", "tells"], allow_unique=["tells"]))
     assert shares(record)[("tells", quasi)] > 0.9
@@ -98,8 +112,12 @@ def test_missing_values_have_a_place_of_their_own(make_run: MakeRun) -> None:
         guard(make_run(table, **ROLES, insensitive_attributes=["tells"]))
 
 
-def test_the_figures_depend_on_no_partition_and_a_sample_is_near_them(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = people(3000) | {"tells": [(age - 20) // 10 if i % 2 else i % 4 for i, age in enumerate(people(3000)["age"])]}
+def test_the_figures_depend_on_no_partition_and_a_sample_is_near_them(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = people(3000) | {
+        "tells": [(age - 20) // 10 if i % 2 else i % 4 for i, age in enumerate(people(3000)["age"])]
+    }
     run = make_run(table, **ROLES, insensitive_attributes=["colour", "tells"])
     whole = guard(run)
     assert 0.1 < shares(whole)[("tells", "age")] < 0.5
@@ -113,7 +131,11 @@ def test_the_figures_depend_on_no_partition_and_a_sample_is_near_them(make_run: 
 
 def test_a_column_called_rows_is_one_like_others(make_run: MakeRun) -> None:
     table = people()
-    run = make_run(pa.table({**table, "rows": table["colour"], "q0": table["colour"]}), **ROLES, insensitive_attributes=["rows", "q0"])
+    run = make_run(
+        pa.table({**table, "rows": table["colour"], "q0": table["colour"]}),
+        **ROLES,
+        insensitive_attributes=["rows", "q0"],
+    )
     assert guard(run)["combinations"] == 3
 
 

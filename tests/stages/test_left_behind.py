@@ -1,4 +1,6 @@
-"""What a method tells by its choices, measured while a release is written: much where it chooses by sensitive value, else nothing."""
+"""What a method tells by its choices, measured while a release is written: much where it chooses by sensitive value,
+else nothing.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def written(run: Run) -> dict[str, Any]:
     return json.loads(run.staging.read("minimality.json"))
 
 
-@pytest.mark.parametrize("method", [{"name": "closeness_tree", "effort": "fast"}, {"name": "stack_and_deal", "deal": "local"}], ids=str)
+@pytest.mark.parametrize(
+    "method", [{"name": "closeness_tree", "effort": "fast"}, {"name": "stack_and_deal", "deal": "local"}], ids=str
+)
 def test_who_is_left_in_wide_classes_is_what_was_too_much(make_run: MakeRun, method: dict[str, Any]):
     run = make_run(skewed(), quasi={"zip": {}}, sensitive={"disease": {"t": "0.1"}}, k=5, method=method)
     found = written(run)
@@ -92,7 +96,10 @@ def test_a_hierarchy_is_cut_below_where_its_leaves_are_too_many():
     assert fine is not None
     assert coarse is not None
     assert [fine.names[0][value] for value in fine.values(codes)] == ["missing", *CITIES.leaves]
-    assert [coarse.names[0][value] for value in coarse.values(codes)] == ["missing", *(path[1] for path in CITIES.paths)]
+    assert [coarse.names[0][value] for value in coarse.values(codes)] == [
+        "missing",
+        *(path[1] for path in CITIES.paths),
+    ]
     assert len(fine.nodes) == CITIES.height
     assert Scale.of(domain, CITIES, 1) is None
     assert Scale.of(QuasiDomain("zip", "category", 0, values=tuple(map(str, range(99)))), None, 100) is None

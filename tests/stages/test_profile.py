@@ -1,4 +1,6 @@
-"""The profile: one pass over the input gives its domains, ranges, histogram and fingerprint, however it is partitioned."""
+"""The profile: one pass over the input gives its domains, ranges, histogram and fingerprint, however it is
+partitioned.
+"""
 
 import json
 from collections import Counter
@@ -69,9 +71,13 @@ def test_text_that_is_a_number_and_nan(make_run: MakeRun) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_the_profile_is_what_counting_in_memory_gives(make_run: MakeRun, drawn_people: Callable[..., pa.Table], seed: int) -> None:
+def test_the_profile_is_what_counting_in_memory_gives(
+    make_run: MakeRun, drawn_people: Callable[..., pa.Table], seed: int
+) -> None:
     people = drawn_people(seed)
-    run = make_run(people, quasi={"city": {}, "age": {"type": "numeric"}}, sensitive={"disease": {}, "site": {}}, drop_others=True)
+    run = make_run(
+        people, quasi={"city": {}, "age": {"type": "numeric"}}, sensitive={"disease": {}, "site": {}}, drop_others=True
+    )
     profile = profile_of(run)
     city, age, disease, site = (people[name].to_pylist() for name in ("city", "age", "disease", "site"))
     known = [value for value in age if value is not None]
@@ -85,7 +91,10 @@ def test_the_profile_is_what_counting_in_memory_gives(make_run: MakeRun, drawn_p
 
 CHANGES: dict[str, tuple[dict[str, str], Callable[[DataFrame], DataFrame]]] = {
     "one partition, another order": ({}, lambda table: table.orderBy(F.desc("id")).coalesce(1)),
-    "five partitions, small batches": ({"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}, lambda table: table.repartition(5, "age")),
+    "five partitions, small batches": (
+        {"spark.sql.execution.arrow.maxRecordsPerBatch": "7"},
+        lambda table: table.repartition(5, "age"),
+    ),
     "other shuffles": ({"spark.sql.shuffle.partitions": "3"}, lambda table: table),
 }
 
@@ -136,8 +145,12 @@ def test_a_hierarchy_and_an_order_are_looked_up_after_the_options(make_run: Make
 
 
 def test_options_of_text_are_for_text(make_run: MakeRun) -> None:
-    with pytest.raises(InputError, match=r"sensitive_attributes\.grade\.text: the column is of type bigint; expected text"):
-        profile_of(make_run(PEOPLE, **{**ROLES, "sensitive": {"grade": {"t": 1, "text": {"strip": True}}}}, drop_others=True))
+    with pytest.raises(
+        InputError, match=r"sensitive_attributes\.grade\.text: the column is of type bigint; expected text"
+    ):
+        profile_of(
+            make_run(PEOPLE, **{**ROLES, "sensitive": {"grade": {"t": 1, "text": {"strip": True}}}}, drop_others=True)
+        )
 
 
 def test_what_is_worth_a_second_look_is_told_with_no_value(make_run: MakeRun) -> None:
@@ -155,33 +168,45 @@ def test_what_is_worth_a_second_look_is_told_with_no_value(make_run: MakeRun) ->
     }
     run = make_run(people, sensitive=sensitive, k=2, drop_others=True)
     spelled = (
-        "{} of its {} values are other spellings of one of them (case, blanks, width or normal form); they stay different values unless "
+        "{} of its {} values are other spellings of one of them (case, blanks, width or normal form); they stay "
+        "different values unless "
         "its `text` options make them one"
     )
     assert profile_warnings(profile_of(run), run.spec) == (
         f"quasi-identifier 'sex': {spelled.format(2, 4)}",
-        "sensitive attribute 'disease' is nearly unique (6 values in 6 rows): who knows a person's value of it finds the record, and with it "
+        "sensitive attribute 'disease' is nearly unique (6 values in 6 rows): who knows a person's value of it finds "
+        "the record, and with it "
         "the other columns",
         f"sensitive attribute 'disease': {spelled.format(3, 6)}, and each counts for l and t as a value of its own",
         "sensitive attribute 'none' is missing in all 6 rows: nothing is protected",
         "sensitive attribute 'same' has one value in all 6 rows: the release tells it of everyone",
-        "sensitive attribute 'grade': its order lists 6 values that no row has (3, 4, 5, 6, 7 and 1 more); they lengthen the scale, and "
+        "sensitive attribute 'grade': its order lists 6 values that no row has (3, 4, 5, 6, 7 and 1 more); they "
+        "lengthen the scale, and "
         "every distance is smaller by them",
     )
 
 
 @pytest.mark.parametrize(("values", "warned"), [(["a", "b", "c", None], True), (["a", "b", None, None], False)])
-def test_more_than_one_value_for_two_rows_is_nearly_unique(make_run: MakeRun, values: list[str | None], warned: bool) -> None:
+def test_more_than_one_value_for_two_rows_is_nearly_unique(
+    make_run: MakeRun, values: list[str | None], warned: bool
+) -> None:
     people = {"age": range(6), "disease": [*values, "a", "a"]}
     run = make_run({name: list(column) for name, column in people.items()}, quasi={"age": {"type": "numeric"}}, k=2)
-    told = "sensitive attribute 'disease' is nearly unique (4 values in 6 rows): who knows a person's value of it finds the record"
+    told = (
+        "sensitive attribute 'disease' is nearly unique (4 values in 6 rows): who knows a person's value of it finds "
+        "the record"
+    )
     assert [warning[: len(told)] for warning in profile_warnings(profile_of(run), run.spec)] == [told] * warned
 
 
-def test_warnings_are_announced_and_kept(run_file: Callable[..., Any], tclose: Callable[..., Any], tmp_path: Path) -> None:
+def test_warnings_are_announced_and_kept(
+    run_file: Callable[..., Any], tclose: Callable[..., Any], tmp_path: Path
+) -> None:
     code, _, err = tclose("profile", run_file(SPELLED, k=2, insensitive_attributes=["note"]))
     assert code == 0
     record = json.loads((tmp_path / "out" / "internal" / "staging" / "run.json").read_text())["stages"]["profile"]
-    assert [line for line in err.splitlines() if line.startswith("note: ")] == [f"note: {warning}" for warning in record["warnings"]]
+    assert [line for line in err.splitlines() if line.startswith("note: ")] == [
+        f"note: {warning}" for warning in record["warnings"]
+    ]
     assert len(record["warnings"]) == 3
     assert [figure["quasi_identifier"] for figure in record["insensitive"]["taken_back"]] == ["age", "sex"]

@@ -1,4 +1,5 @@
-"""Runs releases under spark-submit with its defaults, and prints what Spark's pages then show, as JSON by their addresses.
+"""Runs releases under spark-submit with its defaults, and prints what Spark's pages then show, as JSON by their
+addresses.
 
 spark-submit release_and_look.py RUN.yaml [RUN.yaml ...]
 """

@@ -1,4 +1,6 @@
-"""What a run leaves in Spark's plans, pages, event log and logs: neither the secret nor a raw value, and no crowds of empty tasks."""
+"""What a run leaves in Spark's plans, pages, event log and logs: neither the secret nor a raw value, and no crowds of
+empty tasks.
+"""
 
 from __future__ import annotations
 
@@ -54,13 +56,29 @@ class Traces:
 @pytest.fixture(scope="module")
 def traces(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Traces:
     folder = tmp_path_factory.mktemp("traces")
-    events, run_files = folder / "events", [write_run(folder / name, pa.table(PLANTED), **{**ROLES, **more}) for name, more in RUNS.items()]
+    events, run_files = (
+        folder / "events",
+        [write_run(folder / name, pa.table(PLANTED), **{**ROLES, **more}) for name, more in RUNS.items()],
+    )
     events.mkdir()
     submit = Path(sys.executable).with_name("spark-submit")
-    settings = {"eventLog.enabled": "true", "eventLog.dir": f"file://{events}", "eventLog.compress": "false", "ui.port": "0"}
+    settings = {
+        "eventLog.enabled": "true",
+        "eventLog.dir": f"file://{events}",
+        "eventLog.compress": "false",
+        "ui.port": "0",
+    }
     confs = [part for key, value in settings.items() for part in ("--conf", f"spark.{key}={value}")]
     done = subprocess.run(
-        [submit, "--master", "local[2]", *confs, Path(__file__).with_name("release_and_look.py"), folder / "pages.json", *run_files],
+        [
+            submit,
+            "--master",
+            "local[2]",
+            *confs,
+            Path(__file__).with_name("release_and_look.py"),
+            folder / "pages.json",
+            *run_files,
+        ],
         env={**os.environ, "TCLOSE_SECRET": SECRET, "TCLOSE_LOG_LEVEL": "INFO", "PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         text=True,
@@ -68,7 +86,9 @@ def traces(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFact
     )
     assert done.returncode == 0, done.stderr[-4000:]
     logs = [file for file in sorted(events.rglob("*")) if file.is_file()]
-    told = [json.loads(line) for file in logs if not file.name.startswith(".") for line in file.read_text().splitlines()]
+    told = [
+        json.loads(line) for file in logs if not file.name.startswith(".") for line in file.read_text().splitlines()
+    ]
     texts = {
         "the log": done.stdout + done.stderr,
         **json.loads((folder / "pages.json").read_text()),
@@ -99,7 +119,9 @@ def test_the_secret_is_in_no_file_of_a_run(traces: Traces) -> None:
 
 
 def test_no_stage_takes_its_number_of_tasks_from_a_default(traces: Traces) -> None:
-    """240 rows: a stage has as many tasks as files, tasks of the plan, or shares of 100,000 rows; Spark's default is 200."""
+    """240 rows: a stage has as many tasks as files, tasks of the plan, or shares of 100,000 rows; Spark's default is
+    200.
+    """
     tasks: dict[int, int] = defaultdict(int)
     for event in traces.events:
         if event["Event"] == "SparkListenerTaskEnd":

@@ -1,6 +1,8 @@
-"""Annealing: random proposals to move a row or swap two, taken when they lower the loss, or raise it by little (Metropolis).
+"""Annealing: random proposals to move a row or swap two, taken when they lower the loss, or raise it by little
+(Metropolis).
 
-Sweeps do what costs nothing; proposals pay a little to open the way for them: a row of another cell comes in where one was missing.
+Sweeps do what costs nothing; proposals pay a little to open the way for them: a row of another cell comes in where one
+was missing.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ RISKS = 4096  # a power of two
 
 @kernel
 def propose(t: Table, p: Partition, orders: Any, places: Any, risks: Any, heat: float) -> int:
-    """One proposal for each row, by random: to move to the class of a neighbour, or to swap with a member of it. Returns how many were taken.
+    """One proposal for each row, by random: to move to the class of a neighbour, or to swap with a member of it.
+    Returns how many were taken.
 
-    orders, places: (orders, n), lexicographic orders and where each row is in them. risks: (RISKS,), -log of uniform numbers: a change
-    is taken if the loss rises by at most heat x risk. Each change keeps what is asked of classes.
+    orders, places: (orders, n), lexicographic orders and where each row is in them. risks: (RISKS,), -log of uniform
+    numbers: a change is taken if the loss rises by at most heat x risk. Each change keeps what is asked of classes.
     """
     n, taken = len(p.of), 0
     for _ in range(n):
@@ -63,7 +66,8 @@ def try_move(t: Table, p: Partition, row: int, d: int, allowed: float) -> bool:
 def try_swap(t: Table, p: Partition, row: int, d: int, allowed: float, fitting: bool) -> bool:
     """Swap the row with one of class d: the first of LOOKS members from a random one on with which all is well.
 
-    That is: it is in the box of the row's class (if `fitting`), both classes then hold what is asked, and the loss rises by at most `allowed`.
+    That is: it is in the box of the row's class (if `fitting`), both classes then hold what is asked, and the loss
+    rises by at most `allowed`.
     """
     c, cell, size = p.of[row], t.cell[row], p.size[d]
     at = (draw(p.random) & 0x7FFFFFFF) * size >> 31
@@ -84,5 +88,7 @@ def try_swap(t: Table, p: Partition, row: int, d: int, allowed: float, fitting: 
 
 
 def make_risks() -> Any:
-    """-log of the middles of RISKS equal parts of 0..1, ascending probabilities; rounded, so that all machines have the same."""
+    """-log of the middles of RISKS equal parts of 0..1, ascending probabilities; rounded, so that all machines have the
+    same.
+    """
     return np.round(-np.log((np.arange(RISKS) + 0.5) / RISKS), 9)

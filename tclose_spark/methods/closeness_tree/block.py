@@ -18,15 +18,18 @@ from tclose_spark.table.arrays import Codes, IntArray
 
 @dataclass(frozen=True)
 class Requirement:
-    """What every class must hold, exactly: at least k rows, each sensitive attribute's distance at most its t, and distinct l.
+    """What every class must hold, exactly: at least k rows, each sensitive attribute's distance at most its t, and
+    distinct l.
 
     codes: shape (cells, attributes): the value of each attribute in each cell (a tuple of sensitive values).
-    tables: shape (attributes, largest domain): records of the whole table with each value, 0 beyond a domain; domains: (attributes,).
-    ordered: (attributes,). parents: of hierarchical ones, -1 elsewhere: shape (attributes, highest, largest domain), the node of
-    height h + 1 above each node of height h (see `measures.distances.HierarchicalDistance`); heights: (attributes,), 0 if not hierarchical.
+    tables: shape (attributes, largest domain): records of the whole table with each value, 0 beyond a domain; domains:
+    (attributes,).
+    ordered: (attributes,). parents: of hierarchical ones, -1 elsewhere: shape (attributes, highest, largest domain),
+    the node of height h + 1 above each node of height h (see `measures.distances.HierarchicalDistance`); heights:
+    (attributes,), 0 if not hierarchical.
     rows: n, of the whole table. k: rows; distinct: (attributes,), at least 1.
-    limits: shape (attributes, largest size + 1): the largest numerator that a class of s rows may have: floor(t * scale * n * s),
-    where numerator / (scale n s) is the distance (see `measures.distances`): the test is exact, in integers.
+    limits: shape (attributes, largest size + 1): the largest numerator that a class of s rows may have: floor(t * scale
+    * n * s), where numerator / (scale n s) is the distance (see `measures.distances`): the test is exact, in integers.
     """
 
     codes: Codes

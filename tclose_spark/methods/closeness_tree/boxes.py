@@ -1,7 +1,8 @@
 """Boxes of classes: the lowest and highest code of each quasi-identifier, kept without counts of every code.
 
-Domains may have tens of thousands of codes. So a class knows, at each end, how many members are there and the next code inwards:
-what the box becomes when one member leaves. After a change that may be unknown (UNKNOWN); it is looked up in the members when asked for.
+Domains may have tens of thousands of codes. So a class knows, at each end, how many members are there and the next code
+inwards: what the box becomes when one member leaves. After a change that may be unknown (UNKNOWN); it is looked up in
+the members when asked for.
 """
 
 from __future__ import annotations
@@ -74,14 +75,18 @@ def width_after(t: Table, p: Partition, c: int, leaving: int, joining: int) -> f
             code = t.quasi[joining, j]
             to_low, to_high = min(to_low, code), max(to_high, code)
         if to_low != low or to_high != high:
-            wide = width(j, to_low, to_high, t.kinds, t.missing, t.place, t.nodes, t.shares) if to_low <= to_high else 0.0
+            wide = (
+                width(j, to_low, to_high, t.kinds, t.missing, t.place, t.nodes, t.shares) if to_low <= to_high else 0.0
+            )
             change += wide - p.wide[c, j]
     return float(p.width[c] + change)
 
 
 @kernel
 def change_box(t: Table, p: Partition, c: int, leaving: int, joining: int) -> None:
-    """Bring the box of class c up to date after one row left and one joined (-1: none): its members are already right."""
+    """Bring the box of class c up to date after one row left and one joined (-1: none): its members are already
+    right.
+    """
     moved = False
     for j in range(t.quasi.shape[1]):
         out = t.quasi[leaving, j] if leaving >= 0 else np.int32(-1)
@@ -97,7 +102,11 @@ def change_box(t: Table, p: Partition, c: int, leaving: int, joining: int) -> No
             if into >= 0:
                 extend(p, c, j, into)
         if p.low[c, j] != low or p.high[c, j] != high:
-            p.wide[c, j] = 0.0 if p.size[c] == 0 else width(j, p.low[c, j], p.high[c, j], t.kinds, t.missing, t.place, t.nodes, t.shares)
+            p.wide[c, j] = (
+                0.0
+                if p.size[c] == 0
+                else width(j, p.low[c, j], p.high[c, j], t.kinds, t.missing, t.place, t.nodes, t.shares)
+            )
             moved = True
     if moved:
         p.width[c] = p.wide[c].sum()

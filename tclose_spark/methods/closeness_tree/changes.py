@@ -1,4 +1,6 @@
-"""Changes of a partition: a row moves, two rows swap places. Each keeps every figure right (see `partition.Partition`)."""
+"""Changes of a partition: a row moves, two rows swap places. Each keeps every figure right (see
+`partition.Partition`).
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,11 @@ def count_class(t: Table, p: Partition, c: int) -> None:
     p.fresh[:, c] = False
     for j in range(t.quasi.shape[1]):
         scan(t, p, c, j)
-        p.wide[c, j] = 0.0 if p.size[c] == 0 else width(j, p.low[c, j], p.high[c, j], t.kinds, t.missing, t.place, t.nodes, t.shares)
+        p.wide[c, j] = (
+            0.0
+            if p.size[c] == 0
+            else width(j, p.low[c, j], p.high[c, j], t.kinds, t.missing, t.place, t.nodes, t.shares)
+        )
     p.width[c] = p.wide[c].sum()
     for s in range(t.column.shape[1]):
         reached, total, present = 0, 0, 0

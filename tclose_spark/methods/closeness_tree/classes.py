@@ -24,7 +24,9 @@ def put_into_classes(block: Block, growth: Growth, effort: Effort) -> tuple[IntA
     field = [(tree, tree.leaf) for tree in trees]
     if len(field) > 1:
         field = _exchanged(block, field, TRIAL, 0)
-    more = max(1, ROWS_PER_BLOCK // len(block.cell))  # of a small block more go on, for no more work than a whole one takes
+    more = max(
+        1, ROWS_PER_BLOCK // len(block.cell)
+    )  # of a small block more go on, for no more work than a whole one takes
     for best, rounds in effort.heats:
         field = _exchanged(block, field[: best * more], effort.sweeps, rounds)
     tree, classes = field[0]
@@ -39,7 +41,9 @@ def put_into_classes(block: Block, growth: Growth, effort: Effort) -> tuple[IntA
     }
 
 
-def _exchanged(block: Block, field: list[tuple[Tree, IntArray]], sweeps: int, rounds: int) -> list[tuple[Tree, IntArray]]:
+def _exchanged(
+    block: Block, field: list[tuple[Tree, IntArray]], sweeps: int, rounds: int
+) -> list[tuple[Tree, IntArray]]:
     """Each tree with its classes after an exchange; those that lose least first."""
     after = [(tree, exchange(block, classes, sweeps, rounds, SEED)) for tree, classes in field]
     return sorted(after, key=lambda end: rows_lost(block, end[1]))

@@ -18,7 +18,9 @@ from tclose_spark.table.rows import Rows
 
 @dataclass(frozen=True)
 class Dense:
-    """Makes blocks of rows. It holds the whole table's distributions and the hierarchies, nothing that grows with the rows."""
+    """Makes blocks of rows. It holds the whole table's distributions and the hierarchies, nothing that grows with the
+    rows.
+    """
 
     attributes: ResolvedAttributes
     k: int
@@ -26,14 +28,17 @@ class Dense:
     @cached_property
     def most_rows(self) -> int:
         """The largest block whose numerators fit the integers (see `loads`)."""
-        widest = max(max(distance.scale, len(distance.table)) for distance in (a.distance for a in self.attributes.sensitive))
+        widest = max(
+            max(distance.scale, len(distance.table)) for distance in (a.distance for a in self.attributes.sensitive)
+        )
         return (WIDEST - 1) // (4 * widest * self.attributes.rows)
 
     def require_room(self, rows: int) -> None:
         """Raises ConfigurationError if a block of so many rows is too large for the integers."""
         if rows > self.most_rows:
             raise ConfigurationError(
-                f"{self.attributes.rows:,} rows with so many sensitive values are too many for the integers of the closeness tree; "
+                f"{self.attributes.rows:,} rows with so many sensitive values are too many for the integers of the "
+                "closeness tree; "
                 "use coarser values, or method: {name: stack_and_deal}"
             )
 
@@ -65,5 +70,7 @@ class Dense:
             rows=self.attributes.rows,
             k=self.k,
             distinct=np.array([a.l.distinct or 1 for a in sensitive], dtype=np.int64),
-            limits=exact_limits([a.t for a in sensitive], [a.distance.scale for a in sensitive], self.attributes.rows, largest),
+            limits=exact_limits(
+                [a.t for a in sensitive], [a.distance.scale for a in sensitive], self.attributes.rows, largest
+            ),
         )

@@ -1,4 +1,6 @@
-"""Carrying out a split: which rows go left, whether both sides are sound, the rows put apart, the split written down."""
+"""Carrying out a split: which rows go left, whether both sides are sound, the rows put apart, the split written
+down.
+"""
 
 from __future__ import annotations
 
@@ -85,10 +87,16 @@ def part_rows(node: Node, left: Any, other: Any) -> None:
 
 @kernel
 def note(me: int, found: Found, node: Node, rules: Rules, space: Space, splits: Splits) -> None:
-    """Write the split down as node `me` of the plan. Codes that the node lacks go where those next to them go, a cell that the
-    region lacks by the mean share.
+    """Write the split down as node `me` of the plan. Codes that the node lacks go where those next to them go, a cell
+    that the region lacks by the mean share.
     """
-    j, column, left, counted, taken = found.j, node.rows[found.j, node.start : node.end], space.left, space.counted, space.taken
+    j, column, left, counted, taken = (
+        found.j,
+        node.rows[found.j, node.start : node.end],
+        space.left,
+        space.counted,
+        space.taken,
+    )
     splits.quasi[me], splits.lo[me], splits.hi[me] = j, found.first, found.last
     counted[:] = 0.0
     taken[:] = 0.0
@@ -122,7 +130,8 @@ def note(me: int, found: Found, node: Node, rules: Rules, space: Space, splits: 
 
 @kernel
 def thin(node: Node, rules: Rules, space: Space, made: int, splits: Splits) -> int:
-    """Half the rows of every cell go left, odd ones by turns: both sides are as near to the table as the node, but for rounding.
+    """Half the rows of every cell go left, odd ones by turns: both sides are as near to the table as the node, but for
+    rounding.
 
     Marked in space.left; how many.
     """

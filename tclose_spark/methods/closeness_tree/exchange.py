@@ -1,7 +1,8 @@
-"""Exchange: rows move and swap between near classes, so that labels get narrower while every class keeps what is asked of it.
+"""Exchange: rows move and swap between near classes, so that labels get narrower while every class keeps what is asked
+of it.
 
-Greedy sweeps first: most of the gain for little work. Then annealing and sweeps by turns, which go the lower the longer they last.
-Now and then, classes that have grown large enough are split.
+Greedy sweeps first: most of the gain for little work. Then annealing and sweeps by turns, which go the lower the longer
+they last. Now and then, classes that have grown large enough are split.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from tclose_spark.table.arrays import Codes, IntArray
 
 PAIRS, FEW_PAIRS = 12, 6  # of lexicographic orders, with annealing and without
 MOST_FIGURES = 1 << 24  # classes times sensitive values, 14 bytes each; a block with more is exchanged in parts
-HOT, COLD, SLOW = 1.0, 0.1, 500  # temperatures, in widths of one row's label, for so many rounds; fewer start and end cooler
+HOT, COLD, SLOW = (
+    1.0,
+    0.1,
+    500,
+)  # temperatures, in widths of one row's label, for so many rounds; fewer start and end cooler
 COOL, COLDEST = 0.1, 0.03
 SPLITS = 4  # every so many sweeps, classes are split
 PAYS = 1e-4  # of the loss: after the annealing, sweeps go on as long as the last few gain more
@@ -26,11 +31,12 @@ LAST = 4
 
 
 def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
-    """The class of each row, shape (n,): every class holds what is asked, if all did in `classes`, and the loss is not higher.
+    """The class of each row, shape (n,): every class holds what is asked, if all did in `classes`, and the loss is not
+    higher.
 
-    classes: (n,), 0.. without a gap, near ones in succession; in the result, classes that were split off come last. Work is counted: `sweeps` times moves and swaps of
-    all rows, then `anneal` times a proposal for every row and a sweep. The result follows from the arguments alone; where no way is
-    found to lose less, it is `classes`.
+    classes: (n,), 0.. without a gap, near ones in succession; in the result, classes that were split off come last.
+    Work is counted: `sweeps` times moves and swaps of all rows, then `anneal` times a proposal for every row and a
+    sweep. The result follows from the arguments alone; where no way is found to lose less, it is `classes`.
     """
     if not len(classes) or not sweeps + anneal:
         return classes.astype(np.int64)
@@ -67,7 +73,9 @@ def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: i
 
 
 def _sweep(table: Table, partition: Partition, orders: Codes, number: int, splits: int = SPLITS) -> None:
-    """The sweep of this number: moves along one order, swaps along another; every `splits` sweeps, classes are split before."""
+    """The sweep of this number: moves along one order, swaps along another; every `splits` sweeps, classes are split
+    before.
+    """
     pair = 2 * (number % (len(orders) // 2))
     if number % splits == 0:
         split_all(table, partition, orders[pair])
@@ -78,7 +86,9 @@ def _sweep(table: Table, partition: Partition, orders: Codes, number: int, split
 
 
 def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> None:
-    """Proposals and sweeps by turns while the temperature falls, then sweeps as long as these pay. Where it is slow, each splits."""
+    """Proposals and sweeps by turns while the temperature falls, then sweeps as long as these pay. Where it is slow,
+    each splits.
+    """
     part, splits = min(1.0, rounds / SLOW), SPLITS if rounds < SLOW else 1
     hot, cold = max(COOL, HOT * part), max(COLDEST, COLD * part)
     places, risks = np.argsort(orders, axis=1).astype(np.int32), make_risks()
@@ -95,10 +105,12 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
 
 
 def make_orders(table: Table, pairs: int, seed: int) -> Codes:
-    """Random lexicographic orders of the rows, shape (2 pairs, n): quasi-identifiers in random sequence and direction, odd ones by cell first.
+    """Random lexicographic orders of the rows, shape (2 pairs, n): quasi-identifiers in random sequence and direction,
+    odd ones by cell first.
 
-    A key holds as many leading bits as fit 64 beside the number of the row, which makes keys distinct: their order is the same however
-    they are sorted, and sorting the keys themselves is many times faster than sorting row numbers by them.
+    A key holds as many leading bits as fit 64 beside the number of the row, which makes keys distinct: their order is
+    the same however they are sorted, and sorting the keys themselves is many times faster than sorting row numbers by
+    them.
     """
     n, q = table.quasi.shape
     random = np.array([seed], np.uint64)

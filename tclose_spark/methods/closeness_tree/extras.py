@@ -1,9 +1,10 @@
 """Distances of classes in exact integers, kept up to date: which values a class may lose or gain.
 
-With c_v the counts of a class of s rows and N_v those of the table of n, the extra of a value is n c_v - s N_v, cumulative for an
-ordered attribute; the numerator of each distance follows from the extras (see `measures.distances`). When a row joins (sign +1) or leaves
-(-1), every extra changes by -sign N_v, and that of its value (ordered: of all values from it on) by sign n besides. So one pass over
-the extras, and a correction for each value, tell for all values at once which a class may lose or gain.
+With c_v the counts of a class of s rows and N_v those of the table of n, the extra of a value is n c_v - s N_v,
+cumulative for an ordered attribute; the numerator of each distance follows from the extras (see `measures.distances`).
+When a row joins (sign +1) or leaves (-1), every extra changes by -sign N_v, and that of its value (ordered: of all
+values from it on) by sign n besides. So one pass over the extras, and a correction for each value, tell for all values
+at once which a class may lose or gain.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from tclose_spark.methods.closeness_tree.partition import EQUAL, HIERARCHICAL, J
 
 @kernel
 def may(t: Table, p: Partition, side: int, c: int, cell: int) -> bool:
-    """Whether a row of this cell may leave class c (side LEAVE; it is in it) or join it (JOIN), so that c holds what is asked."""
+    """Whether a row of this cell may leave class c (side LEAVE; it is in it) or join it (JOIN), so that c holds what is
+    asked.
+    """
     if not p.fresh[side, c]:
         judge(t, p, side, c)
     for s in range(t.column.shape[1]):  # noqa: SIM110
@@ -49,9 +52,11 @@ def judge(t: Table, p: Partition, side: int, c: int) -> None:
 
 @kernel
 def judge_flat(t: Table, p: Partition, side: int, c: int, s: int, sign: int, limit: int) -> None:
-    """Set allowed[side, c] for the values of an equal or ordered attribute: the sum of |extras| as it would be, at most limit.
+    """Set allowed[side, c] for the values of an equal or ordered attribute: the sum of |extras| as it would be, at most
+    limit.
 
-    Invariant of the second pass: numerator is the sum with the values' own changes counted in from v on (ordered) or at v only (equal).
+    Invariant of the second pass: numerator is the sum with the values' own changes counted in from v on (ordered) or at
+    v only (equal).
     """
     change = sign * t.n
     total = 0
@@ -67,7 +72,9 @@ def judge_flat(t: Table, p: Partition, side: int, c: int, s: int, sign: int, lim
 
 @kernel
 def judge_hierarchical(t: Table, p: Partition, side: int, c: int, s: int, sign: int, limit: int) -> None:
-    """Set allowed[side, c] for the values of a hierarchical attribute: the nodes above a value are corrected, the others stay."""
+    """Set allowed[side, c] for the values of a hierarchical attribute: the nodes above a value are corrected, the
+    others stay.
+    """
     total = sum_nodes(t, p, c, s, sign)
     change = sign * t.n
     for v in range(t.first[s + 1] - t.first[s]):
@@ -86,7 +93,8 @@ def judge_hierarchical(t: Table, p: Partition, side: int, c: int, s: int, sign: 
 def sum_nodes(t: Table, p: Partition, c: int, s: int, sign: int) -> int:
     """The numerator of a hierarchical attribute in class c if its size were `sign` larger and its counts as they are.
 
-    Sets p.nodes[0, h, u] and p.nodes[1, h, u]: the extra of node u of height h, and the sum of the positive extras of its children.
+    Sets p.nodes[0, h, u] and p.nodes[1, h, u]: the extra of node u of height h, and the sum of the positive extras of
+    its children.
     """
     m, total = t.first[s + 1] - t.first[s], 0
     p.nodes[:, : t.heights[s] + 1, :m] = 0

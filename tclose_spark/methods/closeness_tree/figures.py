@@ -14,13 +14,16 @@ from tclose_spark.table.arrays import FloatArray, IntArray
 
 
 def rows_lost(block: Block, classes: IntArray) -> float:
-    """The information loss of the classes in rows: the sum over rows of the mean width of their labels; NCP is this by rows.
+    """The information loss of the classes in rows: the sum over rows of the mean width of their labels; NCP is this by
+    rows.
 
     classes: shape (n,), of each row.
     """
     w = block.widths
     order, starts = by_class(classes)
-    return float(_lost(block.quasi, order, starts, w.kinds, w.missing, w.place, w.nodes, w.shares) / block.quasi.shape[1])
+    return float(
+        _lost(block.quasi, order, starts, w.kinds, w.missing, w.place, w.nodes, w.shares) / block.quasi.shape[1]
+    )
 
 
 def loads(block: Block, classes: IntArray) -> FloatArray:

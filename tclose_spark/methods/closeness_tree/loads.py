@@ -1,8 +1,8 @@
 """What a class must hold, tested exactly, for the kernels: distances as in `measures.distances`, in 64-bit integers.
 
-Everything works on counts of one class by value, a row an attribute. The three numerators take floats as well (shares of the table
-with rows = 1), which is how `peel` measures; there nothing is exact. Precondition: scale * n * s < 2^62 for the largest
-s asked about (see `measures.distances`), so that no sum of a numerator leaves 64 bits.
+Everything works on counts of one class by value, a row an attribute. The three numerators take floats as well (shares
+of the table with rows = 1), which is how `peel` measures; there nothing is exact. Precondition: scale * n * s < 2^62
+for the largest s asked about (see `measures.distances`), so that no sum of a numerator leaves 64 bits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ ANYTHING = np.iinfo(np.int64).max
 
 
 class Asked(NamedTuple):
-    """The arrays of a `Requirement` as one argument of a kernel; the same names mean the same. extra: (largest domain,), to work in."""
+    """The arrays of a `Requirement` as one argument of a kernel; the same names mean the same. extra: (largest
+    domain,), to work in.
+    """
 
     codes: Any
     tables: Any
@@ -70,12 +72,16 @@ def ordered_numerator(counts: Any, size: Any, table: Any, domain: int, rows: Any
 
 
 @kernel
-def twice_hierarchical_numerator(counts: Any, size: Any, table: Any, domain: int, parents: Any, height: int, rows: Any, extra: Any) -> Any:
+def twice_hierarchical_numerator(
+    counts: Any, size: Any, table: Any, domain: int, parents: Any, height: int, rows: Any, extra: Any
+) -> Any:
     """Sum over all nodes but the root of |n c - s N| of the rows below the node: twice the numerator.
 
-    What is too much below a node must leave through it: `measures.distances` adds up the same transport at the inner nodes.
-    extra: (domain,), to work in, of the type of counts. Invariant: before each height, extra[:level] is n c - s N of the nodes one height lower, in the tree's order. A node's
-    children are consecutive and no node comes after its first child, so a height overwrites the one below in place.
+    What is too much below a node must leave through it: `measures.distances` adds up the same transport at the inner
+    nodes.
+    extra: (domain,), to work in, of the type of counts. Invariant: before each height, extra[:level] is n c - s N of
+    the nodes one height lower, in the tree's order. A node's children are consecutive and no node comes after its first
+    child, so a height overwrites the one below in place.
     """
     for value in range(domain):
         extra[value] = rows * counts[value] - size * table[value]
@@ -95,10 +101,13 @@ def twice_hierarchical_numerator(counts: Any, size: Any, table: Any, domain: int
 
 
 @kernel
-def numerator(counts: Any, size: int, table: Any, domain: int, ordered: bool, parents: Any, height: int, rows: int, extra: Any) -> Any:
+def numerator(
+    counts: Any, size: int, table: Any, domain: int, ordered: bool, parents: Any, height: int, rows: int, extra: Any
+) -> Any:
     """The exact numerator of the distance of a class of `size` rows from the table: distance = numerator / (scale n s).
 
-    counts, table: rows of the class and of the table by value, int64. parents: (highest, largest domain), used where height > 0.
+    counts, table: rows of the class and of the table by value, int64. parents: (highest, largest domain), used where
+    height > 0.
     """
     if height > 0:
         return twice_hierarchical_numerator(counts, size, table, domain, parents, height, rows, extra) // 2
@@ -156,7 +165,9 @@ def holds(counts: Any, size: int, asked: Asked) -> bool:
 
 @kernel
 def load(counts: Any, size: int, asked: Asked) -> float:
-    """The largest of the attributes' distances as shares of their t (1 is just allowed): a float, for schedules only."""
+    """The largest of the attributes' distances as shares of their t (1 is just allowed): a float, for schedules
+    only.
+    """
     worst = 0.0
     for attribute in range(len(asked.domains)):
         limit = asked.limits[attribute, size]

@@ -15,9 +15,9 @@ from tclose_spark.table.arrays import IntArray
 def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[IntArray, int]:
     """(the block of each leaf, shape (leaves,); how many merges were needed for all blocks to hold what is asked).
 
-    Leaves are merged with their nearest relatives until each block holds; those whose parent is small enough are merged, too,
-    as long as a block has at most `most` rows, since a block is divided anew. counts: rows of each leaf by cell, shape (leaves,
-    cells), of the whole table. Exact; the whole table must hold.
+    Leaves are merged with their nearest relatives until each block holds; those whose parent is small enough are
+    merged, too, as long as a block has at most `most` rows, since a block is divided anew. counts: rows of each leaf by
+    cell, shape (leaves, cells), of the whole table. Exact; the whole table must hold.
     """
     groups: dict[int, list[Group]] = {}  # of each node: groups that hold, or one
     needed = 0

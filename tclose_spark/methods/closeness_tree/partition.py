@@ -1,4 +1,5 @@
-"""What the exchange works on: rows that never change, and classes of rows with all that is known of them, kept up to date.
+"""What the exchange works on: rows that never change, and classes of rows with all that is known of them, kept up to
+date.
 
 Both are tuples of plain arrays, which numba passes without copying.
 """
@@ -20,12 +21,15 @@ LEAVE, JOIN = 0, 1
 
 
 class Table(NamedTuple):
-    """The rows, how wide labels are and what classes must hold (see `block`), with the values of all sensitive attributes in one row.
+    """The rows, how wide labels are and what classes must hold (see `block`), with the values of all sensitive
+    attributes in one row.
 
-    quasi: (n, q); cell: (n,); kinds .. shares as in Widths. first: (attributes + 1,): attribute s has the columns first[s]..first[s + 1]-1.
-    column: (cells, attributes), the column of each attribute's value in each cell. metric: (attributes,), EQUAL, ORDERED or HIERARCHICAL.
-    expected: (columns,), records of the whole table with the value; of an ordered attribute, with this value or a lower one.
-    parents, heights, distinct, limits, k as in Requirement. n: rows of the whole table.
+    quasi: (n, q); cell: (n,); kinds .. shares as in Widths. first: (attributes + 1,): attribute s has the columns
+    first[s]..first[s + 1]-1.
+    column: (cells, attributes), the column of each attribute's value in each cell. metric: (attributes,), EQUAL,
+    ORDERED or HIERARCHICAL.
+    expected: (columns,), records of the whole table with the value; of an ordered attribute, with this value or a lower
+    one. parents, heights, distinct, limits, k as in Requirement. n: rows of the whole table.
     """
 
     quasi: Codes
@@ -50,14 +54,17 @@ class Table(NamedTuple):
 class Partition(NamedTuple):
     """Rows in classes. Invariant between changes: every array is what a recount from `of` would give.
 
-    of: (n,), each row's class. Members of class c: member[start[c]:start[c] + size[c]], with place[row] the row's position from
-    start[c]; room[c] positions are reserved.
-    For each class and quasi-identifier, (classes, q): low and high code, how many members have it, and the next code inwards
-    (-2: not known; see `boxes`); wide: the width, and width: (classes,) its sum over quasi-identifiers.
-    extra: (classes, columns), n c_v - s N_v of each value, cumulative for an ordered attribute. counts: (classes, columns), c_v.
+    of: (n,), each row's class. Members of class c: member[start[c]:start[c] + size[c]], with place[row] the row's
+    position from start[c]; room[c] positions are reserved.
+    For each class and quasi-identifier, (classes, q): low and high code, how many members have it, and the next code
+    inwards (-2: not known; see `boxes`); wide: the width, and width: (classes,) its sum over quasi-identifiers.
+    extra: (classes, columns), n c_v - s N_v of each value, cumulative for an ordered attribute. counts: (classes,
+    columns), c_v.
     total, present: (classes, attributes), the distance's numerator and the number of distinct values.
-    allowed: (2, classes, columns), whether a row with this value may leave or join; right only where fresh: (2, classes).
-    nodes: (2, highest + 1, largest domain), old, old_start, as member, start, rank, tail: (n,): work space. random: (1,), the generator's state.
+    allowed: (2, classes, columns), whether a row with this value may leave or join; right only where fresh: (2,
+    classes).
+    nodes: (2, highest + 1, largest domain), old, old_start, as member, start, rank, tail: (n,): work space. random:
+    (1,), the generator's state.
     """
 
     of: Codes
@@ -94,7 +101,8 @@ def make_table(block: Block) -> Table:
     first = np.concatenate([[0], np.cumsum(need.domains)]).astype(np.int64)
     metric = np.where(need.heights > 0, HIERARCHICAL, np.where(need.ordered, ORDERED, EQUAL)).astype(np.int8)
     expected = [
-        np.cumsum(counts[:m]) if kind == ORDERED else counts[:m] for counts, m, kind in zip(need.tables, need.domains, metric, strict=True)
+        np.cumsum(counts[:m]) if kind == ORDERED else counts[:m]
+        for counts, m, kind in zip(need.tables, need.domains, metric, strict=True)
     ]
     return Table(
         np.ascontiguousarray(block.quasi, np.int32),

@@ -1,4 +1,5 @@
-"""Taking rows from a part of a node until it and the rest are near enough to the whole table, by the subgradient of the distance.
+"""Taking rows from a part of a node until it and the rest are near enough to the whole table, by the subgradient of the
+distance.
 
 Floats throughout: what is decided here is checked in integers before it is used.
 """
@@ -11,7 +12,12 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.block import Requirement
-from tclose_spark.methods.closeness_tree.loads import ANYTHING, equal_numerator, ordered_numerator, twice_hierarchical_numerator
+from tclose_spark.methods.closeness_tree.loads import (
+    ANYTHING,
+    equal_numerator,
+    ordered_numerator,
+    twice_hierarchical_numerator,
+)
 from tclose_spark.methods.closeness_tree.partition import EQUAL, HIERARCHICAL, ORDERED
 
 CHUNK = 0.05  # of the rows too many are taken at once: a fine end game matters
@@ -21,9 +27,9 @@ MOST_BINS = 512
 
 
 class Goal(NamedTuple):
-    """The whole table as floats: target (attributes, largest domain), the share of each value; t, slope (attributes,): slope is t * scale,
-    so that numerator / (slope * rows) is the load, infinite without a t; extra (largest domain,), node (largest domain,): to work in;
-    the rest as in `Requirement`.
+    """The whole table as floats: target (attributes, largest domain), the share of each value; t, slope (attributes,):
+    slope is t * scale, so that numerator / (slope * rows) is the load, infinite without a t; extra (largest domain,),
+    node (largest domain,): to work in; the rest as in `Requirement`.
     """
 
     codes: Any
@@ -41,8 +47,8 @@ class Goal(NamedTuple):
 def goal_of(requirement: Requirement) -> Goal:
     """The floats of a requirement. t * scale is read off the limit of the largest class, rounded up.
 
-    An ordered attribute of more than MOST_BINS values is measured in so many bins of successive values: nearly its distance, in
-    work that does not grow with the values.
+    An ordered attribute of more than MOST_BINS values is measured in so many bins of successive values: nearly its
+    distance, in work that does not grow with the values.
     """
     largest = requirement.limits.shape[1] - 1
     binned = requirement.ordered & (requirement.domains > MOST_BINS)
@@ -51,9 +57,16 @@ def goal_of(requirement: Requirement) -> Goal:
     target = np.zeros((len(domains), int(domains.max())))
     for s in range(len(domains)):
         values = np.arange(requirement.domains[s])
-        np.add.at(target[s], values * domains[s] // requirement.domains[s], requirement.tables[s, values] / requirement.rows)
-    ts = [np.inf if row[-1] == ANYTHING else (int(row[-1]) + 1) / (requirement.rows * max(largest, 1)) for row in requirement.limits]
-    scales = np.where(requirement.heights > 0, requirement.heights, np.where(requirement.ordered, np.maximum(domains - 1, 1), 2))
+        np.add.at(
+            target[s], values * domains[s] // requirement.domains[s], requirement.tables[s, values] / requirement.rows
+        )
+    ts = [
+        np.inf if row[-1] == ANYTHING else (int(row[-1]) + 1) / (requirement.rows * max(largest, 1))
+        for row in requirement.limits
+    ]
+    scales = np.where(
+        requirement.heights > 0, requirement.heights, np.where(requirement.ordered, np.maximum(domains - 1, 1), 2)
+    )
     before = np.where(binned, requirement.domains - 1, scales)
     t = np.maximum(np.array(ts, dtype=np.float64), 1e-9) / before
     return Goal(
@@ -79,7 +92,9 @@ def worst(values: Any, size: float, goal: Goal) -> tuple[float, int]:
             continue
         m, height = goal.domains[s], goal.heights[s]
         if height > 0:
-            extra = 0.5 * twice_hierarchical_numerator(values[s], size, goal.target[s], m, goal.parents[s], height, 1.0, goal.extra)
+            extra = 0.5 * twice_hierarchical_numerator(
+                values[s], size, goal.target[s], m, goal.parents[s], height, 1.0, goal.extra
+            )
         elif goal.ordered[s]:
             extra = ordered_numerator(values[s], size, goal.target[s], m, 1.0)
         else:
@@ -94,7 +109,8 @@ def worst(values: Any, size: float, goal: Goal) -> tuple[float, int]:
 def gradient_of(
     kind: int, values: Any, size: float, target: Any, m: int, parents: Any, height: int, extra: Any, node: Any, out: Any
 ) -> float:
-    """out[v]: how much the distance falls with a row of value v (equal: how many rows of v are too many); the numerator.
+    """out[v]: how much the distance falls with a row of value v (equal: how many rows of v are too many); the
+    numerator.
 
     Plain arrays of one attribute: a named tuple of arrays as argument costs more than the work itself.
     """
@@ -129,13 +145,19 @@ def kind_of(s: int, goal: Goal) -> int:
 def gradient(s: int, values: Any, size: float, goal: Goal, out: Any) -> float:
     """`gradient_of` attribute s; its load."""
     m, height = goal.domains[s], goal.heights[s]
-    far = gradient_of(kind_of(s, goal), values, size, goal.target[s], m, goal.parents[s], height, goal.extra, goal.node, out)
+    far = gradient_of(
+        kind_of(s, goal), values, size, goal.target[s], m, goal.parents[s], height, goal.extra, goal.node, out
+    )
     return float(far / (goal.slope[s] * size))
 
 
 @kernel
-def _up_and_down(values: Any, size: float, target: Any, m: int, parents: Any, height: int, extra: Any, node: Any, out: Any) -> None:
-    """out[leaf]: the sum over the leaf and the inner nodes above it, but the root, of the sign of what is too much below."""
+def _up_and_down(
+    values: Any, size: float, target: Any, m: int, parents: Any, height: int, extra: Any, node: Any, out: Any
+) -> None:
+    """out[leaf]: the sum over the leaf and the inner nodes above it, but the root, of the sign of what is too much
+    below.
+    """
     for v in range(m):
         node[v], out[v] = v, 0.0
     for step in range(height):
@@ -158,9 +180,11 @@ def take_rows(cell: int, rows: float, codes: Any, taken: Any, left: Any) -> None
 
 @kernel
 def largest_part(values: Any, size: float, limit: float, goal: Goal) -> float:
-    """No part of these rows within the limit is larger than this (rounding apart): for a bound, and to begin peeling from.
+    """No part of these rows within the limit is larger than this (rounding apart): for a bound, and to begin peeling
+    from.
 
-    Of an equal attribute, a part of x rows lacks at least the sum of (x Q_v - values_v)+ rows, and may lack limit t x. That
+    Of an equal attribute, a part of x rows lacks at least the sum of (x Q_v - values_v)+ rows, and may lack limit t x.
+    That
     sum is convex in x: Newton's steps from the whole down to the largest x that satisfies it never pass below.
     """
     for s in range(len(goal.slope)):
@@ -185,9 +209,11 @@ def largest_part(values: Any, size: float, limit: float, goal: Goal) -> float:
 
 @kernel
 def level(part: Any, cells: Any, inside: Any, outside: Any, size: float, wanted: float, goal: Goal) -> float:
-    """Take the largest excesses over `wanted` rows of the table's mix down to one level, to about that size; the new size.
+    """Take the largest excesses over `wanted` rows of the table's mix down to one level, to about that size; the new
+    size.
 
-    For a single equal attribute. Every cell keeps min(part, ceil(wanted Q + x)), with x such that about `wanted` rows stay.
+    For a single equal attribute. Every cell keeps min(part, ceil(wanted Q + x)), with x such that about `wanted` rows
+    stay.
     """
     codes, target, x = goal.codes, goal.target[0], 0.0
     for _ in range(20):
@@ -211,13 +237,24 @@ def level(part: Any, cells: Any, inside: Any, outside: Any, size: float, wanted:
 
 @kernel
 def peel(
-    part: Any, cells: Any, inside: Any, outside: Any, size: float, rows: float, limit: float, least: float, goal: Goal, slope: Any
+    part: Any,
+    cells: Any,
+    inside: Any,
+    outside: Any,
+    size: float,
+    rows: float,
+    limit: float,
+    least: float,
+    goal: Goal,
+    slope: Any,
 ) -> float:
-    """Take rows from the part until the loads of the part and of the rest are within the limit; the rows left in it, or 0.
+    """Take rows from the part until the loads of the part and of the rest are within the limit; the rows left in it, or
+    0.
 
-    part: (present cells,), the part's rows by cell; cells: which cell each is. inside, outside: counts by value of the part
-    and of the rest. size: rows of the part, rows: of both. Invariant: part, inside and outside describe one division of the
-    same rows; rows only ever leave the part, so a lower limit can go on where a higher one ended.
+    part: (present cells,), the part's rows by cell; cells: which cell each is. inside, outside: counts by value of the
+    part
+    and of the rest. size: rows of the part, rows: of both. Invariant: part, inside and outside describe one division of
+    the same rows; rows only ever leave the part, so a lower limit can go on where a higher one ended.
     """
     single, kind = len(goal.slope) == 1, kind_of(0, goal)
     if single and kind == EQUAL:

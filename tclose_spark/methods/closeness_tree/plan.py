@@ -1,9 +1,10 @@
 """The plan of the closeness tree: which rows make a block, by their content alone, and which task finishes it.
 
-The same tree that makes classes is grown on a sample and stopped at the size of a block; a row finds its block by walking it,
-and where a node takes only a share of the rows, the row's keyed hash decides. What a sample cannot promise is made certain
-by counting: one scan counts every leaf's cells, and leaves that would not hold what is asked are merged with their nearest
-relatives until every block does, exactly. The whole table holds it, or there is no plan.
+The same tree that makes classes is grown on a sample and stopped at the size of a block; a row finds its block by
+walking it, and where a node takes only a share of the rows, the row's keyed hash decides. What a sample cannot promise
+is made certain
+by counting: one scan counts every leaf's cells, and leaves that would not hold what is asked are merged with their
+nearest relatives until every block does, exactly. The whole table holds it, or there is no plan.
 """
 
 from __future__ import annotations
@@ -27,14 +28,17 @@ from tclose_spark.methods.method import PlanningInput, PlanReport, Settled, requ
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
-MOST_COUNTS = 1 << 22  # leaves times cells, which the driver and every task hold: aimed at; small leaves make it a few times as many
+MOST_COUNTS = (
+    1 << 22
+)  # leaves times cells, which the driver and every task hold: aimed at; small leaves make it a few times as many
 CEILING = 0.9  # of the load on the sample, so that most leaves hold on full counts too
 
 
 @dataclass(frozen=True)
 class ClosenessTreePlan:
-    """See the module. growth: of the plan's tree, and of the blocks' where the effort is one tree. codes: for each quasi-identifier
-    the codes that the splits know, ascending. block_of: of each leaf. block_rows: of each block, counted. first_block: of each task.
+    """See the module. growth: of the plan's tree, and of the blocks' where the effort is one tree. codes: for each
+    quasi-identifier the codes that the splits know, ascending. block_of: of each leaf. block_rows: of each block,
+    counted. first_block: of each task.
     merges: of leaves that did not hold what is asked.
     """
 
@@ -85,7 +89,9 @@ class ClosenessTreePlan:
         block = self.block(rows)
         mine = self._task_of == task
         if not np.array_equal(np.bincount(block, minlength=self.blocks)[mine], self.block_rows[mine]):
-            raise ValueError("a block has not the rows that the plan counted: the input changed since, or rows were lost")
+            raise ValueError(
+                "a block has not the rows that the plan counted: the input changed since, or rows were lost"
+            )
         order = np.lexsort((rows.sorted_by_hash().argsort(), block))
         classes = np.empty(len(rows), dtype=np.int64)
         ends = np.cumsum(self.block_rows[mine])
@@ -147,7 +153,8 @@ class ClosenessTreePlan:
         return PlanReport(
             figures={"blocks": self.blocks, "tasks": self.tasks, "merges": self.merges},
             note=(
-                f"blocks: {self.blocks:,} of up to {int(self.block_rows.max()):,} rows, tasks: {self.tasks:,} (leaves of the tree on the "
+                f"blocks: {self.blocks:,} of up to {int(self.block_rows.max()):,} rows, tasks: {self.tasks:,} (leaves "
+                "of the tree on the "
                 f"sample: {self.splits.leaves:,}; merged, since they did not hold on full counts: {self.merges:,})"
             ),
         )
@@ -159,7 +166,9 @@ class ClosenessTreePlan:
         kinds = {name: value.dtype for name, value in no_splits(1, cells)._asdict().items() if name != "leaves"}
         nodes = len(tree["splits"]["quasi"])
         shapes = {name: (nodes, cells) if name in ("cut", "share") else (nodes,) for name in kinds}
-        arrays = {name: np.array(tree["splits"][name], dtype=kind).reshape(shapes[name]) for name, kind in kinds.items()}
+        arrays = {
+            name: np.array(tree["splits"][name], dtype=kind).reshape(shapes[name]) for name, kind in kinds.items()
+        }
         return ClosenessTreePlan(
             dense,
             effort,
@@ -175,14 +184,19 @@ class ClosenessTreePlan:
 
 def leaf_of(rows: Rows, splits: Splits, codes: tuple[IntArray, ...]) -> IntArray:
     """The leaf of each row, shape (n,). A code that the sample lacks goes where the next one goes."""
-    near = [np.minimum(np.searchsorted(known, column), len(known) - 1) for known, column in zip(codes, rows.quasi, strict=True)]
+    near = [
+        np.minimum(np.searchsorted(known, column), len(known) - 1)
+        for known, column in zip(codes, rows.quasi, strict=True)
+    ]
     quasi = np.ascontiguousarray(np.stack(near, axis=1), dtype=np.int32)
     return route(splits, quasi, rows.cell.astype(np.int32), rows.hash)
 
 
-def make_plan(given: PlanningInput, rows_per_block: int | None = None, rows_per_task: int | None = None) -> ClosenessTreePlan:
-    """Plans the closeness tree. rows_per_block: of most blocks, at most, by default ROWS_PER_BLOCK; rows_per_task: about, by default
-    what the effort says.
+def make_plan(
+    given: PlanningInput, rows_per_block: int | None = None, rows_per_task: int | None = None
+) -> ClosenessTreePlan:
+    """Plans the closeness tree. rows_per_block: of most blocks, at most, by default ROWS_PER_BLOCK; rows_per_task:
+    about, by default what the effort says.
 
     Raises:
         UnreachableError: if even the whole table does not hold what is asked.
@@ -199,9 +213,13 @@ def make_plan(given: PlanningInput, rows_per_block: int | None = None, rows_per_
     found = given.attributes.cell_rows[None, :]
     if rows > rows_per_block:
         stop = max(int(rows_per_block / scale), len(sample.cell) * cells // MOST_COUNTS, 2 * given.k)
-        way = replace(growth, scale=scale, stop=stop, most=2 * stop, least=max(stop // 8, 1), ceiling=CEILING, keep_splits=True)
+        way = replace(
+            growth, scale=scale, stop=stop, most=2 * stop, least=max(stop // 8, 1), ceiling=CEILING, keep_splits=True
+        )
         splits = grow(sample, way).splits
-        found = given.counts(lambda part: leaf_of(part, splits, tuple(codes)) * cells + part.cell, splits.leaves * cells).reshape(-1, cells)
+        found = given.counts(
+            lambda part: leaf_of(part, splits, tuple(codes)) * cells + part.cell, splits.leaves * cells
+        ).reshape(-1, cells)
     block_of, needed = merge(dense, splits, found, rows_per_block)
     block_rows = np.zeros(int(block_of.max()) + 1, dtype=np.int64)
     np.add.at(block_rows, block_of, found.sum(axis=1))

@@ -1,4 +1,6 @@
-"""The regions of a node that may be split off: stretches of the codes of one quasi-identifier, each with a bound on what it can gain."""
+"""The regions of a node that may be split off: stretches of the codes of one quasi-identifier, each with a bound on
+what it can gain.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ class Present(NamedTuple):
 
 
 class Regions(NamedTuple):
-    """Candidate regions: where is (most, 3): quasi-identifier, first and last place among its present codes; then widths of
-    the region and of the rest, and an upper bound on the score, each (most,).
+    """Candidate regions: where is (most, 3): quasi-identifier, first and last place among its present codes; then
+    widths of the region and of the rest, and an upper bound on the score, each (most,).
     """
 
     where: Any
@@ -80,7 +82,9 @@ def sift(values: Any, at: int, size: int) -> None:
 
 @kernel
 def find_present(j: int, column: Any, domain: int, tally: Any, order: Any, present: Present) -> None:
-    """Fill `present` for quasi-identifier j: by counting, or by sorting (in `order`) where the domain is much larger than the node."""
+    """Fill `present` for quasi-identifier j: by counting, or by sorting (in `order`) where the domain is much larger
+    than the node.
+    """
     size, length = len(column), 0
     present.below[j, 0] = 0
     if domain <= 8 * size:
@@ -106,10 +110,14 @@ def find_present(j: int, column: Any, domain: int, tally: Any, order: Any, prese
 
 
 @kernel
-def add_region(found: int, j: int, a: int, b: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions) -> int:
-    """Add the region of present codes a..b of j, if both sides are large enough and it can gain; how many there are now.
+def add_region(
+    found: int, j: int, a: int, b: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions
+) -> int:
+    """Add the region of present codes a..b of j, if both sides are large enough and it can gain; how many there are
+    now.
 
-    The bound: a carved part of share p gains at most p (w0 - inner) and p / entropy(p) grows with p, so p of all its rows.
+    The bound: a carved part of share p gains at most p (w0 - inner) and p / entropy(p) grows with p, so p of all its
+    rows.
     """
     length = present.length[j]
     size = present.below[j, b + 1] - present.below[j, a]
@@ -149,7 +157,9 @@ def propose_cuts(found: int, j: int, rows: int, least: int, present: Present, ru
 
 @kernel
 def propose_nodes(found: int, j: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions) -> int:
-    """The single values of a categorical quasi-identifier, then the nodes of its hierarchy that hold more than a child."""
+    """The single values of a categorical quasi-identifier, then the nodes of its hierarchy that hold more than a
+    child.
+    """
     codes, length, nodes = present.codes[j], present.length[j], ruler.nodes[j]
     for a in range(length):
         found = add_region(found, j, a, a, rows, least, present, ruler, regions)

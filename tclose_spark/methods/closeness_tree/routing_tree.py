@@ -15,8 +15,8 @@ class Splits(NamedTuple):
     """A binary tree; node 0 is the root. Each array has an entry a node.
 
     quasi: the quasi-identifier asked about; a row may go left if its code is in lo..hi.
-    cut, share (nodes, cells): of the rows of a cell that may go left, those with a code below the cut do, and this share of
-    those with the code of the cut; cut = -1: this share of them all (a region: 1 where nothing is carved).
+    cut, share (nodes, cells): of the rows of a cell that may go left, those with a code below the cut do, and this
+    share of those with the code of the cut; cut = -1: this share of them all (a region: 1 where nothing is carved).
     left, right: the node that follows, or -1 - leaf. leaves: how many; with no nodes there is one.
     """
 
@@ -52,7 +52,9 @@ def chance(digest: Any, node: int) -> float:
 
 
 def route(splits: Splits, quasi: Codes, cell: Codes, digest: HashArray) -> IntArray:
-    """The leaf of each row, shape (n,): from its codes (n, q), its cell and its 64-bit hash only, whatever rows are beside it."""
+    """The leaf of each row, shape (n,): from its codes (n, q), its cell and its 64-bit hash only, whatever rows are
+    beside it.
+    """
     leaf = np.zeros(len(cell), dtype=np.int64)
     _walk(splits, quasi, cell, digest, leaf)
     return leaf

@@ -1,7 +1,7 @@
 """The best way to split a node: which region of which quasi-identifier, and how many rows of each cell go left.
 
-What goes left is described by a region (codes first..last of a quasi-identifier) and `Space.take`, rows of it by cell; or, for
-aligned halves, by the cells' buckets: of each bucket the lower half of its rows in the order of the codes.
+What goes left is described by a region (codes first..last of a quasi-identifier) and `Space.take`, rows of it by cell;
+or, for aligned halves, by the cells' buckets: of each bucket the lower half of its rows in the order of the codes.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Space(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What holds for all nodes: a level of `buckets` (levels, cells) gives the bucket of every cell; `least` rows are the
-    smallest side worth trying; `price` is the cost of a unit of load, in bits; `surely` the share of
+    """What holds for all nodes: a level of `buckets` (levels, cells) gives the bucket of every cell; `least` rows are
+    the smallest side worth trying; `price` is the cost of a unit of load, in bits; `surely` the share of
     a limit at which integers hardly ever refuse what floats pass.
     """
 
@@ -71,8 +71,8 @@ class Rules(NamedTuple):
 
 
 class Node(NamedTuple):
-    """The rows start..end-1 of `rows` (q + 2, n): codes of each quasi-identifier, the cell, the row's number. cells: the cells
-    that occur, ascending; cell[i]: the place of row start + i's cell in them; load: of the node.
+    """The rows start..end-1 of `rows` (q + 2, n): codes of each quasi-identifier, the cell, the row's number. cells:
+    the cells that occur, ascending; cell[i]: the place of row start + i's cell in them; load: of the node.
     """
 
     rows: Any
@@ -84,7 +84,9 @@ class Node(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The best split so far; kind 0: none. j, first, last: the region, as codes. level: the buckets of aligned halves."""
+    """The best split so far; kind 0: none. j, first, last: the region, as codes. level: the buckets of aligned
+    halves.
+    """
 
     score: float
     kind: int
@@ -129,7 +131,9 @@ def subtract(whole: Any, part: Any, rest: Any) -> None:
 
 @kernel
 def is_diverse(values: Any, domains: Any, distinct: Any) -> bool:
-    """Whether every attribute has as many values as asked; values: (attributes, values), in bins where there are many."""
+    """Whether every attribute has as many values as asked; values: (attributes, values), in bins where there are
+    many.
+    """
     for s in range(len(distinct)):
         found = 0
         for v in range(domains[s]):
@@ -151,8 +155,8 @@ def rate(gain: float, p: float, inside: float, outside: float, before: float, pr
 def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, space: Space) -> float:
     """The best score of a region if it beats `best` (then space.take holds what goes left), else `best`.
 
-    The region itself where it and the rest fit; else what is carved from it, for loads lower and lower: each begins where
-    the one before it ended, and a part of that size bounds what is left to gain.
+    The region itself where it and the rest fit; else what is carved from it, for loads lower and lower: each begins
+    where the one before it ended, and a part of that size bounds what is left to gain.
     """
     j, a, b = space.regions.where[r]
     codes, rows, goal = space.present.codes[j], node.end - node.start, rules.goal
@@ -184,7 +188,9 @@ def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, spac
         load_in, _ = worst(inside, size, goal)
         load_out, _ = worst(outside, rows - size, goal)
         share = size / rows
-        best = keep(best, rate(share * (w0 - inner), share, load_in, load_out, node.load, rules.price), part, rules, space)
+        best = keep(
+            best, rate(share * (w0 - inner), share, load_in, load_out, node.load, rules.price), part, rules, space
+        )
     return best
 
 
@@ -248,7 +254,9 @@ def halve(node: Node, bucket: Any, space: Space) -> int:
 
 @kernel
 def try_halves(best: float, j: int, level: int, limit: float, node: Node, rules: Rules, space: Space) -> float:
-    """The score of aligned halves of j if they fit and beat `best`, else `best`. space.order: the rows in the order of j."""
+    """The score of aligned halves of j if they fit and beat `best`, else `best`. space.order: the rows in the order of
+    j.
+    """
     column, rows = node.rows[j, node.start : node.end], node.end - node.start
     size = halve(node, rules.buckets[level], space)
     if size < rules.least or rows - size < rules.least:
@@ -264,7 +272,9 @@ def try_halves(best: float, j: int, level: int, limit: float, node: Node, rules:
             bottom = column[i]
     codes = space.present.codes[j]
     lo, hi, p = codes[0], codes[space.present.length[j] - 1], size / rows
-    gain = span(j, lo, hi, rules.ruler) - p * span(j, lo, top, rules.ruler) - (1.0 - p) * span(j, bottom, hi, rules.ruler)
+    gain = (
+        span(j, lo, hi, rules.ruler) - p * span(j, lo, top, rules.ruler) - (1.0 - p) * span(j, bottom, hi, rules.ruler)
+    )
     if gain <= best * entropy(p):
         return best
     by_value(part, node.cells, rules.goal.codes, space.inside)
@@ -308,7 +318,11 @@ def search(count: int, limit: float, node: Node, rules: Rules, space: Space) -> 
         bounds[r] = abs(bounds[r])
     for j in range(len(rules.domains)):
         codes, length = space.present.codes[j], space.present.length[j]
-        if rules.ruler.kinds[j] != NUMBER or length < 2 or best.score >= HOPELESS * span(j, codes[0], codes[length - 1], rules.ruler):
+        if (
+            rules.ruler.kinds[j] != NUMBER
+            or length < 2
+            or best.score >= HOPELESS * span(j, codes[0], codes[length - 1], rules.ruler)
+        ):
             continue
         sort_rows(j, node.rows[j, node.start : node.end], space.present, space.tally, space.order)
         for level in range(len(rules.buckets)):

@@ -10,13 +10,17 @@ from tclose_spark.runfile.registry import MethodSettings
 
 
 def _effort(value: Any) -> Any:
-    if value in ("fast", "balanced", "thorough") or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+    if value in ("fast", "balanced", "thorough") or (
+        isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    ):
         return value
     raise ValueError("expected fast, balanced, thorough, or a number of sweeps over the rows (0 or more)")
 
 
 class ClosenessTree(MethodSettings):
-    """Carve a tree of valid classes, then exchange rows. effort: in work, not in time; a number is sweeps over the rows."""
+    """Carve a tree of valid classes, then exchange rows. effort: in work, not in time; a number is sweeps over the
+    rows.
+    """
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
     name: Literal["closeness_tree"] = "closeness_tree"

@@ -18,9 +18,11 @@ MOST = 256  # rows of a class that is looked at
 
 @kernel
 def split_all(t: Table, p: Partition, order: Any) -> int:
-    """Cut every class that can be cut with less loss, where it is least, so that both parts hold what is asked. Returns how many were cut.
+    """Cut every class that can be cut with less loss, where it is least, so that both parts hold what is asked. Returns
+    how many were cut.
 
-    order: (n,). New classes take numbers that have no rows; where there are none left, no more are cut. The part that is cut off has no spare room.
+    order: (n,). New classes take numbers that have no rows; where there are none left, no more are cut. The part that
+    is cut off has no spare room.
     """
     free, cut = 0, 0
     for at in range(len(order)):
@@ -59,7 +61,9 @@ def sort_members(p: Partition, c: int) -> None:
 
 @kernel
 def best_cut(t: Table, p: Partition, c: int, free: int) -> int:
-    """How many of the first members of class c are best cut off, 0 if none; uses the figures of the empty class `free` as work space."""
+    """How many of the first members of class c are best cut off, 0 if none; uses the figures of the empty class `free`
+    as work space.
+    """
     size, start = p.size[c], p.start[c]
     empty_box(p, free)
     for at in range(size - 1, -1, -1):
@@ -101,7 +105,9 @@ def widen(t: Table, p: Partition, c: int, row: int) -> float:
 
 @kernel
 def both_hold(t: Table, p: Partition, c: int, part: int, rows: int) -> bool:
-    """Whether the part of class c with the counts of class `part`, and the rest, hold what is asked. Leaves the figures of c as they are."""
+    """Whether the part of class c with the counts of class `part`, and the rest, hold what is asked. Leaves the figures
+    of c as they are.
+    """
     for s in range(t.column.shape[1]):
         reached = 0
         for v in range(t.first[s], t.first[s + 1]):

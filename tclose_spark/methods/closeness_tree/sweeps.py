@@ -1,4 +1,6 @@
-"""Sweeps: every row in turn, along a lexicographic order, looks at the classes of its neighbours for a better place. Never worse."""
+"""Sweeps: every row in turn, along a lexicographic order, looks at the classes of its neighbours for a better place.
+Never worse.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ def first_look(p: Partition) -> int:
 
 @kernel
 def sweep_moves(t: Table, p: Partition, order: Any) -> int:
-    """Each row goes to the narrowest class that it fits as it is, of some near ones, if that is narrower than its own. order: (n,).
+    """Each row goes to the narrowest class that it fits as it is, of some near ones, if that is narrower than its own.
+    order: (n,).
 
     No box grows, so the loss falls by at least the difference. Returns how many moved.
     """
@@ -54,7 +57,8 @@ def sweep_moves(t: Table, p: Partition, order: Any) -> int:
 
 @kernel
 def sweep_swaps(t: Table, p: Partition, order: Any) -> int:
-    """Each row changes places with a near one of its cell, if each fits the other's class as it is. order: (n,), by cell first.
+    """Each row changes places with a near one of its cell, if each fits the other's class as it is. order: (n,), by
+    cell first.
 
     No box grows and no distance changes, so the loss does not rise; ends of boxes come free. Returns how many swapped.
     """

@@ -21,7 +21,8 @@ MOST_SINGLES = 50  # regions of at least a fiftieth of the rows each
 
 
 class Tree(NamedTuple):
-    """leaf: of each of the block's rows, shape (n,), numbered in the order of the tree. depth: splits above the deepest leaf.
+    """leaf: of each of the block's rows, shape (n,), numbered in the order of the tree. depth: splits above the deepest
+    leaf.
     splits: in a form that applies to other rows; empty unless they were asked for.
     """
 
@@ -32,12 +33,14 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True)
 class Growth:
-    """How a tree is grown. beta: how much of the load is kept for the first splits. price: bits that a unit of load costs.
+    """How a tree is grown. beta: how much of the load is kept for the first splits. price: bits that a unit of load
+    costs.
 
-    For the plan of a table, of which the block is a sample: scale: rows of the table for each row of the block. stop: nodes of
-    at most so many rows of the block are not split. most: nodes of more rows are halved, cell by cell, where nothing splits
-    them (0: never); such halves are not checked. least: the smallest side worth trying, in rows of the block (by default the
-    smallest that can be near enough to the table). ceiling: the largest load of a side. keep_splits: whether they are wanted.
+    For the plan of a table, of which the block is a sample: scale: rows of the table for each row of the block. stop:
+    nodes of at most so many rows of the block are not split. most: nodes of more rows are halved, cell by cell, where
+    nothing splits them (0: never); such halves are not checked. least: the smallest side worth trying, in rows of the
+    block (by default the smallest that can be near enough to the table). ceiling: the largest load of a side.
+    keep_splits: whether they are wanted.
     """
 
     beta: float = 0.2
@@ -67,14 +70,26 @@ def grow(block: Block, growth: Growth = CLASSES) -> Tree:
     rows[q + 1] = np.arange(n)
     surely = 1.0 - 1e-6 if int(need.domains.max()) <= MOST_BINS else 0.95
     ruler, goal = Ruler(widths.kinds, widths.missing, widths.place, widths.nodes, widths.shares), goal_of(need)
-    rules = Rules(ruler, goal, asked_of(need), _buckets(need, block), widths.domains, least, float(growth.price), surely)
+    rules = Rules(
+        ruler, goal, asked_of(need), _buckets(need, block), widths.domains, least, float(growth.price), surely
+    )
     smallest = max(min(least, (growth.most + 1) // 2) if growth.most else least, 1)  # of all leaves
     splits = no_splits(n // smallest if growth.keep_splits else 0, len(need.codes))
     leaf = np.zeros(n, dtype=np.int64)
     slack = growth.beta / max(log2(max(need.rows / need.k, 2.0)), 1.0)
     stack = np.zeros((n // smallest + 2, 5), dtype=np.int64)
     made, leaves, depth = _divide(
-        rows, leaf, stack, slack, growth.stop, growth.most, growth.scale, growth.ceiling, rules, _space(block, goal), splits
+        rows,
+        leaf,
+        stack,
+        slack,
+        growth.stop,
+        growth.most,
+        growth.scale,
+        growth.ceiling,
+        rules,
+        _space(block, goal),
+        splits,
     )
     return Tree(leaf, depth, Splits._make([*(array[:made] for array in splits[:-1]), leaves]))
 
@@ -82,8 +97,8 @@ def grow(block: Block, growth: Growth = CLASSES) -> Tree:
 def smallest_size(requirement: Requirement, most: int) -> int:
     """The smallest class, from k to `most` rows, whose distances can be within the limits; `most` if none can.
 
-    Equal: the largest remainders, rounded up, are what is nearest to the table, and s rows reach no more than the s most frequent
-    values; ordered: every cumulative count rounded. Hierarchical distances are not looked at.
+    Equal: the largest remainders, rounded up, are what is nearest to the table, and s rows reach no more than the s
+    most frequent values; ordered: every cumulative count rounded. Hierarchical distances are not looked at.
     """
     n, least = requirement.rows, int(requirement.k)
     for s in np.flatnonzero(~requirement.ordered & (requirement.heights == 0)).tolist():
@@ -112,7 +127,9 @@ def smallest_size(requirement: Requirement, most: int) -> int:
 
 
 def _buckets(need: Requirement, block: Block) -> IntArray:
-    """2, 4, 8, ... buckets of nearly equal mass of the cells in the order of their values, then each cell its own; (levels, cells)."""
+    """2, 4, 8, ... buckets of nearly equal mass of the cells in the order of their values, then each cell its own;
+    (levels, cells).
+    """
     cells = len(need.codes)
     mass = np.bincount(block.cell, minlength=cells)
     order = np.lexsort(need.codes.T[::-1])
@@ -157,7 +174,9 @@ def _space(block: Block, goal: Goal) -> Space:
 
 @kernel
 def push(stack: Any, at: int, start: int, end: int, above: int, side: int, depth: int) -> None:
-    """Put a node on the stack: its rows, the split it comes from (-1: none), the side of it, how many splits are above it."""
+    """Put a node on the stack: its rows, the split it comes from (-1: none), the side of it, how many splits are above
+    it.
+    """
     stack[at, 0], stack[at, 1], stack[at, 2], stack[at, 3], stack[at, 4] = start, end, above, side, depth
 
 
@@ -175,11 +194,12 @@ def _divide(
     space: Space,
     splits: Splits,
 ) -> tuple[int, int, int]:
-    """Grow the tree; (splits written down, leaves, depth). leaf: of each row, by its number. slack: the part of the load that
-    is kept back for each halving still to come.
+    """Grow the tree; (splits written down, leaves, depth). leaf: of each row, by its number. slack: the part of the
+    load that is kept back for each halving still to come.
 
-    Invariant: the nodes on the stack and the leaves made so far divide the rows; each is a slice of the columns, and holds
-    all that is asked, but for parts of nodes halved for their size; the stack is in the order of the tree, its first node on top.
+    Invariant: the nodes on the stack and the leaves made so far divide the rows; each is a slice of the columns, and
+    holds all that is asked, but for parts of nodes halved for their size; the stack is in the order of the tree, its
+    first node on top.
     """
     push(stack, 0, 0, rows.shape[1], -1, 0, 0)
     height, made, leaves, deepest = 1, 0, 0, 0
@@ -220,7 +240,8 @@ def _divide(
 def split(node: Node, limit: float, ceiling: float, rules: Rules, space: Space, made: int, splits: Splits) -> int:
     """How many rows go left, marked in space.left; 0 if nothing splits.
 
-    With the load that the schedule allows, then with all of it, then less: floats, or values in bins, may pass what integers refuse.
+    With the load that the schedule allows, then with all of it, then less: floats, or values in bins, may pass what
+    integers refuse.
     """
     count = propose_all(node, rules, space)
     for target in (limit, ceiling, ceiling * rules.surely):

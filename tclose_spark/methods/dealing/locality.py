@@ -108,12 +108,16 @@ def sort_by_content(rows: Rows, part: IntArray, key: HashArray) -> IntArray:
     alike = both[1:] == both[:-1]
     ties = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
     tied = order[ties]
-    order[ties] = tied[np.lexsort((*[codes[tied] for codes in rows.quasi], rows.cell[tied], rows.hash[tied], both[ties]))]
+    order[ties] = tied[
+        np.lexsort((*[codes[tied] for codes in rows.quasi], rows.cell[tied], rows.hash[tied], both[ties]))
+    ]
     return order
 
 
 def deal_sample(locality: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int) -> IntArray:
-    """The classes when the sample alone is dealt to classes of this size in this order, shape (n,). part: of each row."""
+    """The classes when the sample alone is dealt to classes of this size in this order, shape (n,). part: of each
+    row.
+    """
     counts = np.bincount(part, minlength=len(stack.counts))
     e = max(len(sample) // class_size, 1)
     order = np.lexsort((sample.hash, locality.key(sample), part))
@@ -128,7 +132,9 @@ def information_loss(rows: Rows, classes: IntArray, widths: Sequence[LabelLoss])
     order = np.argsort(classes, kind="stable")
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(rows)))
-    losses = [float(width(*ranges(codes[order], starts)) @ sizes) for codes, width in zip(rows.quasi, widths, strict=True)]
+    losses = [
+        float(width(*ranges(codes[order], starts)) @ sizes) for codes, width in zip(rows.quasi, widths, strict=True)
+    ]
     return sum(losses) / (len(losses) * len(rows))
 
 
@@ -137,8 +143,12 @@ def label_losses(quasi_identifiers: Sequence[ResolvedQuasi]) -> list[LabelLoss]:
     return [partial(range_losses, domain=q.domain, sets=q.sets, hierarchy=q.hierarchy) for q in quasi_identifiers]
 
 
-def choose_locality(start: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, widths: Sequence[LabelLoss]) -> Locality:
-    """The order of digits with the least simulated loss that moving one digit at a time finds, few-valued digits first."""
+def choose_locality(
+    start: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, widths: Sequence[LabelLoss]
+) -> Locality:
+    """The order of digits with the least simulated loss that moving one digit at a time finds, few-valued digits
+    first.
+    """
     sample, part = sample.take(np.arange(min(len(sample), SEARCH_ROWS))), part[:SEARCH_ROWS]
 
     def simulate(locality: Locality) -> float:

@@ -1,8 +1,10 @@
-"""GENERATE-CLASSES (Gowda 2023, 4.4.3; Weber, 3.4.3): a class is a row and, of each part, the rows that are nearest to it.
+"""GENERATE-CLASSES (Gowda 2023, 4.4.3; Weber, 3.4.3): a class is a row and, of each part, the rows that are nearest to
+it.
 
 How many rows of each part a class has is decided before; which ones is free, and here they are chosen by their
-quasi-identifiers. The papers look at the whole table for every class. Here dealing has brought near rows into near classes
-already, and a class looks at the rows of a block of classes only (on Adult, of all blocks tried those of 200 lose least).
+quasi-identifiers. The papers look at the whole table for every class. Here dealing has brought near rows into near
+classes already, and a class looks at the rows of a block of classes only (on Adult, of all blocks tried those of 200
+lose least).
 """
 
 from __future__ import annotations
@@ -27,12 +29,14 @@ def classes_per_block(class_size: int) -> int:
     return min(max(ROWS_PER_BLOCK // class_size, 1), CLASSES_PER_BLOCK)
 
 
-def gather_near(rows: Rows, part: IntArray, classes: IntArray, block: IntArray, key: HashArray, quasi_widths: QuasiWidths) -> IntArray:
+def gather_near(
+    rows: Rows, part: IntArray, classes: IntArray, block: IntArray, key: HashArray, quasi_widths: QuasiWidths
+) -> IntArray:
     """Classes with as many rows of each part as `classes` gives them, and near rows in each, shape (n,).
 
-    part, classes: of each row, shape (n,). block: shape (n,); classes exchange rows inside a block only. key: order keys; a class
-    begins with the first row left in their order. The order of the rows decides between equally near ones, so it must follow
-    from their content.
+    part, classes: of each row, shape (n,). block: shape (n,); classes exchange rows inside a block only. key: order
+    keys; a class begins with the first row left in their order. The order of the rows decides between equally near
+    ones, so it must follow from their content.
     """
     quasi, widths, _ = quasi_widths.of(rows)
     by_part = np.lexsort((part, block))  # stable: rows of a part keep their order
@@ -64,12 +68,16 @@ def gather_near(rows: Rows, part: IntArray, classes: IntArray, block: IntArray, 
 def deal_sample_near(
     locality: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, quasi_widths: QuasiWidths
 ) -> IntArray:
-    """The classes when the sample alone is dealt to classes of this size, near rows gathered, shape (n,). part: of each row."""
+    """The classes when the sample alone is dealt to classes of this size, near rows gathered, shape (n,). part: of each
+    row.
+    """
     classes = deal_sample(locality, sample, part, stack, class_size)
     order = sort_by_content(sample, part, locality.key(sample))
     part, classes, key = part[order], classes[order], locality.key(sample)[order]
     found = np.empty_like(classes)
-    found[order] = gather_near(sample.take(order), part, classes, classes // classes_per_block(class_size), key, quasi_widths)
+    found[order] = gather_near(
+        sample.take(order), part, classes, classes // classes_per_block(class_size), key, quasi_widths
+    )
     return found
 
 
@@ -101,10 +109,12 @@ def _generate(
 ) -> None:
     """Fills `found`, the class of each row of a block.
 
-    rows: the rows that are left of part p are rows[starts[p] : starts[p] + left[p]]. order: the rows by their keys. Class c needs
-    need[i] rows of part asked[i], for i from needs[c] to needs[c + 1]. near, chosen: room for the nearest rows of a part.
+    rows: the rows that are left of part p are rows[starts[p] : starts[p] + left[p]]. order: the rows by their keys.
+    Class c needs need[i] rows of part asked[i], for i from needs[c] to needs[c + 1]. near, chosen: room for the nearest
+    rows of a part.
 
-    Invariant: every row of `rows` has no class yet, and those left of each part are as many as the classes to come need.
+    Invariant: every row of `rows` has no class yet, and those left of each part are as many as the classes to come
+    need.
     """
     for c in range(len(needs) - 1):
         centre = -1

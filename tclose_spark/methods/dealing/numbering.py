@@ -1,9 +1,9 @@
 """Distributed numbering: which class each row is dealt to, with one shuffle and no window over the table.
 
-Rows are counted by bucket: a part of the stack (a tuple of sensitive values, or a fragment of them) and a stretch of the order
-inside it. The counts of all buckets give each its first rank, so a task that has whole buckets knows the exact rank of
-every row in them, and with it the class. A task makes a range of classes; a bucket whose ranks reach into two tasks is
-sent to both, and each keeps its own rows.
+Rows are counted by bucket: a part of the stack (a tuple of sensitive values, or a fragment of them) and a stretch of
+the order inside it. The counts of all buckets give each its first rank, so a task that has whole buckets knows the
+exact rank of every row in them, and with it the class. A task makes a range of classes; a bucket whose ranks reach into
+two tasks is sent to both, and each keeps its own rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ MOST_BUCKETS = 1 << 22  # parts times stretches: what the driver and every task 
 
 @dataclass(frozen=True)
 class Dealt:
-    """Rows of one task in the order of parts and ranks. here: their places; part, classes: of each; all of shape (stayed,)."""
+    """Rows of one task in the order of parts and ranks. here: their places; part, classes: of each; all of shape
+    (stayed,).
+    """
 
     here: IntArray
     part: IntArray
@@ -38,7 +40,8 @@ class Dealt:
 
 @dataclass(frozen=True)
 class Numbering:
-    """See the module. part_of: the part of each cell, shape (cells,). groups: of classes, even ranges that stay in one task.
+    """See the module. part_of: the part of each cell, shape (cells,). groups: of classes, even ranges that stay in one
+    task.
     block: how many classes of a group exchange rows with each other (see `nearest`).
 
     cuts: ascending order keys at which a new stretch begins; bucket_counts: shape (parts, stretches).
@@ -65,13 +68,17 @@ class Numbering:
         rows_per_task: int = ROWS_PER_TASK,
         groups: int | None = None,
     ) -> Numbering:
-        """Counts the buckets. Which class a row is dealt to does not depend on rows_per_task; groups: as many as tasks, if None."""
+        """Counts the buckets. Which class a row is dealt to does not depend on rows_per_task; groups: as many as tasks,
+        if None.
+        """
         parts, block = len(stack.counts), classes_per_block(stack.rows // classes)
         most = max(MOST_BUCKETS // parts, 1)
         tasks = min(groups or classes, -(-stack.rows // rows_per_task), most)
         cuts = _cut_evenly(np.sort(locality.key(sample)), min(tasks * BUCKETS_PER_TASK, most))
         found = counts(lambda rows: bucket_of(part_of[rows.cell], locality.key(rows), cuts), parts * (len(cuts) + 1))
-        return Numbering(part_of, stack, classes, groups or tasks, block, tasks, locality, cuts, found.reshape(parts, -1))
+        return Numbering(
+            part_of, stack, classes, groups or tasks, block, tasks, locality, cuts, found.reshape(parts, -1)
+        )
 
     @cached_property
     def group_starts(self) -> IntArray:
@@ -89,7 +96,9 @@ class Numbering:
         return self.group_starts[self.task_groups]
 
     def blocks(self, classes: IntArray) -> IntArray:
-        """The block of each class in which rows are exchanged with near ones: consecutive classes of one group, shape (n,)."""
+        """The block of each class in which rows are exchanged with near ones: consecutive classes of one group, shape
+        (n,).
+        """
         group = np.searchsorted(self.group_starts, classes, side="right") - 1
         return group * (self.classes // self.block + 1) + (classes - self.group_starts[group]) // self.block
 
@@ -142,7 +151,9 @@ class Numbering:
         first, tasks = self._task_range
         expected = np.flatnonzero((first <= task) & (task < first + tasks))
         if not np.array_equal(bucket[begins], expected) or np.any(found != self.bucket_counts.ravel()[expected]):
-            raise ValueError("a bucket has not the rows that the plan counted: the input changed since, or rows were lost")
+            raise ValueError(
+                "a bucket has not the rows that the plan counted: the input changed since, or rows were lost"
+            )
         rank = self._first_rank.ravel()[bucket] + np.arange(len(bucket)) - np.repeat(begins, found)
         part = part[order]
         classes = self.shares.class_of(part, rank)
@@ -150,7 +161,9 @@ class Numbering:
         return Dealt(order[stays], part[stays], classes[stays])
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON, without the stack's counts and the parts, which follow from the profile and the method's own plan."""
+        """As JSON, without the stack's counts and the parts, which follow from the profile and the method's own
+        plan.
+        """
         return {
             "classes": self.classes,
             "groups": self.groups,
@@ -172,7 +185,9 @@ class Numbering:
     @staticmethod
     def from_json(tree: Mapping[str, Any], part_of: IntArray, counts: IntArray) -> Numbering:
         """The numbering that `to_json` wrote. counts: rows of each part, shape (parts,)."""
-        digits = tuple(Digit(categories, None if bins is None else tuple(bins)) for categories, bins in tree["locality"]["digits"])
+        digits = tuple(
+            Digit(categories, None if bins is None else tuple(bins)) for categories, bins in tree["locality"]["digits"]
+        )
         return Numbering(
             part_of,
             Stack(np.array(tree["stack_order"], dtype=np.int64), counts),

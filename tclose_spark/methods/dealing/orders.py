@@ -1,8 +1,8 @@
 """Orders of the stack for several sensitive attributes (Gowda 2023, ch. 5, has one: by descending multiplicity).
 
-Any order deals every tuple evenly. What it changes are the cumulative counts of each attribute, which near tuples keep near
-their ideal where they stand one on another: so one attribute after another (a serpentine: up and down in turn), or blocks of the
-first one, and in each block the next one from end to end.
+Any order deals every tuple evenly. What it changes are the cumulative counts of each attribute, which near tuples keep
+near their ideal where they stand one on another: so one attribute after another (a serpentine: up and down in turn), or
+blocks of the first one, and in each block the next one from end to end.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def _each_last(attributes: int) -> list[tuple[int, ...]]:
 
 
 def serpentine(matrix: MultiplicityMatrix, lead: tuple[int, ...], blocks: int | None = None) -> Stack:
-    """Tuples by the attributes of `lead`, each up and down in turn; with `blocks`, the first one by blocks of even mass only,
-    and by its values last.
+    """Tuples by the attributes of `lead`, each up and down in turn; with `blocks`, the first one by blocks of even mass
+    only, and by its values last.
 
     >>> tuples = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     >>> stack = serpentine(MultiplicityMatrix(tuples, np.ones(4, dtype=np.int64), (2, 2)), (0, 1))

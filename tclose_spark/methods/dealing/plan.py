@@ -33,7 +33,11 @@ class DealtPlan:
         return self.numbering.route(rows)
 
     def gathered(self, rows: Rows, part: IntArray, classes: IntArray) -> IntArray:
-        """The classes of rows in the order of `Numbering.deal`, near rows gathered where the plan says so, shape (n,)."""
+        """The classes of rows in the order of `Numbering.deal`, near rows gathered where the plan says so, shape
+        (n,).
+        """
         if self.widths is None:
             return classes
-        return gather_near(rows, part, classes, self.numbering.blocks(classes), self.numbering.locality.key(rows), self.widths)
+        return gather_near(
+            rows, part, classes, self.numbering.blocks(classes), self.numbering.locality.key(rows), self.widths
+        )

@@ -1,8 +1,8 @@
 """What dealing reaches: the exact largest distance of all classes, from the stack alone, whatever its order.
 
-Class c and class c + 1 hold the same rows but where a cell of the stack begins at a position that is c + 1 mod e: there the
-one has a row of the cell before and the other a row of the cell itself. So one sweep over the beginnings of cells, in the order
-of their place mod e, meets every composition, and each step costs what two rows change in the distance.
+Class c and class c + 1 hold the same rows but where a cell of the stack begins at a position that is c + 1 mod e: there
+the one has a row of the cell before and the other a row of the cell itself. So one sweep over the beginnings of cells,
+in the order of their place mod e, meets every composition, and each step costs what two rows change in the distance.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
     """
     n, m = stack.rows, len(distance.table)
     if 4 * max(distance.scale, m) * n * (n // e + 1) >= WIDEST:
-        return max(maximum(distance, distance.numerators(part), part.sizes) for part in compositions(stack, cell_codes, distance, e))
+        return max(
+            maximum(distance, distance.numerators(part), part.sizes)
+            for part in compositions(stack, cell_codes, distance, e)
+        )
     start = np.cumsum(stack.counts[stack.order])
     codes = cell_codes[stack.order]
     place = start % e
@@ -38,18 +41,25 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
     met = met[place[met] > 0]  # at place 0 nothing changes: class 0 is where the sweep begins
     gone, new = codes[met], np.append(codes, 0)[met + 1]
     new[met == len(codes) - 1] = -1  # the end of the stack: nothing comes, and from here on classes are smaller by one
-    held = np.bincount(codes, class_counts(stack, np.zeros(1, dtype=np.int64), e)[0][stack.order], minlength=m).astype(np.int64)
+    held = np.bincount(codes, class_counts(stack, np.zeros(1, dtype=np.int64), e)[0][stack.order], minlength=m).astype(
+        np.int64
+    )
     nodes, tallies = _levels(distance)
     excess = np.zeros_like(tallies)
     sizes = np.array([n // e, -(-n // e)])
     found = np.full(2, -1, dtype=np.int64)  # of classes of the smaller and of the larger size
     _sweep(place[met], gone, new, held, nodes, tallies, excess, sizes, n, isinstance(distance, OrderedDistance), found)
-    costs = [Fraction(int(cost), feature_scale(distance) * n * int(size)) for cost, size in zip(found, sizes, strict=True) if cost >= 0]
+    costs = [
+        Fraction(int(cost), feature_scale(distance) * n * int(size))
+        for cost, size in zip(found, sizes, strict=True)
+        if cost >= 0
+    ]
     return max(costs)
 
 
 def _levels(distance: GroundDistance) -> tuple[IntArray, IntArray]:
-    """(the node of each value, the table's rows of each node) at each height below the root, both of shape (heights, m).
+    """(the node of each value, the table's rows of each node) at each height below the root, both of shape (heights,
+    m).
 
     Of an ordered distance: one level, of the cumulative rows; the last place, where all shares are 1, stays 0.
     """
@@ -95,7 +105,9 @@ def _sweep(
                     total += _shift(excess[0], gone[i], new[i], n)
                 else:
                     for level in range(len(nodes)):
-                        total += _add(excess[level], nodes[level, gone[i]], -n) + _add(excess[level], nodes[level, new[i]], n)
+                        total += _add(excess[level], nodes[level, gone[i]], -n) + _add(
+                            excess[level], nodes[level, new[i]], n
+                        )
             else:
                 larger = 0
                 total = _start(held, nodes, tallies, excess, sizes[0], n, ordered)
@@ -104,7 +116,9 @@ def _sweep(
 
 
 @kernel
-def _start(held: IntArray, nodes: IntArray, tallies: IntArray, excess: IntArray, size: int, n: int, ordered: bool) -> int:
+def _start(
+    held: IntArray, nodes: IntArray, tallies: IntArray, excess: IntArray, size: int, n: int, ordered: bool
+) -> int:
     """Fills `excess` for a class that holds these rows of each value; its cost."""
     total, m = 0, len(held)
     if ordered:

@@ -1,7 +1,7 @@
 """Dealing as arithmetic: what each class holds follows from the histogram, before any row moves.
 
-Position p of the stack goes to class ``p mod e`` (Gowda 2023, 3.4, step 5). A cell (a value of the sensitive attribute, or
-a tuple of values where there are several) that takes the positions [S, S + N) therefore gives class c exactly
+Position p of the stack goes to class ``p mod e`` (Gowda 2023, 3.4, step 5). A cell (a value of the sensitive attribute,
+or a tuple of values where there are several) that takes the positions [S, S + N) therefore gives class c exactly
 ``U(S + N, c) - U(S, c)`` rows, where ``U(x, c) = floor((x - c + e - 1) / e)`` counts the positions below x that are
 c mod e.
 """
@@ -91,7 +91,9 @@ def compositions(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e
 
 @dataclass(frozen=True)
 class Shares:
-    """How the rows of each cell are dealt: each class gets `base` of them, and `extra` classes from `first` on (cyclic) one more."""
+    """How the rows of each cell are dealt: each class gets `base` of them, and `extra` classes from `first` on (cyclic)
+    one more.
+    """
 
     base: IntArray
     first: IntArray

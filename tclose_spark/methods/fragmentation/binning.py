@@ -23,7 +23,8 @@ def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:
     numbers = [found for i in known if (found := number(str(domain.values[i]))) is not None]
     if len(numbers) < len(known) and bins.equal_mass is None:
         raise InputError(
-            f"attributes.sensitive_attributes.{domain.name}.bins: the values are no numbers; use equal_mass, or leave bins out"
+            f"attributes.sensitive_attributes.{domain.name}.bins: the values are no numbers; use equal_mass, or leave "
+            "bins out"
         )
     if bins.equal_mass is not None:
         inside = equal_mass(domain.table[known], bins.equal_mass)

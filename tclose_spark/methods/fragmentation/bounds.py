@@ -1,4 +1,5 @@
-"""Aggregate bounds: no class that conforms to a fragmentation is farther from the table (Gowda 2023, Definition 7; Weber, Definition 10).
+"""Aggregate bounds: no class that conforms to a fragmentation is farther from the table (Gowda 2023, Definition 7;
+Weber, Definition 10).
 
 Of sensitive attribute s it is ``sum over fragments F of (rows of F / n) * Delta_s(F)``. Two kinds of Delta:
 
@@ -34,7 +35,8 @@ def aggregate_bounds(matrix: MultiplicityMatrix, fragment_of: IntArray, rulers: 
     fragments = int(fragment_of.max()) + 1
     return tuple(
         Fraction(
-            sum(_weighted(Histograms.tally(fragment_of, codes, matrix.counts, fragments, ruler.domain), ruler)), ruler.scale * matrix.rows
+            sum(_weighted(Histograms.tally(fragment_of, codes, matrix.counts, fragments, ruler.domain), ruler)),
+            ruler.scale * matrix.rows,
         )
         for codes, ruler in zip(matrix.codes.T, rulers, strict=True)
     )

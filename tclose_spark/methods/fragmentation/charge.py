@@ -1,14 +1,16 @@
 """What is proven of a class before its rows are known: relaxed conformance (Weber, 4.1.3, leaves it open).
 
-A class of r rows takes r_F rows of each fragment F, whichever they are. With p_F = r_F / r, R_F the distribution of a sensitive
+A class of r rows takes r_F rows of each fragment F, whichever they are. With p_F = r_F / r, R_F the distribution of a
+sensitive
 attribute inside F and Q that of the table:
 
     EMD(class, Q)  <=  sum over F of p_F Delta(F)  +  EMD(sum over F of p_F R_F, Q)
 
-Proof: go through the mixture sum p_F R_F. The class is sum p_F V_F with V_F some distribution on the values of F, moving V_F to R_F
-costs at most Delta(F) (see `bounds`), costs of parts add up, and the triangle inequality does the rest. A class that conforms
-exactly has p_F = (rows of F) / n: the mixture is Q, and what remains is the aggregate bound. So the second term is what rounding
-shares to whole rows costs; where fragments are single tuples the first is 0, and the bound is the exact distance.
+Proof: go through the mixture sum p_F R_F. The class is sum p_F V_F with V_F some distribution on the values of F,
+moving V_F to R_F costs at most Delta(F) (see `bounds`), costs of parts add up, and the triangle inequality does the
+rest. A class that conforms exactly has p_F = (rows of F) / n: the mixture is Q, and what remains is the aggregate
+bound. So the second term is what rounding shares to whole rows costs; where fragments are single tuples the first is 0,
+and the bound is the exact distance.
 """
 
 from __future__ import annotations
@@ -35,9 +37,9 @@ MOST_FEATURES = 2_000  # of an attribute, that mixtures are measured in
 class FragmentTable:
     """What the charge needs to know of a fragmentation. S attributes, f fragments.
 
-    rows: shape (f,). deltas: shape (S, f), in units of distance. gaps: for each attribute the differences between each fragment and
-    the table in the features whose weighted sum is the distance (cumulative shares, or shares of values or nodes), shape (f, features); of very
-    many features, sums of neighbours (see `_measure`).
+    rows: shape (f,). deltas: shape (S, f), in units of distance. gaps: for each attribute the differences between each
+    fragment and the table in the features whose weighted sum is the distance (cumulative shares, or shares of values or
+    nodes), shape (f, features); of very many features, sums of neighbours (see `_measure`).
     weights: of one feature of each attribute, shape (S,).
     """
 
@@ -48,7 +50,10 @@ class FragmentTable:
 
     @staticmethod
     def of(
-        matrix: MultiplicityMatrix, fragment_of: IntArray, distances: Sequence[GroundDistance], boxes: IntArray | None = None
+        matrix: MultiplicityMatrix,
+        fragment_of: IntArray,
+        distances: Sequence[GroundDistance],
+        boxes: IntArray | None = None,
     ) -> FragmentTable:
         """The table of a fragmentation; with boxes, with the papers' Delta (see `bounds`).
 
@@ -65,21 +70,28 @@ class FragmentTable:
         if boxes is not None:
             for number, box in enumerate(boxes):
                 here = fragment_of == number
-                deltas[:, number] = [float(d) / rows[number] for d in box_deltas(matrix.codes[here], matrix.counts[here], box)]
+                deltas[:, number] = [
+                    float(d) / rows[number] for d in box_deltas(matrix.codes[here], matrix.counts[here], box)
+                ]
         return FragmentTable(rows, deltas + charges, tuple(gaps), tuple(weights))
 
     def charged(self, shares: FloatArray) -> FloatArray:
-        """The proven bounds of classes that take these shares of their rows from the fragments: (classes, f) -> (classes, S)."""
+        """The proven bounds of classes that take these shares of their rows from the fragments: (classes, f) ->
+        (classes, S).
+        """
         step = max(CHUNK // max(1, *(gap.shape[1] for gap in self.gaps)), 1)
         parts = []
         for i in range(0, len(shares), step):
             part = shares[i : i + step]
-            mixtures = [weight * np.abs(part @ gap).sum(axis=1) for gap, weight in zip(self.gaps, self.weights, strict=True)]
+            mixtures = [
+                weight * np.abs(part @ gap).sum(axis=1) for gap, weight in zip(self.gaps, self.weights, strict=True)
+            ]
             parts.append(part @ self.deltas.T + np.stack(mixtures, axis=1))
         return np.concatenate(parts)
 
     def proven(self, stack: Stack, e: int, limits: FloatArray) -> FloatArray:
-        """The largest proven bound of each attribute over all classes when the fragments, stacked, are dealt to e classes, shape (S,).
+        """The largest proven bound of each attribute over all classes when the fragments, stacked, are dealt to e
+        classes, shape (S,).
 
         Where some class is above its limit already, the bounds of a few classes only.
         """
@@ -99,12 +111,14 @@ def _measure(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(Delta of each fragment, what its gaps were blunted by, the gaps) of one attribute, some fragments at a time.
 
-    Of very many features, each MOST_FEATURES-th part is added up: its features are taken for their mean, and what each fragment
-    differs from its means is charged to its Delta, by the triangle inequality.
+    Of very many features, each MOST_FEATURES-th part is added up: its features are taken for their mean, and what each
+    fragment differs from its means is charged to its Delta, by the triangle inequality.
     """
     f, m, rule = len(rows), len(distance.table), ruler(distance)
     whole = feature_counts(distance, distance.table[None, :]) / matrix.rows
-    starts = np.unique(np.arange(min(MOST_FEATURES, whole.shape[1])) * whole.shape[1] // min(MOST_FEATURES, max(whole.shape[1], 1)))
+    starts = np.unique(
+        np.arange(min(MOST_FEATURES, whole.shape[1])) * whole.shape[1] // min(MOST_FEATURES, max(whole.shape[1], 1))
+    )
     widths = np.diff(np.append(starts, whole.shape[1]))
     delta, blunted, gaps = np.zeros(f), np.zeros(f), np.zeros((f, len(starts)))
     order = np.argsort(fragment_of, kind="stable")
@@ -113,7 +127,9 @@ def _measure(
     for i in range(0, f, step):
         j = min(i + step, f)
         cells = order[ends[i] : ends[j]]
-        inside = tally((fragment_of[cells] - i) * m + matrix.codes[cells, attribute], matrix.counts[cells], (j - i) * m).reshape(j - i, m)
+        inside = tally(
+            (fragment_of[cells] - i) * m + matrix.codes[cells, attribute], matrix.counts[cells], (j - i) * m
+        ).reshape(j - i, m)
         delta[i:j] = np.array(rule.weighted(np.arange(m), inside), dtype=np.float64) / (rule.scale * rows[i:j])
         if len(starts):
             gap = feature_counts(distance, inside) / rows[i:j, None] - whole

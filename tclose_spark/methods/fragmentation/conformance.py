@@ -1,4 +1,6 @@
-"""Conformance: a class takes the same share of its rows from each fragment as the table has there, and what it costs in size."""
+"""Conformance: a class takes the same share of its rows from each fragment as the table has there, and what it costs in
+size.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,13 @@ from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
 from tclose_spark.table.arrays import IntArray
 
 
-def conforming(in_class: Sequence[int] | IntArray, in_table: Sequence[int] | IntArray, class_rows: int, rows: int) -> NDArray[np.bool_]:
+def conforming(
+    in_class: Sequence[int] | IntArray, in_table: Sequence[int] | IntArray, class_rows: int, rows: int
+) -> NDArray[np.bool_]:
     """Whether a class conforms to each of some fragments, shape (fragments,) (Gowda 2023, Definition 8).
 
-    in_class, in_table: rows of the class and of the table in each fragment. class_rows, rows: of the class and of the table
-    in all. Exact.
+    in_class, in_table: rows of the class and of the table in each fragment. class_rows, rows: of the class and of the
+    table in all. Exact.
 
     >>> conforming([1, 2], [3, 6], 3, 9).tolist(), conforming([2, 1], [3, 6], 3, 9).tolist()
     ([True, True], [False, False])
@@ -46,7 +50,8 @@ def conforms(class_counts: IntArray, matrix: MultiplicityMatrix, fragment_of: In
 
 
 def gcd_classes(fragment_sizes: Sequence[int] | IntArray) -> int:
-    """The most classes of one size that conform exactly: the greatest common divisor of the fragments' rows (Gowda 2023, 4.4.2).
+    """The most classes of one size that conform exactly: the greatest common divisor of the fragments' rows (Gowda
+    2023, 4.4.2).
 
     >>> gcd_classes([6, 9, 12])
     3

@@ -1,4 +1,6 @@
-"""Fragments in words: which values of each sensitive attribute they hold, by their places in its domain, and how many rows."""
+"""Fragments in words: which values of each sensitive attribute they hold, by their places in its domain, and how many
+rows.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def largest_fragments(
     attributes: Sequence[ResolvedSensitive],
     most: int,
 ) -> list[tuple[int, list[str]]]:
-    """(rows, the places of each attribute's values in words) of the fragments with the most rows, at most so many of them."""
+    """(rows, the places of each attribute's values in words) of the fragments with the most rows, at most so many of
+    them.
+    """
     rows = tally(fragment_of, matrix.counts, int(fragment_of.max()) + 1)
     found = []
     for fragment in np.argsort(-rows, kind="stable")[:most].tolist():
@@ -31,9 +35,11 @@ def largest_fragments(
 
 
 def in_words(attribute: ResolvedSensitive, codes: IntArray) -> str:
-    """Values of one attribute: the node of a hierarchy that holds them, else their places in the domain (1 is its first value).
+    """Values of one attribute: the node of a hierarchy that holds them, else their places in the domain (1 is its first
+    value).
 
-    A value of a hierarchy stands in a file of the user's; the others are raw values, and not for a console. codes: ascending.
+    A value of a hierarchy stands in a file of the user's; the others are raw values, and not for a console. codes:
+    ascending.
     """
     hierarchy = attribute.hierarchy
     if hierarchy is not None:

@@ -1,7 +1,7 @@
 """Fragments and their cuts in two: what each cut would change in every aggregate bound.
 
-A fragment is cut along one attribute: its cells, in an order along the attribute, fall into a lower half that stays and an
-upper half that becomes a fragment of its own.
+A fragment is cut along one attribute: its cells, in an order along the attribute, fall into a lower half that stays and
+an upper half that becomes a fragment of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from tclose_spark.methods.fragmentation.rulers import OrderedRuler, Ruler
 from tclose_spark.table.arrays import IntArray
 
 MOST_CUTS = 64
-"""So many cuts of one fragment along one attribute are considered, evenly spaced by mass, where there are more. Not for boxes."""
+"""So many cuts of one fragment along one attribute are considered, evenly spaced by mass, where there are more. Not for
+boxes.
+"""
 
 Bins = Mapping[int, IntArray]
 """For some ordered attributes the bin of each value: cuts are at the edges of bins only."""
@@ -29,7 +31,9 @@ Bins = Mapping[int, IntArray]
 
 @dataclass(frozen=True)
 class Fragment:
-    """cells: shape (c,); the cells of the matrix in it, ascending. box: shape (attributes, 2); its index ranges, if it is a box."""
+    """cells: shape (c,); the cells of the matrix in it, ascending. box: shape (attributes, 2); its index ranges, if it
+    is a box.
+    """
 
     cells: IntArray
     box: IntArray | None = None
@@ -39,7 +43,8 @@ class Fragment:
 class Cuts:
     """Possible cuts of fragments, one an entry.
 
-    attribute, last: shape (cuts,); the attribute, and the last code of the half that stays, in the order along the attribute.
+    attribute, last: shape (cuts,); the attribute, and the last code of the half that stays, in the order along the
+    attribute.
     changes: shape (cuts, attributes); what the cut adds to each aggregate bound.
     """
 
@@ -83,7 +88,9 @@ class Fragments(Protocol):
 
 @dataclass(frozen=True)
 class _Column:
-    """One attribute inside a fragment: the codes present (p,), ascending, their rows (p,), and the place of each cell's code among them."""
+    """One attribute inside a fragment: the codes present (p,), ascending, their rows (p,), and the place of each cell's
+    code among them.
+    """
 
     codes: IntArray
     counts: IntArray
@@ -154,7 +161,9 @@ class DomainFragments:
         bins = self._bins[attribute][column.codes]
         return np.cumsum(np.diff(bins, prepend=bins[0]) > 0).astype(np.int64)
 
-    def _changes(self, attribute: int, column: _Column, group: IntArray, counts: IntArray, cuts: int) -> NDArray[np.float64]:
+    def _changes(
+        self, attribute: int, column: _Column, group: IntArray, counts: IntArray, cuts: int
+    ) -> NDArray[np.float64]:
         """What each cut changes in one bound, shape (cuts,), from the histograms of all lower and all upper halves."""
         ruler, present = self._rulers[attribute], len(column.codes)
         whole = ruler.weighted(column.codes, column.counts[None, :])[0]
@@ -175,7 +184,8 @@ class DomainFragments:
 
 
 def thinned(rows: IntArray) -> IntArray:
-    """The units after which a fragment may be cut, at most MOST_CUTS: all but the last one, or those nearest to even shares.
+    """The units after which a fragment may be cut, at most MOST_CUTS: all but the last one, or those nearest to even
+    shares.
 
     rows: shape (units,); the rows of each unit.
     """
@@ -187,7 +197,8 @@ def thinned(rows: IntArray) -> IntArray:
 
 
 class PaperFragments:
-    """Fragments for bounds of kind paper: boxes of index ranges with their empty cells (Gowda 2023, Definitions 5 and 6).
+    """Fragments for bounds of kind paper: boxes of index ranges with their empty cells (Gowda 2023, Definitions 5 and
+    6).
 
     A box is cut between any two indexes, so a half may have no rows; such a half is not cut again.
     """

@@ -24,13 +24,18 @@ def breaking(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: 
             part = Histograms.tally(classes, codes[:, a.column], ones, e, len(a.distance.table))
             unit = a.distance.scale * int(a.distance.table.sum())
             bound = 4 * unit * int(part.sizes.max()) * max(a.t.numerator, a.t.denominator)
-            above = exact(a.distance.numerators(part), bound) * a.t.denominator > exact(part.sizes, bound) * (unit * a.t.numerator)
+            above = exact(a.distance.numerators(part), bound) * a.t.denominator > exact(part.sizes, bound) * (
+                unit * a.t.numerator
+            )
             found |= above.astype(bool)
     return found
 
 
-def join_until_close(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray, block: IntArray) -> tuple[IntArray, int]:
-    """(the classes after those that break a t were joined with the next ones of their block until none does, how many were joined away).
+def join_until_close(
+    attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray, block: IntArray
+) -> tuple[IntArray, int]:
+    """(the classes after those that break a t were joined with the next ones of their block until none does, how many
+    were joined away).
 
     A block that breaks a t as one class is left so: nothing near it is left to join, and the verification will say so.
     codes: shape (n, attributes); classes, block: shape (n,), blocks being ranges of classes.

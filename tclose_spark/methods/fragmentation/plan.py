@@ -1,9 +1,10 @@
 """The plan of fragmentation: search, size, and deal the fragments' rows to classes.
 
-Any rows of a fragment may stand for each other, so classes take their share of each fragment where quasi-identifiers are near
-(`dealing.numbering`, then GENERATE-CLASSES inside blocks of classes). Of the fragmentations that the search comes through, the
-papers take the first whose bounds meet every t. Here many are looked at, and the one that loses least on the sample is taken:
-few fragments leave rows free to choose and need large classes, many the other way round.
+Any rows of a fragment may stand for each other, so classes take their share of each fragment where quasi-identifiers
+are near (`dealing.numbering`, then GENERATE-CLASSES inside blocks of classes). Of the fragmentations that the search
+comes through, the
+papers take the first whose bounds meet every t. Here many are looked at, and the one that loses least on the sample is
+taken: few fragments leave rows free to choose and need large classes, many the other way round.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class FragmentationPlan(DealtPlan):
         stayed = rows.take(dealt.here)
         classes, joined = self.gathered(stayed, dealt.part, dealt.classes), 0
         if self.measured:
-            classes, joined = join_until_close(self.attributes, self.codes[stayed.cell], classes, self.numbering.blocks(classes))
+            classes, joined = join_until_close(
+                self.attributes, self.codes[stayed.cell], classes, self.numbering.blocks(classes)
+            )
         return Settled(dealt.here, classes, figures={"joined": joined})
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
@@ -105,7 +108,8 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
     """Plans fragmentation. The classes do not depend on rows_per_task.
 
     Raises:
-        UnreachableError: if k is larger than the table, or the search ends without a fragmentation whose bounds meet every t.
+        UnreachableError: if k is larger than the table, or the search ends without a fragmentation whose bounds meet
+        every t.
     """
     attributes, sizing = given.attributes, given.settings.sizing
     require_rows(given.k, attributes.rows)
@@ -124,7 +128,14 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
         candidates += trials.measure(chosen)
     groups = -(-chosen.classes // classes_per_block(chosen.size))
     numbering = Numbering.of(
-        chosen.fragment_of, chosen.stack, chosen.classes, trials.locality, given.sample, given.counts, rows_per_task, groups
+        chosen.fragment_of,
+        chosen.stack,
+        chosen.classes,
+        trials.locality,
+        given.sample,
+        given.counts,
+        rows_per_task,
+        groups,
     )
     return FragmentationPlan(
         numbering,
@@ -161,7 +172,9 @@ def search(given: PlanningInput) -> SearchPath:
     )
     if method.sizing != "measured" and not _meet(path.exact_bounds[-1], thresholds):
         reached = ", ".join(
-            f"{float(b):.4f} for {a.name} (asked: {float(a.t):g})" for b, a in zip(path.exact_bounds[-1], attributes, strict=True) if a.t
+            f"{float(b):.4f} for {a.name} (asked: {float(a.t):g})"
+            for b, a in zip(path.exact_bounds[-1], attributes, strict=True)
+            if a.t
         )
         fragments = int(path.fragmentation(path.steps).max()) + 1
         way = (
@@ -170,7 +183,8 @@ def search(given: PlanningInput) -> SearchPath:
             else "there is nothing left to cut; give finer bins, or raise a t"
         )
         raise UnreachableError(
-            f"{fragments:,} fragments have bounds of {reached}; {way}; sizing: measured, stack_and_deal and closeness_tree need no bounds"
+            f"{fragments:,} fragments have bounds of {reached}; {way}; sizing: measured, stack_and_deal and "
+            "closeness_tree need no bounds"
         )
     return path
 
@@ -180,7 +194,9 @@ def _meet(bounds: Sequence[Any], thresholds: Sequence[Any]) -> bool:
 
 
 def _looked_at(given: PlanningInput, path: SearchPath) -> list[int]:
-    """Steps of the path whose fragmentations are looked at: those that meet every t, or all where distances are measured."""
+    """Steps of the path whose fragmentations are looked at: those that meet every t, or all where distances are
+    measured.
+    """
     thresholds, method = [a.t for a in given.attributes.sensitive], given.settings
     if method.bounds == "paper" or method.sizing == "gcd":
         return [path.steps]

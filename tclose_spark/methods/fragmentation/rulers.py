@@ -1,8 +1,9 @@
 """How far rows can move inside a fragment: Delta of a histogram for each ground distance, on the whole domain.
 
-Delta of a histogram R, as shares, is the largest earth mover's distance from R of a distribution on the same values. The
-distance is convex, so it is largest where all rows have one value: ``max over v with R[v] > 0 of sum_u R[u] d(u, v)``.
-Every ground distance gives ``rows * Delta = numerator / scale`` with an integer numerator, the row-weighted Delta.
+Delta of a histogram R, as shares, is the largest earth mover's distance from R of a distribution on the same values.
+The distance is convex, so it is largest where all rows have one value: ``max over v with R[v] > 0 of sum_u R[u] d(u,
+v)``. Every ground distance gives ``rows * Delta = numerator / scale`` with an integer numerator, the row-weighted
+Delta.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Ruler(Protocol):
         ...
 
     def units(self, codes: IntArray, counts: IntArray) -> IntArray:
-        """What a cut does not divide: the unit of each code of a fragment, shape (p,), numbered 0, 1, ... along the attribute.
+        """What a cut does not divide: the unit of each code of a fragment, shape (p,), numbered 0, 1, ... along the
+        attribute.
 
         codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); its rows of each, at least 1.
         """
@@ -47,7 +49,9 @@ class Ruler(Protocol):
 
 @dataclass(frozen=True)
 class OrderedRuler:
-    """Ranks i and j are |i - j| / (m - 1) apart: the farther end from the centre of gravity (Gowda 2023, Definition 2)."""
+    """Ranks i and j are |i - j| / (m - 1) apart: the farther end from the centre of gravity (Gowda 2023, Definition
+    2).
+    """
 
     domain: int
 
@@ -90,7 +94,9 @@ class EqualRuler:
         return farthest
 
     def units(self, codes: IntArray, counts: IntArray) -> IntArray:
-        """See Ruler: values by descending count, ties by code, so that a fragment is a set of values of like frequency."""
+        """See Ruler: values by descending count, ties by code, so that a fragment is a set of values of like
+        frequency.
+        """
         units = np.empty(len(codes), dtype=np.int64)
         units[np.argsort(-counts, kind="stable")] = np.arange(len(codes))
         return units

@@ -1,4 +1,6 @@
-"""FIND-FRAGMENTATION: from one fragment, cut by cut, to bounds that meet every t (Gowda 2023, 4.4.1 and 4.5; Weber, 3.4.1)."""
+"""FIND-FRAGMENTATION: from one fragment, cut by cut, to bounds that meet every t (Gowda 2023, 4.4.1 and 4.5; Weber,
+3.4.1).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from numpy.typing import NDArray
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.fragmentation.bounds import Bounds
-from tclose_spark.methods.fragmentation.fragments import Bins, Cuts, DomainFragments, Fragment, Fragments, PaperFragments
+from tclose_spark.methods.fragmentation.fragments import (
+    Bins,
+    Cuts,
+    DomainFragments,
+    Fragment,
+    Fragments,
+    PaperFragments,
+)
 from tclose_spark.methods.fragmentation.rulers import OrderedRuler, Ruler
 from tclose_spark.table.arrays import IntArray
 
@@ -40,12 +49,14 @@ LEAST_T = 1e-6
 
 @dataclass(frozen=True)
 class SearchPath:
-    """The fragmentations that a search went through: step i cuts fragment `parents[i]` of step i and makes fragment i + 1.
+    """The fragmentations that a search went through: step i cuts fragment `parents[i]` of step i and makes fragment i +
+    1.
 
-    last_fragment_of: shape (cells,); the fragment of each cell at the end. parents: shape (steps,); the fragment that was cut.
+    last_fragment_of: shape (cells,); the fragment of each cell at the end. parents: shape (steps,); the fragment that
+    was cut.
     attributes: shape (steps,); the attribute along which. last: shape (steps,); the last code of the half that stayed.
-    exact_bounds: steps + 1 times the bounds, from the one fragment to the end. box: shape (attributes, 2), of the one fragment
-    where fragments are boxes, else None.
+    exact_bounds: steps + 1 times the bounds, from the one fragment to the end. box: shape (attributes, 2), of the one
+    fragment where fragments are boxes, else None.
     """
 
     last_fragment_of: IntArray
@@ -113,20 +124,25 @@ def find_fragmentation(
 ) -> SearchPath:
     """The path of a search from one fragment, until `stop`, `most` fragments, or nothing can be cut.
 
-    kind: the kind of bounds (see bounds). objective: which cut is taken, see `hinge` and `steepest`; of equal ones the first
-    attribute's, then the first fragment's, then the lowest. bins: by attribute, the bin of each value of an ordered one, at
-    whose edges only it is cut; the bounds still see every value. limit: seconds in which the bounds must meet every t; a search that
-    has come so far goes on, so that what it finds does not depend on the clock.
+    kind: the kind of bounds (see bounds). objective: which cut is taken, see `hinge` and `steepest`; of equal ones the
+    first attribute's, then the first fragment's, then the lowest. bins: by attribute, the bin of each value of an
+    ordered one, at whose edges only it is cut; the bounds still see every value. limit: seconds in which the bounds
+    must meet every t; a search that has come so far goes on, so that what it finds does not depend on the clock.
 
     Raises:
         UnreachableError: if the time is over before.
-        ValueError: if no attribute has a t, bins are of an attribute that is not ordered, or the papers' bounds are asked for one.
+        ValueError: if no attribute has a t, bins are of an attribute that is not ordered, or the papers' bounds are
+        asked for one.
     """
     if all(t is None for t in thresholds):
         raise ValueError("no sensitive attribute has a t to search for")
     search = _Search(matrix, _fragments(matrix, rulers, kind, bins or {}), thresholds, objective)
     started = said = time.monotonic()
-    while not (stop is not None and stop(search.bounds, search.held)) and (most is None or search.held < most) and len(search.cuts):
+    while (
+        not (stop is not None and stop(search.bounds, search.held))
+        and (most is None or search.held < most)
+        and len(search.cuts)
+    ):
         now = time.monotonic()
         if limit is not None and now - started >= limit and not search.meets:
             raise UnreachableError(_out_of_time(search, thresholds, limit))
@@ -159,7 +175,9 @@ def steepest(bounds: NDArray[np.float64], thresholds: NDArray[np.float64]) -> ND
 class _Search:
     """A fragmentation on its way, and every cut that it might take next."""
 
-    def __init__(self, matrix: MultiplicityMatrix, fragments: Fragments, thresholds: Thresholds, objective: Objective) -> None:
+    def __init__(
+        self, matrix: MultiplicityMatrix, fragments: Fragments, thresholds: Thresholds, objective: Objective
+    ) -> None:
         self._matrix = matrix
         self._kind = fragments
         self._objective = hinge if objective == "hinge" else steepest
@@ -220,7 +238,9 @@ class _Search:
         stay = self._owner != parent
         old = Cuts(self.cuts.attribute[stay], self.cuts.last[stay], self.cuts.changes[stay])
         new = [self._kind.cuts(half) for _, half in halves]
-        self._owner = np.concatenate([self._owner[stay], *(np.full(len(c), n) for (n, _), c in zip(halves, new, strict=True))])
+        self._owner = np.concatenate(
+            [self._owner[stay], *(np.full(len(c), n) for (n, _), c in zip(halves, new, strict=True))]
+        )
         self.cuts = Cuts.joined([old, *new], len(self._t))
 
     def path(self) -> SearchPath:
@@ -241,9 +261,11 @@ def _fragments(matrix: MultiplicityMatrix, rulers: Sequence[Ruler], kind: Kind, 
 
 def _out_of_time(search: _Search, thresholds: Thresholds, limit: float) -> str:
     reached = ", ".join(
-        f"{float(b):.4g}" + ("" if t is None else f" (t {float(t):.4g})") for b, t in zip(search.bounds, thresholds, strict=True)
+        f"{float(b):.4g}" + ("" if t is None else f" (t {float(t):.4g})")
+        for b, t in zip(search.bounds, thresholds, strict=True)
     )
     return (
-        f"the search of a fragmentation reached {search.held:,} fragments with the bounds {reached} in {limit:g} seconds; "
+        f"the search of a fragmentation reached {search.held:,} fragments with the bounds {reached} in {limit:g} "
+        "seconds; "
         "raise method.search_seconds, a t, or put values into bins"
     )

@@ -23,7 +23,8 @@ def _seconds(value: Any) -> Fraction:
 class Fragmentation(MethodSettings):
     """Fragmentation of the multiplicity matrix (Gowda 2023, ch. 4; Weber, ch. 3).
 
-    most_fragments: where the search ends. search_seconds: without a fragmentation that meets every t by then, nothing is released.
+    most_fragments: where the search ends. search_seconds: without a fragmentation that meets every t by then, nothing
+    is released.
     """
 
     takes_bins: ClassVar[bool] = True
@@ -35,9 +36,14 @@ class Fragmentation(MethodSettings):
 
 
 def require_bounds(settings: Fragmentation, sensitive: Mapping[str, SensitiveAttribute]) -> None:
-    """Raises ValueError unless some attribute has a t, and the papers' bounds, where these are wanted, are of ordered attributes."""
+    """Raises ValueError unless some attribute has a t, and the papers' bounds, where these are wanted, are of ordered
+    attributes.
+    """
     if all(attribute.t is None for attribute in sensitive.values()):
         raise ValueError("method: fragmentation needs a t of at least one sensitive attribute")
     for name, attribute in sensitive.items():
         if settings.bounds == "paper" and attribute.distance != "ordered":
-            raise ValueError(f"method.bounds: paper is for ordered distances only, and that of {name} is {attribute.distance}; use domain")
+            raise ValueError(
+                f"method.bounds: paper is for ordered distances only, and that of {name} is {attribute.distance}; use "
+                "domain"
+            )

@@ -1,4 +1,6 @@
-"""How large classes must be: of each fragmentation on the way of the search, what its classes of each size are proven to reach."""
+"""How large classes must be: of each fragmentation on the way of the search, what its classes of each size are proven
+to reach.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,11 @@ EACH_SIZE = 64  # up to here every size is looked at, above about every fiftieth
 class Candidate:
     """A fragmentation that may be taken, and the classes that are dealt from it.
 
-    fragments: how many. fragment_of: of each cell, shape (cells,). bounds: the aggregate bound of each attribute. stack: of the
-    fragments, in the order called `order`. size: of the smallest class; classes: how many. proven: bounds with the charge for
-    rounding shares, at this size. smallest: the least class size whose bounds hold (below k, too). loss: of information, when the
+    fragments: how many. fragment_of: of each cell, shape (cells,). bounds: the aggregate bound of each attribute.
+    stack: of the fragments, in the order called `order`. size: of the smallest class; classes: how many. proven: bounds
+    with the charge for
+    rounding shares, at this size. smallest: the least class size whose bounds hold (below k, too). loss: of
+    information, when the
     sample is dealt. measured: whether the size rests on distances measured, not on bounds.
     """
 
@@ -60,19 +64,24 @@ def sizes_from(smallest: int, rows: int) -> Iterator[tuple[int, int]]:
 
 
 def centres(matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray) -> MultiplicityMatrix:
-    """The fragments as cells of a matrix: an attribute's code is the rank of a fragment's centre of gravity among all fragments.
+    """The fragments as cells of a matrix: an attribute's code is the rank of a fragment's centre of gravity among all
+    fragments.
 
     Two fragments with the same centres are told apart by their number, as a last attribute.
     """
     ranks = [
-        np.unique((np.bincount(fragment_of, matrix.counts * matrix.codes[:, a]) / rows).round(9), return_inverse=True)[1]
+        np.unique((np.bincount(fragment_of, matrix.counts * matrix.codes[:, a]) / rows).round(9), return_inverse=True)[
+            1
+        ]
         for a in range(matrix.attributes)
     ]
     codes = np.stack([*ranks, np.arange(len(rows))], axis=1)
     return MultiplicityMatrix(codes, rows, tuple(int(codes[:, a].max()) + 1 for a in range(codes.shape[1])))
 
 
-def best_stacks(table: FragmentTable, portfolio: Sequence[tuple[str, Stack]], limits: FloatArray, size: int) -> list[tuple[str, Stack]]:
+def best_stacks(
+    table: FragmentTable, portfolio: Sequence[tuple[str, Stack]], limits: FloatArray, size: int
+) -> list[tuple[str, Stack]]:
     """The stacks of the portfolio whose proven bounds are lowest at one class size."""
     e = max(int(table.rows.sum()) // size, 1)
     never = np.full(len(limits), -1.0)  # a few compositions of each will do
@@ -91,7 +100,8 @@ def prove(
 ) -> Candidate:
     """The smallest class size of at least k rows at which the bounds of all classes hold, by proportional shares.
 
-    limits: t of each attribute, infinite where there is none. Where an aggregate bound is above, one class of all rows is left.
+    limits: t of each attribute, infinite where there is none. Where an aggregate bound is above, one class of all rows
+    is left.
     """
     n, fragments = matrix.rows, len(table.rows)
     limits = limits - SURE
@@ -107,7 +117,9 @@ def prove(
 def _first_proven(
     table: FragmentTable, stacks: Sequence[tuple[str, Stack]], limits: FloatArray, smallest: int, largest: int
 ) -> tuple[str, Stack, int, int, FloatArray]:
-    """(order, stack, class size, classes, bounds) of the first size from `smallest` on whose bounds hold, else of the largest size."""
+    """(order, stack, class size, classes, bounds) of the first size from `smallest` on whose bounds hold, else of the
+    largest size.
+    """
     for size, e in sizes_from(smallest, int(table.rows.sum())):
         for order, stack in stacks:
             proven = table.proven(stack, e, limits)
@@ -118,7 +130,9 @@ def _first_proven(
     return *stacks[0], size, e, table.proven(stacks[0][1], e, limits)
 
 
-def conform_exactly(matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray, bounds: tuple[float, ...], k: int) -> Candidate:
+def conform_exactly(
+    matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray, bounds: tuple[float, ...], k: int
+) -> Candidate:
     """Classes that conform exactly (Gowda 2023, 4.4.2): as many as divide the rows of every fragment, and have k rows.
 
     rows: of each fragment, shape (f,).
@@ -127,5 +141,13 @@ def conform_exactly(matrix: MultiplicityMatrix, fragment_of: IntArray, rows: Int
     small = [d for d in range(1, isqrt(most) + 1) if most % d == 0]
     e = max(d for d in {1, *small, *(most // d for d in small)} if d == 1 or matrix.rows // d >= k)
     return Candidate(
-        len(rows), fragment_of, bounds, Stack(np.arange(len(rows)), rows), "as found", matrix.rows // e, e, bounds, matrix.rows // most
+        len(rows),
+        fragment_of,
+        bounds,
+        Stack(np.arange(len(rows)), rows),
+        "as found",
+        matrix.rows // e,
+        e,
+        bounds,
+        matrix.rows // most,
     )

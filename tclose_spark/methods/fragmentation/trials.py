@@ -1,4 +1,6 @@
-"""Fragmentations tried on the sample: what classes dealt from them lose, and the sizes at which none of them breaks a t."""
+"""Fragmentations tried on the sample: what classes dealt from them lose, and the sizes at which none of them breaks a
+t.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from tclose_spark.methods.dealing.locality import Locality, choose_locality, deal_sample, information_loss, label_losses, make_digits
+from tclose_spark.measures.distances import OrderedDistance, ground_distance
+from tclose_spark.methods.dealing.locality import (
+    Locality,
+    choose_locality,
+    deal_sample,
+    information_loss,
+    label_losses,
+    make_digits,
+)
 from tclose_spark.methods.dealing.nearest import deal_sample_near
 from tclose_spark.methods.fragmentation.measuring import breaking
 from tclose_spark.methods.fragmentation.sizing import Candidate
@@ -27,9 +37,10 @@ class Trials:
         self._labels = label_losses(attributes.quasi_identifiers)
         self._widths = QuasiWidths(attributes.quasi_identifiers)
         self._codes = attributes.cells[given.sample.cell]
+        counts = [np.bincount(self._codes[:, a.column], minlength=len(a.distance.table)) for a in attributes.sensitive]
         self._attributes = [
-            replace(a, distance=replace(a.distance, table=np.bincount(self._codes[:, a.column], minlength=len(a.distance.table))))  # type: ignore[type-var]
-            for a in attributes.sensitive
+            replace(a, distance=ground_distance(table, isinstance(a.distance, OrderedDistance), a.hierarchy))
+            for a, table in zip(attributes.sensitive, counts, strict=True)
         ]
         self.locality = Locality(make_digits(attributes.quasi_identifiers, given.sample))
 
@@ -43,7 +54,8 @@ class Trials:
     def measure(self, c: Candidate, best: float = 1.0) -> list[Candidate]:
         """A candidate with classes of the least size, of those tried, at which no class of the sample breaks a t.
 
-        Nothing where that loses more than `best`: with more rows a class than fragments, larger classes lose more. Distances are from the sample's own distribution.
+        Nothing where that loses more than `best`: with more rows a class than fragments, larger classes lose more.
+        Distances are from the sample's own distribution.
         """
         part = c.fragment_of[self._rows.cell]
         for size in _sizes(self._k, len(self._rows)):

@@ -1,7 +1,8 @@
 """What no even partition can do better: lower bounds on the largest distance of classes of n // e rows, or one more.
 
-Every ground distance is a sum of differences |C / s - X / n| between the counts of a class of s rows and of the table of n, over
-features of the values (see `measures.features`). The C are whole numbers, so a class misses its ideal s X / n by some fraction.
+Every ground distance is a sum of differences |C / s - X / n| between the counts of a class of s rows and of the table
+of n, over features of the values (see `measures.features`). The C are whole numbers, so a class misses its ideal s X /
+n by some fraction.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from tclose_spark.table.arrays import ExactArray
 
 
 def lower_bound(distance: GroundDistance, e: int) -> Fraction:
-    """No partition of the table into e classes as even as can be (n // e rows, or one more) has a smaller largest distance.
+    """No partition of the table into e classes as even as can be (n // e rows, or one more) has a smaller largest
+    distance.
 
+    >>> from tclose_spark.measures.distances import EqualDistance
     >>> lower_bound(EqualDistance(np.array([3, 1])), 2)  # two classes of two: only one of them can have the rare value
     Fraction(1, 4)
     """
@@ -25,7 +28,8 @@ def lower_bound(distance: GroundDistance, e: int) -> Fraction:
 
 
 def supply_bound(distance: GroundDistance, e: int) -> Fraction:
-    """From the mean: of each feature all classes together have what the table has, so as many are above their ideal as below.
+    """From the mean: of each feature all classes together have what the table has, so as many are above their ideal as
+    below.
 
     The mean is weighted by the sizes of the classes. With one size r and f the fraction of r X / n it is the sum of
     weight 2 f (1 - f) / r.
@@ -36,16 +40,20 @@ def supply_bound(distance: GroundDistance, e: int) -> Fraction:
     table = exact(features, 4 * n * max(n, len(features) * e))
     floors, parts = zip(*[(size_ * table // n, size_ * table % n) for size_ in (size, size + 1)], strict=True)
     classes = (e - larger, larger)
-    up = table - classes[0] * floors[0] - classes[1] * floors[1]  # classes that must be above their ideal, cheapest first
+    up = (
+        table - classes[0] * floors[0] - classes[1] * floors[1]
+    )  # classes that must be above their ideal, cheapest first
     first = np.where(parts[1] > parts[0], np.minimum(up, classes[1]), up - np.minimum(up, classes[0]))
     missed: ExactArray = first * (n - parts[1]) + (up - first) * (n - parts[0])
     return Fraction(2 * int(missed.sum()), feature_scale(distance) * n * n)
 
 
 def forced_bound(distance: GroundDistance, e: int) -> Fraction:
-    """From the rarest value (equal), or the lowest and the highest (ordered): some class must have it. None of hierarchical ones.
+    """From the rarest value (equal), or the lowest and the highest (ordered): some class must have it. None of
+    hierarchical ones.
 
-    Either a class of the smaller size has a row of the value, or the few larger ones have them all, and one of them many.
+    Either a class of the smaller size has a row of the value, or the few larger ones have them all, and one of them
+    many.
     """
     n = int(distance.table.sum())
     size, larger = divmod(n, e)
@@ -53,13 +61,17 @@ def forced_bound(distance: GroundDistance, e: int) -> Fraction:
         return Fraction(0)
     least = _with_places if isinstance(distance, OrderedDistance) else _with_values
     present = np.flatnonzero(distance.table)
-    values = present[[0, -1]] if isinstance(distance, OrderedDistance) else present[[np.argmin(distance.table[present])]]
+    values = (
+        present[[0, -1]] if isinstance(distance, OrderedDistance) else present[[np.argmin(distance.table[present])]]
+    )
     bounds = []
     for value in values.tolist():
         bound = Fraction(least(distance, value, 1, size), feature_scale(distance) * n * size)
         many = -(-int(distance.table[value]) // max(larger, 1))
         if larger and many <= size + 1:
-            bound = min(bound, Fraction(least(distance, value, many, size + 1), feature_scale(distance) * n * (size + 1)))
+            bound = min(
+                bound, Fraction(least(distance, value, many, size + 1), feature_scale(distance) * n * (size + 1))
+            )
         bounds.append(bound)
     return max(bounds)
 

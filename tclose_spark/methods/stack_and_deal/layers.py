@@ -1,9 +1,10 @@
-"""Layered dealing: every class gets one row of each layer of the stack; which one is chosen so that the worst class is as good as can be.
+"""Layered dealing: every class gets one row of each layer of the stack; which one is chosen so that the worst class is
+as good as can be.
 
-Layer l of a stack dealt to e classes is its positions l e to (l + 1) e - 1. Dealing in turn gives class c the c-th of each
-layer; here any permutation inside a layer will do, and in a stack by value keeps every cumulative count of a class at its
-ideal, rounded down or up. Starting from dealing in turn, the class with the worst load (its largest distance over t) exchanges
-members with others as long as that lowers it: members of one layer, or any two.
+Layer l of a stack dealt to e classes is its positions l e to (l + 1) e - 1. Dealing in turn gives class c the c-th of
+each layer; here any permutation inside a layer will do, and in a stack by value keeps every cumulative count of a class
+at its ideal, rounded down or up. Starting from dealing in turn, the class with the worst load (its largest distance
+over t) exchanges members with others as long as that lowers it: members of one layer, or any two.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class LayeredDeal:
     """Groups of classes, each with its share of every cell (that of dealing in turn), dealt in layers by itself.
 
     So neither a task nor the plan holds all classes, and any task finds the classes of a group again.
-    codes: of each cell, shape (cells, attributes). starts: the first class of each group, and their number, shape (groups + 1,).
+    codes: of each cell, shape (cells, attributes). starts: the first class of each group, and their number, shape
+    (groups + 1,).
     """
 
     stack: Stack
@@ -41,7 +43,9 @@ class LayeredDeal:
     starts: IntArray
 
     def group(self, number: int) -> tuple[IntArray, IntArray]:
-        """(cell, class) of each row of a group, the rows by cell and then by class; classes count from the group's first."""
+        """(cell, class) of each row of a group, the rows by cell and then by class; classes count from the group's
+        first.
+        """
         first, last = self.starts[number : number + 2]
         before = Shares.of(self.stack, int(self.starts[-1])).before(np.array([first, last]))
         counts, order = before[1] - before[0], self.stack.order
@@ -57,7 +61,8 @@ def groups_of(rows: int) -> int:
 def deal_in_layers(cells: IntArray, classes: int, codes: IntArray, rulers: Rulers) -> IntArray:
     """The classes of the rows of a stack, the rows by cell and then by class, shape (rows,).
 
-    cells: the cell at each position, shape (rows,). codes: the codes of each cell, shape (cells, attributes). rows >= classes.
+    cells: the cell at each position, shape (rows,). codes: the codes of each cell, shape (cells, attributes). rows >=
+    classes.
     """
     n = len(cells)
     layers = -(-n // classes)
@@ -86,7 +91,9 @@ def deal_in_layers(cells: IntArray, classes: int, codes: IntArray, rulers: Ruler
 
 
 @kernel
-def _measure(held: IntArray, sizes: IntArray, codes: IntArray, members: IntArray, rulers: Rulers, loads: FloatArray) -> None:
+def _measure(
+    held: IntArray, sizes: IntArray, codes: IntArray, members: IntArray, rulers: Rulers, loads: FloatArray
+) -> None:
     for c in range(len(sizes)):
         same = codes[members[c, 0]]
         loads[c] = load(held[c], sizes[c], same, same, rulers)
@@ -111,7 +118,9 @@ def _lower(
     state: NDArray[np.uint64],
     tries: int,
 ) -> bool:
-    """Exchanges members of these classes with others, to the better of the worse of both; whether the first got better."""
+    """Exchanges members of these classes with others, to the better of the worse of both; whether the first got
+    better.
+    """
     attributes = codes.shape[1]
     bettered = False
     for place in range(len(worst)):

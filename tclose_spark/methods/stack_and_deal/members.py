@@ -1,7 +1,7 @@
 """A class as the sorted codes of its members, and its distance from the table if one member were exchanged for another.
 
-All ground distances are sums of absolute differences between the class and the table (see `measures.features`). A class of s
-members needs a look at these s codes only, however large the domain is.
+All ground distances are sums of absolute differences between the class and the table (see `measures.features`). A class
+of s members needs a look at these s codes only, however large the domain is.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from tclose_spark.table.arrays import FloatArray, IntArray
 class Rulers(NamedTuple):
     """The ground distances of all sensitive attributes, for kernels; domains are padded to the largest, m values.
 
-    ordered: shape (attributes,). shares: the table's share of each node at each height (of each value, at height 0), shape
-    (attributes, heights, m). nodes: the node of each value at each height, same shape. heights: steps from a value to the
-    root, shape (attributes,). below: the cumulative shares, shape (attributes, m). sums: sums of these before each place,
-    shape (attributes, m + 1). units: what one step costs, over the t that is asked, shape (attributes,).
+    ordered: shape (attributes,). shares: the table's share of each node at each height (of each value, at height 0),
+    shape (attributes, heights, m). nodes: the node of each value at each height, same shape. heights: steps from a
+    value to the root, shape (attributes,). below: the cumulative shares, shape (attributes, m). sums: sums of these
+    before each place, shape (attributes, m + 1). units: what one step costs, over the t that is asked, shape
+    (attributes,).
     """
 
     ordered: NDArray[np.bool_]
@@ -55,15 +56,24 @@ def rulers_of(distances: Sequence[GroundDistance], weights: Sequence[float]) -> 
         for level, node in enumerate(levels):
             shares[a, level, : node.max() + 1] = np.bincount(node, share)
         units[a] = weights[a] / feature_scale(distance)
-    return Rulers(np.array([isinstance(d, OrderedDistance) for d in distances]), shares, nodes, heights, below, sums, domains, units)
+    return Rulers(
+        np.array([isinstance(d, OrderedDistance) for d in distances]),
+        shares,
+        nodes,
+        heights,
+        below,
+        sums,
+        domains,
+        units,
+    )
 
 
 @kernel
 def load(codes: IntArray, size: int, gone: IntArray, new: IntArray, rulers: Rulers) -> float:
     """The largest distance over t of a class after one member left and another came.
 
-    codes: sorted codes of the members in the first `size` places, shape (attributes, most members). gone, new: the codes of
-    the member that leaves and of the one that comes, shape (attributes,); the same for the class as it is.
+    codes: sorted codes of the members in the first `size` places, shape (attributes, most members). gone, new: the
+    codes of the member that leaves and of the one that comes, shape (attributes,); the same for the class as it is.
     """
     worst = 0.0
     for a in range(len(rulers.domains)):
@@ -77,8 +87,12 @@ def load(codes: IntArray, size: int, gone: IntArray, new: IntArray, rulers: Rule
 
 
 @kernel
-def _next(codes: IntArray, size: int, gone: int, new: int, i: int, left: bool, came: bool) -> tuple[int, int, bool, bool]:
-    """(the next code of the members after the exchange, ascending, the place to go on from, whether one left, whether one came)."""
+def _next(
+    codes: IntArray, size: int, gone: int, new: int, i: int, left: bool, came: bool
+) -> tuple[int, int, bool, bool]:
+    """(the next code of the members after the exchange, ascending, the place to go on from, whether one left, whether
+    one came).
+    """
     if i < size and not left and codes[i] == gone:
         i, left = i + 1, True
     if not came and (i == size or codes[i] >= new):

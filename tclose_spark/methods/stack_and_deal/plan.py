@@ -1,8 +1,8 @@
 """The plan of Stack & Deal: the stack, how many classes, and how rows are dealt to them.
 
-Rows are numbered inside their cell (a tuple of sensitive values) by content, near ones near each other, and the numbers alone
-say the class (see `numbering`). Dealt in layers, which rows of a cell a class gets follows the same numbers, but how many
-of each cell is decided group by group (see `layers`).
+Rows are numbered inside their cell (a tuple of sensitive values) by content, near ones near each other, and the numbers
+alone say the class (see `numbering`). Dealt in layers, which rows of a cell a class gets follows the same numbers, but
+how many of each cell is decided group by group (see `layers`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ import numpy as np
 
 from tclose_spark.measures.distances import OrderedDistance
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.dealing.locality import Locality, choose_locality, deal_sample, information_loss, label_losses, make_digits
+from tclose_spark.methods.dealing.locality import (
+    Locality,
+    choose_locality,
+    deal_sample,
+    information_loss,
+    label_losses,
+    make_digits,
+)
 from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_near
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Dealt, Numbering
 from tclose_spark.methods.dealing.orders import orders
@@ -53,7 +60,9 @@ class StackAndDealPlan(DealtPlan):
             here = np.flatnonzero((dealt.classes >= starts[number]) & (dealt.classes < starts[number + 1]))
             cells, found = layers.group(number)
             if not np.array_equal(cells, dealt.part[here]):
-                raise ValueError("a group has not the rows that the plan counted: the input changed since, or rows were lost")
+                raise ValueError(
+                    "a group has not the rows that the plan counted: the input changed since, or rows were lost"
+                )
             classes[here] = starts[number] + found
         return classes
 
@@ -97,7 +106,9 @@ def make_stacks(given: PlanningInput) -> Stacks:
     Where they have none: by value for one ordered attribute, by frequency for another one, the portfolio for several.
     """
     matrix, sensitive = given.attributes.matrix, given.attributes.sensitive
-    default = "best" if len(sensitive) > 1 else "value" if isinstance(sensitive[0].distance, OrderedDistance) else "frequency"
+    default = (
+        "best" if len(sensitive) > 1 else "value" if isinstance(sensitive[0].distance, OrderedDistance) else "frequency"
+    )
     order = given.settings.stack_order or default
     if order == "best":
         return list(orders(matrix, tuple(s.name for s in sensitive)))
@@ -120,7 +131,9 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Stack
     if deal != "round_robin":
         locality = choose_locality(locality, sample, cells, stack, report.size, widths)
     near = None if deal == "round_robin" else QuasiWidths(attributes.quasi_identifiers)
-    dealt = (deal_sample if near is None else partial(deal_sample_near, quasi_widths=near))(locality, sample, cells, stack, report.size)
+    dealt = (deal_sample if near is None else partial(deal_sample_near, quasi_widths=near))(
+        locality, sample, cells, stack, report.size
+    )
     loss = information_loss(sample, dealt, widths)
     layers, groups = None, None if near is None else -(-report.classes // classes_per_block(report.size))
     if deal == "layered":

@@ -21,7 +21,9 @@ from tclose_spark.methods.stack_and_deal.members import rulers_of
 
 LOOK_BEYOND_CELLS = 2_000  # and not at all where a look takes long
 LOOK_BEYOND = 10  # sizes looked at after the first that fits, so that a user sees how it goes on
-SCREENED_CELLS = 100_000  # of all stacks together; from here on only the best stacks at the smallest size are looked at further
+SCREENED_CELLS = (
+    100_000  # of all stacks together; from here on only the best stacks at the smallest size are looked at further
+)
 SCREENED = 3
 MOST_GROUPS = 100  # of classes dealt in layers that the plan looks at, evenly spread; more are alike but for rounding
 
@@ -31,10 +33,12 @@ Stacks = Sequence[tuple[str, Stack]]
 
 @dataclass(frozen=True)
 class SizeReport:
-    """What dealing to `classes` classes, the smallest of `size` records, reaches: the exact largest EMD of each attribute.
+    """What dealing to `classes` classes, the smallest of `size` records, reaches: the exact largest EMD of each
+    attribute.
 
-    bounds: no even classes do better. order: what the stack is called. emd is empty where a bound is above what is asked already,
-    so that nothing was dealt. In layers, it is that of the groups of classes that were looked at (see MOST_GROUPS).
+    bounds: no even classes do better. order: what the stack is called. emd is empty where a bound is above what is
+    asked already, so that nothing was dealt. In layers, it is that of the groups of classes that were looked at (see
+    MOST_GROUPS).
     """
 
     size: int
@@ -46,7 +50,9 @@ class SizeReport:
 
 
 def layered_deal(attributes: ResolvedAttributes, stack: Stack, e: int) -> LayeredDeal:
-    """The layers of a stack dealt to e classes: loads are distances over the t that are required, or distances where none is."""
+    """The layers of a stack dealt to e classes: loads are distances over the t that are required, or distances where
+    none is.
+    """
     sensitive = attributes.sensitive
     none = all(a.t is None for a in sensitive)
     weights = [1.0 if none else 0.0 if a.t is None else float(1 / a.t) for a in sensitive]
@@ -75,7 +81,9 @@ def report_size(given: PlanningInput, stacks: Stacks, e: int) -> SizeReport:
 
 
 def _reached_in_layers(given: PlanningInput, deal: LayeredDeal) -> tuple[tuple[Fraction, ...], bool]:
-    """(the largest EMD of each attribute, whether all classes are diverse); of the groups up to the first that breaks a t."""
+    """(the largest EMD of each attribute, whether all classes are diverse); of the groups up to the first that breaks a
+    t.
+    """
     attributes = given.attributes.sensitive
     emd, diverse = [Fraction(0)] * len(attributes), True
     groups = len(deal.starts) - 1
@@ -94,11 +102,15 @@ def _reached_in_layers(given: PlanningInput, deal: LayeredDeal) -> tuple[tuple[F
 def _deals_diversely(given: PlanningInput, stack: Stack, attribute: ResolvedSensitive, e: int) -> bool:
     if not attribute.l.model_dump(exclude_none=True):
         return True
-    return is_diverse(compositions(stack, given.attributes.cells[:, attribute.column], attribute.distance, e), attribute)
+    return is_diverse(
+        compositions(stack, given.attributes.cells[:, attribute.column], attribute.distance, e), attribute
+    )
 
 
 def reports(given: PlanningInput, stacks: Stacks, smallest: int) -> Iterator[SizeReport]:
-    """Reports of all class sizes from `smallest` on, lazily. The EMD is not monotone in the size, so each is looked at."""
+    """Reports of all class sizes from `smallest` on, lazily. The EMD is not monotone in the size, so each is looked
+    at.
+    """
     size, rows = smallest, given.attributes.rows
     stacks = _screened(given, stacks, rows // size)
     while size <= rows:
@@ -108,11 +120,16 @@ def reports(given: PlanningInput, stacks: Stacks, smallest: int) -> Iterator[Siz
 
 
 def _screened(given: PlanningInput, stacks: Stacks, e: int) -> Stacks:
-    """The stacks that are looked at at every size: all, or of large matrices those with the least worst load at one size."""
+    """The stacks that are looked at at every size: all, or of large matrices those with the least worst load at one
+    size.
+    """
     attributes, codes = given.attributes.sensitive, given.attributes.cells
     if len(stacks) <= SCREENED or len(stacks) * len(codes) <= SCREENED_CELLS:
         return stacks
-    loads = [worst_load(attributes, [maximum_emd(stack, codes[:, a.column], a.distance, e) for a in attributes]) for _, stack in stacks]
+    loads = [
+        worst_load(attributes, [maximum_emd(stack, codes[:, a.column], a.distance, e) for a in attributes])
+        for _, stack in stacks
+    ]
     return [stacks[i] for i in sorted(np.argsort(np.array(loads, dtype=float), kind="stable")[:SCREENED])]
 
 
@@ -136,12 +153,15 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
         if fitting and (report.size >= fitting.size + LOOK_BEYOND or slow):
             break
     if fitting is None:
-        raise UnreachableError(f"no class size from {k} to the whole table reaches what is asked; {_describe(given, seen[-1])}")
+        raise UnreachableError(
+            f"no class size from {k} to the whole table reaches what is asked; {_describe(given, seen[-1])}"
+        )
     if given.settings.class_size == "k" and not seen[0].holds:
         fit = ", ".join(str(r.size) for r in seen if r.holds)
         unfit = ", ".join(str(r.size) for r in seen if not r.holds and r.size > fitting.size)
         raise UnreachableError(
-            f"with class_size: k, {_describe(given, seen[0])}; the class sizes that reach what is asked begin with {fitting.size} "
+            f"with class_size: k, {_describe(given, seen[0])}; the class sizes that reach what is asked begin with "
+            f"{fitting.size} "
             f"(looked at up to {seen[-1].size}: {fit} reach it{f', {unfit} do not' if unfit else ''}); "
             "set method.class_size: auto, or a larger k or t"
         )

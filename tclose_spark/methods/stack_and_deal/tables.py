@@ -12,17 +12,27 @@ from tclose_spark.methods.tables import MERGED, table_of, with_t
 from tclose_spark.runfile.attributes import SensitiveAttribute
 
 
-def sizes_table(name: str, plan: Mapping[str, Any], sensitive: Mapping[str, SensitiveAttribute]) -> tuple[Table, list[str]]:
+def sizes_table(
+    name: str, plan: Mapping[str, Any], sensitive: Mapping[str, SensitiveAttribute]
+) -> tuple[Table, list[str]]:
     """Of Stack & Deal: what each class size reaches, and the bound that no even classes of this size beat."""
     headings = [heading for attribute in with_t(sensitive) for heading in (attribute, "bound")]
-    title = f"{name}: class sizes, the exact largest distance of a class from the table, and what no even classes can beat"
+    title = (
+        f"{name}: class sizes, the exact largest distance of a class from the table, and what no even classes can beat"
+    )
     table = table_of(title, "class size", "classes", *headings, "reached", "stack")
     for size in plan["sizes"]:
         emd = [f"{float(Fraction(x)):.6f}" for x in size["emd"]] or ["-"] * len(sensitive)
         bounds = [f"{float(Fraction(x)):.6f}" for x in size["bounds"]]
         chosen = "  <- chosen" if size["classes"] == plan["classes"] else ""
         pairs = [cell for pair in zip(emd, bounds, strict=True) for cell in pair]
-        table.add_row(str(size["size"]), f"{size['classes']:,}", *pairs, ("yes" if size["holds"] else "no") + chosen, size["order"] or "-")
+        table.add_row(
+            str(size["size"]),
+            f"{size['classes']:,}",
+            *pairs,
+            ("yes" if size["holds"] else "no") + chosen,
+            size["order"] or "-",
+        )
     notes = (
         ["-: not dealt, since no even classes of this size reach the t that is asked."]
         if any(not size["emd"] for size in plan["sizes"])

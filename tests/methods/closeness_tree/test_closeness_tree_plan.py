@@ -1,4 +1,6 @@
-"""The plan of the closeness tree and what its tasks make of the rows: valid classes whatever the sample, the same ones however rows come."""
+"""The plan of the closeness tree and what its tasks make of the rows: valid classes whatever the sample, the same ones
+however rows come.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def check_classes(problem: Problem, rows: Rows, classes: np.ndarray) -> None:
 
 @drawn(40)
 @given(people(least=8), SENSITIVE, st.integers(2, 4), st.integers(4, 30), st.integers(1, 20), st.data())
-def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(records, sensitive, k, per_block, per_task, data):
+def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
+    records, sensitive, k, per_block, per_task, data
+):
     problem, rows = make_problem(records, sensitive, k=k)
     problem = asked(problem)
     try:
@@ -88,7 +92,13 @@ def town(n: int, seed: int = 3) -> list[Record]:
     diseases = np.where(draw.random(n) < 0.6, (ages // 20 + cities) % 4, draw.integers(0, 4, n))
     names = ["flu", "gout", "mumps", "ulcer"]
     return [
-        {"age": int(a), "sex": "f" if a % 2 else "m", "city": CITIES.leaves[c], "disease": names[d], "grade": int(a % 5) + 1}
+        {
+            "age": int(a),
+            "sex": "f" if a % 2 else "m",
+            "city": CITIES.leaves[c],
+            "disease": names[d],
+            "grade": int(a % 5) + 1,
+        }
         for a, c, d in zip(ages, cities, diseases, strict=True)
     ]
 
@@ -113,7 +123,9 @@ def test_a_bad_sample_makes_larger_blocks_and_never_a_bad_class(name):
     bad = biased(problem, rows, BAD_SAMPLES[name](rows))
     plan = make_plan(bad.given(count_in(rows)), 300, 500)
     assert plan.block_rows.sum() == len(rows)
-    assert plan.merges > 0 or name == "one disease only"  # then nothing can be split but by lot, and all parts are alike
+    assert (
+        plan.merges > 0 or name == "one disease only"
+    )  # then nothing can be split but by lot, and all parts are alike
     check_classes(problem, *settle_all(plan, rows))
     fair = make_plan(problem.given(count_in(rows)), 300, 500)
     assert fair.blocks > 3
@@ -130,9 +142,15 @@ def test_blocks_hold_on_full_counts():
 
 
 def test_a_crowd_with_the_same_quasi_identifiers_is_many_blocks():
-    records = [{"age": 30, "sex": "f", "city": "Pisa", "disease": d, "grade": 1} for d in ("flu", "gout", "gout") for _ in range(1000)]
+    records = [
+        {"age": 30, "sex": "f", "city": "Pisa", "disease": d, "grade": 1}
+        for d in ("flu", "gout", "gout")
+        for _ in range(1000)
+    ]
     problem, rows = make_problem(records, {"disease": {"t": "0.2"}}, k=5)
-    hashes = np.random.default_rng(4).integers(0, 2**64, len(rows), dtype=np.uint64)  # they differ in insensitive columns
+    hashes = np.random.default_rng(4).integers(
+        0, 2**64, len(rows), dtype=np.uint64
+    )  # they differ in insensitive columns
     rows = replace(rows, hash=hashes)
     plan = make_plan(asked(replace(problem, sample=rows.take(rows.sorted_by_hash()))).given(count_in(rows)), 200, 500)
     assert plan.blocks >= 8
@@ -170,7 +188,9 @@ def test_figures_are_those_of_the_classes():
     _, task = plan.route(rows)
     settled = [plan.settle(rows.take(np.flatnonzero(task == number)), number) for number in range(plan.tasks)]
     assert sum(s.blocks for s in settled) == plan.blocks
-    together = {name: (sum if how == "sum" else max)(s.figures[name] for s in settled) for name, how in plan.figures.items()}
+    together = {
+        name: (sum if how == "sum" else max)(s.figures[name] for s in settled) for name, how in plan.figures.items()
+    }
     told = plan.describe(together)
     assert together["rows"] == 600
     assert 0 < told["ncp"] <= told["ncp_before_exchange"] <= 1
@@ -244,12 +264,18 @@ def test_more_effort_loses_no_more():
     ("sensitive", "k", "error", "message"),
     [
         ({"disease": {}}, 9, UnreachableError, "privacy.k is 9, but the table has 8 rows"),
-        ({"disease": {"l": {"distinct": 5}}}, 2, UnreachableError, "disease.l.distinct is 5, but the whole table has 4"),
+        (
+            {"disease": {"l": {"distinct": 5}}},
+            2,
+            UnreachableError,
+            "disease.l.distinct is 5, but the whole table has 4",
+        ),
     ],
 )
 def test_what_the_whole_table_does_not_hold(sensitive, k, error, message):
     records = [
-        {"age": 20 + i, "sex": "f", "city": "Pisa", "disease": ["flu", "gout", "mumps", "ulcer"][i % 4], "grade": 1} for i in range(8)
+        {"age": 20 + i, "sex": "f", "city": "Pisa", "disease": ["flu", "gout", "mumps", "ulcer"][i % 4], "grade": 1}
+        for i in range(8)
     ]
     problem, rows = make_problem(records, sensitive, k=k)
     with pytest.raises(error, match=message):

@@ -1,4 +1,6 @@
-"""Exchange: classes keep all that is asked of them and never lose more. Checked in fractions and from the definitions."""
+"""Exchange: classes keep all that is asked of them and never lose more. Checked in fractions and from the
+definitions.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ from tclose_spark.methods.closeness_tree.sweeps import sweep_moves, sweep_swaps
 from tclose_spark.methods.widths import Widths
 from tclose_spark.table.arrays import IntArray
 
-# Six leaves under three nodes, those under two, those under the root; and how much of the domain a node of each height covers.
+# Six leaves under three nodes, those under two, those under the root; and how much of the domain a node of each height
+# covers.
 PARENTS = (np.array([0, 0, 1, 1, 2, 2]), np.array([0, 0, 1]), np.array([0, 0]))
 NODES = np.array([[0, 1, 2, 3, 4, 5], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1], [0, 0, 0, 0, 0, 0]], dtype=np.int32)
 SHARES = np.array([[0.0] * 6, [2 / 6] * 6, [4 / 6] * 4 + [2 / 6] * 2, [1.0] * 6])
@@ -39,7 +42,11 @@ Start = tuple[Block, IntArray, list[GroundDistance], list[Fraction]]
 
 
 def distance_of(kind: str, table: IntArray) -> GroundDistance:
-    return {"equal": EqualDistance(table), "ordered": OrderedDistance(table), "hierarchical": HierarchicalDistance(table, PARENTS)}[kind]
+    return {
+        "equal": EqualDistance(table),
+        "ordered": OrderedDistance(table),
+        "hierarchical": HierarchicalDistance(table, PARENTS),
+    }[kind]
 
 
 def distances_of(block: Block, classes: IntArray, distances: list[GroundDistance]) -> list[list[Fraction]]:
@@ -48,10 +55,15 @@ def distances_of(block: Block, classes: IntArray, distances: list[GroundDistance
     found = []
     for s, distance in enumerate(distances):
         values = block.requirement.codes[block.cell, s].astype(np.int64)
-        classes_of = Histograms.tally(owner, values, np.ones(len(owner), np.int64), int(owner.max()) + 1, len(distance.table))
+        classes_of = Histograms.tally(
+            owner, values, np.ones(len(owner), np.int64), int(owner.max()) + 1, len(distance.table)
+        )
         unit = distance.scale * int(distance.table.sum())
         found.append(
-            [Fraction(int(x), unit * int(size)) for x, size in zip(distance.numerators(classes_of), classes_of.sizes, strict=True)]
+            [
+                Fraction(int(x), unit * int(size))
+                for x, size in zip(distance.numerators(classes_of), classes_of.sizes, strict=True)
+            ]
         )
     return found
 
@@ -71,7 +83,9 @@ def width_of(widths: Widths, j: int, codes: IntArray) -> float:
     if widths.kinds[j] == 0:
         return float(widths.place[j, high] - widths.place[j, low])
     if widths.kinds[j] == 1:
-        return next(float(widths.shares[j, h, low]) for h in range(4) if widths.nodes[j, h, low] == widths.nodes[j, h, high])
+        return next(
+            float(widths.shares[j, h, low]) for h in range(4) if widths.nodes[j, h, low] == widths.nodes[j, h, high]
+        )
     return 1.0
 
 
@@ -95,7 +109,9 @@ def equal_requirement(table: IntArray, t: Fraction, k: int, distinct: int = 1) -
 def loss_of(block: Block, classes: IntArray) -> float:
     """Rows times width of their class, summed over quasi-identifiers."""
     members = [block.quasi[classes == c] for c in np.unique(classes)]
-    return sum(len(codes) * width_of(block.widths, j, codes[:, j]) for codes in members for j in range(block.quasi.shape[1]))
+    return sum(
+        len(codes) * width_of(block.widths, j, codes[:, j]) for codes in members for j in range(block.quasi.shape[1])
+    )
 
 
 @st.composite
@@ -114,7 +130,9 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         nodes=np.tile(NODES, (quasis, 1, 1)),
         shares=np.tile(SHARES, (quasis, 1, 1)),
     )
-    tables = np.stack([np.bincount(column, minlength=DOMAIN) for column in values.T]) + random.integers(0, 3, (1, DOMAIN))
+    tables = np.stack([np.bincount(column, minlength=DOMAIN) for column in values.T]) + random.integers(
+        0, 3, (1, DOMAIN)
+    )
     classes = random.integers(0, groups, n)
     classes = np.unique(classes, return_inverse=True)[1].astype(np.int64)
     distances = [distance_of(kind, table) for kind, table in zip(kinds, tables, strict=True)]
@@ -135,7 +153,9 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         distinct=np.ones(len(kinds), np.int64),
         limits=np.zeros((len(kinds), n + 1), np.int64),
     )
-    block = Block(random.integers(0, DOMAIN, (n, quasis)).astype(np.int32), cell.reshape(-1).astype(np.int32), widths, need)
+    block = Block(
+        random.integers(0, DOMAIN, (n, quasis)).astype(np.int32), cell.reshape(-1).astype(np.int32), widths, need
+    )
     slack = draw(st.sampled_from([Fraction(0), Fraction(1, 50), Fraction(1, 5), Fraction(1)]))
     ts = [max(found) + slack for found in distances_of(block, classes, distances)]
     asked = [None if t >= 1 else t for t in ts]
@@ -155,7 +175,9 @@ def assert_holds(start: Start, classes: IntArray) -> None:
     assert classes.min() >= 0
     assert np.unique(classes, return_counts=True)[1].min() >= block.requirement.k
     assert all(max(found) <= t for found, t in zip(distances_of(block, classes, distances), ts, strict=True))
-    assert all(found >= least for found, least in zip(least_distinct(block, classes), block.requirement.distinct, strict=True))
+    assert all(
+        found >= least for found, least in zip(least_distinct(block, classes), block.requirement.distinct, strict=True)
+    )
     assert loss_of(block, classes) <= loss_of(block, before) + 1e-9
 
 
@@ -292,7 +314,9 @@ def test_a_class_of_two_kinds_of_rows_is_cut_in_two() -> None:
     quasi = np.repeat(np.arange(2), rows // 2).astype(np.int32)[:, None]
     need = equal_requirement(np.array([rows // 2, rows // 2]), Fraction(1, 10), k=5)
     none = np.zeros((1, 1, 2))
-    widths = Widths(np.zeros(1, np.int8), np.array([2]), np.zeros(1, np.bool_), np.array([[0.0, 1.0]]), none.astype(np.int32), none)
+    widths = Widths(
+        np.zeros(1, np.int8), np.array([2]), np.zeros(1, np.bool_), np.array([[0.0, 1.0]]), none.astype(np.int32), none
+    )
     block = Block(quasi, np.tile(np.arange(2), rows // 2).astype(np.int32), widths, need)
     found = exchange(block, np.zeros(rows, np.int64), 1, 0, 1)
     assert len(set(zip(found.tolist(), quasi[:, 0].tolist(), strict=True))) == 2
@@ -316,7 +340,9 @@ def test_a_block_in_parts_keeps_what_is_asked(start: Start, parts: int) -> None:
 @drawn(50)
 def test_classes_that_lose_nothing_stay_as_they_are(start: Start, sweeps: int, anneal: int) -> None:
     block, classes, _, _ = start
-    block = replace(block, quasi=np.ascontiguousarray(np.tile(classes[:, None] % DOMAIN, (1, block.quasi.shape[1])), dtype=np.int32))
+    block = replace(
+        block, quasi=np.ascontiguousarray(np.tile(classes[:, None] % DOMAIN, (1, block.quasi.shape[1])), dtype=np.int32)
+    )
     assert np.array_equal(exchange(block, classes, sweeps, anneal, 1), classes)
 
 
@@ -374,7 +400,9 @@ def test_adult_loses_a_good_deal_less(data: Path) -> None:
     none = np.zeros((len(columns), 1, int(domains.max())))
     tables = np.bincount(cell)[None, :].astype(np.int64)
     need = equal_requirement(tables[0], Fraction(1, 5), k=5, distinct=3)
-    widths = Widths(np.zeros(len(columns), np.int8), domains, np.zeros(len(columns), np.bool_), place, none.astype(np.int32), none)
+    widths = Widths(
+        np.zeros(len(columns), np.int8), domains, np.zeros(len(columns), np.bool_), place, none.astype(np.int32), none
+    )
     block = Block(quasi, cell.astype(np.int32), widths, need)
     stack = np.lexsort([*quasi.T, cell])
     classes = np.empty(len(frame), np.int64)

@@ -17,7 +17,10 @@ from tclose_spark.table.arrays import IntArray
 
 @drawn(100)
 @given(
-    st.fractions(Fraction(1, 10**12), Fraction(1), max_denominator=10**12), st.integers(1, 2000), st.integers(1, 10**9), st.integers(0, 300)
+    st.fractions(Fraction(1, 10**12), Fraction(1), max_denominator=10**12),
+    st.integers(1, 2000),
+    st.integers(1, 10**9),
+    st.integers(0, 300),
 )
 def test_limits_are_rounded_down_exactly(t, scale, rows, largest):
     (limits, anything) = exact_limits([t, None], [scale, scale], rows, largest)
@@ -25,16 +28,23 @@ def test_limits_are_rounded_down_exactly(t, scale, rows, largest):
     assert set(anything.tolist()) == {np.iinfo(np.int64).max}
 
 
-def requirement_of(distances: list[GroundDistance], ts: list[Fraction | None], k: int = 1, distinct: int = 1) -> Requirement:
+def requirement_of(
+    distances: list[GroundDistance], ts: list[Fraction | None], k: int = 1, distinct: int = 1
+) -> Requirement:
     """What classes of a table must hold; every attribute's value is a cell's coordinate."""
-    longest, highest = max(len(d.table) for d in distances), max(1, *(len(getattr(d, "parents", ())) for d in distances), 1)
+    longest, highest = (
+        max(len(d.table) for d in distances),
+        max(1, *(len(getattr(d, "parents", ())) for d in distances), 1),
+    )
     tables = np.zeros((len(distances), longest), dtype=np.int64)
     parents = np.full((len(distances), highest, longest), -1, dtype=np.int32)
     for s, distance in enumerate(distances):
         tables[s, : len(distance.table)] = distance.table
         for height, above in enumerate(getattr(distance, "parents", ())):
             parents[s, height, : len(above)] = above
-    cells = np.stack(np.meshgrid(*[np.arange(len(d.table)) for d in distances], indexing="ij"), axis=-1).reshape(-1, len(distances))
+    cells = np.stack(np.meshgrid(*[np.arange(len(d.table)) for d in distances], indexing="ij"), axis=-1).reshape(
+        -1, len(distances)
+    )
     rows = int(distances[0].table.sum())
     return Requirement(
         codes=cells.astype(np.int32),
@@ -95,7 +105,9 @@ def test_numerators_and_loads_are_those_of_measures(drawn_classes):
 @drawn(200)
 @given(distances_and_classes())
 def test_the_gradient_is_a_subgradient(drawn_classes):
-    """The distance is convex: after any move of a row from one value to another it is at least what the gradient foretells."""
+    """The distance is convex: after any move of a row from one value to another it is at least what the gradient
+    foretells.
+    """
     distance, classes = drawn_classes
     goal = goal_of(requirement_of([distance], [Fraction(1)]))
     counts, slope = classes[0].astype(float), np.zeros(len(distance.table))

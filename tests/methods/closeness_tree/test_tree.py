@@ -38,7 +38,12 @@ def problems(draw: st.DrawFn, most: int = 60):
     quasi = {"age": {"type": "numeric"}, "sex": {}} | ({} if "city" in names else {"city": {"hierarchy": "cities.csv"}})
     problem, _ = make_problem(records, {name: sensitive[name] for name in names}, quasi, k=draw(st.integers(2, 4)))
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
-    assume(all(np.count_nonzero(table) >= least for table, least in zip(block.requirement.tables, block.requirement.distinct, strict=True)))
+    assume(
+        all(
+            np.count_nonzero(table) >= least
+            for table, least in zip(block.requirement.tables, block.requirement.distinct, strict=True)
+        )
+    )
     return problem, block
 
 

@@ -137,7 +137,12 @@ def test_the_chosen_order_loses_no_more_than_the_first(records, size):
     first = Locality(start.digits, tuple(sorted(range(3), key=lambda a: (start.digits[a].size, a))))
     asked = problem.spec.attributes.quasi_identifiers
     widths = [
-        partial(range_losses, domain=d, sets=asked[d.name].generalization == "set", hierarchy=problem.hierarchies.get(d.name))
+        partial(
+            range_losses,
+            domain=d,
+            sets=asked[d.name].generalization == "set",
+            hierarchy=problem.hierarchies.get(d.name),
+        )
         for d in problem.profile.quasi
     ]
     chosen = choose_locality(start, rows, rows.cell, stack, size, widths)

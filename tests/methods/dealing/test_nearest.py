@@ -24,7 +24,8 @@ def distance(problem: Problem, rows: Rows, a: int, b: int) -> float:
     pairs = [(np.array([min(codes[a], codes[b])]), np.array([max(codes[a], codes[b])])) for codes in rows.quasi]
     columns = zip(pairs, problem.profile.quasi, strict=True)
     return sum(
-        float(range_losses(*pair, d, asked[d.name].generalization == "set", problem.hierarchies.get(d.name))[0]) for pair, d in columns
+        float(range_losses(*pair, d, asked[d.name].generalization == "set", problem.hierarchies.get(d.name))[0])
+        for pair, d in columns
     )
 
 
@@ -64,7 +65,9 @@ def test_shares_stay_and_blocks_keep_their_rows(records, parts, e, seed):
     key, block = np.zeros(len(rows), dtype=np.uint64), classes // 3
     found = gather_near(rows, part, classes, block, key, widths_of(problem))
     assert (found // 3 == block).all()
-    assert Counter(zip(found.tolist(), part.tolist(), strict=True)) == Counter(zip(classes.tolist(), part.tolist(), strict=True))
+    assert Counter(zip(found.tolist(), part.tolist(), strict=True)) == Counter(
+        zip(classes.tolist(), part.tolist(), strict=True)
+    )
 
 
 def test_near_rows_come_together():

@@ -100,7 +100,11 @@ def test_representatives_have_every_composition(case):
 def distances(table: np.ndarray) -> dict[str, GroundDistance]:
     m = len(table)
     pairs = (np.arange(m) // 2, np.zeros((m + 1) // 2, dtype=np.int64))
-    return {"equal": EqualDistance(table), "ordered": OrderedDistance(table), "hierarchical": HierarchicalDistance(table, pairs)}
+    return {
+        "equal": EqualDistance(table),
+        "ordered": OrderedDistance(table),
+        "hierarchical": HierarchicalDistance(table, pairs),
+    }
 
 
 @pytest.mark.parametrize("kind", ["equal", "ordered", "hierarchical"])

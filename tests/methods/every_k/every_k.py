@@ -17,8 +17,8 @@ from tclose_spark.table.rows import Rows
 
 
 class EveryK(MethodSettings):
-    """by: the place of the quasi-identifier. others: whether the labels of the others are the classes' own, their whole domain (a
-    global recoding), or a lie: the lowest value.
+    """by: the place of the quasi-identifier. others: whether the labels of the others are the classes' own, their whole
+    domain (a global recoding), or a lie: the lowest value.
     """
 
     name: Literal["every_k"] = "every_k"

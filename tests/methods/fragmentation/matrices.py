@@ -1,4 +1,6 @@
-"""Drawn multiplicity matrices with a ground distance for each attribute, and the definitions of Delta and the bounds, one by one."""
+"""Drawn multiplicity matrices with a ground distance for each attribute, and the definitions of Delta and the bounds,
+one by one.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ class Case:
         """The aggregate bounds by their definition."""
         fragments = [np.flatnonzero(fragment_of == f).tolist() for f in set(fragment_of.tolist())]
         return tuple(
-            sum((self.delta(s, cells) for cells in fragments), Fraction(0)) / self.matrix.rows for s in range(self.matrix.attributes)
+            sum((self.delta(s, cells) for cells in fragments), Fraction(0)) / self.matrix.rows
+            for s in range(self.matrix.attributes)
         )
 
     def emd(self, attribute: int, class_counts: np.ndarray) -> Fraction:
@@ -50,7 +53,9 @@ class Case:
 
 
 @st.composite
-def cases(draw: st.DrawFn, attributes: int = 4, kinds: tuple[str, ...] = ("ordered", "equal", "hierarchical"), cells: int = 12) -> Case:
+def cases(
+    draw: st.DrawFn, attributes: int = 4, kinds: tuple[str, ...] = ("ordered", "equal", "hierarchical"), cells: int = 12
+) -> Case:
     """A drawn matrix of 1 to `attributes` attributes with a distance each."""
     chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=attributes))
     hierarchies = [draw(trees(leaves=6)) if kind == "hierarchical" else None for kind in chosen]
@@ -65,7 +70,9 @@ def cases(draw: st.DrawFn, attributes: int = 4, kinds: tuple[str, ...] = ("order
         if tree is not None:
             distances.append(HierarchicalDistance(table, tree.parents))
             nodes = tree.nodes
-            grounds.append([[Fraction(sum(int(a[u] != a[v]) for a in nodes), tree.height) for u, v in row] for row in pairs])
+            grounds.append(
+                [[Fraction(sum(int(a[u] != a[v]) for a in nodes), tree.height) for u, v in row] for row in pairs]
+            )
         elif kind == "ordered":
             distances.append(OrderedDistance(table))
             grounds.append([[Fraction(abs(u - v), max(m - 1, 1)) for u, v in row] for row in pairs])

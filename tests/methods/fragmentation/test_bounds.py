@@ -26,7 +26,9 @@ def searched(case: Case, most: int) -> np.ndarray:
 
 @st.composite
 def conforming(draw: st.DrawFn, case: Case, fragment_of: np.ndarray) -> np.ndarray:
-    """Rows by cell of a class that takes from each fragment a fixed multiple of its rows, distributed over its cells in any way."""
+    """Rows by cell of a class that takes from each fragment a fixed multiple of its rows, distributed over its cells in
+    any way.
+    """
     times = draw(st.integers(1, 3))
     class_counts = np.zeros(case.matrix.cells, dtype=np.int64)
     for fragment in set(fragment_of.tolist()):
@@ -82,7 +84,9 @@ def test_bounds_are_those_of_the_definition_for_any_sets_of_cells(chunk, data):
 @given(st.data())
 def test_the_bounds_of_the_domain_are_never_above_the_papers(data):
     case = data.draw(cases(3, ("ordered",)))
-    path = find_fragmentation(case.matrix, case.rulers, [0.1] * case.matrix.attributes, kind="paper", most=data.draw(st.integers(1, 6)))
+    path = find_fragmentation(
+        case.matrix, case.rulers, [0.1] * case.matrix.attributes, kind="paper", most=data.draw(st.integers(1, 6))
+    )
     fragment_of, boxes = path.fragmentation(path.steps), path.boxes(path.steps)
     papers = paper_bounds(case.matrix, fragment_of, boxes)
     assert all(a <= b for a, b in zip(aggregate_bounds(case.matrix, fragment_of, case.rulers), papers, strict=True))
@@ -98,7 +102,10 @@ def box_bounds(matrix: MultiplicityMatrix, fragment_of: np.ndarray, boxes: np.nd
             inside = np.flatnonzero(fragment_of == fragment)
             rows = list(zip(matrix.codes[inside, s].tolist(), matrix.counts[inside].tolist(), strict=True))
             assert all(first <= code <= last for code, _ in rows)
-            total += max(Fraction(sum(count * abs(code - end) for code, count in rows), max(last - first, 1)) for end in (first, last))
+            total += max(
+                Fraction(sum(count * abs(code - end) for code, count in rows), max(last - first, 1))
+                for end in (first, last)
+            )
         result.append(total / matrix.rows)
     return tuple(result)
 
@@ -129,14 +136,23 @@ def test_each_distance_has_its_ruler():
     assert ruler(EqualDistance(EIGHT)) == EqualRuler(8)
     tree = (np.zeros(8, dtype=np.int64),)
     assert ruler(HierarchicalDistance(EIGHT, tree)) == HierarchicalRuler(8, tree)
-    assert [r.scale for r in (OrderedRuler(8), OrderedRuler(1), EqualRuler(8), HierarchicalRuler(8, tree))] == [7, 1, 1, 1]
+    assert [r.scale for r in (OrderedRuler(8), OrderedRuler(1), EqualRuler(8), HierarchicalRuler(8, tree))] == [
+        7,
+        1,
+        1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("rows", [10**3, 10**17])
 def test_billions_of_rows_are_exact(rows):
     # Half at each end of 101 values, or of one tree.
     matrix = MultiplicityMatrix.of(np.array([[0, 0, 0], [100, 100, 100]]), np.array([rows, rows + 2]), (101, 101, 101))
-    rulers = [OrderedRuler(101), EqualRuler(101), HierarchicalRuler(101, (np.arange(101) // 50, np.zeros(3, dtype=np.int64)))]
+    rulers = [
+        OrderedRuler(101),
+        EqualRuler(101),
+        HierarchicalRuler(101, (np.arange(101) // 50, np.zeros(3, dtype=np.int64))),
+    ]
     expected = Fraction(rows + 2, 2 * rows + 2)
     assert aggregate_bounds(matrix, np.zeros(2, dtype=np.int64), rulers) == (expected,) * 3
     box = np.array([[[0, 100]] * 3])

@@ -26,8 +26,12 @@ def fragmented(draw: st.DrawFn, attributes: int = 4) -> tuple[Case, np.ndarray]:
     return case, path.fragmentation(draw(st.integers(0, path.steps)))
 
 
-def draw_class(random: np.random.Generator, matrix: MultiplicityMatrix, fragment_of: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Rows in each cell of a class with these rows of each fragment, few kinds of them at a time: vertices are the worst."""
+def draw_class(
+    random: np.random.Generator, matrix: MultiplicityMatrix, fragment_of: np.ndarray, shares: np.ndarray
+) -> np.ndarray:
+    """Rows in each cell of a class with these rows of each fragment, few kinds of them at a time: vertices are the
+    worst.
+    """
     counts = np.zeros(matrix.cells, dtype=np.int64)
     for fragment, rows in enumerate(shares.tolist()):
         cells = np.flatnonzero(fragment_of == fragment)
@@ -118,7 +122,8 @@ def test_features_that_are_added_up_never_prove_more(case_and_fragments, most, s
 
 
 def test_the_bound_is_attained():
-    # Two halves of four values; a class of two rows with one of each: 0 and 3 is as far as it gets, and as far as is proven.
+    # Two halves of four values; a class of two rows with one of each: 0 and 3 is as far as it gets, and as far as is
+    # proven.
     matrix = MultiplicityMatrix.of(np.arange(4)[:, None], np.full(4, 5), (4,))
     table = FragmentTable.of(matrix, np.array([0, 0, 1, 1]), [OrderedDistance(matrix.marginal(0))])
     assert table.deltas.tolist() == [[1 / 6, 1 / 6]]
@@ -135,7 +140,9 @@ def test_uneven_shares_are_charged():
 @drawn(100)
 @given(cases(kinds=("ordered",)), st.data())
 def test_with_boxes_it_has_the_papers_bounds(case, data):
-    path = find_fragmentation(case.matrix, case.rulers, [Fraction(1, 10)] * case.matrix.attributes, kind="paper", objective="hinge")
+    path = find_fragmentation(
+        case.matrix, case.rulers, [Fraction(1, 10)] * case.matrix.attributes, kind="paper", objective="hinge"
+    )
     steps = data.draw(st.integers(0, path.steps))
     fragment_of, boxes = path.fragmentation(steps), path.boxes(steps)
     table = FragmentTable.of(case.matrix, fragment_of, case.distances, boxes)
@@ -158,7 +165,9 @@ def test_the_size_that_is_proven_is_the_first_that_holds(case_and_fragments, k, 
     assert sorted(found.stack.order.tolist()) == list(range(len(table.rows)))
     if all(b <= t for b in bounds):
         smaller = [(size, e) for size, e in sizes_from(k, matrix.rows) if size < found.size]
-        assert all((table.proven(found.stack, e, np.full(len(limits), np.inf)) > limits - 1e-9).any() for _, e in smaller)
+        assert all(
+            (table.proven(found.stack, e, np.full(len(limits), np.inf)) > limits - 1e-9).any() for _, e in smaller
+        )
     else:
         assert found.classes == 1
 

@@ -18,7 +18,9 @@ from tclose_spark.methods.fragmentation.conformance import conforming, conforms,
 def test_conforms_where_every_share_is_the_tables(data):
     case = data.draw(cases(2))
     cells = case.matrix.cells
-    fragment_of = np.unique(data.draw(st.lists(st.integers(0, 2), min_size=cells, max_size=cells)), return_inverse=True)[1]
+    fragment_of = np.unique(
+        data.draw(st.lists(st.integers(0, 2), min_size=cells, max_size=cells)), return_inverse=True
+    )[1]
     drawn_class = np.array(data.draw(st.lists(st.integers(0, 4), min_size=cells, max_size=cells).filter(any)))
     for class_counts in (drawn_class, 2 * case.matrix.counts):
         shares = [

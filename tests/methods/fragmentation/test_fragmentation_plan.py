@@ -1,4 +1,6 @@
-"""The plan of fragmentation: every row once, shares as planned, every t kept, whatever the tasks and the order of rows."""
+"""The plan of fragmentation: every row once, shares as planned, every t kept, whatever the tasks and the order of
+rows.
+"""
 
 import json
 from dataclasses import replace
@@ -60,7 +62,9 @@ SIZINGS = st.sampled_from(["proportional", "measured", "gcd"])
 
 @drawn(60)
 @given(people(), st.sampled_from([ONE, TWO]), SIZINGS, st.integers(2, 4), st.integers(1, 20), st.data())
-def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(records, sensitive, sizing, k, rows_per_task, data):
+def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
+    records, sensitive, sizing, k, rows_per_task, data
+):
     problem, rows, plan = planned(records, sensitive, k, sizing=sizing)
     settled, classes = settle_all(plan, rows)
     assert np.unique(classes, return_counts=True)[1].min() >= k
@@ -105,7 +109,10 @@ def test_a_row_doubled_or_lost_is_noticed(records, data):
 
 
 def graded(*grades: int) -> list[dict[str, object]]:
-    return [{"age": 20 + i % 7, "sex": "f", "city": None, "disease": "flu", "grade": grade} for i, grade in enumerate(grades)]
+    return [
+        {"age": 20 + i % 7, "sex": "f", "city": None, "disease": "flu", "grade": grade}
+        for i, grade in enumerate(grades)
+    ]
 
 
 def test_takes_the_fragmentation_that_loses_least():
@@ -128,11 +135,16 @@ def test_bins_restrict_the_cuts_and_t_is_that_of_the_values():
     binned = {"grade": {"distance": "ordered", "t": "0.3", "bins": {"equal_width": 2}}}
     _, _, plan = planned(records, binned)
     assert {c.fragments for c in plan.candidates if not c.measured} == {2}
-    # Two bins of twenty values: a class of one value of each, both the lowest, is (1/2)(19/39) / 2 twice from the table.
+    # Two bins of twenty values: a class of one value of each, both the lowest, is (1/2)(19/39) / 2 twice from the
+    # table.
     assert plan.candidates[0].bounds == pytest.approx((sum(range(20)) / 20 / 39,))
     tight = {"grade": {"distance": "ordered", "t": "0.2", "bins": {"equal_width": 2}}}
     with pytest.raises(
-        UnreachableError, match=r"2 fragments have bounds of 0.2436 for grade \(asked: 0.2\); there is nothing left to cut; give finer bins"
+        UnreachableError,
+        match=(
+            r"2 fragments have bounds of 0.2436 for grade \(asked: 0.2\); there is nothing left to cut; give finer "
+            r"bins"
+        ),
     ) as found:
         planned(records, tight)
     assert found.value.exit_code == 3
@@ -206,7 +218,10 @@ def test_a_sample_smaller_than_k_plans_no_smaller_class():
 
 def test_measured_sizes_hold_on_the_sample():
     problem, rows = make_problem(
-        graded(*[(i * i) % 23 for i in range(80)]), {"grade": {"distance": "ordered", "t": "0.12"}}, **NAMED, sizing="measured"
+        graded(*[(i * i) % 23 for i in range(80)]),
+        {"grade": {"distance": "ordered", "t": "0.12"}},
+        **NAMED,
+        sizing="measured",
     )
     plan = make_plan(problem.given(count_in(rows)))  # the sample is the whole table
     settled = [plan.settle(rows, 0)]
@@ -216,18 +231,23 @@ def test_measured_sizes_hold_on_the_sample():
 
 def test_near_rows_are_gathered():
     records = [
-        {"age": a, "sex": "f", "city": None, "disease": d, "grade": 1} for a, d in zip([20, 40, 60] * 8, ["flu", "gout"] * 12, strict=True)
+        {"age": a, "sex": "f", "city": None, "disease": d, "grade": 1}
+        for a, d in zip([20, 40, 60] * 8, ["flu", "gout"] * 12, strict=True)
     ]
     problem, rows = make_problem(records, {"disease": {"t": "0.5"}}, {"age": {"type": "numeric"}}, k=4, **NAMED)
     plan = make_plan(problem.given(count_in(rows)))
     dealt = plan.numbering.deal(rows, 0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tclose_spark.methods.dealing.plan.gather_near", lambda rows, part, classes, *_: classes[::-1].copy())
+        patch.setattr(
+            "tclose_spark.methods.dealing.plan.gather_near", lambda rows, part, classes, *_: classes[::-1].copy()
+        )
         assert plan.settle(rows, 0).classes.tolist() == dealt.classes[::-1].tolist()
 
 
 def test_as_in_the_papers_the_search_stops_where_the_bounds_of_boxes_hold():
-    problem, rows = make_problem(graded(*range(24)), {"grade": {"distance": "ordered", "t": "0.3"}}, **NAMED, sizing="gcd", bounds="paper")
+    problem, rows = make_problem(
+        graded(*range(24)), {"grade": {"distance": "ordered", "t": "0.3"}}, **NAMED, sizing="gcd", bounds="paper"
+    )
     plan = make_plan(problem.given(count_in(rows)))
     path = find_fragmentation(
         problem.attributes.matrix,
@@ -239,9 +259,13 @@ def test_as_in_the_papers_the_search_stops_where_the_bounds_of_boxes_hold():
     )
     (one,) = plan.candidates
     assert (one.fragments, one.bounds) == (path.steps + 1, (float(path.exact_bounds[-1][0]),))
-    relaxed, rows = make_problem(graded(*range(24)), {"grade": {"distance": "ordered", "t": "0.8"}}, **NAMED, bounds="paper")
+    relaxed, rows = make_problem(
+        graded(*range(24)), {"grade": {"distance": "ordered", "t": "0.8"}}, **NAMED, bounds="paper"
+    )
     one = make_plan(relaxed.given(count_in(rows))).candidates[0]
-    assert one.proven[0] >= 0.5  # one box of 24 values: half of its length, where the domain's bound would be no smaller
+    assert (
+        one.proven[0] >= 0.5
+    )  # one box of 24 values: half of its length, where the domain's bound would be no smaller
 
 
 def test_breaking_is_exact():

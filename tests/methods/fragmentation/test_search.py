@@ -90,7 +90,9 @@ def test_ends_at_the_bottom(case, objective):
 @drawn(150)
 @given(cases(), st.sampled_from(["hinge", "steepest"]), st.data())
 def test_takes_the_best_cut(case, objective, data):
-    t = data.draw(st.lists(st.sampled_from([0.05, 0.2, 0.4]), min_size=case.matrix.attributes, max_size=case.matrix.attributes))
+    t = data.draw(
+        st.lists(st.sampled_from([0.05, 0.2, 0.4]), min_size=case.matrix.attributes, max_size=case.matrix.attributes)
+    )
     path = find_fragmentation(case.matrix, case.rulers, t, objective=objective, most=4)
 
     def value(found: tuple[Fraction, ...]) -> float:
@@ -128,7 +130,9 @@ def test_boxes_of_the_papers(case, objective, most):
 @drawn(100)
 @given(cases(3, ORDERED), st.sampled_from(["hinge", "steepest"]))
 def test_boxes_of_the_papers_end_at_the_bottom(case, objective):
-    path = find_fragmentation(case.matrix, case.rulers, [0.1] * case.matrix.attributes, kind="paper", objective=objective)
+    path = find_fragmentation(
+        case.matrix, case.rulers, [0.1] * case.matrix.attributes, kind="paper", objective=objective
+    )
     assert path.exact_bounds[-1] == (0,) * case.matrix.attributes
     assert len(path.boxes(path.steps)) == case.matrix.cells
     assert np.all(path.boxes(path.steps)[..., 0] == path.boxes(path.steps)[..., 1])
@@ -172,13 +176,17 @@ def test_cuts_at_the_edges_of_bins_only(kind):
     assert len(set(zip(bin_of[matrix.codes[:, 0]], matrix.codes[:, 1], fragment_of, strict=True))) == 3 * 4
     assert path.exact_bounds[-1][1] == 0
     # Bins of 2, 3 and 1 values of 4 rows each: the mean is half, and one, value away from an end.
-    assert path.exact_bounds[-1][0] == (Fraction(8 * 1 + 12 * 2, 2 * 5 * 24) if kind == "domain" else Fraction(20, 2 * 24))
+    assert path.exact_bounds[-1][0] == (
+        Fraction(8 * 1 + 12 * 2, 2 * 5 * 24) if kind == "domain" else Fraction(20, 2 * 24)
+    )
 
 
 def test_stops_where_it_is_told():
     matrix, rulers = grid(6, 6), [OrderedRuler(6)] * 2
     for kind in ("domain", "paper"):
-        path = find_fragmentation(matrix, rulers, [0.2, 0.3], kind=kind, stop=lambda found, _: found[0] <= 0.2 and found[1] <= 0.3)
+        path = find_fragmentation(
+            matrix, rulers, [0.2, 0.3], kind=kind, stop=lambda found, _: found[0] <= 0.2 and found[1] <= 0.3
+        )
         met = [bool(row[0] <= 0.2 and row[1] <= 0.3) for row in path.bounds]
         assert met == [False] * path.steps + [True]
     seen: list[int] = []
@@ -188,7 +196,8 @@ def test_stops_where_it_is_told():
 
 def test_out_of_time_says_how_far_it_came():
     with pytest.raises(
-        UnreachableError, match=r"reached 1 fragments with the bounds 0\.5 \(t 0\.1\), 0\.5 in 0 seconds.*method\.search_seconds"
+        UnreachableError,
+        match=r"reached 1 fragments with the bounds 0\.5 \(t 0\.1\), 0\.5 in 0 seconds.*method\.search_seconds",
     ):
         find_fragmentation(grid(6, 6), [OrderedRuler(6)] * 2, [0.1, None], limit=0)
 
@@ -196,7 +205,9 @@ def test_out_of_time_says_how_far_it_came():
 def test_says_how_far_it_is(monkeypatch):
     monkeypatch.setattr(search, "PROGRESS_SECONDS", 0.0)
     said: list[tuple[int, float]] = []
-    path = find_fragmentation(grid(6, 6), [OrderedRuler(6)] * 2, [0.1, None], most=4, progress=lambda *now: said.append(now))
+    path = find_fragmentation(
+        grid(6, 6), [OrderedRuler(6)] * 2, [0.1, None], most=4, progress=lambda *now: said.append(now)
+    )
     assert said == [(i + 1, pytest.approx(path.bounds[i, 0] / 0.1)) for i in range(3)]
 
 
@@ -236,11 +247,20 @@ def test_few_of_very_many_cuts(monkeypatch):
     matrix, rulers = grid(12, 10), [OrderedRuler(12), EqualRuler(10)]
     kind = DomainFragments(matrix, rulers, {})
     cuts = kind.cuts(kind.top())
-    assert list(zip(cuts.attribute.tolist(), cuts.last.tolist(), strict=True)) == [(0, 2), (0, 5), (0, 8), (1, 2), (1, 4), (1, 7)]
+    assert list(zip(cuts.attribute.tolist(), cuts.last.tolist(), strict=True)) == [
+        (0, 2),
+        (0, 5),
+        (0, 8),
+        (1, 2),
+        (1, 4),
+        (1, 7),
+    ]
     for attribute, last, changes in zip(cuts.attribute, cuts.last, cuts.changes, strict=True):
         fragment_of = (matrix.codes[:, attribute] > last).astype(np.int64)
         after = aggregate_bounds(matrix, fragment_of, rulers)
-        assert changes.tolist() == pytest.approx([float(a - b) for a, b in zip(after, kind.weighted(kind.top()), strict=True)])
+        assert changes.tolist() == pytest.approx(
+            [float(a - b) for a, b in zip(after, kind.weighted(kind.top()), strict=True)]
+        )
     assert find_fragmentation(matrix, rulers, [0.1, 0.1]).exact_bounds[-1] == (0, 0)
 
 
@@ -254,7 +274,11 @@ def test_a_domain_much_larger_than_its_rows():
 
 def test_of_equal_cuts_the_first_attribute_comes_before_the_first_fragment():
     path = find_fragmentation(grid(3, 3), [OrderedRuler(3)] * 2, [1, 1], objective="hinge", most=4)
-    assert list(zip(path.attributes.tolist(), path.parents.tolist(), path.last.tolist(), strict=True)) == [(0, 0, 0), (0, 1, 1), (1, 0, 0)]
+    assert list(zip(path.attributes.tolist(), path.parents.tolist(), path.last.tolist(), strict=True)) == [
+        (0, 0, 0),
+        (0, 1, 1),
+        (1, 0, 0),
+    ]
 
 
 def test_boxes_without_rows_are_not_counted():

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
 
-from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance, maximum
+from tclose_spark.measures.distances import (
+    EqualDistance,
+    GroundDistance,
+    HierarchicalDistance,
+    OrderedDistance,
+    maximum,
+)
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.orders import orders, serpentine
@@ -24,7 +30,11 @@ KINDS = ["equal", "ordered", "hierarchical"]
 def distance_of(kind: str, table: np.ndarray) -> GroundDistance:
     m = len(table)
     pairs = (np.arange(m) // 2, np.zeros((m + 1) // 2, dtype=np.int64))
-    return {"equal": EqualDistance, "ordered": OrderedDistance, "hierarchical": lambda t: HierarchicalDistance(t, pairs)}[kind](table)
+    return {
+        "equal": EqualDistance,
+        "ordered": OrderedDistance,
+        "hierarchical": lambda t: HierarchicalDistance(t, pairs),
+    }[kind](table)
 
 
 @st.composite
@@ -38,7 +48,9 @@ def matrices(draw: st.DrawFn, attributes: int = 3, rows: int = 40) -> tuple[Mult
     return matrix, [distance_of(kind, matrix.marginal(a)) for a, kind in enumerate(kinds)]
 
 
-def worst(matrix: MultiplicityMatrix, distances: list[GroundDistance], cells: np.ndarray, classes: np.ndarray) -> Fraction:
+def worst(
+    matrix: MultiplicityMatrix, distances: list[GroundDistance], cells: np.ndarray, classes: np.ndarray
+) -> Fraction:
     """The largest distance of any class and attribute."""
     found = []
     for a, distance in enumerate(distances):
@@ -58,7 +70,9 @@ def test_a_load_is_the_distance_after_an_exchange(case, data):
     found = load(held, len(cells), matrix.codes[out], matrix.codes[into], rulers_of(distances, [1.0] * len(distances)))
     after = cells.copy()
     after[cells.tolist().index(out)] = into
-    assert found == pytest.approx(float(worst(matrix, distances, after, np.zeros(len(after), dtype=np.int64))), abs=1e-12)
+    assert found == pytest.approx(
+        float(worst(matrix, distances, after, np.zeros(len(after), dtype=np.int64))), abs=1e-12
+    )
     for a in range(matrix.attributes):
         replace(held[a], len(cells), matrix.codes[out, a], matrix.codes[into, a])
     assert held.tolist() == np.sort(matrix.codes[after].T, axis=1).tolist()
@@ -101,7 +115,12 @@ def test_groups_are_dealt_by_themselves_and_hold_all_rows(case, groups, data):
     matrix, distances = case
     e = data.draw(st.integers(groups, matrix.rows)) if groups <= matrix.rows else matrix.rows
     starts = np.arange(groups + 1) * e // groups
-    deal = LayeredDeal(Stack(np.arange(matrix.cells), matrix.counts), matrix.codes, rulers_of(distances, [1.0] * len(distances)), starts)
+    deal = LayeredDeal(
+        Stack(np.arange(matrix.cells), matrix.counts),
+        matrix.codes,
+        rulers_of(distances, [1.0] * len(distances)),
+        starts,
+    )
     counts, sizes = np.zeros(matrix.cells, dtype=np.int64), []
     for number in range(groups):
         cells, classes = deal.group(number)
@@ -171,12 +190,16 @@ def test_the_portfolio_has_each_cell_once_and_the_papers_order_first():
     matrix = MultiplicityMatrix.of(np.array([[a, b] for a in range(4) for b in range(5)]), np.arange(1, 21), (4, 5))
     portfolio = dict(orders(matrix, ("a", "b")))
     assert next(iter(portfolio)) == "frequency"
-    assert {"frequency", "value", "serpentine of a, b", "serpentine of b, a", "2 blocks of a, serpentine of b"} <= set(portfolio)
+    assert {"frequency", "value", "serpentine of a, b", "serpentine of b, a", "2 blocks of a, serpentine of b"} <= set(
+        portfolio
+    )
     assert all(sorted(stack.order.tolist()) == list(range(20)) for stack in portfolio.values())
 
 
 def test_a_serpentine_turns_at_its_ends():
-    matrix = MultiplicityMatrix.of(np.array([[a, b] for a in range(3) for b in range(3)]), np.ones(9, dtype=np.int64), (3, 3))
+    matrix = MultiplicityMatrix.of(
+        np.array([[a, b] for a in range(3) for b in range(3)]), np.ones(9, dtype=np.int64), (3, 3)
+    )
     assert matrix.codes[serpentine(matrix, (0, 1)).order].tolist() == [
         [0, 0],
         [0, 1],
@@ -202,7 +225,9 @@ def test_a_serpentine_turns_at_its_ends():
 
 
 def test_blocks_go_through_the_second_attribute_from_end_to_end():
-    matrix = MultiplicityMatrix.of(np.array([[a, b] for a in range(4) for b in range(2)]), np.ones(8, dtype=np.int64), (4, 2))
+    matrix = MultiplicityMatrix.of(
+        np.array([[a, b] for a in range(4) for b in range(2)]), np.ones(8, dtype=np.int64), (4, 2)
+    )
     blocks = matrix.codes[serpentine(matrix, (0, 1), blocks=2).order].tolist()
     assert [sorted(a for a, _ in blocks[i : i + 4]) for i in (0, 4)] == [[0, 0, 1, 1], [2, 2, 3, 3]]
     assert [b for _, b in blocks] == [0, 0, 1, 1, 1, 1, 0, 0]

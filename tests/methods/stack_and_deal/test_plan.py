@@ -1,4 +1,6 @@
-"""The plan: every row exactly once, in the class that its content gives it, whatever the tasks, batches and order of rows."""
+"""The plan: every row exactly once, in the class that its content gives it, whatever the tasks, batches and order of
+rows.
+"""
 
 import json
 from collections import Counter
@@ -63,7 +65,10 @@ def test_classes_are_those_that_were_planned(records, sensitive, deal, k, rows_p
     found = np.zeros((plan.numbering.classes, len(plan.numbering.stack.counts)), dtype=np.int64)
     np.add.at(found, (classes, rows.cell), 1)
     if deal != "layered":
-        assert found.tolist() == class_counts(plan.numbering.stack, np.arange(plan.numbering.classes), plan.numbering.classes).tolist()
+        assert (
+            found.tolist()
+            == class_counts(plan.numbering.stack, np.arange(plan.numbering.classes), plan.numbering.classes).tolist()
+        )
     assert found.sum(axis=1).min() >= k
     planned = next(report for report in plan.sizes if report.classes == plan.numbering.classes)
     assert largest_distances(problem, rows, classes) == planned.emd
@@ -89,7 +94,9 @@ def test_by_published_labels_no_distance_is_larger(records, sensitive, deal):
     rows, classes = settle_all(plan_of(problem, rows), rows)
     order, labels = Generalizer.of(problem.spec, problem.profile, problem.hierarchies).publish(rows, classes, [])
     groups: dict[tuple[str | None, ...], int] = {}
-    by_label = np.array([groups.setdefault(label, len(groups)) for label in zip(*[c.to_pylist() for c in labels], strict=True)])
+    by_label = np.array(
+        [groups.setdefault(label, len(groups)) for label in zip(*[c.to_pylist() for c in labels], strict=True)]
+    )
     published = largest_distances(problem, rows.take(order), by_label)
     planned = largest_distances(problem, rows, classes)
     assert all(label <= plan for label, plan in zip(published, planned, strict=True))
@@ -157,7 +164,9 @@ def test_a_bucket_goes_to_the_tasks_between_its_first_row_and_its_last(records, 
 
 
 def test_the_only_row_of_a_bucket_lost_is_noticed():
-    records = [{"age": age, "disease": disease} for age, disease in [(20, "flu"), (30, "flu"), (40, "flu"), (50, "gout")]]
+    records = [
+        {"age": age, "disease": disease} for age, disease in [(20, "flu"), (30, "flu"), (40, "flu"), (50, "gout")]
+    ]
     problem, rows = make_problem(records, ONE, {"age": {"type": "numeric"}})
     plan = plan_of(problem, rows)
     with pytest.raises(ValueError, match="not the rows that the plan counted"):
@@ -165,7 +174,9 @@ def test_the_only_row_of_a_bucket_lost_is_noticed():
 
 
 def test_a_row_of_an_empty_bucket_is_noticed():
-    records = [{"age": age, "disease": disease} for age, disease in [(20, "flu"), (30, "flu"), (40, "gout"), (50, "gout")]]
+    records = [
+        {"age": age, "disease": disease} for age, disease in [(20, "flu"), (30, "flu"), (40, "gout"), (50, "gout")]
+    ]
     problem, rows = make_problem(records, ONE, {"age": {"type": "numeric"}})
     plan = plan_of(problem, rows)
     moved = replace(rows, quasi=(rows.quasi[0][::-1],))
@@ -191,5 +202,14 @@ def test_sorts_by_cell_key_hash_and_codes(cells):
         random.integers(0, 3, n, dtype=np.uint64) << np.uint64(62),
     )
     key = random.integers(0, 4, n, dtype=np.uint64) << np.uint64(54)
-    content = list(zip(rows.cell.tolist(), key.tolist(), rows.hash.tolist(), rows.quasi[1].tolist(), rows.quasi[0].tolist(), strict=True))
+    content = list(
+        zip(
+            rows.cell.tolist(),
+            key.tolist(),
+            rows.hash.tolist(),
+            rows.quasi[1].tolist(),
+            rows.quasi[0].tolist(),
+            strict=True,
+        )
+    )
     assert [content[i] for i in sort_by_content(rows, rows.cell, key)] == sorted(content)

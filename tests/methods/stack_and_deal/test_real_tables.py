@@ -76,7 +76,10 @@ def test_largest_distance_by_stack_order(table, column, distance, k, by_frequenc
 )
 def test_layers_all_but_reach_the_bound(table, column, distance, reached, bound):
     over = distance(histogram(table, column))
-    stack, codes = STACKS["value" if distance is OrderedDistance else "frequency"](over.table), np.arange(len(over.table))[:, None]
+    stack, codes = (
+        STACKS["value" if distance is OrderedDistance else "frequency"](over.table),
+        np.arange(len(over.table))[:, None],
+    )
     for k, best, least in zip((5, 10, 20), reached, bound, strict=True):
         e = stack.rows // k
         deal = LayeredDeal(stack, codes, rulers_of([over], [1.0]), np.array([0, e]))
@@ -88,7 +91,10 @@ def test_layers_all_but_reach_the_bound(table, column, distance, reached, bound)
         assert abs(float(lower_bound(over, e)) - least) < 0.0006
 
 
-PAIRS = {"heart": (HEART, {"chol": "ordered", "trestbps": "ordered"}), "adult": (ADULT, {"age": "ordered", "occupation": "equal"})}
+PAIRS = {
+    "heart": (HEART, {"chol": "ordered", "trestbps": "ordered"}),
+    "adult": (ADULT, {"age": "ordered", "occupation": "equal"}),
+}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +105,8 @@ def test_smallest_class_size_of_pairs(table, t, by_frequency, best, in_layers):
     (path, separator), kinds = PAIRS[table]
     with (DATA / path).open(encoding="utf-8", newline="") as file:
         records = [
-            {name: int(row[name]) if kind == "ordered" else row[name] for name, kind in kinds.items()} | {"sex": row["sex"]}
+            {name: int(row[name]) if kind == "ordered" else row[name] for name, kind in kinds.items()}
+            | {"sex": row["sex"]}
             for row in csv.DictReader(file, delimiter=separator)
         ]
     sensitive = {name: {"distance": kind, "t": t} for name, kind in kinds.items()}

@@ -13,7 +13,9 @@ N, PER_TASK = 60_000, 3_000
 
 
 def many(repeats: int = 1) -> tuple[Problem, Rows]:
-    """A problem of N rows, of which `repeats` at a time are alike; its sample is drawn by the low bits of the hashes."""
+    """A problem of N rows, of which `repeats` at a time are alike; its sample is drawn by the low bits of the
+    hashes.
+    """
     draw = np.random.default_rng(5)
     records = [
         {"age": int(age), "sex": str(sex), "disease": str(disease)}

@@ -23,7 +23,9 @@ def table(**counts: int) -> list[dict[str, object]]:
     return [{"sex": "f", "disease": disease} for disease, n in counts.items() for _ in range(n)]
 
 
-def problem_of(records: list[dict[str, object]], k: int, method: dict[str, str] | None = None, **disease: object) -> Problem:
+def problem_of(
+    records: list[dict[str, object]], k: int, method: dict[str, str] | None = None, **disease: object
+) -> Problem:
     return make_problem(records, {"disease": disease}, {"sex": {}}, k=k, **method or {})[0]
 
 
@@ -36,7 +38,10 @@ def equal_emd(records: list[dict[str, object]], e: int) -> Fraction:
     counts = Counter(record["disease"] for record in records)
     stack = [value for value in sorted(counts, key=lambda v: (-counts[v], v)) for _ in range(counts[value])]
     classes = [Counter(stack[c::e]) for c in range(e)]
-    return max(sum(abs(Fraction(part[v], part.total()) - Fraction(n, len(stack))) for v, n in counts.items()) / 2 for part in classes)
+    return max(
+        sum(abs(Fraction(part[v], part.total()) - Fraction(n, len(stack))) for v, n in counts.items()) / 2
+        for part in classes
+    )
 
 
 def test_without_t_the_size_is_k():
@@ -47,7 +52,10 @@ def test_without_t_the_size_is_k():
 def test_takes_the_smallest_size_that_reaches_t():
     # Classes of two hold one gout or none: 1/4 and 1/4 from the table. Classes of four are the table.
     records = table(flu=6, gout=2)
-    assert (chosen(problem_of(records, k=2, t=Fraction(1, 4))).size, chosen(problem_of(records, k=2, t=Fraction(24, 100))).size) == (2, 4)
+    assert (
+        chosen(problem_of(records, k=2, t=Fraction(1, 4))).size,
+        chosen(problem_of(records, k=2, t=Fraction(24, 100))).size,
+    ) == (2, 4)
     assert chosen(problem_of(records, k=2, t=Fraction(24, 100))).emd == (0,)
 
 
@@ -62,7 +70,9 @@ def test_the_chosen_size_is_the_first_that_dealing_one_by_one_reaches(records, k
 
 
 def test_every_attribute_must_be_reached():
-    records = [{"sex": "f", "disease": d, "grade": g} for d, g in [("flu", 1), ("flu", 2), ("gout", 1), ("gout", 2)] * 2]
+    records = [
+        {"sex": "f", "disease": d, "grade": g} for d, g in [("flu", 1), ("flu", 2), ("gout", 1), ("gout", 2)] * 2
+    ]
     easy, hard = {"t": 1}, {"t": "0.1"}
     for disease, grade, size in [(easy, easy, 2), (hard, easy, 2), (easy, hard, 4), (hard, hard, 4)]:
         asked = {"disease": disease, "grade": {"distance": "ordered", **grade}}
@@ -103,7 +113,8 @@ def test_k_may_be_all_rows():
 
 def test_diversity_that_the_whole_table_lacks_is_refused():
     with pytest.raises(
-        UnreachableError, match=r"no class size from 2 to the whole table .* classes of size 5 reach t = 0.0000 for disease"
+        UnreachableError,
+        match=r"no class size from 2 to the whole table .* classes of size 5 reach t = 0.0000 for disease",
     ):
         chosen(problem_of(table(flu=3, gout=2), k=2, l={"distinct": 3}))
 
@@ -142,7 +153,11 @@ def test_reports_are_exact(records, k):
         ({"disease": {}}, {}, [2, 0, 1]),
         ({"disease": {}}, {"stack_order": "value"}, [0, 1, 2]),
         ({"disease": {"distance": "ordered", "order": ["flu", "gout", "mumps"]}}, {}, [0, 1, 2]),
-        ({"disease": {"distance": "ordered", "order": ["flu", "gout", "mumps"]}}, {"stack_order": "frequency"}, [2, 0, 1]),
+        (
+            {"disease": {"distance": "ordered", "order": ["flu", "gout", "mumps"]}},
+            {"stack_order": "frequency"},
+            [2, 0, 1],
+        ),
     ],
 )
 def test_stacks_by_value_where_values_are_ordered_else_by_frequency(sensitive, asked, order):
@@ -151,8 +166,11 @@ def test_stacks_by_value_where_values_are_ordered_else_by_frequency(sensitive, a
 
 
 def test_layers_lower_what_is_far_over_its_t():
-    # Two attributes that hang together badly: with a tight t for the one, its distance is lower than with a tight t for the other.
-    records = [{"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 7} for i in range(60)]
+    # Two attributes that hang together badly: with a tight t for the one, its distance is lower than with a tight t for
+    # the other.
+    records = [
+        {"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 7} for i in range(60)
+    ]
     reached = {}
     for disease, grade in (("0.9", "0.02"), ("0.02", "0.9")):
         sensitive = {"disease": {"t": disease}, "grade": {"distance": "ordered", "t": grade}}
@@ -161,10 +179,18 @@ def test_layers_lower_what_is_far_over_its_t():
         deal = layered_deal(problem.attributes, make_stacks(problem.given())[0][1], 12)
         cells, classes = deal.group(0)
         part = [
-            Histograms.tally(classes, problem.profile.cell_codes[cells, a.column], np.ones(60, dtype=np.int64), 12, len(a.distance.table))
+            Histograms.tally(
+                classes,
+                problem.profile.cell_codes[cells, a.column],
+                np.ones(60, dtype=np.int64),
+                12,
+                len(a.distance.table),
+            )
             for a in attributes
         ]
-        reached[disease] = [maximum(a.distance, a.distance.numerators(h), h.sizes) for a, h in zip(attributes, part, strict=True)]
+        reached[disease] = [
+            maximum(a.distance, a.distance.numerators(h), h.sizes) for a, h in zip(attributes, part, strict=True)
+        ]
     assert reached["0.02"][0] < reached["0.9"][0]
     assert reached["0.9"][1] < reached["0.02"][1]
 
@@ -179,7 +205,9 @@ def test_layers_keep_the_diversity_that_is_asked():
 
 def test_of_many_stacks_the_best_are_looked_at_further(monkeypatch):
     monkeypatch.setattr("tclose_spark.methods.stack_and_deal.sizing.SCREENED_CELLS", 0)
-    records = [{"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 23} for i in range(90)]
+    records = [
+        {"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 23} for i in range(90)
+    ]
     sensitive = {"disease": {"t": "0.2"}, "grade": {"distance": "ordered", "t": "0.1"}}
     problem, _ = make_problem(records, sensitive, {"sex": {}}, k=5)
     stacks = make_stacks(problem.given())
@@ -187,13 +215,16 @@ def test_of_many_stacks_the_best_are_looked_at_further(monkeypatch):
     report, _ = choose_size(problem.given(), stacks)
     codes, attributes = problem.profile.cell_codes, problem.attributes.sensitive
     loads = {
-        name: worst_load(attributes, [maximum_emd(s, codes[:, a.column], a.distance, 90 // 5) for a in attributes]) for name, s in stacks
+        name: worst_load(attributes, [maximum_emd(s, codes[:, a.column], a.distance, 90 // 5) for a in attributes])
+        for name, s in stacks
     }
     assert loads[report.order] <= sorted(loads.values())[2]
 
 
 def test_the_best_stack_of_the_portfolio_is_taken():
-    records = [{"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 23} for i in range(90)]
+    records = [
+        {"sex": "f", "disease": ["flu", "gout", "mumps"][(i * 7) % 3], "grade": 1 + (i * i) % 23} for i in range(90)
+    ]
     problem, _ = make_problem(records, {"disease": {}, "grade": {"distance": "ordered"}}, {"sex": {}}, k=5)
     stacks = make_stacks(problem.given())
     report = report_size(problem.given(), stacks, 18)
