@@ -12,6 +12,7 @@ if sys.path and sys.path[0].rstrip("/").endswith("jobs"):
 from tclose_spark.cli import main
 
 if __name__ == "__main__":
-    code = main(["audit", *sys.argv[1:]])
+    sys.argv.insert(1, "audit")
+    code = main()
     if code:
         sys.exit(code)

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tclose_spark import __version__
 from tclose_spark.errors import ConfigurationError, InputError, TcloseError
 from tclose_spark.io.disks import full_disk
-from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, done, ignored, noticed
+from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, noticed
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.spec import ReleaseSpec
 
@@ -87,8 +87,6 @@ def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool
     run = Run(spec, get_session(f"tclose {name} {spec.name}"), _announce, overwrite, _show_blocks)
     with run.locked(), _full_disks_named(spec):
         result = getattr(pipeline, name)(run, **options)
-    if name in ("release", "publish"):
-        done()
     if name == "plan":
         _show_plan(spec, result)
     elif name in ("release", "publish"):
@@ -368,16 +366,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Without arguments it is the process's own command line, and nothing follows but Spark's end, which no signal cuts
     short.
     """
-    code = run_command(arguments)
-    if arguments is None:
-        ignored()
-    return code
+    return run_command(sys.argv[1:] if arguments is None else arguments, last=arguments is None)
 
 
-def run_command(arguments: Sequence[str] | None) -> int:
-    """The exit code of one command; these arguments, or the process's."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    with noticed(SHORT if given[:1] in READS_ONLY else MESSAGE) as interrupt:
+def run_command(arguments: Sequence[str], last: bool) -> int:
+    """The exit code of one command. last: nothing follows in this process but Spark's end."""
+    given = list(arguments)
+    with noticed(SHORT if given[:1] in READS_ONLY else MESSAGE, last) as interrupt:
         try:
             code = app(args=given, standalone_mode=False)
             if not code or interrupt.received is None:  # typer makes a KeyboardInterrupt a code
@@ -450,7 +445,6 @@ def _known(error: Exception) -> TcloseError | None:
 def run_job(name: str) -> None:
     """What `jobs/<name>.py` does: `--config CONF`, `--set`, `--overwrite`; ends the process with the exit code."""
     arguments = [a.removeprefix("--config=") for a in sys.argv[1:] if a != "--config"]
-    code = run_command([name, *arguments])
-    ignored()
+    code = run_command([name, *arguments], last=True)
     if code:
         sys.exit(code)

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from tclose_spark.checks.classes import measure_column
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.io.interrupts import held
+from tclose_spark.io.interrupts import done, held
 from tclose_spark.io.reading import delta_version, read_table
 from tclose_spark.io.run import CERTIFICATE, STATE, Run
 from tclose_spark.io.shuffles import sized_shuffles
@@ -292,6 +292,7 @@ def publish(run: Run) -> Mapping[str, Any]:
                 )
         run.internal.write(STATE, json.dumps(run.state, indent=1))
         move(CERTIFICATE, run.staging, run.public)
+        done()
         run.staging.remove()
     return _certificate(run)
 

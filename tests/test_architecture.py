@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tclose_spark
-from tclose_spark.runfile.registry import MODULES, modules
+from tclose_spark.runfile.registry import MODULES
 
 PACKAGE = Path(tclose_spark.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -68,9 +68,9 @@ def test_what_is_named_beside_a_file_stands_in_it():
     assert lost == []
 
 
-@pytest.mark.parametrize("name", modules())
+@pytest.mark.parametrize("name", MODULES)
 def test_every_method_has_its_files(name):
-    folder = Path(find_spec(modules()[name]).origin).parent
+    folder = Path(find_spec(MODULES[name]).origin).parent
     assert [file for file in OF_A_METHOD if not (folder / file).exists()] == []
 
 

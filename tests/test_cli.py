@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark import cli
+from tclose_spark.io.interrupts import SIGNALS
 
 ROOT = Path(__file__).resolve().parent.parent
 RAW = "Zebulon"  # a value that only a person's row holds
@@ -428,9 +430,11 @@ def test_generate_needs_rows_and_a_folder(tclose: Command, tmp_path: Path) -> No
 def test_jobs_take_the_run_file_either_way(
     spark: SparkSession, run_file: RunFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = run_file(PEOPLE, **ROLES)
+    path, before = run_file(PEOPLE, **ROLES), {number: signal.getsignal(number) for number in SIGNALS}
     assert spark
     for arguments in (["--config", str(path)], [f"--config={path}"]):
         monkeypatch.setattr("sys.argv", ["jobs/profile.py", *arguments])
         cli.run_job("profile")
         assert (path.parent / "out/internal/staging/profile.json").exists()
+        after = [signal.signal(number, handler) for number, handler in before.items()]
+        assert after == [signal.SIG_IGN, signal.SIG_IGN]  # nothing follows in a job but Spark's end

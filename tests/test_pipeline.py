@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from strategies import CITIES
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
+from tclose_spark.io.interrupts import noticed
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables import write_delta
 from tclose_spark.methods.closeness_tree import plan as top
@@ -320,6 +322,22 @@ def test_what_an_interrupted_run_left_does_not_hide_the_finished_release(
         GuaranteeError, match="does not describe the release"
     ):  # what is staged is of another configuration
         pipeline.verify(open_run(conf, f"output.path={output}"))
+
+
+def test_a_signal_after_the_certificate_changes_nothing(
+    output: Path, conf: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    move = pipeline.move
+
+    def interrupted(name: str, *folders: Any) -> None:
+        move(name, *folders)
+        if name == "release":  # waits, since a publish is whole
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(pipeline, "move", interrupted)
+    with noticed():
+        again = pipeline.release(open_run(conf, f"output.path={output}", overwrite=True))
+    assert again == json.loads((output / "public/certificate.json").read_text())
 
 
 def test_there_must_be_a_finished_release_to_judge_it(conf: Path, open_run: OpenRun, tmp_path: Path) -> None:

@@ -175,6 +175,7 @@ WRONG = [
         "method.name=closeness",
         "method.name: found 'closeness'; expected 'closeness_tree', 'stack_and_deal' or 'fragmentation'",
     ),
+    ("method={name: [closeness_tree]}", "method.name: found .*; expected 'closeness_tree'"),
     ("method.effort=much", "method.effort: found 'much'; expected fast, balanced, thorough, or a number of sweeps"),
     ("method.effort=-1", "method.effort: found -1; expected fast"),
     ("method.effort=2.5", "method.effort: found 2.5; expected fast"),

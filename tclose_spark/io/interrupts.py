@@ -48,8 +48,9 @@ _current: Interrupt | None = None  # signals are the process's, and so is this
 
 
 @contextmanager
-def noticed(message: str = MESSAGE) -> Iterator[Interrupt]:
+def noticed(message: str = MESSAGE, last: bool = False) -> Iterator[Interrupt]:
     """Signals raise KeyboardInterrupt in the body, and the yielded Interrupt says which came, and this message.
+    last: nothing follows in this process but Spark's end, which no signal is to cut short: they are ignored then.
 
     PySpark's own handler calls the JVM over the connection that the interrupted call is reading from, which fails with
     pages of py4j's log; and it replaces this one when a session starts: see `held`. Handlers belong to the main thread:
@@ -69,10 +70,11 @@ def noticed(message: str = MESSAGE) -> Iterator[Interrupt]:
         with _watched(interrupt):
             yield interrupt
     finally:
+        interrupt.ending = True
         _current = None
         logging.disable(level)
         for number, handler in before.items():
-            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+            signal.signal(number, signal.SIG_IGN if last else handler if handler is not None else signal.SIG_DFL)
 
 
 def done() -> None:
@@ -81,12 +83,6 @@ def done() -> None:
     """
     if _current is not None:
         _current.ending = True
-
-
-def ignored() -> None:
-    """Signals change nothing any more, also outside of `noticed`: only Spark has still to end."""
-    for number in SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
@@ -106,7 +102,7 @@ def held() -> Iterator[None]:
         interrupt.holding = False
         for number in SIGNALS:
             signal.signal(number, interrupt.handle)
-    if interrupt.received is not None:
+    if interrupt.received is not None and not interrupt.ending:
         raise KeyboardInterrupt
 
 

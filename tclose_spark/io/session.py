@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.installation import driver_memory, master, require_java, why_no_session
-from tclose_spark.io.interrupts import held
+from tclose_spark.io.interrupts import apart, held
 
 DELTA_JARS_VARIABLE = "TCLOSE_DELTA_JARS"
 
@@ -103,14 +103,14 @@ def kept(table: DataFrame) -> Iterator[DataFrame]:
     Where a platform keeps nothing it is computed each time.
     """
     try:
-        held = table.persist(StorageLevel.MEMORY_AND_DISK)
+        persisted = table.persist(StorageLevel.MEMORY_AND_DISK)
     except PySparkException:
         yield table
         return
     try:
-        yield held
+        yield persisted
     finally:
-        held.unpersist()
+        persisted.unpersist()
 
 
 def _new_session(name: str) -> SparkSession:
@@ -153,9 +153,14 @@ def _private_folder() -> str:
     end.
     """
     folder = tempfile.mkdtemp(prefix="tclose_spark-")
-    atexit.register(
-        shutil.rmtree, folder, ignore_errors=True
-    )  # after the JVM's end: what is registered last is called first
+
+    def remove() -> None:
+        context = SparkContext._active_spark_context
+        if context is not None:
+            apart(context.stop)  # else Spark would still write there
+        shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
     return folder
 
 

@@ -17,7 +17,8 @@ def kernel(function: Kernel) -> Kernel:
     than its work.
 
     So a kernel, and what it calls, must not make arrays. Floats are added up in the order that is written, so that
-    every machine finds the same classes. Other threads run meanwhile: one of them notices an interrupt (`interrupts`).
+    every machine finds the same classes. Other threads run meanwhile: one of them notices an interrupt (see
+    `io.interrupts`).
     """
     options: dict[str, Any] = {"cache": True, "_nrt": False, "nogil": True}
     compiled: Any = njit(**options)(function)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from tclose_spark.errors import UnreachableError
+from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings, find_method
@@ -109,7 +109,9 @@ class Plan(Protocol):
     def settle(self, rows: Rows, task: int) -> Settled:
         """Which of the rows sent to a task stay there, and the class number of each.
 
-        Over all tasks every row of the table stays exactly once. The order in which rows arrive does not matter.
+        Every class has k rows and meets every t and l by itself, also where another task makes one of the same labels:
+        files follow tasks. Over all tasks every row of the table stays exactly once. The order in which rows arrive
+        does not matter.
 
         Raises:
             ValueError: if the rows are not those that the plan counted.
@@ -156,5 +158,8 @@ class Method:
 def method_of(settings: MethodSettings) -> Method:
     """The method whose settings these are."""
     found = find_method(settings.name)
-    assert isinstance(found, Method)
+    if not isinstance(found, Method):
+        raise ConfigurationError(
+            f"method.name: what brings {settings.name} is no Method of tclose_spark.methods.method"
+        )
     return found

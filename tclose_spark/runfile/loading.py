@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.refusals import explain_problems
-from tclose_spark.runfile.registry import DEFAULT, find_method, modules
+from tclose_spark.runfile.registry import DEFAULT, known_methods
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import ReleaseSpec
 
@@ -125,8 +125,7 @@ def _override(tree: dict[str, Any], assignment: str) -> None:
 
 def explain(error: ValidationError, method: str | None = None) -> str:
     """One line a problem: the key, what was found, what was expected. method: the one that the run file asks for."""
-    for name in modules():
-        find_method(name)  # so that the keys of its settings are known
+    known_methods()  # so that the keys of their settings are known
     return explain_problems(error, {key for section in _sections(Section) for key in section.model_fields}, method)
 
 

@@ -1,19 +1,21 @@
-"""Which methods there are: a line each. A method's module is imported when a run file names it.
+"""Which methods there are: a line each. A method's module is imported when a run file names it, or is refused.
 
 Another package brings a method by an entry point of the group `tclose_spark.methods`: its name, and the module that
-holds METHOD.
+holds METHOD (or `module:NAME`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol
 
 from pydantic_core import PydanticKnownError
 
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.section import Section
 
@@ -40,6 +42,11 @@ class Known(Protocol):
     """What a run file needs to know of a method; the whole is `methods.method.Method`."""
 
     @property
+    def name(self) -> str:
+        """As the run file has it."""
+        ...
+
+    @property
     def settings(self) -> type[MethodSettings]:
         """Its section of the run file."""
         ...
@@ -52,7 +59,7 @@ class Known(Protocol):
 
 @cache
 def modules() -> Mapping[str, str]:
-    """The module of each method, by name: those of this package first."""
+    """Where each method is, by name: those of this package first, which no other takes the place of."""
     return MODULES | {point.name: point.value for point in entry_points(group=GROUP) if point.name not in MODULES}
 
 
@@ -61,13 +68,32 @@ def find_method(name: str) -> Known:
 
     Raises:
         KeyError: if there is none.
+        ConfigurationError: if the package that brings it is broken.
     """
-    return cast(Known, import_module(modules()[name]).METHOD)
+    module, _, attribute = modules()[name].partition(":")
+    try:
+        found: Known = getattr(import_module(module), attribute or "METHOD")
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(
+            f"method.name: {name} is brought by {module}, which cannot be imported, or holds no method ({error})"
+        ) from None
+    if getattr(found, "name", None) != name:
+        raise ConfigurationError(f"method.name: {name} is brought by {module}, which holds no method of this name")
+    return found
+
+
+def known_methods() -> dict[str, Known]:
+    """All methods but those of broken packages, by name."""
+    found = {}
+    for name in modules():
+        with suppress(ConfigurationError):
+            found[name] = find_method(name)
+    return found
 
 
 def methods_that(make: str) -> list[str]:
     """Names of the methods that make this kind of l-diversity, or `bins`."""
-    settings = {name: find_method(name).settings for name in modules()}
+    settings = {name: method.settings for name, method in known_methods().items()}
     return [name for name, s in settings.items() if make in s.makes_l or (make == "bins" and s.takes_bins)]
 
 
@@ -76,7 +102,7 @@ def read_settings(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     named = {"name": DEFAULT, **value}
-    if named["name"] not in modules():
+    if not isinstance(named["name"], str) or named["name"] not in modules():
         names = [repr(name) for name in modules()]
         expected = f"{', '.join(names[:-1])} or {names[-1]}"
         raise PydanticKnownError(

@@ -169,7 +169,8 @@ class Anonymizer:
             ties = [columns[REST].to_numpy()[here]] if REST in columns else []
             order, labels = generalizer.publish(rows, settled.classes, ties, settled.regions)
             place, rows = here[order], rows.take(order)
-            minimality.add(rows, labels)
+            if settled.regions is None:
+                minimality.add(rows, labels)
             for first in range(0, len(place), BATCH_ROWS):
                 part = np.arange(first, min(first + BATCH_ROWS, len(place)))
                 published = [label[first : first + BATCH_ROWS] for label in labels]

@@ -60,6 +60,8 @@ class Generalizer:
         place = np.empty(len(classes), dtype=np.int64)
         place[by_class] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(classes))))
         firsts = by_class[starts]
+        if regions is not None and np.any(regions[0] > regions[1]):
+            raise ValueError("a region ends before it begins")
         columns = [
             self._columns(i, rows.quasi[i][by_class], starts, None if regions is None else regions[:, i, firsts])
             for i in range(len(self.names))

@@ -207,6 +207,8 @@ class MinimalityCounter:
                 "measured": False,
                 "why": "this session has no context of its own (Spark Connect), so tasks cannot count",
             }
+        if any(self.scales) and not self._sum.value:
+            return {"measured": False, "why": "labels say more than their classes' values (global recoding)"}
         named: list[tuple[LeftBehind, dict[str, Any]]] = []
         for (q, a), cells in sorted(self._sum.value.items()):
             scale, group = self.scales[q], self.groups[a]

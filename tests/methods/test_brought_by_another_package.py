@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -70,6 +71,35 @@ def test_without_the_package_the_method_is_unknown(run_file: Callable[..., Path]
         load_spec(run_file(PEOPLE, quasi=QUASI, method={"name": "every_k"}))
 
 
+@pytest.mark.parametrize(
+    ("source", "place", "message"),
+    [
+        (None, "broken", "cannot be imported"),
+        ("1 / 0 if False else None\n", "broken", "holds no method"),
+        ("import nothing_of_this_name\n", "broken", "cannot be imported"),
+        ("class METHOD:\n    name = 'another'\n", "broken", "holds no method of this name"),
+        ("class METHOD:\n    name = 'another'\n", "broken:NONE", "holds no method"),
+    ],
+)
+def test_a_broken_package_is_named_and_harms_no_other_run(
+    source: str | None,
+    place: str,
+    message: str,
+    run_file: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if source is not None:
+        (tmp_path / "broken.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "broken", raising=False)
+    monkeypatch.setattr(registry, "modules", lambda: {**registry.MODULES, "broken": place})
+    with pytest.raises(ConfigurationError, match=f"method.name: broken is brought by broken, which .*{message}"):
+        load_spec(run_file(PEOPLE, quasi=QUASI, method={"name": "broken"}))
+    with pytest.raises(ConfigurationError, match=r"privacy\.k: found 0"):
+        load_spec(run_file(PEOPLE, quasi=QUASI, k=0))
+
+
 def test_its_release_is_verified(every_k: Callable[..., Run], spark: SparkSession) -> None:
     run = every_k()
     certificate = pipeline.release(run)
@@ -85,6 +115,11 @@ def test_its_labels_may_cover_more_than_its_classes(every_k: Callable[..., Run],
     run = every_k(others="whole")
     assert pipeline.release(run)["verdict"] == "holds"
     released = read_delta(spark, run.public.path("release")).collect()
+    told = json.loads(run.internal.read("minimality.json"))
+    assert (told["measured"], told["why"]) == (
+        False,
+        "labels say more than their classes' values (global recoding)",
+    )
     assert {(row["sex"], row["city"], row["weight"]) for row in released} == {("*", "*", "[50, 89]")}
     assert len({row["age"] for row in released}) == ROWS // 6
 
