@@ -125,9 +125,8 @@ class BackgroundJoin:
 
     joined: the quasi-identifiers by which. people: in the background table; candidates: those who fit some class (the
     others can be seen not to be in the table). members: at least so many can be seen to be in it, if everyone in it is
-    in the background
-    table. risks: of re-identification (see `measures.reidentification.Risks`). guesses: of the sensitive attributes
-    (see `audit.outsider`).
+    in the background table. risks: of re-identification (see `measures.reidentification.Risks`). guesses: of the
+    sensitive attributes (see `audit.outsider`).
     """
 
     joined: tuple[str, ...]

@@ -3,8 +3,8 @@
 Where the narrow classes of a value of a quasi-identifier stand at the largest share of a sensitive value that any class
 has, the method kept as many as t allows; whoever has the value and fits none of these classes is in a wide one, and is
 guessed to be excess. Small classes stand there by whole numbers alone (one record of a rare value in a class of five),
-so a guess counts only where the wide
-classes bear it out: where it expects the sensitive value much more often than they say.
+so a guess counts only where the wide classes bear it out: where it expects the sensitive value much more often than
+they say.
 """
 
 from __future__ import annotations
@@ -134,14 +134,12 @@ def expected(
     """(how often an outsider expects what is guessed to be so; the chance, at most, that it is none but chance).
 
     The classes that the guessed people fit hold more of it than their other records explain, at the rate of the classes
-    that do not
-    cover the target: the rest is that of the target's people. These are the guessed, and as many more as the list has
-    beyond the narrow classes' records, in proportion. The chance is Chernoff's bound for so much among so many records
-    at that rate.
+    that do not cover the target: the rest is that of the target's people. These are the guessed, and as many more as
+    the list has beyond the narrow classes' records, in proportion. The chance is Chernoff's bound for so much among so
+    many records at that rate.
 
     guessed: how many people are; covered: how many of the list are the target's; boxes: the classes that the guessed
-    fit. sizes,
-    counts: as for `guess`.
+    fit. sizes, counts: as for `guess`.
     """
     having = counts[:, target.sensitive]
     apart = (low[:, target.axis] > target.high) | (high[:, target.axis] < target.low)

@@ -4,8 +4,7 @@ from some natural superset of at least n records.
 A natural superset of a class is what its labels become when some are generalized further: to a node above, where there
 is a hierarchy, else to `*`, which drops the quasi-identifier. How far each is generalized is a vector of heights; its
 supersets hold all classes whose labels lie at or below the nodes of these heights. Each unproven class is compared with
-each of its
-supersets, one by one: this is for tables in which most classes are near the whole table.
+each of its supersets, one by one: this is for tables in which most classes are near the whole table.
 """
 
 from __future__ import annotations

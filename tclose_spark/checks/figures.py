@@ -28,8 +28,7 @@ class Guarantee:
     measure: "k-anonymity", "t-closeness", "distinct l-diversity", "entropy l-diversity", "recursive (c, l)-diversity".
     attribute: the sensitive attribute; None for k. asked: the bound, None where the measure is only told. achieved: of
     the worst class (a Fraction for t; for recursive diversity whether it holds). classes, rows: how many break it, and
-    their
-    records. worst: the labels of the class that is farthest off; size: its records.
+    their records. worst: the labels of the class that is farthest off; size: its records.
     """
 
     measure: str

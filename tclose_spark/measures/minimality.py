@@ -91,9 +91,8 @@ class LeftBehind:
     """People of one value (or node) of a quasi-identifier who are left in wide classes, and one sensitive value.
 
     height, node, sensitive: codes of both. people: of that value; wide: left in wide classes. true, said: the share of
-    these that
-    has the sensitive value, and that their classes say. narrow, whole: the share of those in narrow classes, of all.
-    evidence: at least so much is -log of the chance of such a surplus if those who are left were drawn by lot
+    these that has the sensitive value, and that their classes say. narrow, whole: the share of those in narrow classes,
+    of all. evidence: at least so much is -log of the chance of such a surplus if those who are left were drawn by lot
     (Hoeffding 1963).
     """
 

@@ -71,8 +71,8 @@ def code_table(table: DataFrame, spec: ReleaseSpec, passing: bool = False) -> Da
     """A raw table as an Encoder reads it.
 
     Columns: `q0`.. the prepared quasi-identifiers, `s0`.. the sensitive values as text, and, where there are
-    insensitive
-    attributes, REST: an (unkeyed) hash of those. With `passing` also `p0`.. the `passing_columns`, as they are.
+    insensitive attributes, REST: an (unkeyed) hash of those. With `passing` also `p0`.. the `passing_columns`, as they
+    are.
     """
     people, attributes = prepare(table, spec), spec.attributes
     place = {name: F.col(prepared_name(i)) for i, name in enumerate(attributes.published)}

@@ -112,8 +112,7 @@ class Scale:
 @dataclass(frozen=True)
 class Groups:
     """One sensitive attribute in at most MOST_SENSITIVE groups: its values, or ranges of an ordered one's, or its most
-    frequent
-    ones and the rest. group_of: of each of the profile's cells.
+    frequent ones and the rest. group_of: of each of the profile's cells.
     """
 
     group_of: IntArray

@@ -184,8 +184,7 @@ def largest_part(values: Any, size: float, limit: float, goal: Goal) -> float:
     from.
 
     Of an equal attribute, a part of x rows lacks at least the sum of (x Q_v - values_v)+ rows, and may lack limit t x.
-    That
-    sum is convex in x: Newton's steps from the whole down to the largest x that satisfies it never pass below.
+    That sum is convex in x: Newton's steps from the whole down to the largest x that satisfies it never pass below.
     """
     for s in range(len(goal.slope)):
         if kind_of(s, goal) != EQUAL or goal.slope[s] == np.inf:
@@ -252,9 +251,8 @@ def peel(
     0.
 
     part: (present cells,), the part's rows by cell; cells: which cell each is. inside, outside: counts by value of the
-    part
-    and of the rest. size: rows of the part, rows: of both. Invariant: part, inside and outside describe one division of
-    the same rows; rows only ever leave the part, so a lower limit can go on where a higher one ended.
+    part and of the rest. size: rows of the part, rows: of both. Invariant: part, inside and outside describe one
+    division of the same rows; rows only ever leave the part, so a lower limit can go on where a higher one ended.
     """
     single, kind = len(goal.slope) == 1, kind_of(0, goal)
     if single and kind == EQUAL:

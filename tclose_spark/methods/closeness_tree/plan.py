@@ -2,9 +2,8 @@
 
 The same tree that makes classes is grown on a sample and stopped at the size of a block; a row finds its block by
 walking it, and where a node takes only a share of the rows, the row's keyed hash decides. What a sample cannot promise
-is made certain
-by counting: one scan counts every leaf's cells, and leaves that would not hold what is asked are merged with their
-nearest relatives until every block does, exactly. The whole table holds it, or there is no plan.
+is made certain by counting: one scan counts every leaf's cells, and leaves that would not hold what is asked are merged
+with their nearest relatives until every block does, exactly. The whole table holds it, or there is no plan.
 """
 
 from __future__ import annotations

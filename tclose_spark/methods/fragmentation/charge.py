@@ -1,8 +1,7 @@
 """What is proven of a class before its rows are known: relaxed conformance (Weber, 4.1.3, leaves it open).
 
 A class of r rows takes r_F rows of each fragment F, whichever they are. With p_F = r_F / r, R_F the distribution of a
-sensitive
-attribute inside F and Q that of the table:
+sensitive attribute inside F and Q that of the table:
 
     EMD(class, Q)  <=  sum over F of p_F Delta(F)  +  EMD(sum over F of p_F R_F, Q)
 

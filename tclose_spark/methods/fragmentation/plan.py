@@ -2,9 +2,8 @@
 
 Any rows of a fragment may stand for each other, so classes take their share of each fragment where quasi-identifiers
 are near (`dealing.numbering`, then GENERATE-CLASSES inside blocks of classes). Of the fragmentations that the search
-comes through, the
-papers take the first whose bounds meet every t. Here many are looked at, and the one that loses least on the sample is
-taken: few fragments leave rows free to choose and need large classes, many the other way round.
+comes through, the papers take the first whose bounds meet every t. Here many are looked at, and the one that loses
+least on the sample is taken: few fragments leave rows free to choose and need large classes, many the other way round.
 """
 
 from __future__ import annotations
