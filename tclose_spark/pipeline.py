@@ -126,9 +126,9 @@ def anonymize(run: Run) -> None:
         record |= {"written": {"raw": str(written.raw), "published": str(written.published)}, "method": written.method}
 
 
-def verify(run: Run, finished: bool = False) -> Verdict:
+def verify(run: Run, finished: bool = False, alone: bool = True) -> Verdict:
     """Judges the staged release from what was written; a finished one again, if nothing of this configuration is
-    staged, or if `finished` says so.
+    staged, or if `finished` says so. alone: it is no part of a whole release, so that it is told which one is judged.
 
     Raises:
         GuaranteeError: if anything that was asked does not hold.
@@ -138,7 +138,7 @@ def verify(run: Run, finished: bool = False) -> Verdict:
         raise ConfigurationError(f"verify: there is no finished release in {run.public.path()}")
     if finished or (run.finished and not run.is_ours("anonymize")):
         return _verify_again(run)
-    if run.finished:
+    if run.finished and alone:
         run.announce(
             "note: the staged release is judged, not the finished one beside it; `tclose verify --finished` judges that"
         )
@@ -327,7 +327,7 @@ def release(run: Run) -> Mapping[str, Any]:
     profile(run)
     plan(run)
     anonymize(run)
-    verify(run)
+    verify(run, alone=False)
     report(run)
     return publish(run)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from pyspark.sql import SparkSession
 from strategies import CITIES
 
 from tclose_spark import cli
+from tclose_spark.io.interrupts import SIGNALS
 from tclose_spark.io.run import Run
 from tclose_spark.io.session import get_session
 from tclose_spark.runfile.loading import load_spec
@@ -30,6 +32,15 @@ os.environ.setdefault("TCLOSE_DRIVER_MEMORY", "2g")
 
 QUASI = {"age": {"type": "numeric"}, "sex": {}}
 SENSITIVE = {"disease": {"t": "0.5"}}
+
+
+@pytest.fixture(autouse=True)
+def handlers_of_signals() -> Iterator[None]:
+    """A command that is called here as a process's own leaves signals as they were."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -61,6 +62,19 @@ def test_a_second_signal_does_not_wait_for_a_start() -> None:
 
     with noticed(), pytest.raises(KeyboardInterrupt), held():
         start()
+
+
+def test_what_a_finalizer_swallows_is_raised_again() -> None:
+    class Finalized:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    with noticed(), warnings.catch_warnings(action="ignore"):
+        Finalized()
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.raise_again()
+        interrupts.done()
+        interrupts.raise_again()
 
 
 def test_what_is_done_is_not_interrupted() -> None:

@@ -724,7 +724,7 @@ def test_progress_counts_blocks(small_blocks: None, tree_conf: Path, open_run: O
     run = open_run(tree_conf, f"output.path={tmp_path}/out")
     run.progress = progress
     run_stages(run, "profile", "plan")
-    blocks = json.loads((tmp_path / "out/internal/staging/plan.json").read_text())["blocks"]
+    blocks = json.loads((tmp_path / "out/internal/staging/plan_report.json").read_text())["figures"]["blocks"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tclose_spark.io.progress.SECONDS", 0.001)
         pipeline.anonymize(run)

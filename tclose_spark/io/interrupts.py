@@ -85,6 +85,15 @@ def done() -> None:
         _current.ending = True
 
 
+def raise_again() -> None:
+    """Raises KeyboardInterrupt if a signal came that the command does not end by: what is raised inside a finalizer, or inside
+    another's callback, is lost.
+    """
+    interrupt = _current
+    if interrupt is not None and interrupt.received is not None and not (interrupt.ending or interrupt.holding):
+        raise KeyboardInterrupt
+
+
 @contextmanager
 def held() -> Iterator[None]:
     """A signal in the body is raised after it (a second one at once), and handlers that the body sets are put back.

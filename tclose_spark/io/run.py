@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError, TcloseError
+from tclose_spark.io.interrupts import raise_again
 from tclose_spark.io.lock import locked
 from tclose_spark.io.progress import Progress, no_progress
 from tclose_spark.io.shuffles import sized_shuffles
@@ -210,7 +211,9 @@ class Run:
         record: dict[str, Any] = {}
         try:
             with sized_shuffles(self.spark, state["stages"]["profile"]["input"]["rows"] if state["stages"] else 0):
+                raise_again()
                 yield record
+                raise_again()
         except TcloseError as error:
             if error.values is not None:
                 self._keep(error)

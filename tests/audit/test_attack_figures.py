@@ -78,7 +78,16 @@ def test_the_attacks_on_one_attribute(spark: SparkSession):
     assert list(attacks(spark, table, ["sex"]).values()) == [
         # without the table 4/10 have gout, in the class all do
         Exposure(
-            "homogeneity", "disease", "all records of the class have one disease", 1, 3, 0.4, 1.0, "gout", {"sex": "f"}
+            "homogeneity",
+            "disease",
+            "all records of the class have one disease",
+            1,
+            3,
+            0.4,
+            1.0,
+            "gout",
+            {"sex": "f"},
+            3,
         ),
         # of four, three have flu: who rules out ulcer is certain; likewise of one disease
         Exposure(
@@ -91,10 +100,20 @@ def test_the_attacks_on_one_attribute(spark: SparkSession):
             1.0,
             "flu",
             {"sex": "m"},
+            4,
         ),
         # gout from 4/10 to 1; flu from 4/10 to 3/4
         Exposure(
-            "skewness", "disease", "belief in some disease rises by more than 0.2", 2, 7, 0.4, 1.0, "gout", {"sex": "f"}
+            "skewness",
+            "disease",
+            "belief in some disease rises by more than 0.2",
+            2,
+            7,
+            0.4,
+            1.0,
+            "gout",
+            {"sex": "f"},
+            3,
         ),
     ]
 

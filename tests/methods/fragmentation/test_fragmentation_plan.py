@@ -95,7 +95,7 @@ def test_a_plan_survives_json(records, sizing, rows_per_task):
     tree = json.loads(json.dumps(plan.to_json()))
     again = FragmentationPlan.from_json(tree, problem.attributes)
     assert content(*settle_all(again, rows)) == content(*settle_all(plan, rows))
-    assert [c["chosen"] for c in tree["candidates"]].count(True) == 1
+    assert [c["chosen"] for c in plan.report().details["candidates"]].count(True) == 1
 
 
 @drawn(30)
