@@ -86,8 +86,8 @@ def done() -> None:
 
 
 def raise_again() -> None:
-    """Raises KeyboardInterrupt if a signal came that the command does not end by: what is raised inside a finalizer, or inside
-    another's callback, is lost.
+    """Raises KeyboardInterrupt if a signal came that the command does not end by: what is raised inside a finalizer, or
+    inside another's callback, is lost.
     """
     interrupt = _current
     if interrupt is not None and interrupt.received is not None and not (interrupt.ending or interrupt.holding):
