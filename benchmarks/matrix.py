@@ -82,8 +82,8 @@ def plan(method: dict, t: float, folder: Path) -> str:
     pipeline.profile(this)
     profiled = time.perf_counter()
     try:
-        tree = pipeline.plan(this)
-        found = f"classes of {tree['class_size']:,}"
+        figures = pipeline.plan(this).figures
+        found = ", ".join(f"{name} {figure:,}" for name, figure in figures.items())
     except TcloseError as error:
         found = f"exit {error.exit_code}: {error}"
     done = time.perf_counter()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -54,8 +54,8 @@ LI_FIGURE_1 = Hierarchy.build(
 
 
 def drawn(examples: int) -> settings:
-    """Settings of a drawn test: so many examples, no deadline (machines differ)."""
-    return settings(max_examples=examples, deadline=None)
+    """Settings of a drawn test: so many examples, no deadline (machines differ), however many draws do not fit."""
+    return settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 @st.composite

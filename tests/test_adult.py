@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def release(open_run: OpenRun, data: Path, tmp_path: Path) -> Release:
             pipeline.release(open_run(ROOT / f"conf/{name}.yaml", f"output.path={tmp_path}/out", *settings))
         )
         rows = deltalake.DeltaTable(str(tmp_path / "out/public/release")).to_pyarrow_table().to_pandas()
-        return certificate, rows, json.loads((tmp_path / "out/internal/plan.json").read_text())
+        return certificate, rows, json.loads((tmp_path / "out/internal/plan_report.json").read_text())
 
     return run
 
@@ -65,9 +66,10 @@ def worst_emd(classes: list[list[Any]], domain: list[Any], ordered: bool) -> Fra
     return worst
 
 
-def planned(plan: dict[str, Any]) -> Fraction:
+def planned(report: dict[str, Any]) -> Fraction:
     """The largest distance that the plan foretold, of its one sensitive attribute."""
-    return next(Fraction(size["emd"][0]) for size in plan["sizes"] if size["classes"] == plan["classes"])
+    details = report["details"]
+    return next(Fraction(size["emd"][0]) for size in details["sizes"] if size["classes"] == details["classes"])
 
 
 @pytest.mark.parametrize(("deal", "least", "most"), [("local", 0.55, 0.61), ("round_robin", 0.85, 0.93)])
@@ -77,7 +79,7 @@ def test_adult_occupation_in_classes_of_20(release: Release, deal: str, least: f
     worst = worst_emd(classes, sorted(set(rows["occupation"])), ordered=False)
     assert len(rows) == certificate["release"]["rows"] == 30_162
     assert min(map(len, classes)) == certificate["guarantees"]["k"]["achieved"] >= 20
-    assert plan["class_size"] == 20
+    assert plan["figures"]["class_size"] == 20
     assert round(float(planned(plan)), 3) == 0.144
     assert worst == Fraction(certificate["guarantees"]["t"]["occupation"]["achieved_exact"]) <= planned(plan)
     assert least <= certificate["utility"]["ncp"] <= most
@@ -154,7 +156,7 @@ def test_planned_distances(
         f"attributes.sensitive_attributes={{{sensitive.replace('}', ', t: measure}')}}}",
     )
     pipeline.profile(opened)
-    assert format(float(planned(dict(pipeline.plan(opened)))), f".{len(emd) - 2}f") == emd
+    assert format(float(planned(asdict(pipeline.plan(opened)))), f".{len(emd) - 2}f") == emd
 
 
 def test_occupation_in_classes_of_5_does_not_reach_a_fifth(open_run: OpenRun, data: Path, tmp_path: Path) -> None:
@@ -163,7 +165,7 @@ def test_occupation_in_classes_of_5_does_not_reach_a_fifth(open_run: OpenRun, da
     with pytest.raises(UnreachableError, match=r"classes of size 5 reach t = 0\.65.* begin with 16 .*17, 18 do not"):
         pipeline.plan(open_run(ROOT / "conf/adult.yaml", *settings, "method.class_size=k"))
     pipeline.profile(open_run(ROOT / "conf/adult.yaml", *settings))
-    assert dict(pipeline.plan(open_run(ROOT / "conf/adult.yaml", *settings)))["class_size"] == 16
+    assert pipeline.plan(open_run(ROOT / "conf/adult.yaml", *settings)).figures["class_size"] == 16
 
 
 @pytest.mark.slow
@@ -173,7 +175,7 @@ def test_census_income(release: Release) -> None:
     classes = classes_of(rows, quasi, "detailed_occupation_recode")
     worst = worst_emd(classes, sorted(set(rows["detailed_occupation_recode"])), ordered=False)
     assert len(rows) == 299_285
-    assert min(map(len, classes)) == certificate["guarantees"]["k"]["achieved"] >= plan["class_size"] >= 10
+    assert min(map(len, classes)) == certificate["guarantees"]["k"]["achieved"] >= plan["figures"]["class_size"] >= 10
     assert (
         worst
         == Fraction(certificate["guarantees"]["t"]["detailed_occupation_recode"]["achieved_exact"])
