@@ -126,9 +126,9 @@ def anonymize(run: Run) -> None:
         record |= {"written": {"raw": str(written.raw), "published": str(written.published)}, "method": written.method}
 
 
-def verify(run: Run, finished: bool = False, alone: bool = True) -> Verdict:
+def verify(run: Run, finished: bool = False) -> Verdict:
     """Judges the staged release from what was written; a finished one again, if nothing of this configuration is
-    staged, or if `finished` says so. alone: it is no part of a whole release, so that it is told which one is judged.
+    staged, or if `finished` says so.
 
     Raises:
         GuaranteeError: if anything that was asked does not hold.
@@ -138,10 +138,15 @@ def verify(run: Run, finished: bool = False, alone: bool = True) -> Verdict:
         raise ConfigurationError(f"verify: there is no finished release in {run.public.path()}")
     if finished or (run.finished and not run.is_ours("anonymize")):
         return _verify_again(run)
-    if run.finished and alone:
+    if run.finished:
         run.announce(
             "note: the staged release is judged, not the finished one beside it; `tclose verify --finished` judges that"
         )
+    return _verify_staged(run)
+
+
+def _verify_staged(run: Run) -> Verdict:
+    """Judges the staged release; writes the class table, the validation and the figures beside it."""
     state = run.require("verify")
     with run.stage("verify") as record:
         run.staging.remove("classes")
@@ -209,9 +214,8 @@ def _minimality(run: Run) -> dict[str, Any]:
     worst = {key: x for key, x in found["worst"].items() if key not in ("value", "sensitive_value")}
     run.announce(
         f"note: the {worst['sensitive_attribute']} of people of some {worst['quasi_identifier']} who are left in wide "
-        "classes follows from "
-        f"how classes are chosen, beyond what these classes say; how far is in {run.internal.path(MINIMALITY)} (see "
-        "docs/promise.md)"
+        "classes follows from how classes are chosen, beyond what these classes say; how far is in "
+        f"{run.internal.path(MINIMALITY)} (see docs/promise.md)"
     )
     return {"measured": True, "worst": worst}
 
@@ -327,7 +331,7 @@ def release(run: Run) -> Mapping[str, Any]:
     profile(run)
     plan(run)
     anonymize(run)
-    verify(run, alone=False)
+    _verify_staged(run)
     report(run)
     return publish(run)
 

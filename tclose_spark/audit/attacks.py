@@ -275,8 +275,7 @@ def _attacks(part: AttackColumns) -> dict[str, _Attack]:
     if part.has_groups:
         found["similarity"] = _Attack(
             f"belief in similar values of {name} rises by more than {threshold}, and than in any of "
-            f"{attacks.RANDOM_CLASSES:,} "
-            "random classes of about the size",
+            f"{attacks.RANDOM_CLASSES:,} random classes of about the size",
             column("group_over"),
             column("group_name"),
             column("group_before"),

@@ -186,8 +186,7 @@ def _spellings(question: Question, counts: Sequence[Counts]) -> list[str]:
     told = [(name, count_spellings(values)) for name, values in zip(question.sensitive_attributes, counts, strict=True)]
     return [
         f"{name}: {many} of its values differ from another by case, blanks, width or Unicode form only; they count as "
-        "values of their own, "
-        "in l and in every distance"
+        "values of their own, in l and in every distance"
         for name, many in told
         if many
     ]

@@ -126,8 +126,7 @@ def _notes(name: str, facts: LabelFacts) -> list[str]:
     if facts.unclear is not None:
         notes.append(
             f"{name}: labels look generalized ({_number([t for t in facts.texts if GENERALIZED.match(t)])}), and "
-            "nothing says how far: they count as values "
-            f"(no information lost); give a hierarchy to measure them"
+            "nothing says how far: they count as values (no information lost); give a hierarchy to measure them"
         )
     spellings = count_spellings({member for text in facts.texts for member in set_members(text)})
     if spellings:

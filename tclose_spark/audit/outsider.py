@@ -10,7 +10,7 @@ they say.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -200,9 +200,6 @@ def _guesses(
     gain: Fraction,
 ) -> Guesses | None:
     keys, m = [label.alias(f"l{i}") for i, label in enumerate(published)], len(judged.values)
-    sums: list[_Sum] = []
-    expects: dict[int, float] = {}
-    guessed: list[int] = []
     found = tallies.select(*keys, f"v{place}", "n").limit(MOST_CLASSES + 1).toArrow()
     tally = Tally.read(found, len(keys))
     if found.num_rows > MOST_CLASSES or tally.tuples.groups * m > MOST_CELLS:
@@ -226,27 +223,44 @@ def _guesses(
     )
     names = [judged.values[i] for i in told_of.tolist()]
     sizes = np.bincount(tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups).astype(np.int64)
-    looked = len(targets)
     with kept(people) as listed:
-        while targets:
-            sums = _sums(listed, axes, low, high, sizes, counts, targets, names)
-            guessed = [i for i, one in enumerate(sums) if one.people]
-            found_of = {
-                i: expected(targets[i], sums[i].people, sums[i].covered, sums[i].boxes, low, high, sizes, counts)
-                for i in guessed
-            }
-            expects = {i: expects for i, (expects, chance) in found_of.items() if chance * looked <= CHANCE}
-            worth = [i for i in expects if expects[i] - sums[i].said / sums[i].people >= gain]
-            if worth == guessed:
-                break
-            targets = [
-                target for i, target in enumerate(targets) if i in worth or i not in guessed
-            ]  # whom the others took may be theirs
-    n = sum(one.people for one in sums) if targets else 0
+        worth = _worth_telling(
+            targets,
+            lambda asked: _sums(listed, axes, low, high, sizes, counts, asked, names),
+            lambda target, one: expected(target, one.people, one.covered, one.boxes, low, high, sizes, counts),
+            gain,
+        )
+    n = sum(one.people for one, _ in worth)
     if not n:
         return Guesses(judged.name, 0, None, None, None)
-    least = sum(expects[i] * sums[i].people for i in guessed)
-    return Guesses(judged.name, n, sum(one.said for one in sums) / n, least / n, sum(one.right for one in sums) / n)
+    said, right = sum(one.said for one, _ in worth) / n, sum(one.right for one, _ in worth) / n
+    return Guesses(judged.name, n, said, sum(expects * one.people for one, expects in worth) / n, right)
+
+
+def _worth_telling(
+    targets: Sequence[Target],
+    sums_of: Callable[[Sequence[Target]], Sequence[_Sum]],
+    expectation: Callable[[Target, _Sum], tuple[float, float]],
+    gain: Fraction,
+) -> list[tuple[_Sum, float]]:
+    """(sums, how often it is expected) of the guesses that are worth telling: expected to be right by `gain` more often
+    than the classes say, and no chance.
+
+    Targets that are not worth it are left out, and the others guess again: whom the one took may be another's.
+    """
+    looked = len(targets)
+    while targets:
+        guessed, worth = set(), {}
+        for target, one in zip(targets, sums_of(targets), strict=True):
+            if one.people:
+                guessed.add(target)
+                expects, chance = expectation(target, one)
+                if chance * looked <= CHANCE and expects - one.said / one.people >= gain:
+                    worth[target] = (one, expects)
+        if len(worth) == len(guessed):
+            return list(worth.values())
+        targets = [target for target in targets if target in worth or target not in guessed]
+    return []
 
 
 @dataclass

@@ -40,8 +40,7 @@ def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
     elif 2 * len(present) > (rows := int(attribute.distance.table.sum())):
         found.append(
             f"{name}: nearly unique, {len(present):,} values in {rows:,} rows; who knows a person's value of it finds "
-            "the record, and with it "
-            "the other columns"
+            "the record, and with it the other columns"
         )
     if is_text and (spellings := count_spellings(present)):
         found.append(f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l")

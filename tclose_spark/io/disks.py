@@ -58,6 +58,5 @@ def full_scratch() -> str:
     found = os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
     return (
         f"no space is left for what Spark sorts and shuffles (spark.local.dir, here {found}; on a cluster, of its "
-        "executors); "
-        "free some, about the size of the input, or set SPARK_LOCAL_DIRS to a larger disk"
+        "executors); free some, about the size of the input, or set SPARK_LOCAL_DIRS to a larger disk"
     )

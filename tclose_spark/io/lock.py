@@ -77,8 +77,7 @@ def locked(folder: Folder) -> Iterator[None]:
             who = found.describe() if found else "a run that does not say who it is"
             raise ConfigurationError(
                 f"output: {folder.path()} is being written by another run: {who}; wait for its end, give another "
-                "output.path, "
-                f"or remove {folder.path(LOCK)} if that run is gone"
+                f"output.path, or remove {folder.path(LOCK)} if that run is gone"
             )
         if not _take_over(folder, found, mine):
             raise ConfigurationError(

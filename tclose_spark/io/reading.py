@@ -210,16 +210,14 @@ def _check_header(table: DataFrame, source: Input) -> bool:
         if lost:
             raise InputError(
                 f"input.path: {lost} of {len(names)} names in the first line of {source.path} are not in "
-                f"{_encoding(source)}; "
-                f"{_set_encoding(source)}"
+                f"{_encoding(source)}; {_set_encoding(source)}"
             )
     _check_names_once(table, source)
     unnamed = any(name == f"_c{place}" for place, name in enumerate(names))
     if unnamed and len(table.inputFiles()) > 1:
         raise InputError(
             f"input.path: the first line of a file in {source.path} leaves a column without a name; name it, or write "
-            "the files without "
-            "it (pandas: to_csv(index=False))"
+            "the files without it (pandas: to_csv(index=False))"
         )
     return unnamed
 
@@ -241,8 +239,7 @@ def _check_names_once(table: DataFrame, source: Input) -> None:
         listed = " and ".join(str(place) for place in places[:SHOWN])
         raise InputError(
             f"input.path: the first line of {source.path} holds a duplicate: a name stands twice (but for case), in "
-            f"columns {listed}; "
-            "rename one, or set input.options.header: false if that line is no header"
+            f"columns {listed}; rename one, or set input.options.header: false if that line is no header"
         )
 
 
@@ -294,8 +291,7 @@ def _with_nanoseconds(spark: SparkSession, source: Input) -> DataFrame:
     columns = _nanosecond_columns(spark, table)
     why = (
         "a timestamp in nanoseconds, which Spark does not have; write it in microseconds (pandas: "
-        "astype('datetime64[us]'), or "
-        "to_parquet(coerce_timestamps='us')), or leave the column out"
+        "astype('datetime64[us]'), or to_parquet(coerce_timestamps='us')), or leave the column out"
     )
     return table.select(
         *[quoted(c).alias(c, metadata={UNREADABLE: why}) if c in columns else quoted(c) for c in table.columns]

@@ -206,8 +206,7 @@ class Anonymizer:
         if raw.rows != self.profile.rows or str(raw) != self.profile.fingerprint:
             raise InputError(
                 f"the rows that were written ({raw.rows}) are not those that were profiled ({self.profile.rows}): the "
-                "input changed "
-                "meanwhile, or a retry disturbed the run; run it again"
+                "input changed meanwhile, or a retry disturbed the run; run it again"
             )
         if uncovered or published.rows != raw.rows:
             raise GuaranteeError(f"{uncovered} rows have a label that does not cover their value; nothing is published")

@@ -64,10 +64,8 @@ def guard_insensitive(
         found, distinct = _nearly_unique(table, spec, guarded, profile.rows)
         raise InputError(
             f"insensitive attributes {_listed(found)} are nearly unique together (about {distinct} combinations in "
-            f"{profile.rows} rows): "
-            "published as they are, they link rows to people; drop one, make it coarser, or give it another role (one "
-            "that is named in "
-            "attributes.allow_unique is left out of this)"
+            f"{profile.rows} rows): published as they are, they link rows to people; drop one, make it coarser, or "
+            "give it another role (one that is named in attributes.allow_unique is left out of this)"
         )
     figures = _taken_back(sample, spec, profile, hierarchies, guarded)
     refused = [
@@ -191,10 +189,8 @@ def _told(
     )
     return (
         f"{several} back {share:.0%} of the width of quasi-identifier {worst['quasi_identifier']!r} (at most "
-        f"{MOST_TAKEN_BACK:.0%} are "
-        "allowed): published as they are, they undo its generalization; drop one, make it coarser, make it a "
-        "quasi-identifier, or name it in "
-        "attributes.allow_unique"
+        f"{MOST_TAKEN_BACK:.0%} are allowed): published as they are, they undo its generalization; drop one, make it "
+        "coarser, make it a quasi-identifier, or name it in attributes.allow_unique"
     )
 
 

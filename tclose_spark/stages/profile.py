@@ -218,9 +218,8 @@ def _check_figures(table: DataFrame, figures: Mapping[str, Any], spec: ReleaseSp
     for i, name in enumerate(_numeric(spec)):
         if figures[f"wrong{i}"]:
             raise InputError(
-                f"quasi-identifier {name!r} is type: numeric, but {figures[f'wrong{i}']} of {rows} rows hold no "
-                "finite number of "
-                "at most 15 digits (blanks around a number count); mend them, or use type: categorical",
+                f"quasi-identifier {name!r} is type: numeric, but {figures[f'wrong{i}']} of {rows} rows hold no finite "
+                "number of at most 15 digits (blanks around a number count); mend them, or use type: categorical",
                 values=_no_numbers(table, name),
             )
         if figures[f"low{i}"] is None:
@@ -230,8 +229,8 @@ def _check_figures(table: DataFrame, figures: Mapping[str, Any], spec: ReleaseSp
         if distinct > NEARLY_UNIQUE * rows and name not in spec.attributes.allow_unique:
             raise InputError(
                 f"insensitive attribute {name!r} is nearly unique (about {distinct} values in {rows} rows): published "
-                "as it is, it links "
-                "rows to people; drop it, give it another role, or name it in attributes.allow_unique"
+                "as it is, it links rows to people; drop it, give it another role, or name it in "
+                "attributes.allow_unique"
             )
 
 

@@ -34,8 +34,7 @@ def _of_sensitive(domain: SensitiveDomain, asked: SensitiveAttribute, rows: int)
     elif len(present) > NEARLY_UNIQUE * rows:
         found.append(
             f" is nearly unique ({len(present)} values in {rows} rows): who knows a person's value of it finds the "
-            "record, and with it the "
-            "other columns"
+            "record, and with it the other columns"
         )
     spellings = count_spellings(present)
     if spellings:
@@ -45,15 +44,13 @@ def _of_sensitive(domain: SensitiveDomain, asked: SensitiveAttribute, rows: int)
         more = f" and {len(unused) - MOST_SHOWN} more" if len(unused) > MOST_SHOWN else ""
         found.append(
             f": its order lists {len(unused)} values that no row has ({', '.join(unused[:MOST_SHOWN])}{more}); they "
-            "lengthen the scale, and "
-            "every distance is smaller by them"
+            "lengthen the scale, and every distance is smaller by them"
         )
     return found
 
 
 def _spellings(spellings: int, present: int) -> str:
     return (
-        f"{spellings} of its {present} values are other spellings of one of them (case, blanks, width or normal "
-        "form); they stay different "
-        "values unless its `text` options make them one"
+        f"{spellings} of its {present} values are other spellings of one of them (case, blanks, width or normal form); "
+        "they stay different values unless its `text` options make them one"
     )

@@ -156,8 +156,7 @@ def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, s
     if sets and braced:
         raise InputError(
             f"quasi-identifier {name!r}: a value in braces reads like a set of values in a release "
-            f"({_told(braced, counts)}); "
-            "rename it, or use suppress",
+            f"({_told(braced, counts)}); rename it, or use suppress",
             values=_offending(name, "in braces", braced, counts),
         )
     if hierarchy is not None:
@@ -203,9 +202,8 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
         infinite = [value for value in present if value in ("Infinity", "-Infinity")]
         if not is_text and infinite:
             raise InputError(
-                f"sensitive attribute {name!r} holds infinite numbers ({_told(infinite, counts)}), which have no "
-                "place in an order; "
-                "mend them, or give a list"
+                f"sensitive attribute {name!r} holds infinite numbers ({_told(infinite, counts)}), which have no place "
+                "in an order; mend them, or give a list"
             )
         texts = [value for value, known in zip(present, numbers, strict=True) if known is None]
         if attribute.order == "value" and is_text and texts:
@@ -228,8 +226,7 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
         if attribute.order == "value" and alike:
             raise InputError(
                 f"sensitive attribute {name!r}: different texts are the same number ({_told(alike, counts)}); read it "
-                "as numbers "
-                "(options: inferSchema: true)",
+                "as numbers (options: inferSchema: true)",
                 values=_offending(name, "the same number as another text", alike, counts),
             )
         values = list(by_value(present))
@@ -261,8 +258,7 @@ def _listed_values(name: str, present: list[str], order: Sequence[Any], counts: 
     if lost:
         raise InputError(
             f"attributes.sensitive_attributes.{name}.order lacks {len(lost)} values of the table "
-            f"({_rows_of(lost, counts)} rows); "
-            "expected every value",
+            f"({_rows_of(lost, counts)} rows); expected every value",
             values=_offending(name, "missing from its order", lost, counts),
         )
     return listed

@@ -7,6 +7,7 @@ one the places of the values in its domain: the tree's order where there is a hi
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -84,8 +85,20 @@ def _per_pair(low: IntArray, high: IntArray, write: Callable[[IntArray, IntArray
     return index.reshape(-1), texts
 
 
+class RangeLabels(ABC):
+    """Labels that follow from the lowest and the highest code of a group."""
+
+    @abstractmethod
+    def cover(self, low: IntArray, high: IntArray) -> Labels:
+        """Labels that cover these ranges of codes."""
+
+    def label(self, codes: IntArray, starts: IntArray) -> Labels:
+        """Labels of the groups of consecutive rows that begin at `starts`."""
+        return self.cover(*ranges(codes, starts))
+
+
 @dataclass(frozen=True)
-class NumericLabels:
+class NumericLabels(RangeLabels):
     """The number itself where a class has only one, else the closed interval `[lo, hi]` of its numbers.
 
     integral: codes are integers, not encoded doubles. round_to: ends are moved outward to multiples of this.
@@ -149,10 +162,6 @@ class NumericLabels:
             else float(number)
         )
 
-    def label(self, codes: IntArray, starts: IntArray) -> Labels:
-        """Labels of the groups of consecutive rows that begin at `starts`."""
-        return self.cover(*ranges(codes, starts))
-
     def cover(self, low: IntArray, high: IntArray) -> Labels:
         """Labels that cover these ranges of codes."""
 
@@ -166,7 +175,7 @@ class NumericLabels:
 
 
 @dataclass(frozen=True)
-class HierarchyLabels:
+class HierarchyLabels(RangeLabels):
     """The value itself, or the label of the lowest common ancestor of a class's values.
 
     >>> cities = Hierarchy((("Pisa", "Italy", "*"), ("Siena", "Italy", "*"), ("Lyon", "France", "*")))
@@ -176,10 +185,6 @@ class HierarchyLabels:
     """
 
     hierarchy: Hierarchy
-
-    def label(self, codes: IntArray, starts: IntArray) -> Labels:
-        """Labels of the groups of consecutive rows that begin at `starts`."""
-        return self.cover(*ranges(codes, starts))
 
     def cover(self, low: IntArray, high: IntArray) -> Labels:
         """Labels that cover these ranges of codes."""
@@ -192,7 +197,7 @@ class HierarchyLabels:
 
 
 @dataclass(frozen=True)
-class SuppressLabels:
+class SuppressLabels(RangeLabels):
     """The value itself where a class has only one, else `*`.
 
     >>> index, texts = SuppressLabels(("f", "m")).label(np.array([0, 1, 1, 1]), np.array([0, 2]))
@@ -201,10 +206,6 @@ class SuppressLabels:
     """
 
     values: tuple[str, ...]
-
-    def label(self, codes: IntArray, starts: IntArray) -> Labels:
-        """Labels of the groups of consecutive rows that begin at `starts`."""
-        return self.cover(*ranges(codes, starts))
 
     def cover(self, low: IntArray, high: IntArray) -> Labels:
         """Labels that cover these ranges of codes."""

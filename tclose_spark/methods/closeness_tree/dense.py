@@ -38,8 +38,7 @@ class Dense:
         if rows > self.most_rows:
             raise ConfigurationError(
                 f"{self.attributes.rows:,} rows with so many sensitive values are too many for the integers of the "
-                "closeness tree; "
-                "use coarser values, or method: {name: stack_and_deal}"
+                "closeness tree; use coarser values, or method: {name: stack_and_deal}"
             )
 
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:

@@ -153,8 +153,8 @@ class ClosenessTreePlan:
             figures={"blocks": self.blocks, "tasks": self.tasks, "merges": self.merges},
             note=(
                 f"blocks: {self.blocks:,} of up to {int(self.block_rows.max()):,} rows, tasks: {self.tasks:,} (leaves "
-                "of the tree on the "
-                f"sample: {self.splits.leaves:,}; merged, since they did not hold on full counts: {self.merges:,})"
+                f"of the tree on the sample: {self.splits.leaves:,}; merged, since they did not hold on full counts: "
+                f"{self.merges:,})"
             ),
         )
 

@@ -266,6 +266,5 @@ def _out_of_time(search: _Search, thresholds: Thresholds, limit: float) -> str:
     )
     return (
         f"the search of a fragmentation reached {search.held:,} fragments with the bounds {reached} in {limit:g} "
-        "seconds; "
-        "raise method.search_seconds, a t, or put values into bins"
+        "seconds; raise method.search_seconds, a t, or put values into bins"
     )

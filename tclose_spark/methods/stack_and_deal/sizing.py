@@ -161,8 +161,7 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
         unfit = ", ".join(str(r.size) for r in seen if not r.holds and r.size > fitting.size)
         raise UnreachableError(
             f"with class_size: k, {_describe(given, seen[0])}; the class sizes that reach what is asked begin with "
-            f"{fitting.size} "
-            f"(looked at up to {seen[-1].size}: {fit} reach it{f', {unfit} do not' if unfit else ''}); "
+            f"{fitting.size} (looked at up to {seen[-1].size}: {fit} reach it{f', {unfit} do not' if unfit else ''}); "
             "set method.class_size: auto, or a larger k or t"
         )
     return (fitting if given.settings.class_size == "auto" else seen[0]), seen
