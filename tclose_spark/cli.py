@@ -148,8 +148,8 @@ def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
         ("k", f"asked {guarantees['k']['required']}, reached {guarantees['k']['achieved']}"),
     ]
     for name, t in guarantees["t"].items():
-        asked = "not asked" if t["required"] is None else f"asked {t['required']:g}"
-        lines.append((f"t of {name} ({t['distance']})", f"{asked}, reached {t['achieved']:.6f}"))
+        required = "not asked" if t["required"] is None else f"asked {t['required']:g}"
+        lines.append((f"t of {name} ({t['distance']})", f"{required}, reached {t['achieved']:.6f}"))
     for name, attribute in certificate["attributes"]["sensitive"].items():
         lines.append((f"{name} is certain", _certain(attribute["homogeneous"])))
     for name, kinds in guarantees["l"].items():
@@ -166,9 +166,9 @@ def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
         ("evidence", run.internal.path()),
     ]
     out.print(f"{release['name']}: the release {certificate['verdict']}", highlight=False, markup=False)
-    for name, found in certificate["unprotected"].items():
+    for name, homogeneous in certificate["unprotected"].items():
         out.print(
-            f"  but {name} is unprotected: nothing limits what a class tells of it; certain {_certain(found)}",
+            f"  but {name} is unprotected: nothing limits what a class tells of it; certain {_certain(homogeneous)}",
             style="yellow",
             highlight=False,
             markup=False,
@@ -295,9 +295,9 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Is this table already safe? Every measure, exact, on any table: exit 0 if all that is asked holds, 1 if not."""
-    from tclose_spark.audit.commands import Asked, run_audit
+    from tclose_spark.audit.commands import AuditArguments, run_audit
 
-    asked = Asked(
+    given = AuditArguments(
         table,
         quasi_identifiers or [],
         sensitive or [],
@@ -311,7 +311,7 @@ def audit(
         option or [],
         reference,
     )
-    run_audit(asked, background, classes_output, expectations_output, supersets, attacks, labels, as_json)
+    run_audit(given, background, classes_output, expectations_output, supersets, attacks, labels, as_json)
 
 
 @app.command()
@@ -335,9 +335,9 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """One class: both distributions side by side, the distance, and which mass moves where at what cost."""
-    from tclose_spark.audit.commands import Asked, run_explain
+    from tclose_spark.audit.commands import AuditArguments, run_explain
 
-    asked = Asked(
+    given = AuditArguments(
         table,
         quasi_identifiers or [],
         sensitive or [],
@@ -351,7 +351,7 @@ def explain(
         option or [],
         reference,
     )
-    run_explain(asked, attribute, labels or [], as_json)
+    run_explain(given, attribute, labels or [], as_json)
 
 
 @app.command()

@@ -43,7 +43,7 @@ class TcloseError(Exception):
 
 
 class GuaranteeError(TcloseError):
-    """What was released, or was about to be, does not hold what was asked. Nothing is published."""
+    """What was released, or was about to be, does not hold what is required. Nothing is published."""
 
     exit_code = 1
 
@@ -61,6 +61,6 @@ class InputError(TcloseError):
 
 
 class UnreachableError(TcloseError):
-    """What is asked cannot be reached on this table; the message says what can."""
+    """What is required cannot be reached on this table; the message says what can."""
 
     exit_code = 3

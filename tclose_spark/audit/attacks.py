@@ -187,18 +187,18 @@ def exposures(
         aggregates.append(F.sum((certain > 0).cast("bigint")).alias(f"classes {i} {j}"))
     if not aggregates:
         return []
-    (found,) = classes.agg(*aggregates).toArrow().to_pylist()
+    (sums,) = classes.agg(*aggregates).toArrow().to_pylist()
     result = []
     for i, part in enumerate(columns):
         for name, attack in _attacks(part).items():
-            worst = found[f"worst {name} {i}"]
+            worst = sums[f"worst {name} {i}"]
             result.append(
                 Exposure(
                     name,
                     part.attribute.name,
                     attack.criterion,
-                    found[f"classes {name} {i}"],
-                    found[f"people {name} {i}"],
+                    sums[f"classes {name} {i}"],
+                    sums[f"people {name} {i}"],
                     worst["before"],
                     worst["after"],
                     worst["about"],
@@ -213,10 +213,10 @@ def exposures(
                 "knowing another",
                 target,
                 f"who knows the class and {known} is certain of {target}",
-                found[f"classes {i} {j}"],
-                found[f"people {i} {j}"],
-                found[f"guessed {j}"] / rows,
-                found[f"told {i} {j}"] / rows,
+                sums[f"classes {i} {j}"],
+                sums[f"people {i} {j}"],
+                sums[f"guessed {j}"] / rows,
+                sums[f"told {i} {j}"] / rows,
                 known,
             )
         )
@@ -237,8 +237,8 @@ class _Attack:
     def worst(self) -> Column:
         """Of the exposed classes, else of all, the one with the highest gain, with what is told of it."""
         gain = (self.after - self.before).alias("gain")
-        told = [self.about.alias("about"), self.before.alias("before"), self.after.alias("after"), F.col("size")]
-        return F.max(F.struct(self.exposed.alias("exposed"), gain, F.col("quasi_identifiers"), *told))
+        shown = [self.about.alias("about"), self.before.alias("before"), self.after.alias("after"), F.col("size")]
+        return F.max(F.struct(self.exposed.alias("exposed"), gain, F.col("quasi_identifiers"), *shown))
 
 
 def _attacks(part: AttackColumns) -> dict[str, _Attack]:

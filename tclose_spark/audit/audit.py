@@ -41,8 +41,14 @@ SUPERSETS = 64  # vectors of heights that are tried for (n, t)-closeness
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found. guarantees: each thing that was asked or is told; exposures: what attackers reach; notes: what a
-    reader should know besides.
+    """What an audit says.
+
+    question: what it was asked.
+    figures: of the classes.
+    guarantees: each thing that is required or reported.
+    exposures: what attackers reach.
+    background: what who knows people finds, where a background table is given.
+    notes: what a reader should know besides.
     """
 
     question: Question
@@ -54,12 +60,12 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Whether everything that was asked holds."""
+        """Whether everything that is required holds."""
         return all(g.holds for g in self.guarantees)
 
     @property
     def verdict(self) -> str:
-        """Either "holds" or "violated"; "measured" where nothing was asked."""
+        """Either "holds" or "violated"; "measured" where nothing is required."""
         if not any(g.asked is not None for g in self.guarantees):
             return "measured"
         return "holds" if self.holds else "violated"
@@ -105,7 +111,7 @@ def audit_table(
     supersets: int = SUPERSETS,
     attacks: bool = True,
 ) -> tuple[Audit, str]:
-    """Audits a table: (what was found, the Great Expectations suite that checks its class table, as JSON).
+    """Audits a table: (the audit, the Great Expectations suite that checks its class table, as JSON).
 
     hierarchies: by column; by default they are read from where the question says. reference: the table whose
     distribution is the whole table's; the domain is the union of both. background: people that an attacker knows, by
@@ -164,7 +170,7 @@ def audit_table(
             joined = replace(joined, guesses=guesses)
             if len(guesses) < len(attributes):
                 notes.append("the outsider's guesses are not told: too many classes, or labels that are sets of values")
-        found = Audit(
+        audit = Audit(
             question,
             figures,
             tuple(guarantees),
@@ -173,21 +179,23 @@ def audit_table(
             tuple(notes),
         )
         suite = suite_of(question, attributes)
-        if validate(classes, "every class", suite).passed != found.holds:
+        if validate(classes, "every class", suite).passed != audit.holds:
             raise GuaranteeError(
                 "Great Expectations comes to another verdict on the class table; this is an error of ours, please "
                 "report it"
             )
-        return found, suite_json("every class", suite)
+        return audit, suite_json("every class", suite)
 
 
 def _spellings(question: Question, counts: Sequence[Counts]) -> list[str]:
     """A note on each sensitive attribute that has a value in several spellings."""
-    told = [(name, count_spellings(values)) for name, values in zip(question.sensitive_attributes, counts, strict=True)]
+    spellings = [
+        (name, count_spellings(values)) for name, values in zip(question.sensitive_attributes, counts, strict=True)
+    ]
     return [
         f"{name}: {many} of its values differ from another by case, blanks, width or Unicode form only; they count as "
         "values of their own, in l and in every distance"
-        for name, many in told
+        for name, many in spellings
         if many
     ]
 
@@ -233,7 +241,7 @@ def _with_supersets(
 def _near_supersets(
     guarantees: Sequence[Guarantee], classes: DataFrame, question: Question, attributes: Sequence[JudgedAttribute]
 ) -> list[Guarantee]:
-    """(n, t)-closeness asked in place of t-closeness, which is only told."""
+    """(n, t)-closeness required in place of t-closeness, which is only reported."""
     result = [replace(g, asked=None, classes=0, rows=0) if g.measure == "t-closeness" else g for g in guarantees]
     for a in attributes:
         if a.asked.t is not None:
@@ -278,11 +286,11 @@ def _near_supersets(
 
 
 def suite_of(question: Question, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
-    """The expectations over the class table that say what was asked."""
+    """The expectations over the class table that say what is required."""
     near = question.n is not None
-    told = [replace(a, asked=a.asked.model_copy(update={"t": None})) if near else a for a in attributes]
+    reported = [replace(a, asked=a.asked.model_copy(update={"t": None})) if near else a for a in attributes]
     proofs = [expect_present(measure_column("superset", a.name)) for a in attributes if near and a.asked.t is not None]
-    return [expect_some_rows(), *expectations_of(question.k, told), *proofs]
+    return [expect_some_rows(), *expectations_of(question.k, reported), *proofs]
 
 
 def _guarantee_json(g: Guarantee, question: Question) -> dict[str, Any]:
@@ -305,7 +313,12 @@ def _guarantee_json(g: Guarantee, question: Question) -> dict[str, Any]:
     }
 
 
-def _background_json(found: BackgroundJoin) -> dict[str, Any]:
-    shares = {key: float(value) if isinstance(value, Fraction) else value for key, value in vars(found.risks).items()}
+def _background_json(joined: BackgroundJoin) -> dict[str, Any]:
+    shares = {key: float(value) if isinstance(value, Fraction) else value for key, value in vars(joined.risks).items()}
     del shares["members"]  # of classes; BackgroundJoin.members counts people once
-    return {**vars(found), "joined": list(found.joined), "risks": shares, "guesses": [vars(g) for g in found.guesses]}
+    return {
+        **vars(joined),
+        "joined": list(joined.joined),
+        "risks": shares,
+        "guesses": [vars(g) for g in joined.guesses],
+    }

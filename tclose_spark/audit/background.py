@@ -56,7 +56,7 @@ class Axis:
     @staticmethod
     def of(quasi: JudgedQuasi, labels: Iterable[str | None], hierarchy: Hierarchy | None) -> Axis:
         """The axis on which all labels are ranges of codes."""
-        told = {label for label in labels if label not in (None, ROOT)}
+        published = {label for label in labels if label not in (None, ROOT)}
         if hierarchy is not None:
             spans: dict[str, Span] = {}
             for code, path in enumerate(hierarchy.paths):
@@ -64,11 +64,11 @@ class Axis:
                     spans[node] = (spans.get(node, (code, code))[0], code)
             return Axis(places={path[0]: code for code, path in enumerate(hierarchy.paths)}, spans=spans)
         if quasi.loss.numeric:
-            intervals = [found for label in told if (found := interval_or_none(label)) is not None]
-            texts = sorted(label for label in told if interval_or_none(label) is None)
+            intervals = [one for label in published if (one := interval_or_none(label)) is not None]
+            texts = sorted(label for label in published if interval_or_none(label) is None)
             ends = tuple(sorted({end for interval in intervals for end in (interval.low, interval.high)}))
             return Axis(ends=ends, places={text: MISSING - 1 - i for i, text in enumerate(texts)})
-        values = {value for label in told for value in (set_members(label) if quasi.loss.sets else [label])}
+        values = {value for label in published for value in (set_members(label) if quasi.loss.sets else [label])}
         return Axis(places={value: code for code, value in enumerate(sorted(values))})
 
     def point(self, value: str | None) -> int:
@@ -170,8 +170,8 @@ def join_background(
     with ExitStack() as held:
         people = held.enter_context(kept(people))
         located = held.enter_context(kept(_located(people, axes, low, high, sizes[owner])))
-        found = located.agg(F.sum("people"), F.sum("candidates")).head()
-        if found is None or not found[0]:
+        sums = located.agg(F.sum("people"), F.sum("candidates")).head()
+        if sums is None or not sums[0]:
             raise InputError("--background: the table has no rows")
         pairs = located.select(F.explode(F.arrays_zip("box", "fits")).alias("pair"))
         counts = pairs.groupBy("pair.box").agg(F.sum("pair.fits").alias("fits")).toArrow()
@@ -180,7 +180,7 @@ def join_background(
         seen = np.isin(owner, np.flatnonzero(population <= sizes))
         members = _located(people, axes, low[seen], high[seen], sizes[owner[seen]]).agg(F.sum("candidates")).head()
     return BackgroundJoin(
-        tuple(names), int(found[0]), int(found[1]), int(members[0] or 0) if members else 0, risks(sizes, population)
+        tuple(names), int(sums[0]), int(sums[1]), int(members[0] or 0) if members else 0, risks(sizes, population)
     )
 
 
@@ -215,10 +215,10 @@ def _boxes(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[
         .groupBy(*[f"l{i}" for i in range(len(quasi))])
         .agg(F.sum("size").alias("size"))
     )
-    found = grouped.limit(MOST_BOXES + 1).toArrow()
-    if found.num_rows > MOST_BOXES:
+    listed = grouped.limit(MOST_BOXES + 1).toArrow()
+    if listed.num_rows > MOST_BOXES:
         raise InputError(f"--background: more than {MOST_BOXES:,} distinct classes; join by fewer quasi-identifiers")
-    return [column.to_pylist() for column in found.columns[:-1]], found["size"].to_numpy().astype(np.int64)
+    return [column.to_pylist() for column in listed.columns[:-1]], listed["size"].to_numpy().astype(np.int64)
 
 
 def corners(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tuple[IntArray, IntArray, IntArray]:
@@ -228,7 +228,7 @@ def corners(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tup
     ranges = [{label: axis.ranges(label) for label in set(column)} for axis, column in zip(axes, labels, strict=True)]
     low, high, owner = [], [], []
     boxes = sum(
-        math.prod(len(found[label]) for found, label in zip(ranges, row, strict=True))
+        math.prod(len(codes_of[label]) for codes_of, label in zip(ranges, row, strict=True))
         for row in zip(*labels, strict=True)
     )
     if boxes > MOST_BOXES:
@@ -237,7 +237,7 @@ def corners(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tup
             "quasi-identifiers"
         )
     for number, row in enumerate(zip(*labels, strict=True)):
-        for box in product(*[found[label] for found, label in zip(ranges, row, strict=True)]):
+        for box in product(*[codes_of[label] for codes_of, label in zip(ranges, row, strict=True)]):
             low.append([span[0] for span in box])
             high.append([span[1] for span in box])
             owner.append(number)

@@ -23,26 +23,26 @@ def with_bounds(table: DataFrame, question: Question) -> tuple[Question, list[st
     every row has numbers in both, the first no larger (or NULL, or `*`). As two numbers each of one value they would
     lose no information.
     """
-    found = [name for name in _candidates(question, table.columns) if not _broken(table, name)]
-    asked = dict(question.quasi_identifiers)
-    for name in found:
+    pairs = [name for name in _candidates(question, table.columns) if not _broken(table, name)]
+    quasi = dict(question.quasi_identifiers)
+    for name in pairs:
         bounds = (f"{name}_min", f"{name}_max")
-        place = next(column for column in asked if column in (name, *bounds))
-        asked = {
+        place = next(column for column in quasi if column in (name, *bounds))
+        quasi = {
             (name if key == place else key): (BOUNDS if key == place else q)
-            for key, q in asked.items()
+            for key, q in quasi.items()
             if key == place or key not in bounds
         }
-    notes = [f"{name}: {name}_min and {name}_max are its bounds, and count as one quasi-identifier" for name in found]
-    return question.model_copy(update={"quasi_identifiers": asked}), notes
+    notes = [f"{name}: {name}_min and {name}_max are its bounds, and count as one quasi-identifier" for name in pairs]
+    return question.model_copy(update={"quasi_identifiers": quasi}), notes
 
 
 def _candidates(question: Question, columns: Collection[str]) -> list[str]:
     """The numbers that may be published as bounds, by the names of the columns."""
     plainly = [
         name
-        for name, asked in question.quasi_identifiers.items()
-        if not asked.hierarchy and asked.numeric_output != "bounds"
+        for name, settings in question.quasi_identifiers.items()
+        if not settings.hierarchy and settings.numeric_output != "bounds"
     ]
     numbers = dict.fromkeys(name if name not in columns else name.removesuffix("_min") for name in plainly)
 

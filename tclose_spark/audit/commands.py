@@ -30,8 +30,8 @@ FORMATS = ("csv", "parquet", "delta", "table")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What both commands are given: a table and what is asked of it."""
+class AuditArguments:
+    """What both commands are given: a table and what is required of it."""
 
     table: str
     quasi_identifiers: Sequence[str]
@@ -64,7 +64,7 @@ class Asked:
         return ask(quasi, read_sensitive(self.sensitive, folder), self.k, self.t, self.n, self.gain)
 
     def read(self, spark: SparkSession, columns: Sequence[str], path: str | None = None) -> Opened:
-        """The table at a path, by default the one that is asked about; each is read by what its path says it is. Its
+        """The table at a path, by default the audited one; each is read by what its path says it is. Its
         text, in these columns, is what the file holds.
         """
         from tclose_spark.io.reading import Opened, checked, explained, guess_format, read_table
@@ -118,7 +118,7 @@ def _option(text: str) -> tuple[str, str]:
 
 
 def run_audit(
-    asked: Asked,
+    given: AuditArguments,
     background: str | None,
     classes: str | None,
     expectations: str | None,
@@ -130,16 +130,16 @@ def run_audit(
     """Audits and prints; labels: those of classes, and sensitive values, too.
 
     Raises:
-        GuaranteeError: if something that was asked does not hold.
+        GuaranteeError: if something that is required does not hold.
     """
-    question = asked.question
+    question = given.question
     _check_outputs(classes, expectations)
     from tclose_spark.audit.audit import audit_table
     from tclose_spark.audit.show import audit_lines
     from tclose_spark.io.session import get_session
 
     target = None if classes is None else resolve(classes, "--classes-output", Path.cwd())
-    with _opened(asked, question, get_session("tclose audit"), background) as (table, reference, people):
+    with _opened(given, question, get_session("tclose audit"), background) as (table, reference, people):
         audit, suite = audit_table(table, question, None, reference, people, target, supersets, attacks)
     audit = audit if labels else audit.without_labels()
     if expectations is not None:
@@ -147,24 +147,24 @@ def run_audit(
     if as_json:
         sys.stdout.write(json.dumps(audit.to_json(), indent=1, default=str, ensure_ascii=False) + "\n")
     else:
-        _print(audit_lines(audit, asked.table))
+        _print(audit_lines(audit, given.table))
     if not audit.holds:
         broken = [f"{g.measure}{f' of {g.attribute}' if g.attribute else ''}" for g in audit.guarantees if not g.holds]
-        raise GuaranteeError(f"{asked.table} does not hold what is asked: {', '.join(broken)}")
+        raise GuaranteeError(f"{given.table} does not hold what is asked: {', '.join(broken)}")
 
 
 @contextmanager
 def _opened(
-    asked: Asked, question: Question, spark: SparkSession, background: str | None = None
+    given: AuditArguments, question: Question, spark: SparkSession, background: str | None = None
 ) -> Iterator[tuple[DataFrame, DataFrame | None, DataFrame | None]]:
     """The table, the reference and the background table, where they are given. Errors of their files end here."""
     from tclose_spark.io.reading import explained
 
     sensitive = list(question.sensitive_attributes)
     with _as_typed():
-        reference = None if asked.reference is None else asked.read(spark, sensitive, asked.reference)
-        people = None if background is None else asked.read(spark, list(question.quasi_identifiers), background)
-        table = asked.read(spark, [*question.labels, *sensitive])
+        reference = None if given.reference is None else given.read(spark, sensitive, given.reference)
+        people = None if background is None else given.read(spark, list(question.quasi_identifiers), background)
+        table = given.read(spark, [*question.labels, *sensitive])
         with explained(*[opened for opened in (table, reference, people) if opened is not None]):
             yield table.table, None if reference is None else reference.table, None if people is None else people.table
 
@@ -179,9 +179,9 @@ def _check_outputs(*paths: str | None) -> None:
                 raise ConfigurationError(f"{option}: the folder of {path} does not exist")
 
 
-def run_explain(asked: Asked, attribute: str | None, labels: Sequence[str], as_json: bool) -> None:
+def run_explain(given: AuditArguments, attribute: str | None, labels: Sequence[str], as_json: bool) -> None:
     """Explains a class and prints."""
-    question = asked.question
+    question = given.question
     from tclose_spark.audit.explain import explain_class
     from tclose_spark.audit.show import explanation_lines
     from tclose_spark.io.session import get_session
@@ -192,7 +192,7 @@ def run_explain(asked: Asked, attribute: str | None, labels: Sequence[str], as_j
         if not equals:
             raise ConfigurationError(f"--class {text}: expected QUASI_IDENTIFIER=LABEL, such as --class 'age=[20, 29]'")
         chosen[name] = label or None
-    with _opened(asked, question, get_session("tclose explain")) as (table, reference, _):
+    with _opened(given, question, get_session("tclose explain")) as (table, reference, _):
         explanation = explain_class(table, question, attribute, chosen, None, reference)
     if as_json:
         sys.stdout.write(json.dumps(explanation.to_json(), indent=1, default=str, ensure_ascii=False) + "\n")

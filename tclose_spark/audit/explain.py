@@ -50,14 +50,14 @@ class Explanation:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; fractions as text p/q beside decimals."""
-        values, asked = self.attribute.values, self.attribute.asked
+        values, settings = self.attribute.values, self.attribute.asked
         return {
             "class": dict(self.labels),
             "attribute": self.attribute.name,
-            "distance": asked.distance,
+            "distance": settings.distance,
             "emd": float(self.emd),
             "emd_exact": str(self.emd),
-            "asked": None if asked.t is None else float(asked.t),
+            "asked": None if settings.t is None else float(settings.t),
             "records": int(self.part.sum()),
             "values": [
                 {"value": value, "class": int(p), "table": int(q)}
@@ -112,8 +112,8 @@ def explain_class(
         rows = _class_of(tallies, question, labels if labels else _farthest(tallies, question, attributes, wanted))
     tally = Tally.read(rows, len(question.labels))
     classes = Classes.of(tally, attributes)
-    told = {name: column[0].as_py() for name, column in zip(question.labels, tally.labels, strict=True)}
-    explained = [_explained(told, a, classes) for a in wanted]
+    labels_of = {name: column[0].as_py() for name, column in zip(question.labels, tally.labels, strict=True)}
+    explained = [_explained(labels_of, a, classes) for a in wanted]
     return max(explained, key=lambda e: e.emd / (e.attribute.asked.t or 1))
 
 
@@ -130,15 +130,17 @@ def _farthest(
     """The labels of the class whose distance is the largest part of its t, over the wanted attributes."""
     plain_labels = [JudgedQuasi(name, (name,), LabelLoss(False)) for name in question.labels]
     classes = class_table(tallies, plain_labels, attributes)
-    loads = [quoted(a.column("emd")) / float(a.asked.t or 1) for a in wanted]
-    found = classes.agg(
+    closeness_ratios = [quoted(a.column("emd")) / float(a.asked.t or 1) for a in wanted]
+    farthest = classes.agg(
         F.max(
-            F.struct(F.greatest(*loads, F.lit(-1.0)).alias("load"), F.col("quasi_identifiers").alias("labels"))
+            F.struct(
+                F.greatest(*closeness_ratios, F.lit(-1.0)).alias("load"), F.col("quasi_identifiers").alias("labels")
+            )
         ).alias("worst")
     ).head()
-    if found is None or found["worst"] is None:
+    if farthest is None or farthest["worst"] is None:
         raise InputError("the table has no rows")
-    worst: dict[str, str | None] = found["worst"]["labels"].asDict()
+    worst: dict[str, str | None] = farthest["worst"]["labels"].asDict()
     return worst
 
 
@@ -148,10 +150,10 @@ def _class_of(tallies: DataFrame, question: Question, labels: Mapping[str, str |
         if name not in question.labels:
             raise ConfigurationError(f"--class {name}: expected quasi-identifiers ({', '.join(question.labels)})")
     same = [F.col(f"l{question.labels.index(name)}").eqNullSafe(F.lit(label)) for name, label in labels.items()]
-    found = tallies.where(reduce(and_, same)).limit(2).toArrow()
-    told = ", ".join(f"{name}={label!r}" for name, label in labels.items())
-    if not found.num_rows:
-        raise InputError(f"--class: the table has no class with {told}; labels are compared as text, blanks included")
-    if found.num_rows > 1:
-        raise InputError(f"--class: the table has several classes with {told}; give the other quasi-identifiers too")
-    return found
+    matching = tallies.where(reduce(and_, same)).limit(2).toArrow()
+    given = ", ".join(f"{name}={label!r}" for name, label in labels.items())
+    if not matching.num_rows:
+        raise InputError(f"--class: the table has no class with {given}; labels are compared as text, blanks included")
+    if matching.num_rows > 1:
+        raise InputError(f"--class: the table has several classes with {given}; give the other quasi-identifiers too")
+    return matching

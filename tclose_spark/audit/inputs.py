@@ -37,14 +37,14 @@ def trees_of(question: Question, spark: SparkSession, given: Mapping[str, Hierar
     """
     if given is None:
         return read_hierarchies(question.quasi_identifiers, question.sensitive_attributes, spark)
-    trees = {name: asked.hierarchy for name, asked in question.quasi_identifiers.items()}
-    trees |= {name: asked.hierarchy for name, asked in question.sensitive_attributes.items()}
+    trees = {name: settings.hierarchy for name, settings in question.quasi_identifiers.items()}
+    trees |= {name: settings.hierarchy for name, settings in question.sensitive_attributes.items()}
     for name, tree in trees.items():
         if tree is not None and name not in given:
             raise ConfigurationError(
                 f"hierarchies: the one of {name!r} is not among those given ({', '.join(given) or 'none'})"
             )
-    leaf = [name for name, asked in question.sensitive_attributes.items() if asked.missing == "leaf"]
+    leaf = [name for name, settings in question.sensitive_attributes.items() if settings.missing == "leaf"]
     return {**given, **{name: given[name].with_missing(f"hierarchies: {name}") for name in leaf}}
 
 
@@ -96,15 +96,15 @@ def check_rows(table: DataFrame, what: str) -> int:
         figures.append(F.sum(quoted(MALFORMED).cast("bigint")).alias("malformed"))
         names = [name for name in table.columns if name != MALFORMED]  # Spark wants more than the mark to be read
         figures += [F.count(quoted(name)).alias(f"n{i}") for i, name in enumerate(names)]
-    (found,) = table.agg(*figures).collect()
-    if not found["rows"]:
+    (counted,) = table.agg(*figures).collect()
+    if not counted["rows"]:
         raise InputError(f"{what} has no rows")
-    if MALFORMED in table.columns and found["malformed"]:
+    if MALFORMED in table.columns and counted["malformed"]:
         raise InputError(
-            f"{what} has {found['malformed']} malformed rows (too few or too many fields); mend them, or give "
+            f"{what} has {counted['malformed']} malformed rows (too few or too many fields); mend them, or give "
             "--option (sep, quote)"
         )
-    return int(found["rows"])
+    return int(counted["rows"])
 
 
 def judged_attributes(
@@ -121,12 +121,14 @@ def judged_attributes(
     if reference is not None:
         known = _counts_of(reference, table, list(question.sensitive_attributes))
     judged = []
-    for (name, asked), own, others in zip(question.sensitive_attributes.items(), values, known, strict=True):
+    for (name, settings), own, others in zip(question.sensitive_attributes.items(), values, known, strict=True):
         kinds = [frame.schema[name].dataType for frame in (table, reference) if frame is not None]
         kind, tree = next((k for k in kinds if isinstance(k, T.StringType)), kinds[0]), hierarchies.get(name)
-        found = judged_attribute(name, asked, own, tree, kind)
+        attribute = judged_attribute(name, settings, own, tree, kind)
         judged.append(
-            found if others is None else judged_attribute(name, asked, {**dict.fromkeys(own, 0), **others}, tree, kind)
+            attribute
+            if others is None
+            else judged_attribute(name, settings, {**dict.fromkeys(own, 0), **others}, tree, kind)
         )
     return judged
 
@@ -139,9 +141,9 @@ def _counts_of(reference: DataFrame, table: DataFrame, sensitive: Sequence[str])
     for name in sensitive:
         kinds = [frame.schema[name].dataType for frame in (reference, table)]
         if kinds[0] != kinds[1] and not all(isinstance(kind, (*INTEGRAL, T.StringType)) for kind in kinds):
-            told = " and ".join(kind.simpleString() for kind in kinds)
+            types = " and ".join(kind.simpleString() for kind in kinds)
             raise InputError(
-                f"sensitive attribute {name!r} is {told} in the reference and in the table; expected one type"
+                f"sensitive attribute {name!r} is {types} in the reference and in the table; expected one type"
             )
     check_rows(reference, "the reference")
     return count_columns(reference, sensitive)

@@ -86,9 +86,9 @@ def judged_quasi(
     facts = iter(_facts(tallies, len(question.labels)))
     quasi, notes = [], []
     for name, columns in question.columns.items():
-        found = [next(facts) for _ in columns]
+        facts_of = [next(facts) for _ in columns]
         if len(columns) == 2:
-            loss = LabelLoss(True, span=_span(name, found))
+            loss = LabelLoss(True, span=_span(name, facts_of))
         elif name in hierarchies:
             unknown = _unknown(tallies, question.labels.index(name), hierarchies[name])
             if unknown:
@@ -96,19 +96,19 @@ def judged_quasi(
                     f"quasi-identifier {name!r}: its hierarchy lacks {unknown} labels; add a row for each value"
                 )
             loss = LabelLoss(False, hierarchy=hierarchies[name])
-        elif found[0].numeric:
-            loss = LabelLoss(True, span=found[0].span, foreign=True)
-            notes += _notes(name, found[0])
-            if found[0].texts:
+        elif facts_of[0].numeric:
+            loss = LabelLoss(True, span=facts_of[0].span, foreign=True)
+            notes += _notes(name, facts_of[0])
+            if facts_of[0].texts:
                 notes.append(
-                    f"{name}: texts stand among intervals ({_number(found[0].texts)}), and count as values (no "
+                    f"{name}: texts stand among intervals ({_number(facts_of[0].texts)}), and count as values (no "
                     "information lost)"
                 )
         else:
             column = question.labels.index(name)
-            distinct = len(named_by(tallies, {column: members})[column].names) if found[0].sets else 0
-            loss = LabelLoss(False, distinct=distinct, sets=found[0].sets)
-            notes += _notes(name, found[0])
+            distinct = len(named_by(tallies, {column: members})[column].names) if facts_of[0].sets else 0
+            loss = LabelLoss(False, distinct=distinct, sets=facts_of[0].sets)
+            notes += _notes(name, facts_of[0])
         quasi.append(JudgedQuasi(name, columns, loss))
     return quasi, notes
 
@@ -147,9 +147,9 @@ def _number(texts: Collection[str]) -> str:
 def _facts(tallies: DataFrame, columns: int) -> list[LabelFacts]:
     """The facts of each column of labels. One job; a task sends as much as MOST_TEXTS labels a column."""
     picked = tallies.select(*[F.col(f"l{i}") for i in range(columns)])
-    found = [LabelFacts() for _ in range(columns)]
+    facts_of = [LabelFacts() for _ in range(columns)]
     for row in map_batches(picked, _see_labels(columns), FACTS).toArrow().to_pylist():
-        facts = found[row["quasi"]]
+        facts = facts_of[row["quasi"]]
         for end in (row["low"], row["high"]):
             if end is not None:
                 facts.see(end)
@@ -157,21 +157,21 @@ def _facts(tallies: DataFrame, columns: int) -> list[LabelFacts]:
         facts.intervals |= row["intervals"]
         facts.sets |= row["sets"]
         facts.unclear = min(filter(None, (facts.unclear, row["unclear"])), default=None)
-    return found
+    return facts_of
 
 
 def _see_labels(columns: int) -> Mapper:
     def see(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = [LabelFacts() for _ in range(columns)]
+        facts_of = [LabelFacts() for _ in range(columns)]
         seen: list[set[str]] = [set() for _ in range(columns)]
         for batch in batches:
-            for facts, known, column in zip(found, seen, batch.columns, strict=True):
+            for facts, known, column in zip(facts_of, seen, batch.columns, strict=True):
                 for label in column.unique().to_pylist():
                     if label is not None and label not in known:
                         facts.see(label)
                         if len(known) < MOST_KNOWN:
                             known.add(label)
-        for i, facts in enumerate(found):
+        for i, facts in enumerate(facts_of):
             row = {
                 "quasi": i,
                 "low": None if facts.low is None else str(facts.low),

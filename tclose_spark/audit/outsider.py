@@ -70,7 +70,7 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
     capped = (counts > 0) & ((counts + 1) / sizes[:, None] - table > cap + 1e-12)
     usual = capped.mean(axis=0)
     deviation = np.sqrt(usual * (1 - usual))
-    found: list[tuple[float, Target]] = []
+    candidates: list[tuple[float, Target]] = []
     looked = 1
     for axis in range(low.shape[1]):
         spans, place = np.unique(np.stack([low[:, axis], high[:, axis]], axis=1), axis=0, return_inverse=True)
@@ -86,10 +86,10 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
                 more, deviation, out=np.zeros(len(more)), where=(share - table > FILLED * cap) & (deviation > 0)
             )
             s = int(np.argmax(beyond))
-            found.append((float(beyond[s]), Target(axis, first, last, s)))
+            candidates.append((float(beyond[s]), Target(axis, first, last, s)))
     enough = np.sqrt(2 * np.log(looked))  # about the largest of so many deviations by chance
-    found.sort(key=lambda one: -one[0])
-    return [target for beyond, target in found[:MOST_TARGETS] if beyond > enough]
+    candidates.sort(key=lambda one: -one[0])
+    return [target for beyond, target in candidates[:MOST_TARGETS] if beyond > enough]
 
 
 def guess(
@@ -146,12 +146,12 @@ def expected(
     if not having[apart].sum():
         return 0.0, 1.0  # nothing says how often others have it
     rate = float(having[apart].sum() / sizes[apart].sum())
-    records, found = int(sizes[boxes].sum()), int(having[boxes].sum())
+    records, holders = int(sizes[boxes].sum()), int(having[boxes].sum())
     narrow = (low[:, target.axis] >= target.low) & (high[:, target.axis] <= target.high)
     left = (covered - int(sizes[narrow].sum())) / int(sizes[~narrow & ~apart].sum())  # of the wide classes' records
     theirs = min(max(guessed, left * records), records)
-    expects = min(max((found - (records - theirs) * rate) / theirs, 0.0), 1.0)
-    share = found / records
+    expects = min(max((holders - (records - theirs) * rate) / theirs, 0.0), 1.0)
+    share = holders / records
     if share <= rate:
         return expects, 1.0
     divergence = share * math.log(share / rate) + (
@@ -177,16 +177,16 @@ def guess_people(
     """
     joined = [q for q in quasi if q.name in background.columns]
     published = [one_label([F.col(f"l{labels.index(column)}") for column in q.columns]) for q in joined]
-    found = []
+    guesses = []
     for place, judged in enumerate(attributes):
-        told = judged.name in background.columns
-        truth = plain(background, judged.name).cast("string") if told else F.lit(None).cast("string")
+        known = judged.name in background.columns
+        truth = plain(background, judged.name).cast("string") if known else F.lit(None).cast("string")
         keys = [plain(background, q.name).cast("string").alias(f"q{i}") for i, q in enumerate(joined)]
         people = background.groupBy(*keys, truth.alias("truth")).count()
         guessed = _guesses(tallies, published, joined, trees, people, judged, place, gain)
         if guessed is not None:
-            found.append(guessed if told else replace(guessed, right=None))
-    return tuple(found)
+            guesses.append(guessed if known else replace(guessed, right=None))
+    return tuple(guesses)
 
 
 def _guesses(
@@ -200,17 +200,17 @@ def _guesses(
     gain: Fraction,
 ) -> Guesses | None:
     keys, m = [label.alias(f"l{i}") for i, label in enumerate(published)], len(judged.values)
-    found = tallies.select(*keys, f"v{place}", "n").limit(MOST_CLASSES + 1).toArrow()
-    tally = Tally.read(found, len(keys))
-    if found.num_rows > MOST_CLASSES or tally.tuples.groups * m > MOST_CELLS:
+    listing = tallies.select(*keys, f"v{place}", "n").limit(MOST_CLASSES + 1).toArrow()
+    tally = Tally.read(listing, len(keys))
+    if listing.num_rows > MOST_CLASSES or tally.tuples.groups * m > MOST_CELLS:
         return None
-    told = [column.to_pylist() for column in tally.labels]
-    axes = [Axis.of(q, set(column), trees.get(q.name)) for q, column in zip(joined, told, strict=True)]
+    texts = [column.to_pylist() for column in tally.labels]
+    axes = [Axis.of(q, set(column), trees.get(q.name)) for q, column in zip(joined, texts, strict=True)]
     code = {value: i for i, value in enumerate(judged.values)}
     values = np.array([code[value] for value in tally.values[0].to_pylist()])[tally.tuples.values]
     counts = np.zeros((tally.tuples.groups, m), dtype=np.int64)
     np.add.at(counts, (tally.tuples.owner, values), tally.tuples.counts)
-    low, high, owner = corners(told, axes)
+    low, high, owner = corners(texts, axes)
     if len(owner) > len(counts):
         return None
     targets = find_targets(low, high, counts)
@@ -226,7 +226,7 @@ def _guesses(
     with kept(people) as listed:
         worth = _worth_telling(
             targets,
-            lambda asked: _sums(listed, axes, low, high, sizes, counts, asked, names),
+            lambda chosen: _sums(listed, axes, low, high, sizes, counts, chosen, names),
             lambda target, one: expected(target, one.people, one.covered, one.boxes, low, high, sizes, counts),
             gain,
         )
@@ -300,20 +300,22 @@ def _sums(
             for number, target in enumerate(targets):
                 hit = by == number
                 right = hit & (known == names[target.sensitive])
-                told = {
+                own = {
                     "people": int(weight[hit].sum()),
                     "said": float(said[hit] @ weight[hit]),
                     "right": int(weight[right].sum()),
                 }
                 boxes = np.flatnonzero(count_inside(points[hit], weight[hit], low, high, sizes).people)
                 here = (points[:, target.axis] >= target.low) & (points[:, target.axis] <= target.high)
-                rows.append({"target": number, **told, "covered": int(weight[here].sum()), "boxes": boxes.tolist()})
+                rows.append({"target": number, **own, "covered": int(weight[here].sum()), "boxes": boxes.tolist()})
             yield pa.RecordBatch.from_pylist(rows, schema=pa.schema(FIELDS))
 
     figures = ("people", "said", "right", "covered")
     boxes = F.array_distinct(F.flatten(F.collect_list("boxes"))).alias("boxes")
-    found = map_batches(people, tell, SUMS).groupBy("target").agg(*[F.sum(name).alias(name) for name in figures], boxes)
+    summed = (
+        map_batches(people, tell, SUMS).groupBy("target").agg(*[F.sum(name).alias(name) for name in figures], boxes)
+    )
     sums = [_Sum() for _ in targets]
-    for row in found.toArrow().to_pylist():
+    for row in summed.toArrow().to_pylist():
         sums[row["target"]] = _Sum(*[row[name] for name in (*figures, "boxes")])
     return sums

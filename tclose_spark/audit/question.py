@@ -1,4 +1,4 @@
-"""What is asked of a table that is there already: which columns are what, and how much privacy."""
+"""What is required of a table that is there already: which columns are what, and how much privacy."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SETTINGS = (
 
 
 class Question(Section):
-    """Columns and bounds. What has no bound is measured and told; exit codes and verdict follow from the bounds only.
+    """Columns and bounds. What has no bound is measured and reported; exit codes and verdict follow from bounds only.
 
-    n: closeness is asked to a natural superset of at least n records instead of the whole table. gain: a rise in belief
-    above which a class counts as exposed to an attack.
+    n: closeness is required to a natural superset of at least n records instead of the whole table.
+    gain: a rise in belief above which a class counts as exposed to an attack.
     """
 
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
@@ -133,7 +133,7 @@ def read_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, An
     Raises:
         ConfigurationError: naming the text and what was expected.
     """
-    found: dict[str, dict[str, Any]] = {}
+    attributes: dict[str, dict[str, Any]] = {}
     for text in texts:
         name, _, rest = text.partition(":")
         distance, _, settings = rest.partition(":")
@@ -141,27 +141,27 @@ def read_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, An
             raise ConfigurationError(
                 f"--sensitive {text}: expected COLUMN:DISTANCE:SETTINGS, such as salary:ordered:t=0.1"
             )
-        if name in found:
+        if name in attributes:
             raise ConfigurationError(f"--sensitive {text}: column {name!r} stands twice")
-        found[name] = {"distance": distance or "equal", **_settings(text, settings, folder)}
-    return found
+        attributes[name] = {"distance": distance or "equal", **_settings(text, settings, folder)}
+    return attributes
 
 
 def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    attribute: dict[str, Any] = {}
     diversity: dict[str, Any] = {}
     for part in settings.split(",") if settings else ():
         key, equals, value = part.partition("=")
         if not equals or not value:
             raise ConfigurationError(f"--sensitive {text}: found {part!r}; expected settings such as {SETTINGS}")
-        if key in found or key in diversity or (key == "l" and "distinct" in diversity):
+        if key in attribute or key in diversity or (key == "l" and "distinct" in diversity):
             raise ConfigurationError(f"--sensitive {text}: {key} stands twice")
         if key in ("t", "missing"):
-            found[key] = value
+            attribute[key] = value
         elif key == "hierarchy":
-            found[key] = resolve(value, f"--sensitive {text}", folder)
+            attribute[key] = resolve(value, f"--sensitive {text}", folder)
         elif key == "order":
-            found[key] = value if value in ("value", "frequency") else value.split("|")
+            attribute[key] = value if value in ("value", "frequency") else value.split("|")
         elif key == "l":
             diversity["distinct"] = _whole(text, key, value)
         elif key == "entropy":
@@ -175,7 +175,7 @@ def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
             diversity[key] = {"c": c, "l": _whole(text, key, level)}
         else:
             raise ConfigurationError(f"--sensitive {text}: unknown setting {key!r}; expected {SETTINGS}")
-    return {**found, "l": diversity} if diversity else found
+    return {**attribute, "l": diversity} if diversity else attribute
 
 
 def _whole(text: str, key: str, value: str) -> int:
@@ -192,18 +192,18 @@ def read_quasi(names: Sequence[str], hierarchies: Sequence[str], folder: Path) -
         ConfigurationError: naming the text and what was expected.
     """
     columns = [name for text in names for name in text.split(",")]
-    found: dict[str, dict[str, Any]] = {}
+    attributes: dict[str, dict[str, Any]] = {}
     for name in columns:
-        if not name or name in found:
+        if not name or name in attributes:
             raise ConfigurationError(
                 f"--quasi-identifiers: {'a name is empty' if not name else f'column {name!r} stands twice'}"
             )
-        found[name] = {}
+        attributes[name] = {}
     for text in hierarchies:
         name, _, path = text.partition("=")
-        if name not in found or not path:
+        if name not in attributes or not path:
             raise ConfigurationError(
-                f"--hierarchy {text}: expected COLUMN=FILE of a quasi-identifier ({', '.join(found)})"
+                f"--hierarchy {text}: expected COLUMN=FILE of a quasi-identifier ({', '.join(attributes)})"
             )
-        found[name] = {"hierarchy": resolve(path, f"--hierarchy {name}", folder)}
-    return found
+        attributes[name] = {"hierarchy": resolve(path, f"--hierarchy {name}", folder)}
+    return attributes

@@ -117,10 +117,10 @@ def _attacks(audit: Audit) -> Table:
     return table
 
 
-def _background(found: BackgroundJoin) -> Iterator[Table | Text]:
-    risks = found.risks
+def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
+    risks = joined.risks
     table = _table(
-        f"Join with the background table, by {', '.join(found.joined)}", "attacker", "figure", "what it says"
+        f"Join with the background table, by {', '.join(joined.joined)}", "attacker", "figure", "what it says"
     )
     mean = f"{float(risks.prosecutor_mean):.6f}"
     for attacker, figure, meaning in (
@@ -133,24 +133,27 @@ def _background(found: BackgroundJoin) -> Iterator[Table | Text]:
         ("marketer", f"{float(risks.marketer):.6f}", "expected share of records whose person is named right"),
         (
             "membership",
-            f"{found.members:,}",
-            f"of {found.people:,} people can be seen to be in the table, if all its people are among them",
+            f"{joined.members:,}",
+            f"of {joined.people:,} people can be seen to be in the table, if all its people are among them",
         ),
-        ("", f"{found.people - found.candidates:,}", "can be seen not to be in it: they fit no class"),
+        ("", f"{joined.people - joined.candidates:,}", "can be seen not to be in it: they fit no class"),
     ):
         _add(table, attacker, figure, meaning)
-    for g in found.guesses:
-        told = (
+    for g in joined.guesses:
+        sentence = (
             f"people fit none of the narrow classes of their value, which hold as much of some {g.attribute} as any "
             "class does: it is guessed"
         )
         if g.people:
-            told += f"; their classes say it for {g.said:.3f}, the guess expects at least {g.at_least:.3f}"
+            sentence += f"; their classes say it for {g.said:.3f}, the guess expects at least {g.at_least:.3f}"
         _add(
-            table, "outsider", f"{g.people:,}", told + ("" if g.right is None else f", and is right for {g.right:.3f}")
+            table,
+            "outsider",
+            f"{g.people:,}",
+            sentence + ("" if g.right is None else f", and is right for {g.right:.3f}"),
         )
     yield table
-    if not found.candidates:
+    if not joined.candidates:
         yield Text(
             "note: nobody of the background table fits any class; are its values written as in the published one?"
         )

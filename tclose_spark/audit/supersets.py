@@ -89,9 +89,9 @@ def heights_to_try(ladders: Sequence[Ladder], most: int) -> list[Heights]:
     """
     if count_heights(ladders) <= most:
         return list(nearest_heights(ladders))
-    near = list(islice(nearest_heights(ladders), most - most // 2))
+    low = list(islice(nearest_heights(ladders), most - most // 2))
     far = islice(nearest_heights(ladders), most // 2)  # as many steps below the whole table
-    return near + [tuple(ladder.height - h for ladder, h in zip(ladders, heights, strict=True)) for heights in far]
+    return low + [tuple(ladder.height - h for ladder, h in zip(ladders, heights, strict=True)) for heights in far]
 
 
 def nearest_heights(ladders: Sequence[Ladder]) -> Iterator[Heights]:
@@ -132,27 +132,29 @@ def with_supersets(
     tallies: of the same classes and attributes; ladders: one for each column of labels. vectors: to try, for the
     attributes that have a t (at least one). The whole table is tried first, and a class of n records proves itself.
     """
-    asked = [a for a in attributes if a.asked.t is not None]
-    rows = int(asked[0].distance.table.sum())
-    near = {a.name: (quoted(a.column("margin")) >= 0) if n <= rows else F.lit(False) for a in asked}
+    limited = [a for a in attributes if a.asked.t is not None]
+    rows = int(limited[0].distance.table.sum())
+    holds_against_all = {a.name: (quoted(a.column("margin")) >= 0) if n <= rows else F.lit(False) for a in limited}
     large = F.col("size") >= n
-    unproven = classes.where(~large & ~reduce(and_, near.values())).select("quasi_identifiers")
+    unproven = classes.where(~large & ~reduce(and_, holds_against_all.values())).select("quasi_identifiers")
     best = _best(unproven, tallies, ladders, attributes, n, vectors)
     joined = classes.join(best, classes["quasi_identifiers"].eqNullSafe(best["asking"]), "left")
-    for a in asked:
-        found, emd = quoted(f"best_{a.name}"), quoted(a.column("emd"))
-        superset = F.when(near[a.name], WHOLE).when(large, ITSELF).when(~found["fails"], found["superset"])
+    for a in limited:
+        nearest, emd = quoted(f"best_{a.name}"), quoted(a.column("emd"))
+        superset = (
+            F.when(holds_against_all[a.name], WHOLE).when(large, ITSELF).when(~nearest["fails"], nearest["superset"])
+        )
         whole = emd if n <= rows else F.lit(None)
         distance = (
-            F.when(near[a.name], emd)
+            F.when(holds_against_all[a.name], emd)
             .when(large, 0.0)
-            .when(~found["fails"], found["emd"])
-            .otherwise(F.least(found["emd"], whole))
+            .when(~nearest["fails"], nearest["emd"])
+            .otherwise(F.least(nearest["emd"], whole))
         )
         joined = joined.withColumns(
             {measure_column("superset", a.name): superset, measure_column("nt_emd", a.name): distance}
         )
-    return joined.drop("asking", *[f"best_{a.name}" for a in asked])
+    return joined.drop("asking", *[f"best_{a.name}" for a in limited])
 
 
 def _best(
@@ -198,12 +200,12 @@ def _best(
         .add("emd", "double")
         .add("superset", "string")
     )
-    asked = {i: a for i, a in enumerate(attributes) if a.asked.t is not None}
-    found = T.StructType([text.schema["asking"], *[T.StructField(f"best{i}", best) for i in asked]])
+    limited = {i: a for i, a in enumerate(attributes) if a.asked.t is not None}
+    result = T.StructType([text.schema["asking"], *[T.StructField(f"best{i}", best) for i in limited]])
     compared = map_batches(
-        pairs, _compare([ladder.name for ladder in ladders], asked, len(lists), to_arrow_schema(found)), found
+        pairs, _compare([ladder.name for ladder in ladders], limited, len(lists), to_arrow_schema(result)), result
     )
-    return compared.groupBy("asking").agg(*[F.min(f"best{i}").alias(f"best_{a.name}") for i, a in asked.items()])
+    return compared.groupBy("asking").agg(*[F.min(f"best{i}").alias(f"best_{a.name}") for i, a in limited.items()])
 
 
 def _keys(
@@ -262,9 +264,9 @@ def _ask(ladders: Sequence[Ladder], vectors: Sequence[Heights]) -> Mapper:
     return ask
 
 
-def _compare(names: Sequence[str], asked: Mapping[int, JudgedAttribute], lists: int, schema: pa.Schema) -> Mapper:
+def _compare(names: Sequence[str], limited: Mapping[int, JudgedAttribute], lists: int, schema: pa.Schema) -> Mapper:
     """Each class with each of its supersets: whether it proves the class, and how far it is."""
-    places = {i: {value: code for code, value in enumerate(a.values)} for i, a in asked.items()}
+    places = {i: {value: code for code, value in enumerate(a.values)} for i, a in limited.items()}
 
     def compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -272,18 +274,18 @@ def _compare(names: Sequence[str], asked: Mapping[int, JudgedAttribute], lists: 
             for row in batch.to_pylist():
                 values = list(row.values())
                 whole, part = values[3 : 3 + lists], values[3 + lists :]
-                found: dict[str, Any] = {"asking": row["asking"]}
-                for i, a in asked.items():
+                compared: dict[str, Any] = {"asking": row["asking"]}
+                for i, a in limited.items():
                     emd = _emd(a.distance, _counts(whole, i, places[i]), _counts(part, i, places[i]))
                     proves = emd <= (a.asked.t or 0)
-                    found[f"best{i}"] = {
+                    compared[f"best{i}"] = {
                         "fails": not proves,
                         "records": row["records"] if proves else 0,
                         "number": int(row["key"].split(BETWEEN, 1)[0]) if proves else 0,
                         "emd": float(emd),
                         "superset": _told(row["key"], names),
                     }
-                rows.append(found)
+                rows.append(compared)
             yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
     return compare

@@ -55,8 +55,8 @@ def _disk_of(file: str | bytes | None, output: str) -> str:
 
 def full_scratch() -> str:
     """What to tell of a full disk where Spark keeps what it sorts and shuffles."""
-    found = os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
+    folder = os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
     return (
-        f"no space is left for what Spark sorts and shuffles (spark.local.dir, here {found}; on a cluster, of its "
+        f"no space is left for what Spark sorts and shuffles (spark.local.dir, here {folder}; on a cluster, of its "
         "executors); free some, about the size of the input, or set SPARK_LOCAL_DIRS to a larger disk"
     )

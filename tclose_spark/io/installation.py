@@ -26,20 +26,20 @@ def driver_memory() -> str:
         ConfigurationError: if it is no size, less than Spark begins with, or more than the machine has.
     """
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    found = os.environ.get(MEMORY_VARIABLE)
-    if found is None:
+    memory = os.environ.get(MEMORY_VARIABLE)
+    if memory is None:
         return DEFAULT_MEMORY if there >= ROOMY else f"{max(there // 2, LEAST_MEMORY) >> 20}m"
-    size = MEMORY.fullmatch(found)
+    size = MEMORY.fullmatch(memory)
     if size is None or _bytes(size) < LEAST_MEMORY:
         raise ConfigurationError(
-            f"{MEMORY_VARIABLE} is {found!r}; expected a size such as 4g or 800m, of at least 450m"
+            f"{MEMORY_VARIABLE} is {memory!r}; expected a size such as 4g or 800m, of at least 450m"
         )
     if _bytes(size) > there:
         raise ConfigurationError(
-            f"{MEMORY_VARIABLE} is {found!r}, and this machine has {there / (1 << 30):.1f} GiB; expected less, such "
+            f"{MEMORY_VARIABLE} is {memory!r}, and this machine has {there / (1 << 30):.1f} GiB; expected less, such "
             "as 2g"
         )
-    return found
+    return memory
 
 
 def _bytes(size: re.Match[str]) -> int:
@@ -54,16 +54,16 @@ def master() -> str:
         ConfigurationError: if it is none that Spark knows, or one that does not answer, for which Spark would wait
         long.
     """
-    found = os.environ.get(MASTER_VARIABLE, DEFAULT_MASTER)
-    if not MASTER.fullmatch(found):
+    url = os.environ.get(MASTER_VARIABLE, DEFAULT_MASTER)
+    if not MASTER.fullmatch(url):
         raise ConfigurationError(
-            f"{MASTER_VARIABLE} is {found!r}; expected local[*], local[N], spark://HOST:PORT, yarn or k8s://.."
+            f"{MASTER_VARIABLE} is {url!r}; expected local[*], local[N], spark://HOST:PORT, yarn or k8s://.."
         )
-    if found.startswith("spark://") and not any(map(_answers, found.removeprefix("spark://").split(","))):
+    if url.startswith("spark://") and not any(map(_answers, url.removeprefix("spark://").split(","))):
         raise ConfigurationError(
-            f"{MASTER_VARIABLE} is {found!r}, where nothing answers; start a master there, or name another"
+            f"{MASTER_VARIABLE} is {url!r}, where nothing answers; start a master there, or name another"
         )
-    return found
+    return url
 
 
 def _answers(address: str) -> bool:

@@ -72,14 +72,14 @@ def locked(folder: Folder) -> Iterator[None]:
     """
     mine = json.dumps(asdict(Owner.of_this_process()))
     if not folder.write_new(LOCK, mine):
-        found = _owner(folder)
-        if found is None or not found.is_gone:
-            who = found.describe() if found else "a run that does not say who it is"
+        owner = _owner(folder)
+        if owner is None or not owner.is_gone:
+            who = owner.describe() if owner else "a run that does not say who it is"
             raise ConfigurationError(
                 f"output: {folder.path()} is being written by another run: {who}; wait for its end, give another "
                 f"output.path, or remove {folder.path(LOCK)} if that run is gone"
             )
-        if not _take_over(folder, found, mine):
+        if not _take_over(folder, owner, mine):
             raise ConfigurationError(
                 f"output: another run has just begun to write to {folder.path()}; wait for its end "
                 f"(or remove {folder.path(TAKEOVER)} if it stays)"

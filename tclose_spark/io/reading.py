@@ -171,7 +171,7 @@ def _encoding(source: Input) -> str:
     """The encoding, by the name that is usual for those of Unicode: UTF-8 for utf8."""
     given = _option(source, "encoding", "charset") or "UTF-8"
     return (
-        re.sub(r"^UTF[-_]?(8|16|32)[-_]?(LE|BE)?$", lambda found: f"UTF-{found[1]}{found[2] or ''}", given.upper())
+        re.sub(r"^UTF[-_]?(8|16|32)[-_]?(LE|BE)?$", lambda match: f"UTF-{match[1]}{match[2] or ''}", given.upper())
         if given[:3].upper() == "UTF"
         else given
     )
@@ -375,7 +375,7 @@ def checked(opened: Opened) -> DataFrame:
     if MALFORMED not in opened.table.columns:
         return opened.table
     table = opened.table
-    found = [
+    conditions = [
         F.coalesce(quoted(MALFORMED), F.lit(False)),
         *[is_damaged(quoted(name)) for name in opened.texts],
         F.lit(True),
@@ -383,7 +383,7 @@ def checked(opened: Opened) -> DataFrame:
     every = [
         F.count(quoted(name)) for name in table.columns if name != MALFORMED
     ]  # Spark wants more than the mark to be read
-    malformed, *damaged, rows = _count_rows(table, found, every)
+    malformed, *damaged, rows = _count_rows(table, conditions, every)
     if malformed:
         raise malformed_rows(opened, malformed, rows)
     if any(damaged):
@@ -394,8 +394,8 @@ def checked(opened: Opened) -> DataFrame:
 def _count_rows(table: DataFrame, conditions: Sequence[Column], more: Sequence[Column] = ()) -> list[int]:
     """How many rows meet each condition."""
     counts = [F.sum(condition.cast("bigint")).alias(f"n{i}") for i, condition in enumerate(conditions)]
-    found = table.agg(*counts, *[column.alias(f"m{i}") for i, column in enumerate(more)]).head() if counts else None
-    return [int(found[i] or 0) if found else 0 for i in range(len(conditions))]
+    counted = table.agg(*counts, *[column.alias(f"m{i}") for i, column in enumerate(more)]).head() if counts else None
+    return [int(counted[i] or 0) if counted else 0 for i in range(len(conditions))]
 
 
 def _count_malformed(opened: Opened, texts: Sequence[str]) -> dict[str, int]:
@@ -505,10 +505,10 @@ def meaning(error: Exception, source: Input | None = None) -> InputError | None:
 
 
 def _failed_file(text: str, source: Input | None) -> InputError | None:
-    found = FAILED_FILE.search(text)
-    if found is None or (source is not None and not _is_of(found[1], source.path)):
+    match = FAILED_FILE.search(text)
+    if match is None or (source is not None and not _is_of(match[1], source.path)):
         return None
-    file = f"{'' if source is None else 'input.path: '}{_name(found[1])}"
+    file = f"{'' if source is None else 'input.path: '}{_name(match[1])}"
     mismatch = re.search(r"Data type mismatches when reading Parquet column \[(\w+)\]", text)
     if "length is too low: 0)" in text:
         return InputError(f"{file} is empty (0 bytes), no Parquet file; write it again, or remove it")

@@ -159,8 +159,8 @@ class Run:
     @property
     def state(self) -> dict[str, Any]:
         """What the stages before wrote down."""
-        found: dict[str, Any] = json.loads(self.staging.read(STATE))
-        return found
+        state: dict[str, Any] = json.loads(self.staging.read(STATE))
+        return state
 
     def is_staged(self, stage: str) -> bool:
         """Whether this stage is done in the staging area."""

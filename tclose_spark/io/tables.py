@@ -60,18 +60,18 @@ def read_hierarchies(
     Raises:
         ConfigurationError: if one cannot be read or is not a tree.
     """
-    found = {}
+    hierarchies = {}
     for role, columns in (("quasi_identifiers", quasi), ("sensitive_attributes", sensitive)):
-        for name, asked in columns.items():
-            if asked.hierarchy is not None:
+        for name, settings in columns.items():
+            if settings.hierarchy is not None:
                 key = f"{where}{role}.{name}.hierarchy"
-                tree = Hierarchy.parse(_read_text(asked.hierarchy, key, spark), key)
-                found[name] = (
+                tree = Hierarchy.parse(_read_text(settings.hierarchy, key, spark), key)
+                hierarchies[name] = (
                     tree.with_missing(key)
-                    if isinstance(asked, SensitiveAttribute) and asked.missing == "leaf"
+                    if isinstance(settings, SensitiveAttribute) and settings.missing == "leaf"
                     else tree
                 )
-    return found
+    return hierarchies
 
 
 def _read_text(path: str, key: str, spark: SparkSession) -> str:
@@ -212,15 +212,15 @@ def normal_text(column: Column, text: Text) -> Column:
     return normalized
 
 
-def normal_texts(table: DataFrame, asked: Mapping[str, QuasiIdentifier | SensitiveAttribute]) -> DataFrame:
+def normal_texts(table: DataFrame, columns: Mapping[str, QuasiIdentifier | SensitiveAttribute]) -> DataFrame:
     """A table with its columns of text that are among these after their options."""
-    options = {name: settings.text for name, settings in asked.items() if settings.text not in (None, Text())}
+    options = {name: settings.text for name, settings in columns.items() if settings.text not in (None, Text())}
     texts = {field.name for field in table.schema if isinstance(field.dataType, T.StringType)}
-    found = {name: text for name, text in options.items() if text is not None and name in texts}
-    if not found:
+    texts_of = {name: text for name, text in options.items() if text is not None and name in texts}
+    if not texts_of:
         return table
     return table.select(
-        *[normal_text(quoted(c), found[c]).alias(c) if c in found else quoted(c) for c in table.columns]
+        *[normal_text(quoted(c), texts_of[c]).alias(c) if c in texts_of else quoted(c) for c in table.columns]
     )
 
 

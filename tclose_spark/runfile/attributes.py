@@ -76,7 +76,7 @@ class Recursive(Section):
 
 
 class Diversity(Section):
-    """l-diversity asked of a sensitive attribute, any of three kinds."""
+    """l-diversity required of a sensitive attribute, any of three kinds."""
 
     distinct: Annotated[int, Field(ge=1)] | None = None
     entropy: Exact | None = None
@@ -154,7 +154,7 @@ class SensitiveAttribute(Section):
 
     @property
     def limited(self) -> bool:
-        """Whether anything that is asked can be broken: a t below 1, an l above 1."""
+        """Whether anything that is required can be broken: a t below 1, an l above 1."""
         close = self.t is not None and self.t < 1
         return close or (self.l.distinct or 1) > 1 or (self.l.entropy or 1) > 1 or self.l.recursive is not None
 

@@ -62,13 +62,13 @@ def expand(text: str, key: str) -> str:
     """
 
     def value(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1]) or match[2]
-        if found is None:
+        replacement = os.environ.get(match[1]) or match[2]
+        if replacement is None:
             raise ConfigurationError(
                 f"{key}: the environment variable {match[1]} is not set or empty; set it, or write "
                 f"${{{match[1]}:-default}}"
             )
-        return found
+        return replacement
 
     return VARIABLE.sub(value, text)
 

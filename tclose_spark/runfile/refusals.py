@@ -32,11 +32,11 @@ def explain_problems(error: ValidationError, known_keys: Collection[str], method
     """One line a problem: the key, what was found as YAML writes it, what was expected. method: the one that is asked
     for.
     """
-    found: dict[str, dict[str, None]] = {}
+    expectations: dict[str, dict[str, None]] = {}
     for problem in error.errors():
         key, begin, expected = _problem(problem, known_keys, method)
-        found.setdefault(f"{key}: {begin}" if key else begin, {})[expected] = None
-    return "\n".join(begin + ", or ".join(expected) for begin, expected in found.items())
+        expectations.setdefault(f"{key}: {begin}" if key else begin, {})[expected] = None
+    return "\n".join(begin + ", or ".join(expected) for begin, expected in expectations.items())
 
 
 def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: str | None) -> tuple[str, str, str]:
@@ -71,12 +71,12 @@ def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: st
 
 
 def _unknown(steps: list[str], method: str | None, known_keys: Collection[str]) -> str:
-    near = difflib.get_close_matches(steps[-1], sorted(known_keys), n=1)
-    if near and near != steps[-1:]:
-        return f"unknown key; did you mean {near[0]!r}?"
+    similar = difflib.get_close_matches(steps[-1], sorted(known_keys), n=1)
+    if similar and similar != steps[-1:]:
+        return f"unknown key; did you mean {similar[0]!r}?"
     if method:
         return f"unknown key; it is no setting of {method}, see the methods in README"
-    return f"unknown key; {'it belongs elsewhere, ' if near else ''}see the keys in README"
+    return f"unknown key; {'it belongs elsewhere, ' if similar else ''}see the keys in README"
 
 
 def written(value: Any) -> str:

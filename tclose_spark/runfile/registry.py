@@ -72,23 +72,23 @@ def find_method(name: str) -> Known:
     """
     module, _, attribute = modules()[name].partition(":")
     try:
-        found: Known = getattr(import_module(module), attribute or "METHOD")
+        method: Known = getattr(import_module(module), attribute or "METHOD")
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(
             f"method.name: {name} is brought by {module}, which cannot be imported, or holds no method ({error})"
         ) from None
-    if getattr(found, "name", None) != name:
+    if getattr(method, "name", None) != name:
         raise ConfigurationError(f"method.name: {name} is brought by {module}, which holds no method of this name")
-    return found
+    return method
 
 
 def known_methods() -> dict[str, Known]:
     """All methods but those of broken packages, by name."""
-    found = {}
+    methods = {}
     for name in modules():
         with suppress(ConfigurationError):
-            found[name] = find_method(name)
-    return found
+            methods[name] = find_method(name)
+    return methods
 
 
 def methods_that(make: str) -> list[str]:
@@ -112,10 +112,10 @@ def read_settings(value: Any) -> Any:
 
 
 def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveAttribute]) -> None:
-    """Raises ValueError if something is asked of a sensitive attribute that the method does not make."""
+    """Raises ValueError if something is required of a sensitive attribute that the method does not make."""
     for name, attribute in sensitive.items():
-        for kind, asked in attribute.l:
-            if asked is not None and kind not in settings.makes_l:
+        for kind, required in attribute.l:
+            if required is not None and kind not in settings.makes_l:
                 raise ValueError(
                     f"attributes.sensitive_attributes.{name}.l.{kind}: method {settings.name} makes no {kind} l; "
                     f"expected method: {{name: {' or '.join(methods_that(kind))}}}, or this key left out"

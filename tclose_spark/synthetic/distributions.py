@@ -316,13 +316,13 @@ HIERARCHIES: Final[Mapping[str, Tree]] = MappingProxyType(
 
 def paths(tree: Tree, above: tuple[str, ...] = ()) -> tuple[tuple[str, ...], ...]:
     """Returns for each leaf, in the order of the tree, the leaf, its groups from below, and then `above`."""
-    found: list[tuple[str, ...]] = []
+    result: list[tuple[str, ...]] = []
     for label, below in tree.items():
         if isinstance(below, Mapping):
-            found.extend(paths(below, (label, *above)))
+            result.extend(paths(below, (label, *above)))
         else:
-            found.extend((leaf, label, *above) for leaf in below)
-    return tuple(found)
+            result.extend((leaf, label, *above) for leaf in below)
+    return tuple(result)
 
 
 def leaves(tree: Tree) -> tuple[str, ...]:

@@ -20,32 +20,33 @@ def is_name(text: str) -> bool:
     return 0 < len(text) <= LONGEST_NAME and text.isprintable() and "\ufffd" not in text and not _is_number(text)
 
 
-def are_names(found: Sequence[str], asked: Collection[str]) -> bool:
-    """Whether these are names of columns and no record: half of those asked for are among them (a value of a person may
-    be the name of one), all are printable and different, most are no numbers.
+def are_names(columns: Sequence[str], expected: Collection[str]) -> bool:
+    """Whether these are names of columns and no record: half of the expected ones are among them (a value of a person
+    may be the name of one), all are printable and different, most are no numbers.
     """
-    lower, wanted = {name.lower() for name in found}, {name.lower() for name in asked}
-    numbers = [name for name in found if _is_number(name)]
+    lower, wanted = {name.lower() for name in columns}, {name.lower() for name in expected}
+    numbers = [name for name in columns if _is_number(name)]
     return (
         2 * len(lower & wanted) >= len(wanted) > 0
-        and len(lower) == len(found)
-        and 2 * len(numbers) < len(found)
-        and all(is_name(name) for name in found if name not in numbers)
+        and len(lower) == len(columns)
+        and 2 * len(numbers) < len(columns)
+        and all(is_name(name) for name in columns if name not in numbers)
     )
 
 
-def instead_of(column: str, found: Sequence[str], asked: Collection[str]) -> str:
-    """What a table has in place of a column that it lacks, and what may be wrong; `asked` are all the columns it should
-    have.
+def instead_of(column: str, columns: Sequence[str], expected: Collection[str]) -> str:
+    """What a table has in place of a column that it lacks, and what may be wrong.
 
-    Names that are near come first. Where they may be values of a person only their number is told.
+    expected: all the columns it should have.
+
+    Names that are near come first. Where they may be values of a person only their number is reported.
     """
-    if not are_names(found, asked):
-        return f"it has {len(found)} column{'' if len(found) == 1 else 's'}{_why_not(found, asked)}"
-    lower = {name.lower(): name for name in found}
-    near = [lower[name] for name in difflib.get_close_matches(column.lower(), lower, n=3, cutoff=NEAR)]
-    has = f"it has {', '.join(found)}" if len(found) <= MOST_NAMES else f"it has {len(found)} columns"
-    return f"did you mean {' or '.join(repr(name) for name in near)}? {has[0].upper()}{has[1:]}" if near else has
+    if not are_names(columns, expected):
+        return f"it has {len(columns)} column{'' if len(columns) == 1 else 's'}{_why_not(columns, expected)}"
+    lower = {name.lower(): name for name in columns}
+    similar = [lower[name] for name in difflib.get_close_matches(column.lower(), lower, n=3, cutoff=NEAR)]
+    has = f"it has {', '.join(columns)}" if len(columns) <= MOST_NAMES else f"it has {len(columns)} columns"
+    return f"did you mean {' or '.join(repr(name) for name in similar)}? {has[0].upper()}{has[1:]}" if similar else has
 
 
 def shown(place: int, name: str) -> str:
@@ -53,15 +54,15 @@ def shown(place: int, name: str) -> str:
     return f"column {name!r}" if is_name(name) else f"column number {place + 1}"
 
 
-def _why_not(found: Sequence[str], asked: Collection[str]) -> str:
+def _why_not(columns: Sequence[str], expected: Collection[str]) -> str:
     """What may be wrong with a table that has none of the columns."""
-    if not found:
+    if not columns:
         return ""
     for separator, written in SEPARATORS.items():
-        parts = {part.strip().strip('"').lower() for name in found for part in name.split(separator)}
-        if any(separator in name for name in found) and not parts.isdisjoint(name.lower() for name in asked):
+        parts = {part.strip().strip('"').lower() for name in columns for part in name.split(separator)}
+        if any(separator in name for name in columns) and not parts.isdisjoint(name.lower() for name in expected):
             return f", whose fields another character separates: set input.options.sep: {written}"
-    if all(name == f"_c{i}" for i, name in enumerate(found)):
+    if all(name == f"_c{i}" for i, name in enumerate(columns)):
         return ", read without a header: set input.options.header: true"
     return (
         ", and none of those that are asked for (their names may be values: is the first line a header? See "

@@ -96,10 +96,10 @@ class Codec:
         place = np.zeros(len(sensitive[0]), dtype=np.int64)
         for values, column, table in zip(self.sensitive, sensitive, self._prefixes, strict=True):
             place = place * len(values) + _index(column, values)
-            found = np.minimum(np.searchsorted(table, place), len(table) - 1)
-            if np.any(table[found] != place):
+            rank = np.minimum(np.searchsorted(table, place), len(table) - 1)
+            if np.any(table[rank] != place):
                 raise UnknownValueError("sensitive values")
-            place = found
+            place = rank
         return place  # cells are sorted, so the place of the whole tuple is the cell
 
     @property
@@ -155,18 +155,18 @@ def _index(column: pa.Array, values: Sequence[str | None]) -> IntArray:
     Raises:
         UnknownValueError: if an entry is not among them.
     """
-    found = pc.index_in(column, value_set=pa.array(values, pa.string()))
-    if found.null_count:
+    index = pc.index_in(column, value_set=pa.array(values, pa.string()))
+    if index.null_count:
         raise UnknownValueError("values")
-    return np.asarray(found.to_numpy(), dtype=np.int64)
+    return np.asarray(index.to_numpy(), dtype=np.int64)
 
 
 def _encode_column(domain: QuasiDomain, column: pa.Array) -> IntArray:
     if domain.kind == "category":
-        found = pc.index_in(column, value_set=pa.array(domain.values, pa.string()), skip_nulls=True)
-        if found.null_count != column.null_count:
+        index = pc.index_in(column, value_set=pa.array(domain.values, pa.string()), skip_nulls=True)
+        if index.null_count != column.null_count:
             raise UnknownValueError(domain.name)
-        return np.asarray(found.cast(pa.int64()).fill_null(int(MISSING)).to_numpy(), dtype=np.int64)
+        return np.asarray(index.cast(pa.int64()).fill_null(int(MISSING)).to_numpy(), dtype=np.int64)
     if domain.kind == "integer":
         return np.asarray(column.fill_null(int(MISSING)).to_numpy(), dtype=np.int64)
     return encode_numbers(np.asarray(column.fill_null(np.nan).to_numpy(), dtype=np.float64))
