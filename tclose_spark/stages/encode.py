@@ -100,12 +100,12 @@ def draw_sample(table: DataFrame, spec: ReleaseSpec, encoder: Encoder, distinct_
             drawn = rows.take(np.flatnonzero((rows.hash & LOW_BITS) < share))
             yield pa.RecordBatch.from_arrays([encoder.codec.pack(drawn)], names=["row"])
 
-    found = map_batches(code_table(table, spec), draw, "row binary").groupBy("row").count().toArrow()
-    if not found.num_rows:
+    distinct = map_batches(code_table(table, spec), draw, "row binary").groupBy("row").count().toArrow()
+    if not distinct.num_rows:
         raise InputError("the input has other rows than when it was profiled: it changed meanwhile; run again")
-    sample = Rows.concatenate([encoder.codec.unpack(chunk) for chunk in found["row"].chunks])
+    sample = Rows.concatenate([encoder.codec.unpack(chunk) for chunk in distinct["row"].chunks])
     order = sample.sorted_by_hash()
-    before = np.append(0, np.cumsum(found["count"].to_numpy()[order]))
+    before = np.append(0, np.cumsum(distinct["count"].to_numpy()[order]))
     return sample.take(np.repeat(order, np.diff(before * min(most, before[-1]) // before[-1])))
 
 
@@ -118,11 +118,11 @@ def count_groups(
         total = np.zeros(groups, dtype=np.int64)
         for batch in batches:
             total += np.bincount(group_of(encoder.rows(batch)), minlength=groups)
-        found = np.flatnonzero(total)
-        yield pa.RecordBatch.from_arrays([pa.array(found), pa.array(total[found])], names=["group", "n"])
+        present = np.flatnonzero(total)
+        yield pa.RecordBatch.from_arrays([pa.array(present), pa.array(total[present])], names=["group", "n"])
 
     coded = code_table(table, spec)
-    found = map_batches(coded, count, "group bigint, n bigint").groupBy("group").agg(F.sum("n").alias("n")).toArrow()
+    counted = map_batches(coded, count, "group bigint, n bigint").groupBy("group").agg(F.sum("n").alias("n")).toArrow()
     counts = np.zeros(groups, dtype=np.int64)
-    counts[found["group"].to_numpy()] = found["n"].to_numpy()
+    counts[counted["group"].to_numpy()] = counted["n"].to_numpy()
     return counts

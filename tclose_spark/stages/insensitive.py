@@ -61,9 +61,9 @@ def guard_insensitive(
     guarded = [name for name in attributes.insensitive_attributes if name not in attributes.allow_unique]
     sample, tuples = _draw(table, spec, profile, guarded)
     if len(guarded) > 1 and tuples > NEARLY_UNIQUE * profile.rows:
-        found, distinct = _nearly_unique(table, spec, guarded, profile.rows)
+        combined, distinct = _nearly_unique(table, spec, guarded, profile.rows)
         raise InputError(
-            f"insensitive attributes {_listed(found)} are nearly unique together (about {distinct} combinations in "
+            f"insensitive attributes {_listed(combined)} are nearly unique together (about {distinct} combinations in "
             f"{profile.rows} rows): published as they are, they link rows to people; drop one, make it coarser, or "
             "give it another role (one that is named in attributes.allow_unique is left out of this)"
         )
@@ -117,13 +117,13 @@ def _draw(table: DataFrame, spec: ReleaseSpec, profile: Profile, guarded: Sequen
     if share < 1:
         drawn = drawn.where(F.xxhash64(*coded.columns).bitwiseAND(F.lit(2**31 - 1)) < int(share * 2**31))
     with sized_shuffles(table.sparkSession, SAMPLE):
-        found = drawn.groupBy(*coded.columns).agg(F.count(F.lit(1)).alias("n")).toArrow()
-    found = found.sort_by([(name, "ascending") for name in coded.columns])
-    numbers = [np.unique(found[f"i{i}"].to_numpy(), return_inverse=True)[1] for i in range(len(insensitive))]
+        counted = drawn.groupBy(*coded.columns).agg(F.count(F.lit(1)).alias("n")).toArrow()
+    counted = counted.sort_by([(name, "ascending") for name in coded.columns])
+    numbers = [np.unique(counted[f"i{i}"].to_numpy(), return_inverse=True)[1] for i in range(len(insensitive))]
     sample = Sample(
-        [found[f"q{i}"] for i in range(len(quasi))],
+        [counted[f"q{i}"] for i in range(len(quasi))],
         dict(zip(insensitive, numbers, strict=True)),
-        found["n"].to_numpy(),
+        counted["n"].to_numpy(),
         share < 1,
     )
     return sample, min(int(observation.get["tuples"]), profile.rows)
@@ -146,8 +146,8 @@ def _nearly_unique(table: DataFrame, spec: ReleaseSpec, guarded: Sequence[str], 
         ]
         return [float(n) for n in people.agg(*figures).collect()[0]]
 
-    found = smallest_set(guarded, count, NEARLY_UNIQUE * rows)
-    return found, min(int(count([found])[0]), rows)
+    smallest = smallest_set(guarded, count, NEARLY_UNIQUE * rows)
+    return smallest, min(int(count([smallest])[0]), rows)
 
 
 def _taken_back(

@@ -176,9 +176,9 @@ class MinimalityCounter:
         spark: SparkSession, spec: ReleaseSpec, profile: Profile, tasks: int, hierarchies: Mapping[str, Hierarchy]
     ) -> MinimalityCounter:
         """The counter of a run whose classes are finished in so many tasks."""
-        asked = spec.attributes.sensitive_attributes
+        settings = spec.attributes.sensitive_attributes
         groups = [
-            Groups.of(profile, i, asked[domain.name].distance == "ordered")
+            Groups.of(profile, i, settings[domain.name].distance == "ordered")
             for i, domain in enumerate(profile.sensitive)
         ]
         most = min(MOST_CELLS, MOST_SENT // tasks) // (len(profile.quasi) * sum(len(group.names) for group in groups))
@@ -191,11 +191,11 @@ class MinimalityCounter:
         if self._sum is None:
             return
         starts = _starts(labels)
-        told = [(q, scale, scale.values(rows.quasi[q])) for q, scale in enumerate(self.scales) if scale is not None]
+        scaled = [(q, scale, scale.values(rows.quasi[q])) for q, scale in enumerate(self.scales) if scale is not None]
         for a, group in enumerate(self.groups):
-            values, trees = [value for _, _, value in told], [scale.nodes for _, scale, _ in told]
+            values, trees = [value for _, _, value in scaled], [scale.nodes for _, scale, _ in scaled]
             tallies = tally(values, trees, group.group_of[rows.cell], starts, len(group.names))
-            self._sum.add({(q, a): _sparse(found) for (q, _, _), found in zip(told, tallies, strict=True)})
+            self._sum.add({(q, a): _sparse(counted) for (q, _, _), counted in zip(scaled, tallies, strict=True)})
 
     def figure(self, profile: Profile, k: int) -> dict[str, Any]:
         """On the driver, after the write: what is true of those who are left in wide classes, and what their classes
@@ -224,8 +224,8 @@ class MinimalityCounter:
         if not any(self.scales):
             return {"measured": False, "why": "the quasi-identifiers have too many values for the tasks to count"}
         beyond = beyond_chance([one for one, _ in named], max(len(group.names) for group in self.groups))
-        told = {id(one): line for one, line in named}
-        lines = [told[id(one)] for one in beyond]
+        line_of = {id(one): line for one, line in named}
+        lines = [line_of[id(one)] for one in beyond]
         return {
             "measured": True,
             "left_out": [
@@ -247,9 +247,9 @@ def _starts(labels: Sequence[pa.Array]) -> IntArray:
     return np.flatnonzero(new)
 
 
-def _sparse(found: Tally) -> IntArray:
-    place = np.flatnonzero((found.people.ravel() > 0) | (found.said.ravel() > 0))
-    return np.stack([place, found.people.ravel()[place], found.said.ravel()[place]])
+def _sparse(tallied: Tally) -> IntArray:
+    place = np.flatnonzero((tallied.people.ravel() > 0) | (tallied.said.ravel() > 0))
+    return np.stack([place, tallied.people.ravel()[place], tallied.said.ravel()[place]])
 
 
 def _dense(cells: IntArray, shape: tuple[int, int, int]) -> Tally:

@@ -101,9 +101,9 @@ def profile_table(
 def _check_text(table: DataFrame, spec: ReleaseSpec) -> None:
     """Raises InputError if a column that has text options is no text."""
     for role in ("quasi_identifiers", "sensitive_attributes"):
-        for name, asked in getattr(spec.attributes, role).items():
+        for name, settings in getattr(spec.attributes, role).items():
             kind = table.schema[name].dataType
-            if asked.text is not None and not isinstance(kind, T.StringType):
+            if settings.text is not None and not isinstance(kind, T.StringType):
                 raise InputError(
                     f"attributes.{role}.{name}.text: the column is of type {kind.simpleString()}; expected text, or "
                     "no such key"
@@ -132,11 +132,11 @@ def _histograms(table: DataFrame, spec: ReleaseSpec, observation: Observation) -
         .agg(F.sum("n").alias("n"))
     )
     with sized_shuffles(table.sparkSession, MOST_VALUES):  # what is shuffled is counts of values
-        found = counted.limit(MOST_VALUES + 1).toArrow()
+        listing = counted.limit(MOST_VALUES + 1).toArrow()
     histograms: list[Histogram] = [{} for _ in groups]
-    for group, key, n in zip(*(column.to_pylist() for column in found.columns), strict=True):
+    for group, key, n in zip(*(column.to_pylist() for column in listing.columns), strict=True):
         histograms[group][tuple(key)] = n
-    if found.num_rows > MOST_VALUES:
+    if listing.num_rows > MOST_VALUES:
         largest = max(range(len(groups)), key=lambda g: len(histograms[g]))
         names = list(sensitive) if largest == len(quasi) else [list(quasi)[largest]]
         raise InputError(
@@ -185,7 +185,7 @@ def _tally(sizes: Sequence[int]) -> Mapper:
     """Counts, in each task, the distinct tuples of consecutive groups of columns of these sizes."""
 
     def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found: list[pa.Table | None] = [None] * len(sizes)
+        tallies: list[pa.Table | None] = [None] * len(sizes)
         for batch in batches:
             first = 0
             for group, size in enumerate(sizes):
@@ -196,11 +196,11 @@ def _tally(sizes: Sequence[int]) -> Mapper:
                         pa.Table.from_batches([batch]).group_by(names, use_threads=False).aggregate([([], "count_all")])
                     )
                     counted = counted.rename_columns([*names, "n"])
-                    if (before := found[group]) is not None:
+                    if (before := tallies[group]) is not None:
                         both = pa.concat_tables([before, counted]).group_by(names, use_threads=False)
                         counted = both.aggregate([("n", "sum")]).rename_columns([*names, "n"])
-                    found[group] = counted
-        for group, table in enumerate(found):
+                    tallies[group] = counted
+        for group, table in enumerate(tallies):
             if table is not None:
                 keys = [list(key) for key in zip(*(column.to_pylist() for column in table.columns[:-1]), strict=True)]
                 numbers = pa.array([group] * len(keys), pa.int32())
@@ -240,8 +240,8 @@ def _no_numbers(table: DataFrame, name: str) -> Offending:
     """
     value = quoted(name).cast("string").alias("value")
     wrong = table.where(not_numbers(table, name)).groupBy(value).agg(F.count(F.lit(1)).alias("n"))
-    found = wrong.orderBy(F.desc("n"), "value").limit(MOST_TOLD).collect()
-    return Offending(name, "no finite number of at most 15 digits", {row["value"]: row["n"] for row in found})
+    offending = wrong.orderBy(F.desc("n"), "value").limit(MOST_TOLD).collect()
+    return Offending(name, "no finite number of at most 15 digits", {row["value"]: row["n"] for row in offending})
 
 
 def _numeric(spec: ReleaseSpec) -> list[str]:

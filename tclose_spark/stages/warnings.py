@@ -13,40 +13,40 @@ MOST_SHOWN = 5  # values of a list in the run file
 
 def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
     """What is told of a table that may be released all the same: each sentence names a column and says how many."""
-    found = [
+    sentences = [
         f"quasi-identifier {domain.name!r}: {_spellings(domain.spellings, domain.present)}"
         for domain in profile.quasi
         if domain.spellings
     ]
     for domain in profile.sensitive:
-        sentences = _of_sensitive(domain, spec.attributes.sensitive_attributes[domain.name], profile.rows)
-        found += [f"sensitive attribute {domain.name!r}{sentence}" for sentence in sentences]
-    return tuple(found)
+        details = _of_sensitive(domain, spec.attributes.sensitive_attributes[domain.name], profile.rows)
+        sentences += [f"sensitive attribute {domain.name!r}{sentence}" for sentence in details]
+    return tuple(sentences)
 
 
-def _of_sensitive(domain: SensitiveDomain, asked: SensitiveAttribute, rows: int) -> list[str]:
+def _of_sensitive(domain: SensitiveDomain, settings: SensitiveAttribute, rows: int) -> list[str]:
     present = [value for value, n in zip(domain.values, domain.counts, strict=True) if n]
-    found = []
+    sentences = []
     if present == [None]:
-        found.append(f" is missing in all {rows} rows: nothing is protected")
+        sentences.append(f" is missing in all {rows} rows: nothing is protected")
     elif len(present) == 1:
-        found.append(f" has one value in all {rows} rows: the release tells it of everyone")
+        sentences.append(f" has one value in all {rows} rows: the release tells it of everyone")
     elif len(present) > NEARLY_UNIQUE * rows:
-        found.append(
+        sentences.append(
             f" is nearly unique ({len(present)} values in {rows} rows): who knows a person's value of it finds the "
             "record, and with it the other columns"
         )
     spellings = count_spellings(present)
     if spellings:
-        found.append(f": {_spellings(spellings, len(present))}, and each counts for l and t as a value of its own")
+        sentences.append(f": {_spellings(spellings, len(present))}, and each counts for l and t as a value of its own")
     unused = [str(value) for value, n in zip(domain.values, domain.counts, strict=True) if not n]
-    if unused and isinstance(asked.order, tuple):
+    if unused and isinstance(settings.order, tuple):
         more = f" and {len(unused) - MOST_SHOWN} more" if len(unused) > MOST_SHOWN else ""
-        found.append(
+        sentences.append(
             f": its order lists {len(unused)} values that no row has ({', '.join(unused[:MOST_SHOWN])}{more}); they "
             "lengthen the scale, and every distance is smaller by them"
         )
-    return found
+    return sentences
 
 
 def _spellings(spellings: int, present: int) -> str:
