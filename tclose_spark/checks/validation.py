@@ -14,16 +14,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tclose_spark.checks.expectations import Expectation
 from tclose_spark.errors import GuaranteeError
+from tclose_spark.io.tables import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 CHECKPOINT = "classes"
 """What the suite, the validation definition and the checkpoint of a class table are called in a project."""
+MOST_LOCAL = 200_000  # classes whose figures a driver holds; above, Spark judges them where they are
 COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}
 TOLD = ("element_count", "missing_count", "unexpected_count", "unexpected_percent")
 PROJECT = (
@@ -84,20 +86,31 @@ def suite_json(name: str, expectations: Sequence[Expectation]) -> str:
 
 
 def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation]) -> Validation:
-    """What a suite finds in a class table.
+    """What a suite finds in a class table. One of at most MOST_LOCAL classes is judged in this process, without Spark.
 
     Raises:
         GuaranteeError: if anything but what was asked was evaluated. An expectation whose figures are not to be had
         does not hold.
     """
-    checkpoint = _checkpoint(_context("ephemeral"), name, expectations)
-    (results,) = checkpoint.run(batch_parameters={"dataframe": classes}).run_results.values()
+    local = _brought(classes, expectations)
+    checkpoint = _checkpoint(_context("ephemeral"), name, expectations, "spark" if local is None else "pandas")
+    (results,) = checkpoint.run(
+        batch_parameters={"dataframe": classes if local is None else local}
+    ).run_results.values()
     _require_all_evaluated(results, expectations)
     meanings = {expectation.key: expectation.meaning for expectation in expectations}
     failures = [f"{meanings[_asked(result).key]}: {_count(result)}" for result in results.results if not result.success]
     for result in results.results:
         _keep_counts(result)
     return Validation(name, tuple(expectations), results, tuple(failures))
+
+
+def _brought(classes: DataFrame, expectations: Sequence[Expectation]) -> Any:
+    """The figures that a suite is about as a pandas table; None where there are more than MOST_LOCAL classes."""
+    about = {dict(expectation.arguments).get("column") for expectation in expectations}
+    columns = [column for column in classes.columns if column in about] or classes.columns[:1]
+    figures = classes.select(*map(quoted, columns)).limit(MOST_LOCAL + 1).toArrow()
+    return None if figures.num_rows > MOST_LOCAL else figures.to_pandas()
 
 
 def _context(mode: Any, folder: str | None = None) -> Any:
@@ -122,17 +135,22 @@ def _suite(expectations: Sequence[Expectation], name: str) -> Any:
     return suite
 
 
-def _checkpoint(context: Any, name: str, expectations: Sequence[Expectation]) -> Any:
-    """The suite as a checkpoint that is run on a DataFrame, added to a context."""
+def _checkpoint(
+    context: Any, name: str, expectations: Sequence[Expectation], engine: Literal["spark", "pandas"]
+) -> Any:
+    """The suite as a checkpoint that is run on a DataFrame of this engine, added to a context."""
     import great_expectations as gx
 
     context.variables.progress_bars = {"globally": False}
-    source = context.data_sources.add_spark(name="spark", persist=False)
+    sources = context.data_sources
+    source = sources.add_spark(name="spark", persist=False) if engine == "spark" else sources.add_pandas(name="pandas")
     batch = source.add_dataframe_asset(name="classes").add_batch_definition_whole_dataframe("all")
     suite = context.suites.add(_suite(expectations, name))
     definition = context.validation_definitions.add(gx.ValidationDefinition(name=CHECKPOINT, data=batch, suite=suite))
-    asked = gx.Checkpoint(name=CHECKPOINT, validation_definitions=[definition], actions=[], result_format=COUNTS_ONLY)
-    return context.checkpoints.add(asked)
+    checkpoint = gx.Checkpoint(
+        name=CHECKPOINT, validation_definitions=[definition], actions=[], result_format=COUNTS_ONLY
+    )
+    return context.checkpoints.add(checkpoint)
 
 
 def _asked(result: Any) -> Expectation:
@@ -198,5 +216,5 @@ def _self_contained(page: str) -> str:
 def _project(name: str, expectations: Sequence[Expectation]) -> Mapping[str, str]:
     """A Great Expectations project with the suite as a checkpoint."""
     with TemporaryDirectory(prefix="tclose-") as folder:
-        _checkpoint(_context("file", folder), name, expectations)
+        _checkpoint(_context("file", folder), name, expectations, "spark")
         return {f"gx/{file}": (Path(folder) / "gx" / file).read_text(encoding="utf-8") for file in PROJECT}
