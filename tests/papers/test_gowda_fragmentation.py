@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from spreads import ordered
 
 from tclose_spark.measures.distances import OrderedDistance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.fragmentation.bounds import aggregate_bounds, paper_bounds
 from tclose_spark.methods.fragmentation.conformance import conforming, gcd_class_size, gcd_classes
-from tclose_spark.methods.fragmentation.rulers import OrderedRuler
 
 M = np.array([[20, 20, 100], [0, 40, 40], [40, 20, 60], [40, 0, 20]])
 E = np.array([[6, 4, 4], [0, 2, 4], [0, 2, 2], [2, 8, 6]])
@@ -56,8 +56,8 @@ def test_figure_4_3_bounds_of_a_fragmentation():
         Fraction(40 + 60, 400) + Fraction(440, 3 * 400),
         Fraction(60 + 80, 400),
     )
-    rulers = [OrderedRuler(4), OrderedRuler(3)]
-    assert aggregate_bounds(matrix, fragment_of, rulers) == (
+    spreads = [ordered(4), ordered(3)]
+    assert aggregate_bounds(matrix, fragment_of, spreads) == (
         Fraction(40 + 60 + 440, 3 * 400),
         Fraction(60 + 80, 2 * 400),
     )

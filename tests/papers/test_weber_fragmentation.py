@@ -5,17 +5,17 @@
 from fractions import Fraction
 
 import numpy as np
+from spreads import ordered
 
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.fragmentation.bounds import paper_bounds
 from tclose_spark.methods.fragmentation.conformance import gcd_class_size, gcd_classes
 from tclose_spark.methods.fragmentation.fragments import PaperFragments
-from tclose_spark.methods.fragmentation.rulers import OrderedRuler
 from tclose_spark.methods.fragmentation.search import find_fragmentation
 
 # Rows .5 and .5, columns .3 and .7, in tenths. The figure's own cells are not in the text.
 FIGURE_15 = MultiplicityMatrix.of(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([1, 4, 2, 3]), (2, 2))
-RULERS = [OrderedRuler(2), OrderedRuler(2)]
+RULERS = [ordered(2), ordered(2)]
 WHOLE, TENTH = np.array([[[0, 1], [0, 1]]]), Fraction(1, 10)
 COLUMNS = np.array([[[0, 1], [0, 0]], [[0, 1], [1, 1]]])
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from tclose_spark.measures.distances import OrderedDistance, ground_distance
 from tclose_spark.methods.dealing.locality import (
     Locality,
     choose_locality,
@@ -39,7 +38,7 @@ class Trials:
         self._codes = attributes.cells[given.sample.cell]
         counts = [np.bincount(self._codes[:, a.column], minlength=len(a.distance.table)) for a in attributes.sensitive]
         self._attributes = [
-            replace(a, distance=ground_distance(table, isinstance(a.distance, OrderedDistance), a.hierarchy))
+            replace(a, distance=replace(a.distance, table=table))
             for a, table in zip(attributes.sensitive, counts, strict=True)
         ]
         self.locality = Locality(make_digits(attributes.quasi_identifiers, given.sample))

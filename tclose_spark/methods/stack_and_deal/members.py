@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
-from tclose_spark.measures.distances import GroundDistance, OrderedDistance
-from tclose_spark.measures.features import feature_scale, nodes_of
+from tclose_spark.measures.distances import GroundDistance
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 
@@ -41,7 +40,7 @@ class Rulers(NamedTuple):
 def rulers_of(distances: Sequence[GroundDistance], weights: Sequence[float]) -> Rulers:
     """The rulers of ground distances; weights: what a distance of 1 of each weighs (1 / t)."""
     domains = np.array([len(d.table) for d in distances])
-    height = max(len(nodes_of(d)) for d in distances)
+    height = max(len(d.features.nodes) for d in distances)
     shape = (len(distances), height, int(domains.max()))
     shares, nodes = np.zeros(shape), np.zeros(shape, dtype=np.int64)
     heights, units = np.ones(len(distances), dtype=np.int64), np.zeros(len(distances))
@@ -50,14 +49,14 @@ def rulers_of(distances: Sequence[GroundDistance], weights: Sequence[float]) -> 
         m, share = domains[a], distance.table / distance.table.sum()
         below[a, :m] = np.cumsum(share)
         sums[a, 1 : m + 1] = np.cumsum(below[a, :m])
-        levels = nodes_of(distance)
+        levels = distance.features.nodes
         heights[a] = len(levels)
         nodes[a, : len(levels), :m] = levels
         for level, node in enumerate(levels):
             shares[a, level, : node.max() + 1] = np.bincount(node, share)
-        units[a] = weights[a] / feature_scale(distance)
+        units[a] = weights[a] / distance.features.scale
     return Rulers(
-        np.array([isinstance(d, OrderedDistance) for d in distances]),
+        np.array([d.features.cumulative for d in distances]),
         shares,
         nodes,
         heights,

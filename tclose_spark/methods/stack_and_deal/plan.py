@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tclose_spark.measures.distances import OrderedDistance
-from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.attributes import ResolvedAttributes, require_plain
 from tclose_spark.methods.dealing.locality import (
     Locality,
     choose_locality,
@@ -103,12 +102,12 @@ class StackAndDealPlan(DealtPlan):
 def make_stacks(given: PlanningInput) -> Stacks:
     """The stacks that may be dealt: the one in the order of the settings, or a portfolio.
 
-    Where they have none: by value for one ordered attribute, by frequency for another one, the portfolio for several.
+    Where they have none: by value for one attribute whose distance follows an order, by frequency for another one, the
+    portfolio for several.
     """
     matrix, sensitive = given.attributes.matrix, given.attributes.sensitive
-    default = (
-        "best" if len(sensitive) > 1 else "value" if isinstance(sensitive[0].distance, OrderedDistance) else "frequency"
-    )
+    alone = "value" if sensitive[0].distance.features.cumulative else "frequency"
+    default = "best" if len(sensitive) > 1 else alone
     order = given.settings.stack_order or default
     if order == "best":
         return list(orders(matrix, tuple(s.name for s in sensitive)))
@@ -120,8 +119,11 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Stack
 
     Raises:
         UnreachableError: see `choose_size`; nothing is counted before.
+        ConfigurationError: if classes are to be dealt in layers and a distance has steps that differ.
     """
     attributes, sample = given.attributes, given.sample
+    if given.settings.deal == "layered":
+        require_plain(attributes.sensitive, "deal: layered")
     stacks = make_stacks(given)
     report, sizes = choose_size(given, stacks)
     stack = dict(stacks)[report.order]

@@ -22,7 +22,7 @@ from tclose_spark.methods.fragmentation.sizing import centres, conform_exactly, 
 def fragmented(draw: st.DrawFn, attributes: int = 4) -> tuple[Case, np.ndarray]:
     """A drawn matrix, and a fragmentation that its search comes through."""
     case = draw(cases(attributes))
-    path = find_fragmentation(case.matrix, case.rulers, [Fraction(1, 10)] * case.matrix.attributes)
+    path = find_fragmentation(case.matrix, case.spreads, [Fraction(1, 10)] * case.matrix.attributes)
     return case, path.fragmentation(draw(st.integers(0, path.steps)))
 
 
@@ -65,7 +65,7 @@ def test_no_class_exceeds_what_is_proven(case_and_fragments, e, seed, data):
 def test_conforming_shares_cost_nothing_more(case_and_fragments):
     case, fragment_of = case_and_fragments
     table = FragmentTable.of(case.matrix, fragment_of, case.distances)
-    bounds = [float(b) for b in aggregate_bounds(case.matrix, fragment_of, case.rulers)]
+    bounds = [float(b) for b in aggregate_bounds(case.matrix, fragment_of, case.spreads)]
     assert table.charged((table.rows / case.matrix.rows)[None, :])[0] == pytest.approx(bounds)
 
 
@@ -141,7 +141,7 @@ def test_uneven_shares_are_charged():
 @given(cases(kinds=("ordered",)), st.data())
 def test_with_boxes_it_has_the_papers_bounds(case, data):
     path = find_fragmentation(
-        case.matrix, case.rulers, [Fraction(1, 10)] * case.matrix.attributes, kind="paper", objective="hinge"
+        case.matrix, case.spreads, [Fraction(1, 10)] * case.matrix.attributes, kind="paper", objective="hinge"
     )
     steps = data.draw(st.integers(0, path.steps))
     fragment_of, boxes = path.fragmentation(steps), path.boxes(steps)
@@ -157,7 +157,7 @@ def test_the_size_that_is_proven_is_the_first_that_holds(case_and_fragments, k, 
     matrix, limits = case.matrix, np.full(case.matrix.attributes, t)
     k = min(k, matrix.rows)
     table = FragmentTable.of(matrix, fragment_of, case.distances)
-    bounds = tuple(float(b) for b in aggregate_bounds(matrix, fragment_of, case.rulers))
+    bounds = tuple(float(b) for b in aggregate_bounds(matrix, fragment_of, case.spreads))
     found = prove(matrix, fragment_of, table, bounds, limits, tuple("abcd"[: matrix.attributes]), k)
     assert (found.classes, found.size) == (matrix.rows // max(found.size, 1), matrix.rows // found.classes)
     assert found.size >= k

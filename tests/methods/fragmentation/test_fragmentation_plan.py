@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from spreads import ordered
 from strategies import Problem, content, count_in, drawn, make_problem, people, settle_all
 
 from tclose_spark.errors import InputError, UnreachableError
@@ -19,7 +20,6 @@ from tclose_spark.methods.dealing.stacks import class_counts
 from tclose_spark.methods.fragmentation.binning import bin_of
 from tclose_spark.methods.fragmentation.measuring import breaking, join_until_close
 from tclose_spark.methods.fragmentation.plan import FragmentationPlan, make_plan
-from tclose_spark.methods.fragmentation.rulers import OrderedRuler
 from tclose_spark.methods.fragmentation.search import find_fragmentation
 from tclose_spark.runfile.attributes import Bins
 from tclose_spark.table.domains import SensitiveDomain
@@ -251,7 +251,7 @@ def test_as_in_the_papers_the_search_stops_where_the_bounds_of_boxes_hold():
     plan = make_plan(problem.given(count_in(rows)))
     path = find_fragmentation(
         problem.attributes.matrix,
-        [OrderedRuler(24)],
+        [ordered(24)],
         [Fraction(3, 10)],
         kind="paper",
         objective="hinge",

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
+from uneven import uneven_over
 
 from tclose_spark.measures.distances import (
     EqualDistance,
@@ -31,10 +32,11 @@ def distance_of(kind: str, table: np.ndarray) -> GroundDistance:
     m = len(table)
     pairs = (np.arange(m) // 2, np.zeros((m + 1) // 2, dtype=np.int64))
     return {
-        "equal": EqualDistance,
-        "ordered": OrderedDistance,
-        "hierarchical": lambda t: HierarchicalDistance(t, pairs),
-    }[kind](table)
+        "equal": EqualDistance(table),
+        "ordered": OrderedDistance(table),
+        "hierarchical": HierarchicalDistance(table, pairs),
+        **uneven_over(table),
+    }[kind]
 
 
 @st.composite
@@ -144,7 +146,7 @@ def partitions(rows: list[int], sizes: list[int]):
                 yield [taken, *rest]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "numeric", "weighted tree"])
 @drawn(25)
 @given(st.lists(st.integers(0, 4), min_size=4, max_size=8), st.data())
 def test_no_partition_is_below_the_bounds(kind, values, data):
