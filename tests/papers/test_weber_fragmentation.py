@@ -5,13 +5,12 @@
 from fractions import Fraction
 
 import numpy as np
-from spreads import ordered
+from fragmentations import ordered, paper_bounds
 
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.fragmentation.bounds import paper_bounds
-from tclose_spark.methods.fragmentation.conformance import gcd_class_size, gcd_classes
 from tclose_spark.methods.fragmentation.fragments import PaperFragments
 from tclose_spark.methods.fragmentation.search import find_fragmentation
+from tclose_spark.methods.fragmentation.sizing import gcd_classes
 
 # Rows .5 and .5, columns .3 and .7, in tenths. The figure's own cells are not in the text.
 FIGURE_15 = MultiplicityMatrix.of(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([1, 4, 2, 3]), (2, 2))
@@ -68,6 +67,6 @@ def test_definitions_7_and_8_a_split_makes_one_fragment_more_and_its_union_is_th
 
 def test_sections_3_4_2_and_4_1_3_one_row_more_leaves_one_class():
     sizes = [250, 100, 350, 300]
-    assert (gcd_classes(sizes), gcd_class_size(sizes)) == (50, 20)
+    assert (gcd_classes(sizes), sum(sizes) // gcd_classes(sizes)) == (50, 20)
     sizes[3] += 1
-    assert (gcd_classes(sizes), gcd_class_size(sizes)) == (1, 1001)
+    assert (gcd_classes(sizes), sum(sizes) // gcd_classes(sizes)) == (1, 1001)

@@ -10,63 +10,13 @@ Of sensitive attribute s it is ``sum over fragments F of (rows of F / n) * Delta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from tclose_spark.measures.exact import exact
-from tclose_spark.measures.histograms import Histograms
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.fragmentation.spread import Spread
 from tclose_spark.table.arrays import IntArray
-
-CHUNK = 1 << 20  # entries of a dense table of histograms held at once: 8 MiB
 
 Bounds = tuple[Fraction, ...]
 """The aggregate bound of each sensitive attribute."""
-
-
-def aggregate_bounds(matrix: MultiplicityMatrix, fragment_of: IntArray, spreads: Sequence[Spread]) -> Bounds:
-    """The exact aggregate bounds of a fragmentation, of kind domain.
-
-    fragment_of: shape (cells,); the fragment 0..f-1 of each cell, every number taken.
-    """
-    fragments = int(fragment_of.max()) + 1
-    return tuple(
-        Fraction(
-            sum(_weighted(Histograms.tally(fragment_of, codes, matrix.counts, fragments, spread.domain), spread)),
-            spread.scale * matrix.rows,
-        )
-        for codes, spread in zip(matrix.codes.T, spreads, strict=True)
-    )
-
-
-def _weighted(histograms: Histograms, spread: Spread) -> list[int]:
-    """Numerator of each fragment's row-weighted Delta."""
-    found: list[int] = []
-    codes = np.arange(spread.domain, dtype=np.int64)
-    step = max(1, CHUNK // spread.domain)
-    for i in range(0, histograms.groups, step):
-        j = min(i + step, histograms.groups)
-        part = slice(histograms.offsets[i], histograms.offsets[j])
-        table = np.zeros((j - i, spread.domain), dtype=np.int64)
-        table[histograms.owner[part] - i, histograms.values[part]] = histograms.counts[part]
-        found += map(int, spread.weighted(codes, table))
-    return found
-
-
-def paper_bounds(matrix: MultiplicityMatrix, fragment_of: IntArray, boxes: IntArray) -> Bounds:
-    """The exact aggregate bounds of boxes, of kind paper.
-
-    fragment_of: as in aggregate_bounds. boxes: shape (f, attributes, 2); first and last index of each box.
-    """
-    total = [Fraction(0)] * matrix.attributes
-    for fragment, box in enumerate(boxes):
-        here = fragment_of == fragment
-        deltas = box_deltas(matrix.codes[here], matrix.counts[here], box)
-        total = [sum_ + delta for sum_, delta in zip(total, deltas, strict=True)]
-    return tuple(sum_ / matrix.rows for sum_ in total)
 
 
 def box_deltas(codes: IntArray, counts: IntArray, box: IntArray) -> Bounds:

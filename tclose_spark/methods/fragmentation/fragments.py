@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
-from tclose_spark.methods.fragmentation import bounds
 from tclose_spark.methods.fragmentation.bounds import Bounds, box_deltas
 from tclose_spark.methods.fragmentation.spread import Spread
 from tclose_spark.table.arrays import IntArray
 
+CHUNK = 1 << 20  # entries of a dense table of histograms held at once: 8 MiB
 MOST_CUTS = 64
 """So many cuts of one fragment along one attribute are considered, evenly spaced by mass, where there are more. Not for
 boxes.
@@ -169,7 +169,7 @@ class DomainFragments:
         whole = spread.weighted(column.codes, column.counts[None, :])[0]
         changes = np.empty(cuts)
         below = np.zeros(present, dtype=np.int64)
-        step = max(1, bounds.CHUNK // present)
+        step = max(1, CHUNK // present)
         for i in range(0, cuts, step):
             j = min(i + step, cuts)
             here = slice(None) if j - i == cuts else (group >= i) & (group < j)

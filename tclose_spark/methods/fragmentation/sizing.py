@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import isqrt
+from math import gcd, isqrt
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.orders import orders
 from tclose_spark.methods.dealing.stacks import Stack
 from tclose_spark.methods.fragmentation.charge import FragmentTable
-from tclose_spark.methods.fragmentation.conformance import gcd_classes
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 SURE = 1e-12  # kept back from every t, for what floats round; the verification is exact
@@ -127,6 +126,16 @@ def _first_proven(
         if size >= largest:
             break
     return *stacks[0], size, e, table.proven(stacks[0][1], e, limits)
+
+
+def gcd_classes(rows: Sequence[int] | IntArray) -> int:
+    """The most classes of one size that conform exactly: the greatest common divisor of the fragments' rows (Gowda
+    2023, 4.4.2).
+
+    >>> gcd_classes([6, 9, 12])
+    3
+    """
+    return gcd(*(int(size) for size in rows))
 
 
 def conform_exactly(

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fragmentations import aggregate_bounds, paper_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 from matrices import Case, cases
@@ -12,10 +13,9 @@ from strategies import drawn
 from tclose_spark.measures.distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
-from tclose_spark.methods.fragmentation.bounds import aggregate_bounds, paper_bounds
 from tclose_spark.methods.fragmentation.charge import LOOK_FIRST, FragmentTable
 from tclose_spark.methods.fragmentation.search import find_fragmentation
-from tclose_spark.methods.fragmentation.sizing import centres, conform_exactly, prove, sizes_from
+from tclose_spark.methods.fragmentation.sizing import centres, conform_exactly, gcd_classes, prove, sizes_from
 
 
 @st.composite
@@ -193,3 +193,9 @@ def test_exact_conformance_takes_as_many_classes_as_divide_all_fragments(k, clas
     assert (found.classes, found.size, found.smallest) == (classes, 1000 // classes, 20)
     shares = class_counts(found.stack, np.arange(classes), classes)
     assert (shares * classes == matrix.counts).all()
+
+
+@drawn(100)
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=5))
+def test_the_most_classes_of_one_size(sizes):
+    assert gcd_classes(sizes) == max(e for e in range(1, sum(sizes) + 1) if all(size % e == 0 for size in sizes))

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fragmentations import ordered
 from hypothesis import given
 from hypothesis import strategies as st
-from spreads import ordered
 from strategies import Problem, content, count_in, drawn, make_problem, people, settle_all
 
 from tclose_spark.errors import InputError, UnreachableError

@@ -4,16 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fragmentations import aggregate_bounds, equal, ordered, paper_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 from matrices import Case, cases
-from spreads import equal, ordered
 from strategies import drawn
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.fragmentation import bounds, fragments, search
-from tclose_spark.methods.fragmentation.bounds import aggregate_bounds, paper_bounds
+from tclose_spark.methods.fragmentation import fragments, search
 from tclose_spark.methods.fragmentation.fragments import DomainFragments, Fragment, PaperFragments, thinned
 from tclose_spark.methods.fragmentation.search import find_fragmentation, hinge, steepest
 from tclose_spark.methods.fragmentation.spread import SpreadBelowNodes
@@ -50,7 +49,7 @@ def test_changes_are_those_of_the_definition(chunk, data):
     kind = DomainFragments(case.matrix, case.spreads, {})
     fragment = Fragment(np.array(cells))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "CHUNK", chunk)
+        patch.setattr(fragments, "CHUNK", chunk)
         cuts = kind.cuts(fragment)
     expected = brute_cuts(case, cells)
     assert list(zip(cuts.attribute.tolist(), cuts.last.tolist(), strict=True)) == list(expected)
