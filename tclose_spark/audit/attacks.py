@@ -156,7 +156,7 @@ class KnowingColumns:
         arrays = []
         for known, target in permutations(range(len(self.names)), 2):
             found = attacks.knowing_another(classes.tuples, classes.codes[:, known], classes.codes[:, target])
-            arrays += [pa.array(found.told), pa.array(found.certain)]
+            arrays += [pa.array(found.guessed), pa.array(found.certain)]
         return arrays
 
 

@@ -60,12 +60,12 @@ class Gain:
 class Knowing:
     """Records of each class whose owner's known sensitive value tells of the target; int64 arrays of shape (groups,).
 
-    told: records whose target is guessed right by who knows the class and the known value, and guesses best.
+    guessed: records whose target the best guess of who knows the class and the known value gets right.
     certain: records that share class and known value only with records of the same target.
-    alone: records that share class and known value with no other record. alone <= certain <= told.
+    alone: records that share class and known value with no other record. alone <= certain <= guessed.
     """
 
-    told: IntArray
+    guessed: IntArray
     certain: IntArray
     alone: IntArray
 

@@ -74,10 +74,10 @@ def equivalence_classes(quasi_identifiers: Sequence[Column]) -> list[list[int]]:
         _require_length(columns[-1], columns[0], name, "the quasi-identifier 1")
     if not columns:
         raise ValueError("there is no quasi-identifier; expected a sequence of labels for each")
-    found: dict[tuple[Any, ...], list[int]] = {}
+    records_of: dict[tuple[Any, ...], list[int]] = {}
     for record, label in enumerate(zip(*columns, strict=True)):
-        found.setdefault(label, []).append(record)
-    return list(found.values())
+        records_of.setdefault(label, []).append(record)
+    return list(records_of.values())
 
 
 def k_anonymity(quasi_identifiers: Sequence[Column]) -> int:

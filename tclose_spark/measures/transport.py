@@ -45,7 +45,7 @@ class Move:
 
 @dataclass(frozen=True)
 class TransportPlan:
-    """The moves that turn the distribution of a class into that of the table, in the order in which they were found."""
+    """The moves that turn the distribution of a class into that of the table, in the order in which they are made."""
 
     moves: tuple[Move, ...]
 

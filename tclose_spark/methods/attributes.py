@@ -118,10 +118,10 @@ def require_plain(attributes: Sequence[ResolvedSensitive], what: str) -> None:
         )
 
 
-def worst_load(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> Fraction:
-    """The largest distance over the t that is required; the largest distance where none is."""
-    loads = [reached / a.t for a, reached in zip(attributes, emd, strict=True) if a.t is not None]
-    return max(loads or emd)
+def worst_closeness_ratio(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> Fraction:
+    """The largest EMD / t of those that a t is required of; the largest EMD where none is."""
+    ratios = [reached / a.t for a, reached in zip(attributes, emd, strict=True) if a.t is not None]
+    return max(ratios or emd)
 
 
 def reaches(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> bool:

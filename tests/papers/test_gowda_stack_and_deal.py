@@ -10,8 +10,8 @@ import pytest
 from tclose_spark.measures.distances import OrderedDistance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.orders import orders
-from tclose_spark.methods.dealing.reach import maximum_emd
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, stack_by_frequency, stack_by_value
 
 # Salaries in thousands and their frequencies: 250 records, k = 50, so 5 classes.

@@ -168,10 +168,10 @@ def choose_locality(
 
 def _moves(order: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Every order that differs by one digit moved elsewhere."""
-    found: dict[tuple[int, ...], None] = {}
+    moved: dict[tuple[int, ...], None] = {}
     for i, attribute in enumerate(order):
         rest = order[:i] + order[i + 1 :]
         for j in range(len(order)):
-            found[(*rest[:j], attribute, *rest[j:])] = None
-    found.pop(order, None)
-    return list(found)
+            moved[(*rest[:j], attribute, *rest[j:])] = None
+    moved.pop(order, None)
+    return list(moved)

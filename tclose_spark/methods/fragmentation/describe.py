@@ -25,12 +25,12 @@ def largest_fragments(
     them.
     """
     rows = tally(fragment_of, matrix.counts, int(fragment_of.max()) + 1)
-    found = []
+    largest = []
     for fragment in np.argsort(-rows, kind="stable")[:most].tolist():
         codes = matrix.codes[fragment_of == fragment]
         words = [in_words(attribute, np.unique(codes[:, attribute.column])) for attribute in attributes]
-        found.append((int(rows[fragment]), words))
-    return found
+        largest.append((int(rows[fragment]), words))
+    return largest
 
 
 def in_words(attribute: ResolvedSensitive, codes: IntArray) -> str:

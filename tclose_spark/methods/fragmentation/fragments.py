@@ -67,7 +67,7 @@ class Cuts:
 
 
 class Fragments(Protocol):
-    """What the search asks of a kind of bounds."""
+    """What the search needs of a kind of bounds."""
 
     def top(self) -> Fragment:
         """The one fragment that has every cell."""
@@ -123,7 +123,7 @@ class DomainFragments:
         """See Fragments."""
         counts = self._matrix.counts[fragment.cells]
         columns = [self._column(fragment, attribute) for attribute in range(len(self._spreads))]
-        found = []
+        cuts = []
         for attribute, column in enumerate(columns):
             units = self._units(attribute, column)
             ends = thinned(tally(units, column.counts, int(units.max()) + 1))
@@ -133,8 +133,8 @@ class DomainFragments:
             changes = [self._changes(s, columns[s], group, counts, len(ends)) for s in range(len(columns))]
             last = np.zeros(int(units.max()) + 1, dtype=np.int64)
             last[units] = column.codes  # codes ascend, so the greatest of a unit stays
-            found.append(Cuts(np.full(len(ends), attribute, dtype=np.int64), last[ends], np.stack(changes, axis=1)))
-        return Cuts.joined(found, len(self._spreads))
+            cuts.append(Cuts(np.full(len(ends), attribute, dtype=np.int64), last[ends], np.stack(changes, axis=1)))
+        return Cuts.joined(cuts, len(self._spreads))
 
     def halves(self, fragment: Fragment, attribute: int, last: int) -> tuple[Fragment, Fragment]:
         """See Fragments."""
@@ -228,7 +228,7 @@ class PaperFragments:
             return Cuts.joined([], len(attributes))
         codes, counts = self._matrix.codes[fragment.cells], self._matrix.counts[fragment.cells].astype(np.float64)
         first, last = fragment.box.T
-        found = []
+        cuts = []
         for a in attributes:
             places = np.arange(first[a], last[a], dtype=np.int64)
             ends = places[np.diff(self._bins[a][first[a] : last[a] + 1]) > 0] if a in self._bins else places
@@ -245,8 +245,8 @@ class PaperFragments:
                 rest = all_rows - rows
                 upper = _box_delta(rest, all_moment - moment - shift * rest, span - shift)
                 changes[:, s] = lower + upper - _box_delta(all_rows, all_moment, span)
-            found.append(Cuts(np.full(len(ends), a, dtype=np.int64), ends, changes / self._matrix.rows))
-        return Cuts.joined(found, len(attributes))
+            cuts.append(Cuts(np.full(len(ends), a, dtype=np.int64), ends, changes / self._matrix.rows))
+        return Cuts.joined(cuts, len(attributes))
 
     def halves(self, fragment: Fragment, attribute: int, last: int) -> tuple[Fragment, Fragment]:
         """See Fragments."""

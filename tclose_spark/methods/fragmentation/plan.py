@@ -20,9 +20,9 @@ from tclose_spark.methods.dealing.nearest import classes_per_block
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Numbering
 from tclose_spark.methods.dealing.plan import DealtPlan
 from tclose_spark.methods.fragmentation.binning import bin_of
-from tclose_spark.methods.fragmentation.charge import FragmentTable
 from tclose_spark.methods.fragmentation.describe import largest_fragments
-from tclose_spark.methods.fragmentation.measuring import join_until_close
+from tclose_spark.methods.fragmentation.joining import join_until_close
+from tclose_spark.methods.fragmentation.relaxed_conformance import FragmentTable
 from tclose_spark.methods.fragmentation.search import SearchPath, find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import Candidate, conform_exactly, prove
 from tclose_spark.methods.fragmentation.spread import spread_of
@@ -91,7 +91,7 @@ class FragmentationPlan(DealtPlan):
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> FragmentationPlan:
-        """The plan that `to_json` wrote, for the run it was made for (what its report tells is left out)."""
+        """The plan that `to_json` wrote, for the run it was made for (what it only reports is left out)."""
         part_of = np.array(tree["fragment_of"], dtype=np.int64)
         counts = np.bincount(part_of, attributes.cell_rows).astype(np.int64)
         return FragmentationPlan(

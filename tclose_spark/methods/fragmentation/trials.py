@@ -17,8 +17,8 @@ from tclose_spark.methods.dealing.locality import (
     label_losses,
     make_digits,
 )
-from tclose_spark.methods.dealing.nearest import deal_sample_near
-from tclose_spark.methods.fragmentation.measuring import breaking
+from tclose_spark.methods.dealing.nearest import deal_sample_nearest
+from tclose_spark.methods.fragmentation.joining import breaking
 from tclose_spark.methods.fragmentation.sizing import Candidate
 from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.widths import QuasiWidths
@@ -70,7 +70,9 @@ class Trials:
         return []
 
     def _deal(self, c: Candidate, size: int) -> IntArray:
-        return deal_sample_near(self.locality, self._rows, c.fragment_of[self._rows.cell], c.stack, size, self._widths)
+        return deal_sample_nearest(
+            self.locality, self._rows, c.fragment_of[self._rows.cell], c.stack, size, self._widths
+        )
 
 
 def _sizes(smallest: int, rows: int) -> Iterator[int]:

@@ -23,7 +23,7 @@ from tclose_spark.methods.dealing.locality import (
     label_losses,
     make_digits,
 )
-from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_near
+from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_nearest
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Dealt, Numbering
 from tclose_spark.methods.dealing.orders import orders
 from tclose_spark.methods.dealing.plan import DealtPlan
@@ -57,12 +57,12 @@ class StackAndDealPlan(DealtPlan):
         classes, starts = dealt.classes.copy(), self.numbering.group_starts
         for number in range(*self.numbering.task_groups[task : task + 2]):
             here = np.flatnonzero((dealt.classes >= starts[number]) & (dealt.classes < starts[number + 1]))
-            cells, found = layers.group(number)
+            cells, numbers = layers.group(number)
             if not np.array_equal(cells, dealt.part[here]):
                 raise ValueError(
                     "a group has not the rows that the plan counted: the input changed since, or rows were lost"
                 )
-            classes[here] = starts[number] + found
+            classes[here] = starts[number] + numbers
         return classes
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class StackAndDealPlan(DealtPlan):
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> StackAndDealPlan:
-        """The plan that `to_json` wrote, for the run it was made for (what its report tells is left out)."""
+        """The plan that `to_json` wrote, for the run it was made for (what it only reports is left out)."""
         numbering = Numbering.from_json(tree, np.arange(len(attributes.cells)), attributes.cell_rows)
         widths = QuasiWidths(attributes.quasi_identifiers) if tree["near"] else None
         if not tree["layered"]:
@@ -133,7 +133,7 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Stack
     if deal != "round_robin":
         locality = choose_locality(locality, sample, cells, stack, report.size, widths)
     near = None if deal == "round_robin" else QuasiWidths(attributes.quasi_identifiers)
-    dealt = (deal_sample if near is None else partial(deal_sample_near, quasi_widths=near))(
+    dealt = (deal_sample if near is None else partial(deal_sample_nearest, quasi_widths=near))(
         locality, sample, cells, stack, report.size
     )
     loss = information_loss(sample, dealt, widths)

@@ -12,7 +12,7 @@ from uneven import uneven_over
 
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.methods.dealing.reach import maximum_emd
+from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import (
     Shares,
     Stack,

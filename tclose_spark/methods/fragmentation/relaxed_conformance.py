@@ -95,8 +95,8 @@ class FragmentTable:
         """
         classes = representatives(stack, e)
         few = classes[np.linspace(0, len(classes) - 1, min(LOOK_FIRST, len(classes))).astype(np.int64)]
-        found = self._largest(stack, e, few)
-        return self._largest(stack, e, classes) if np.all(found <= limits) else found
+        of_few = self._largest(stack, e, few)
+        return self._largest(stack, e, classes) if np.all(of_few <= limits) else of_few
 
     def _largest(self, stack: Stack, e: int, classes: IntArray) -> FloatArray:
         counts = class_counts(stack, classes, e)
