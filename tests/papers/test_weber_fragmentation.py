@@ -14,7 +14,7 @@ from tclose_spark.methods.fragmentation.sizing import gcd_classes
 
 # Rows .5 and .5, columns .3 and .7, in tenths. The figure's own cells are not in the text.
 FIGURE_15 = MultiplicityMatrix.of(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([1, 4, 2, 3]), (2, 2))
-RULERS = [ordered(2), ordered(2)]
+SPREADS = [ordered(2), ordered(2)]
 WHOLE, TENTH = np.array([[[0, 1], [0, 1]]]), Fraction(1, 10)
 COLUMNS = np.array([[[0, 1], [0, 0]], [[0, 1], [1, 1]]])
 
@@ -26,7 +26,7 @@ def test_figure_15_a_split_that_raises_a_bound():
 
 
 def test_figure_15_is_what_the_search_weighs():
-    kind = PaperFragments(FIGURE_15, RULERS, {})
+    kind = PaperFragments(FIGURE_15, SPREADS, {})
     cuts = kind.cuts(kind.top())
     assert cuts.attribute.tolist() == [0, 1]
     assert (cuts.changes * 10).round(9).tolist() == [[-5, 0], [1, -7]]
@@ -38,7 +38,7 @@ def test_section_3_4_1_the_hinge_leaves_a_bound_that_is_met():
     t = [Fraction(6, 10), Fraction(5, 10)]
     path = find_fragmentation(
         FIGURE_15,
-        RULERS,
+        SPREADS,
         t,
         kind="paper",
         objective="hinge",
@@ -49,14 +49,14 @@ def test_section_3_4_1_the_hinge_leaves_a_bound_that_is_met():
 
 
 def test_proposition_5_the_bottom_has_no_bounds():
-    path = find_fragmentation(FIGURE_15, RULERS, [TENTH, TENTH], kind="paper", objective="hinge")
+    path = find_fragmentation(FIGURE_15, SPREADS, [TENTH, TENTH], kind="paper", objective="hinge")
     assert path.exact_bounds[-1] == (0, 0)
     assert len(path.boxes(path.steps)) == 4
 
 
 def test_definitions_7_and_8_a_split_makes_one_fragment_more_and_its_union_is_the_whole():
     # Printed: min for the union's upper indexes too, and one fragment fewer after a split.
-    path = find_fragmentation(FIGURE_15, RULERS, [TENTH, TENTH], kind="paper", objective="hinge")
+    path = find_fragmentation(FIGURE_15, SPREADS, [TENTH, TENTH], kind="paper", objective="hinge")
     for steps in range(path.steps):
         before, after, parent = path.boxes(steps), path.boxes(steps + 1), path.parents[steps]
         assert len(after) == len(before) + 1

@@ -33,7 +33,7 @@ class Trials:
     def __init__(self, given: PlanningInput) -> None:
         attributes = given.attributes
         self._rows, self._k = given.sample, given.k
-        self._labels = label_losses(attributes.quasi_identifiers)
+        self._loss_of = label_losses(attributes.quasi_identifiers)
         self._widths = QuasiWidths(attributes.quasi_identifiers)
         self._codes = attributes.cells[given.sample.cell]
         counts = [np.bincount(self._codes[:, a.column], minlength=len(a.distance.table)) for a in attributes.sensitive]
@@ -47,8 +47,8 @@ class Trials:
         """A candidate with what its classes lose."""
         if not self.locality.order:
             part = c.fragment_of[self._rows.cell]
-            self.locality = choose_locality(self.locality, self._rows, part, c.stack, c.size, self._labels)
-        return replace(c, loss=information_loss(self._rows, self._deal(c, c.size), self._labels))
+            self.locality = choose_locality(self.locality, self._rows, part, c.stack, c.size, self._loss_of)
+        return replace(c, loss=information_loss(self._rows, self._deal(c, c.size), self._loss_of))
 
     def measure(self, c: Candidate, best: float = 1.0) -> list[Candidate]:
         """A candidate with classes of the least size, of those tried, at which no class of the sample breaks a t.
@@ -62,7 +62,7 @@ class Trials:
             if breaking(self._attributes, self._codes, dealt).mean() > HOPELESS:
                 continue
             classes = self._deal(c, size)
-            loss = information_loss(self._rows, classes, self._labels)
+            loss = information_loss(self._rows, classes, self._loss_of)
             if loss > best and size > 2 * c.fragments:
                 return []
             if not breaking(self._attributes, self._codes, classes).any():

@@ -129,14 +129,14 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Stack
     stack = dict(stacks)[report.order]
     locality = Locality(make_digits(attributes.quasi_identifiers, sample))
     deal, cells = given.settings.deal, sample.cell
-    widths = label_losses(attributes.quasi_identifiers)
+    loss_of = label_losses(attributes.quasi_identifiers)
     if deal != "round_robin":
-        locality = choose_locality(locality, sample, cells, stack, report.size, widths)
+        locality = choose_locality(locality, sample, cells, stack, report.size, loss_of)
     near = None if deal == "round_robin" else QuasiWidths(attributes.quasi_identifiers)
     dealt = (deal_sample if near is None else partial(deal_sample_nearest, quasi_widths=near))(
         locality, sample, cells, stack, report.size
     )
-    loss = information_loss(sample, dealt, widths)
+    loss = information_loss(sample, dealt, loss_of)
     layers, groups = None, None if near is None else -(-report.classes // classes_per_block(report.size))
     if deal == "layered":
         layers = layered_deal(attributes, stack, report.classes)
