@@ -53,7 +53,8 @@ class Features:
     @property
     def plain(self) -> bool:
         """Whether all weights are 1, and z is no more than the length of the longest way."""
-        return self.even and self.scale == (max(self.values - 1, 1) if self.cumulative else 2 * len(self.nodes))
+        longest = self.values - 1 if self.cumulative else 2 * max(len(self.parents), 1)
+        return self.even and self.scale == max(longest, 1)
 
     @cached_property
     def nodes(self) -> IntArray:

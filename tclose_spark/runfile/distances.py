@@ -50,13 +50,21 @@ def one_of(names: Collection[str]) -> str:
 
 
 def known_distance(name: Any) -> Any:
-    """The name, if there is such a distance."""
+    """The name, if there is such a distance.
+
+    Raises:
+        PydanticKnownError: that of a literal, naming the distances there are.
+    """
     if not isinstance(name, str) or name not in DISTANCES:
         raise PydanticKnownError("literal_error", {"expected": one_of([repr(known) for known in DISTANCES])})
     return name
 
 
 def places_of_missing() -> str:
-    """What `missing` may be, by distance, in words."""
+    """What `missing` may be, by distance, in words.
+
+    >>> places_of_missing()
+    'error, lowest or highest for distance: ordered, error or leaf for hierarchical'
+    """
     places = [f"{one_of(['error', *kind.missing])} for {name}" for name, kind in DISTANCES.items() if kind.missing]
     return ", ".join(places).replace(" for ", " for distance: ", 1)
