@@ -177,7 +177,7 @@ def test_distances_to_the_leaf_of_missing_values_are_those_of_the_definition(tre
     histogram = np.zeros((1, len(places)), dtype=np.int64)
     for value, count in part.items():
         histogram[0, places[value]] = count
-    distance = ground_distance(domain.table, False, extended)
+    distance = ground_distance("hierarchical", domain.table, domain.values, extended)
     n, s = sum(whole.values()), sum(part.values())
     found = Fraction(int(distance.numerators(Histograms.dense(histogram))[0]), distance.scale * n * s)
     paths = {path[0]: path for path in tree.paths} | {
@@ -213,8 +213,8 @@ def test_a_hierarchical_attribute_has_no_place_for_missing_or_other_values():
 def test_has_the_distance_that_is_declared(asked, hierarchy, kind):
     attribute = SensitiveAttribute(**asked)
     counts = {"flu": 3, "ulcer": 2} if hierarchy else {"1": 3, "2": 2}
-    table = sensitive_domain("s", counts, attribute, hierarchy, True).table
-    distance = ground_distance(table, attribute.distance == "ordered", hierarchy)
+    domain = sensitive_domain("s", counts, attribute, hierarchy, True)
+    distance = ground_distance(attribute.distance, domain.table, domain.values, hierarchy)
     assert isinstance(distance, kind)
     assert distance.table.sum() == 5
 

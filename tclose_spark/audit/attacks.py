@@ -19,7 +19,6 @@ from tclose_spark.checks.classes import Classes, JudgedAttribute, measure_column
 from tclose_spark.io.tables import quoted
 from tclose_spark.measures import attacks
 from tclose_spark.measures.attacks import Gain
-from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.hierarchy import Hierarchy
 
@@ -77,7 +76,7 @@ class AttackColumns:
     @property
     def has_groups(self) -> bool:
         """Whether some values are more similar than others: not at an equal distance."""
-        return not isinstance(self.attribute.distance, EqualDistance)
+        return attacks.has_groups(self.attribute.distance)
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
@@ -106,14 +105,14 @@ class AttackColumns:
         arrays = [texts.take(pa.array(ranked.value)), pa.array(ranked.first), pa.array(share), pa.array(ranked.second)]
         single = attacks.skewness(distance.table, histograms)
         arrays += self._gains(single, texts.take(pa.array(single.first)), classes.sizes, none)
-        if isinstance(distance, HierarchicalDistance):
+        if distance.features.parents:
             node = attacks.similar_node(distance, histograms)
             paths = self.hierarchy.paths if self.hierarchy is not None else ()
             names = [
                 paths[leaf][height] for leaf, height in zip(node.first.tolist(), node.height.tolist(), strict=True)
             ]
             arrays += self._gains(node, pa.array(names, pa.string()), classes.sizes, self._chance(classes.sizes))
-        elif isinstance(distance, OrderedDistance):
+        elif distance.features.cumulative:
             span = attacks.similar_range(distance.table, histograms)
             values = ["missing" if value is None else value for value in self.attribute.values]
             ends = zip(span.first.tolist(), span.last.tolist(), strict=True)
@@ -157,7 +156,7 @@ class KnowingColumns:
         arrays = []
         for known, target in permutations(range(len(self.names)), 2):
             found = attacks.knowing_another(classes.tuples, classes.codes[:, known], classes.codes[:, target])
-            arrays += [pa.array(found.told), pa.array(found.certain)]
+            arrays += [pa.array(found.guessed), pa.array(found.certain)]
         return arrays
 
 

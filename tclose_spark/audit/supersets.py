@@ -300,7 +300,7 @@ def _counts(lists: Sequence[Sequence[Any]], attribute: int, place: Mapping[str |
 
 def _emd(distance: GroundDistance, whole: IntArray, part: IntArray) -> Fraction:
     """The distance of a class from a superset."""
-    over: Any = replace(distance, table=whole)  # type: ignore[type-var]
+    over = replace(distance, table=whole)
     numerator = over.numerators(Histograms.dense(part[None, :]))[0]
     return Fraction(int(numerator), over.scale * int(whole.sum()) * int(part.sum()))
 

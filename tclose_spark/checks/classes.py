@@ -158,9 +158,8 @@ def judged_attribute(
         InputError: if a value has no place in the domain.
     """
     domain = sensitive_domain(name, counts, asked, hierarchy, isinstance(kind, T.StringType))
-    return JudgedAttribute(
-        name, domain.values, ground_distance(domain.table, asked.distance == "ordered", hierarchy), asked
-    )
+    distance = ground_distance(asked.distance, domain.table, domain.values, hierarchy)
+    return JudgedAttribute(name, domain.values, distance, asked)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose_spark.measures.distances import GroundDistance, HierarchicalDistance, exact
+from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.exact import exact
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray
 
@@ -59,12 +60,12 @@ class Gain:
 class Knowing:
     """Records of each class whose owner's known sensitive value tells of the target; int64 arrays of shape (groups,).
 
-    told: records whose target is guessed right by who knows the class and the known value, and guesses best.
+    guessed: records whose target the best guess of who knows the class and the known value gets right.
     certain: records that share class and known value only with records of the same target.
-    alone: records that share class and known value with no other record. alone <= certain <= told.
+    alone: records that share class and known value with no other record. alone <= certain <= guessed.
     """
 
-    told: IntArray
+    guessed: IntArray
     certain: IntArray
     alone: IntArray
 
@@ -122,7 +123,7 @@ def similar_range(table: IntArray, classes: Histograms) -> Gain:
     return Gain(largest, classes.values[start], classes.values[end], np.zeros_like(end))
 
 
-def similar_node(distance: HierarchicalDistance, classes: Histograms) -> Gain:
+def similar_node(distance: GroundDistance, classes: Histograms) -> Gain:
     """The inner node of the hierarchy that gains most in each class (similarity attack, Li et al. 2007, section 3).
 
     The lowest of equal nodes, then the first in the tree's order. Where no inner node gains, and where the hierarchy
@@ -130,12 +131,12 @@ def similar_node(distance: HierarchicalDistance, classes: Histograms) -> Gain:
     """
     bound = _bound(distance.table, classes)
     n, m, groups = int(distance.table.sum()), len(distance.table), np.arange(classes.groups)
-    sizes = exact(classes.sizes, bound)
+    sizes, parents = exact(classes.sizes, bound), distance.features.parents
     below = np.concatenate([[0], np.cumsum(distance.table)])
     numerators = exact(np.zeros(len(groups), dtype=np.int64), bound)
-    first, last, reached = (np.full(len(groups), code, dtype=np.int64) for code in (0, m - 1, distance.scale))
+    first, last, reached = (np.full(len(groups), code, dtype=np.int64) for code in (0, m - 1, len(parents)))
     owner, node, count, node_of_leaf = classes.owner, classes.values, classes.counts, np.arange(m)
-    for height, parent in enumerate(distance.parents[:-1], start=1):
+    for height, parent in enumerate(parents[:-1], start=1):
         node, node_of_leaf = parent[node], parent[node_of_leaf]
         new = np.flatnonzero(np.concatenate([[True], (owner[1:] != owner[:-1]) | (node[1:] != node[:-1])]))
         owner, node, count = owner[new], node[new], np.add.reduceat(count, new)
@@ -146,6 +147,11 @@ def similar_node(distance: HierarchicalDistance, classes: Histograms) -> Gain:
         numerators[better], reached[better] = largest[better], height
         first[better], last[better] = leaf[node[place[better]]], leaf[node[place[better]] + 1] - 1
     return Gain(numerators, first, last, reached)
+
+
+def has_groups(distance: GroundDistance) -> bool:
+    """Whether some values are more similar than others: those of a range, or below a node."""
+    return distance.features.cumulative or bool(distance.features.parents)
 
 
 def chance_gains(distance: GroundDistance) -> FloatArray:
@@ -175,11 +181,7 @@ def chance_gain(gains: FloatArray, sizes: IntArray) -> FloatArray:
 
 def similar(distance: GroundDistance, classes: Histograms) -> Gain:
     """The group of similar values that gains most: a node of a hierarchy, else a range."""
-    return (
-        similar_node(distance, classes)
-        if isinstance(distance, HierarchicalDistance)
-        else similar_range(distance.table, classes)
-    )
+    return similar_node(distance, classes) if distance.features.parents else similar_range(distance.table, classes)
 
 
 def knowing_another(tuples: Histograms, known: IntArray, target: IntArray) -> Knowing:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tclose_spark.measures.distances import exact
+from tclose_spark.measures.exact import exact
 from tclose_spark.table.arrays import IntArray
 
 Number = float | Fraction

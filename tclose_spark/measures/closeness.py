@@ -26,26 +26,19 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from tclose_spark.measures import diversity
-from tclose_spark.measures.distances import (
-    EqualDistance,
-    GroundDistance,
-    HierarchicalDistance,
-    OrderedDistance,
-    maximum,
-)
+from tclose_spark.measures.distances import ground_distance, maximum
 from tclose_spark.measures.histograms import Histograms
+from tclose_spark.runfile.distances import DISTANCES, one_of
 from tclose_spark.runfile.numbers import parse_number
-from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchy import Hierarchy
 
-Kind: TypeAlias = Literal["equal", "ordered", "hierarchical"]
 Order: TypeAlias = Literal["value", "frequency"] | Sequence[Any]
 Number: TypeAlias = Fraction | float | str
 Column: TypeAlias = Sequence[Any]
 
 
 def earth_movers_distance(
-    part: Column, whole: Column, distance: Kind = "equal", order: Order = "value", hierarchy: Hierarchy | None = None
+    part: Column, whole: Column, distance: str = "equal", order: Order = "value", hierarchy: Hierarchy | None = None
 ) -> Fraction:
     """The distance of the distribution of the values `part` from that of `whole`, 0 to 1, exactly.
 
@@ -81,10 +74,10 @@ def equivalence_classes(quasi_identifiers: Sequence[Column]) -> list[list[int]]:
         _require_length(columns[-1], columns[0], name, "the quasi-identifier 1")
     if not columns:
         raise ValueError("there is no quasi-identifier; expected a sequence of labels for each")
-    found: dict[tuple[Any, ...], list[int]] = {}
+    records_of: dict[tuple[Any, ...], list[int]] = {}
     for record, label in enumerate(zip(*columns, strict=True)):
-        found.setdefault(label, []).append(record)
-    return list(found.values())
+        records_of.setdefault(label, []).append(record)
+    return list(records_of.values())
 
 
 def k_anonymity(quasi_identifiers: Sequence[Column]) -> int:
@@ -102,7 +95,7 @@ def k_anonymity(quasi_identifiers: Sequence[Column]) -> int:
 def t_closeness(
     quasi_identifiers: Sequence[Column],
     sensitive: Column,
-    distance: Kind = "equal",
+    distance: str = "equal",
     order: Order = "value",
     hierarchy: Hierarchy | None = None,
     reference: Column | None = None,
@@ -168,7 +161,7 @@ def nt_close_superset(
     supersets: Sequence[Column],
     n: int,
     t: Number,
-    distance: Kind = "equal",
+    distance: str = "equal",
     order: Order = "value",
     hierarchy: Hierarchy | None = None,
 ) -> int | None:
@@ -208,7 +201,7 @@ def _greatest_distance(
     parts: Sequence[list[Any]],
     whole: list[Any],
     more: Iterable[Any],
-    distance: Kind,
+    distance: str,
     order: Order,
     hierarchy: Hierarchy | None,
 ) -> Fraction:
@@ -220,28 +213,30 @@ def _greatest_distance(
     code_of = {value: code for code, value in enumerate(domain)}
     table = np.array([frequencies[value] for value in domain], dtype=np.int64)
     classes = _histograms(parts, code_of)
-    ground = _ground(table, distance, hierarchy)
+    texts = [None if value is None else str(value) for value in domain]
+    ground = ground_distance(distance, table, texts, hierarchy)
     return maximum(ground, ground.numerators(classes), classes.sizes)
 
 
-def _domain(frequencies: Counter[Any], distance: Kind, order: Order, hierarchy: Hierarchy | None) -> list[Any]:
+def _domain(frequencies: Counter[Any], distance: str, order: Order, hierarchy: Hierarchy | None) -> list[Any]:
     """The values in the order of their codes, those without records too.
 
     Raises:
         ValueError: if the distance is not known, its arguments do not fit it, or it is not one over these values.
     """
-    if distance not in ("equal", "ordered", "hierarchical"):
-        raise ValueError(f"unknown distance {distance!r}; expected equal, ordered or hierarchical")
-    if hierarchy is not None and distance != "hierarchical":
+    if distance not in DISTANCES:
+        raise ValueError(f"unknown distance {distance!r}; expected {one_of(DISTANCES)}")
+    kind = DISTANCES[distance]
+    if hierarchy is not None and not kind.nested:
         raise ValueError(f"a hierarchy is given, but the distance is {distance}")
     declared = not isinstance(order, str)
-    if distance != "ordered" and (declared or order != "value"):
+    if not kind.ordered and (declared or order != "value"):
         raise ValueError(f"an order is given, but the distance is {distance}")
-    if distance == "ordered":
+    if kind.ordered:
         return _declared(frequencies, order) if declared else _ordered(frequencies, order)
-    if distance == "hierarchical":
+    if kind.nested:
         if hierarchy is None:
-            raise ValueError("a hierarchical distance needs a hierarchy")
+            raise ValueError(f"a {distance} distance needs a hierarchy")
         _require_all(frequencies, hierarchy.leaf_set, "hierarchy")
         return list(hierarchy.leaves)
     return list(frequencies)
@@ -276,13 +271,6 @@ def _require_all(values: Iterable[Any], domain: Container[Any], whose: str) -> N
     missing = {value for value in values if value not in domain}
     if missing:
         raise ValueError(f"the {whose} lacks {len(missing)} of the values")
-
-
-def _ground(table: IntArray, distance: Kind, hierarchy: Hierarchy | None) -> GroundDistance:
-    """The distance over a table's counts by code."""
-    if hierarchy is not None:
-        return HierarchicalDistance(table, hierarchy.parents)
-    return OrderedDistance(table) if distance == "ordered" else EqualDistance(table)
 
 
 def _classes_of(quasi_identifiers: Sequence[Column], sensitive: Column) -> list[list[Any]]:

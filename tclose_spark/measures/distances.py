@@ -5,58 +5,66 @@ gives ``EMD = numerator / (scale * n * s)`` with an integer numerator (Li, Li an
 
     equal         scale 2       sum over v of |n c_v - s N_v|
     ordered       scale m - 1   sum over i < m of |n C_i - s X_i|, C and X cumulative
-    hierarchical  scale H       sum over inner nodes of height * min(positive extra, negative extra) below the node
+    hierarchical  scale H       half the sum over nodes below the root of |n c - s N|
 
 A numerator is at most ``scale * n * s``. Where that may pass 2^62 the arithmetic is done in Python's integers.
+
+A ground distance is a class here, with a line of `runfile/distances.py` that says what settings fit it: its features
+say how far values are from each other, and all that plans with it or judges by it takes it from them.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
+from tclose_spark.measures.features import Features
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.table.arrays import ExactArray, IntArray
 from tclose_spark.table.hierarchy import Hierarchy
 
-WIDEST = 1 << 62
 
+@dataclass(frozen=True)
+class GroundDistance(ABC):
+    """The whole table's distribution of one sensitive attribute, with a ground distance between its values.
 
-class GroundDistance(Protocol):
-    """The whole table's distribution of one sensitive attribute, with a ground distance between its values."""
+    table: counts of the whole table by code, shape (m,).
+    """
+
+    table: IntArray
+
+    @staticmethod
+    @abstractmethod
+    def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
+        """The distance over a domain: its rows by code, its values in order (a missing one is None), its hierarchy."""
 
     @property
-    def table(self) -> IntArray:
-        """Counts of the whole table by code, shape (m,)."""
-        ...
+    @abstractmethod
+    def features(self) -> Features:
+        """What the distance is a weighted sum of absolute differences over."""
 
     @property
     def scale(self) -> int:
         """EMD = numerator / (scale * n * class size)."""
-        ...
+        return self.features.scale // self._factor
 
     def numerators(self, classes: Histograms) -> ExactArray:
         """Exact numerators of the classes' distances from the table, shape (groups,)."""
-        ...
+        numerators = self.features.numerators(self.table, classes)
+        return numerators if self._factor == 1 else numerators // self._factor
+
+    @property
+    def _factor(self) -> int:
+        """What divides sums and scale: 2 of nodes below nodes, since at each of them as much comes up as goes down."""
+        return 2 if self.features.parents and self.features.plain else 1
 
 
-def exact(array: IntArray, bound: int) -> ExactArray:
-    """`array` as it is where no result passes `bound` < 2^62, else as Python integers."""
-    return array if bound < WIDEST else array.astype(object)
-
-
-def _bound(distance: GroundDistance, classes: Histograms) -> int:
-    """No intermediate result of a numerator is larger (a factor 4 covers sums of both signs)."""
-    return 4 * max(distance.scale, len(distance.table)) * int(distance.table.sum()) * int(classes.sizes.max())
-
-
-@dataclass(frozen=True)
-class EqualDistance:
+class EqualDistance(GroundDistance):
     """Any two values are at distance 1: half the sum of absolute differences (Li et al. 2007, 3.2).
 
     >>> distance = EqualDistance(np.array([2, 1, 1]))  # two of four people have value 0
@@ -66,28 +74,21 @@ class EqualDistance:
     (8, Fraction(1, 2))
     """
 
-    table: IntArray
-
-    @property
-    def scale(self) -> int:
+    @staticmethod
+    def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
         """See GroundDistance."""
-        return 2
+        return EqualDistance(table)
 
-    def numerators(self, classes: Histograms) -> ExactArray:
-        """See GroundDistance. Values that a class lacks add up to s * (n - their rows that it has)."""
-        bound = _bound(self, classes)
-        n, sizes = int(self.table.sum()), exact(classes.sizes, bound)
-        expected = np.repeat(sizes, classes.entries_of) * exact(self.table, bound)[classes.values]
-        excess = np.abs(n * exact(classes.counts, bound) - expected) - expected
-        numerators: ExactArray = np.add.reduceat(excess, classes.starts) + n * sizes
-        return numerators
+    @cached_property
+    def features(self) -> Features:
+        """See GroundDistance."""
+        return Features(values=len(self.table), scale=2)
 
 
-@dataclass(frozen=True)
-class OrderedDistance:
+class OrderedDistance(GroundDistance):
     """Values i and j are at distance |i - j| / (m - 1): the cumulative differences (Li et al. 2007, 3.1).
 
-    The codes are the ranks of the values in the declared order.
+    The codes are the ranks of the values in the declared order. The distance of a domain of one value is always 0.
 
     >>> distance = OrderedDistance(np.ones(9, dtype=np.int64))  # salaries 3K..11K (Li et al. 2007, example of 3.1)
     >>> classes = Histograms.dense(np.array([[1, 1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1, 0, 0, 1]]))
@@ -95,49 +96,19 @@ class OrderedDistance:
     ['3/8', '1/6']
     """
 
-    table: IntArray
+    @staticmethod
+    def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
+        """See GroundDistance."""
+        return OrderedDistance(table)
 
-    @property
-    def scale(self) -> int:
-        """See GroundDistance; 1 for a domain of one value, whose distance is always 0."""
-        return max(len(self.table) - 1, 1)
-
-    def numerators(self, classes: Histograms) -> ExactArray:
-        """See GroundDistance.
-
-        Between two values that a class has, its cumulative count C stays while the table's X_i grows, so the
-        absolute differences of the stretch follow from prefix sums of X, cut where s X_i passes n C: the work
-        is proportional to the entries, whatever the size of the domain.
-        """
-        bound = _bound(self, classes)
-        n, last = int(self.table.sum()), len(self.table) - 1
-        cumulative = np.cumsum(self.table)[:-1]
-        prefix = exact(np.concatenate([[0], np.cumsum(exact(cumulative, bound))]), bound)
-
-        # Stretches: one before the first entry of a class (C = 0) and one after each entry.
-        entries = classes.entries_of
-        first = classes.starts + np.arange(classes.groups)
-        after = np.arange(len(classes.values)) + classes.owner + 1
-        start = np.zeros(len(classes.values) + classes.groups, dtype=np.int64)
-        start[after] = np.minimum(classes.values, last)
-        end = np.append(start[1:], last)
-        end[first[1:] - 1] = last
-        reached = np.cumsum(classes.counts)
-        reached -= np.repeat(reached[classes.starts] - classes.counts[classes.starts], entries)
-        held = np.zeros(len(start), dtype=np.int64)
-        held[after] = reached
-
-        sizes = exact(np.repeat(classes.sizes, entries + 1), bound)
-        mass = n * exact(held, bound)
-        cut = np.searchsorted(cumulative, (mass // sizes).astype(np.int64), side="right")
-        cut = np.clip(cut, start, end)
-        below = mass * (cut - start) - sizes * (prefix[cut] - prefix[start])
-        above = sizes * (prefix[end] - prefix[cut]) - mass * (end - cut)
-        return np.add.reduceat(below + above, first)
+    @cached_property
+    def features(self) -> Features:
+        """See GroundDistance."""
+        return Features(values=len(self.table), scale=max(len(self.table) - 1, 1), cumulative=True)
 
 
 @dataclass(frozen=True)
-class HierarchicalDistance:
+class HierarchicalDistance(GroundDistance):
     """Values are as far apart as their lowest common ancestor is high (Li et al. 2007, 3.2).
 
     parents: H arrays; parents[0][leaf] is the node of height 1 above a leaf, parents[1][node] the one above that,
@@ -150,41 +121,37 @@ class HierarchicalDistance:
     ['1/4', '1/2']
     """
 
-    table: IntArray
     parents: tuple[IntArray, ...]
 
-    @property
-    def scale(self) -> int:
+    @staticmethod
+    def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
         """See GroundDistance."""
-        return len(self.parents)
+        assert hierarchy is not None
+        return HierarchicalDistance(table, hierarchy.parents)
 
     @cached_property
-    def node_counts(self) -> list[IntArray]:
-        """Counts of the table at each height 0..H, leaves first, each of shape (nodes,)."""
-        levels = [self.table]
-        for parent in self.parents:
-            above = np.zeros(int(parent.max()) + 1, dtype=np.int64)
-            np.add.at(above, parent, levels[-1])
-            levels.append(above)
-        return levels
+    def features(self) -> Features:
+        """See GroundDistance."""
+        return Features(values=len(self.table), scale=2 * len(self.parents), parents=self.parents)
 
-    def numerators(self, classes: Histograms) -> ExactArray:
-        """See GroundDistance. Children that a class lacks have negative extra only, so those it has suffice."""
-        bound = _bound(self, classes)
-        n, sizes = int(self.table.sum()), exact(classes.sizes, bound)
-        owner, node, count = classes.owner, classes.values, exact(classes.counts, bound)
-        total: ExactArray = exact(np.zeros(classes.groups, dtype=np.int64), bound)
-        extra = n * count - sizes[owner] * exact(self.node_counts[0], bound)[node]
-        for height, parent in enumerate(self.parents, start=1):
-            node = parent[node]
-            first = np.flatnonzero(np.concatenate([[True], (owner[1:] != owner[:-1]) | (node[1:] != node[:-1])]))
-            positive = np.add.reduceat(np.maximum(extra, 0), first)
-            count = np.add.reduceat(count, first)
-            owner, node = owner[first], node[first]
-            extra = n * count - sizes[owner] * exact(self.node_counts[height], bound)[node]
-            cost = height * np.minimum(positive, positive - extra)
-            total += np.add.reduceat(cost, np.searchsorted(owner, np.arange(classes.groups)))
-        return total
+
+DISTANCES: dict[str, type[GroundDistance]] = {
+    "equal": EqualDistance,
+    "ordered": OrderedDistance,
+    "hierarchical": HierarchicalDistance,
+}
+"""The class of each distance of a run file."""
+
+
+def ground_distance(
+    name: str, table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None
+) -> GroundDistance:
+    """The ground distance of this name over a domain. table: rows by code, shape (m,); values: in order.
+
+    >>> type(ground_distance("ordered", np.array([2, 1]), ["low", "high"], None)).__name__
+    'OrderedDistance'
+    """
+    return DISTANCES[name].of(table, values, hierarchy)
 
 
 def maximum(distance: GroundDistance, numerators: ExactArray, sizes: Sequence[int] | IntArray) -> Fraction:
@@ -198,15 +165,3 @@ def maximum(distance: GroundDistance, numerators: ExactArray, sizes: Sequence[in
     sizes = np.asarray(sizes)
     unit = distance.scale * int(distance.table.sum())
     return max(Fraction(int(numerators[sizes == s].max()), unit * int(s)) for s in np.unique(sizes))
-
-
-def ground_distance(table: IntArray, ordered: bool, hierarchy: Hierarchy | None) -> GroundDistance:
-    """The ground distance over a table's distribution: ordered, of a hierarchy, or equal. table: shape (m,), in domain
-    order.
-
-    >>> type(ground_distance(np.array([2, 1]), ordered=True, hierarchy=None)).__name__
-    'OrderedDistance'
-    """
-    if ordered:
-        return OrderedDistance(table)
-    return EqualDistance(table) if hierarchy is None else HierarchicalDistance(table, hierarchy.parents)

@@ -59,8 +59,8 @@ class Histograms:
         Every group 0..groups-1 must own at least one observation.
 
         >>> owner, values = np.array([1, 0, 1, 1]), np.array([2, 0, 2, 1])
-        >>> found = Histograms.tally(owner, values, np.array([1, 4, 1, 1]), groups=2, domain=3)
-        >>> found.offsets.tolist(), found.values.tolist(), found.counts.tolist()
+        >>> made = Histograms.tally(owner, values, np.array([1, 4, 1, 1]), groups=2, domain=3)
+        >>> made.offsets.tolist(), made.values.tolist(), made.counts.tolist()
         ([0, 1, 3], [0, 1, 2], [4, 1, 2])
 
         Raises:
@@ -77,8 +77,8 @@ class Histograms:
     def dense(table: IntArray) -> Histograms:
         """The histograms in the rows of a (groups, m) table of counts.
 
-        >>> found = Histograms.dense(np.array([[4, 0, 0], [0, 1, 2]]))
-        >>> found.values.tolist(), found.counts.tolist(), found.sizes.tolist()
+        >>> made = Histograms.dense(np.array([[4, 0, 0], [0, 1, 2]]))
+        >>> made.values.tolist(), made.counts.tolist(), made.sizes.tolist()
         ([0, 1, 2], [4, 1, 2], [4, 3])
         """
         owner, values = np.nonzero(table)

@@ -115,15 +115,15 @@ class LeftBehind:
         return self.true - max(self.said, self.whole)
 
 
-def left_behind(found: Tally, nodes: Sequence[IntArray], k: int) -> list[LeftBehind]:
+def left_behind(counted: Tally, nodes: Sequence[IntArray], k: int) -> list[LeftBehind]:
     """For each value and node with at least k people, some of them in narrow and some in wide classes: the sensitive
     value that those left in wide classes have more often than chance would give them, with the most evidence.
     """
     result: list[LeftBehind] = []
     for height, node in enumerate(nodes):
-        narrow = _sums(found.people[:, : height + 1].sum(axis=1), node)
-        wide = _sums(found.people[:, height + 1 :].sum(axis=1), node)
-        said = _sums(found.said[:, height + 1 :].sum(axis=1), node) / UNIT
+        narrow = _sums(counted.people[:, : height + 1].sum(axis=1), node)
+        wide = _sums(counted.people[:, height + 1 :].sum(axis=1), node)
+        said = _sums(counted.said[:, height + 1 :].sum(axis=1), node) / UNIT
         values = np.bincount(node)
         for i in np.flatnonzero((narrow.sum(axis=1) + wide.sum(axis=1) >= k) & narrow.any(axis=1) & wide.any(axis=1)):
             one = (
@@ -145,10 +145,10 @@ def _sums(table: IntArray, node: IntArray) -> IntArray:
 
 def _largest(height: int, node: int, narrow: IntArray, wide: IntArray, said: FloatArray) -> LeftBehind:
     n1, n2 = int(narrow.sum()), int(wide.sum())
-    true, told, whole = wide / n2, said / n2, (narrow + wide) / (n1 + n2)
-    evidence = n2 * _divergence(true, np.maximum(told, whole))
+    true, stated, whole = wide / n2, said / n2, (narrow + wide) / (n1 + n2)
+    evidence = n2 * _divergence(true, np.maximum(stated, whole))
     s = int(np.argmax(evidence))
-    shares = (float(x[s]) for x in (true, told, narrow / n1, whole, evidence))
+    shares = (float(x[s]) for x in (true, stated, narrow / n1, whole, evidence))
     return LeftBehind(height, node, s, n1 + n2, n2, *shares)
 
 
@@ -162,9 +162,9 @@ def _divergence(true: FloatArray, expected: FloatArray) -> FloatArray:
     return result
 
 
-def beyond_chance(found: Sequence[LeftBehind], m: int) -> list[LeftBehind]:
+def beyond_chance(groups: Sequence[LeftBehind], m: int) -> list[LeftBehind]:
     """Those whose surplus is more than chance gives any of them, m sensitive values looked at for each; what is
     most people times surplus first.
     """
-    enough = np.log(max(len(found) * m, 1) / CHANCE)
-    return sorted((one for one in found if one.evidence >= enough), key=lambda one: -one.wide * one.surplus)
+    enough = np.log(max(len(groups) * m, 1) / CHANCE)
+    return sorted((one for one in groups if one.evidence >= enough), key=lambda one: -one.wide * one.surplus)

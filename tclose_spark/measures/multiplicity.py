@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose_spark.table.arrays import IntArray
 
@@ -92,61 +91,3 @@ class MultiplicityMatrix:
         [4, 0, 1]
         """
         return tally(self.codes[:, attribute], self.counts, self.domains[attribute])
-
-    def normalized(self) -> NDArray[np.float64]:
-        """The share of the rows in each cell, shape (cells,)."""
-        shares: NDArray[np.float64] = self.counts / self.rows
-        return shares
-
-    def dense(self) -> IntArray:
-        """All cells, also the empty ones, as an array of shape `domains`: for small matrices."""
-        table = np.zeros(self.domains, dtype=np.int64)
-        table[tuple(self.codes.T)] = self.counts
-        return table
-
-    def __add__(self, other: MultiplicityMatrix) -> MultiplicityMatrix:
-        """The matrix of two sets of rows together.
-
-        Raises:
-            ValueError: if the domains differ.
-        """
-        if self.domains != other.domains:
-            raise ValueError(f"domains of {self.domains} and of {other.domains} values do not add")
-        return MultiplicityMatrix.of(
-            np.concatenate([self.codes, other.codes]), np.concatenate([self.counts, other.counts]), self.domains
-        )
-
-    def binned(self, attribute: int, bin_of: IntArray) -> MultiplicityMatrix:
-        """The matrix with an attribute's values put into bins.
-
-        bin_of: shape (m,); the bin of each value, nondecreasing from 0.
-
-        Raises:
-            ValueError: if `bin_of` is not of that kind.
-        """
-        if len(bin_of) != self.domains[attribute] or bin_of[0] != 0 or np.any(np.diff(bin_of) < 0):
-            raise ValueError(
-                f"bins of an attribute with {self.domains[attribute]} values are one number a value, nondecreasing "
-                "from 0"
-            )
-        return self._recoded(attribute, bin_of, int(bin_of[-1]) + 1)
-
-    def reordered(self, attribute: int, rank: IntArray) -> MultiplicityMatrix:
-        """The matrix with an attribute's values in another order.
-
-        rank: shape (m,); the new code of each value, a permutation.
-
-        Raises:
-            ValueError: if it is none.
-        """
-        domain = self.domains[attribute]
-        if not np.array_equal(np.sort(rank), np.arange(domain)):
-            raise ValueError(f"the ranks of {domain} values are a permutation of 0..{domain - 1}")
-        return self._recoded(attribute, rank, domain)
-
-    def _recoded(self, attribute: int, code_of: IntArray, domain: int) -> MultiplicityMatrix:
-        codes = self.codes.copy()
-        codes[:, attribute] = code_of[codes[:, attribute]]
-        return MultiplicityMatrix.of(
-            codes, self.counts, (*self.domains[:attribute], domain, *self.domains[attribute + 1 :])
-        )

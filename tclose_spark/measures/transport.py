@@ -1,12 +1,12 @@
 """The optimal transport plan behind a distance: which mass of a class moves where to make the table's distribution.
 
 What a class and the table share stays where it is; the surplus of the class moves to its deficit. How it does is
-optimal for each ground distance (Li, Li and Venkatasubramanian 2007, 3.1-3.2; Dosselmann, Sadeqi and Hamilton, the
-weighted ordered distance of 2.1.2):
+optimal for each form of ground distance (see `features`; Li, Li and Venkatasubramanian 2007, 3.1-3.2; Dosselmann,
+Sadeqi and Hamilton, the weighted ordered distance of 2.1.2):
 
-    ordered       surpluses to deficits in order: no two moves cross
-    equal         any matching of surpluses and deficits, here the one in order
-    hierarchical  within the lowest nodes first; what is left of a node goes up, to be matched above
+    cumulative features  surpluses to deficits in order: no two moves cross
+    nodes                within the lowest nodes first; what is left of a node goes up, to be matched above; where the
+                         root is next, any matching of surpluses and deficits, here the one in order
 
 Masses are integers over n * s inside, n records of the table and s of the class, so every plan is exact.
 """
@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
-from typing import TypeAlias
 
 import numpy as np
 
-from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.features import Features
 from tclose_spark.table.arrays import IntArray
 
 
@@ -46,7 +45,7 @@ class Move:
 
 @dataclass(frozen=True)
 class TransportPlan:
-    """The moves that turn the distribution of a class into that of the table, in the order in which they were found."""
+    """The moves that turn the distribution of a class into that of the table, in the order in which they are made."""
 
     moves: tuple[Move, ...]
 
@@ -62,6 +61,7 @@ def transport_plan(distance: GroundDistance, counts: IntArray) -> TransportPlan:
     counts: records of the class by code, shape (m,); values that the table lacks may occur. The work is proportional
     to m, and for a hierarchical distance to m times the height. There are fewer moves than values.
 
+    >>> from tclose_spark.measures.distances import OrderedDistance
     >>> plan = transport_plan(OrderedDistance(np.array([1, 1, 2])), np.array([1, 1, 0]))
     >>> [(move.source, move.target, str(move.mass), str(move.distance)) for move in plan.moves]
     [(0, 2, '1/4', '1'), (1, 2, '1/4', '1/2')]
@@ -70,21 +70,19 @@ def transport_plan(distance: GroundDistance, counts: IntArray) -> TransportPlan:
 
     Raises:
         ValueError: if counts and table do not have one shape (m,), or one has a count below 0 or no record.
-        TypeError: if the kind of distance is not known here.
     """
-    rounds = _rounds(distance)
     held, wanted = _checked(counts, "class"), _checked(distance.table, "table")
     if len(held) != len(wanted):
         raise ValueError(f"the class has counts of {len(held)} values, the table of {len(wanted)}")
     s, n = sum(held), sum(wanted)
-    extra = [n * c - s * total for c, total in zip(held, wanted, strict=True)]
-    surplus = [_Load(code, mass) for code, mass in enumerate(extra) if mass > 0]
-    deficit = [_Load(code, -mass) for code, mass in enumerate(extra) if mass < 0]
+    excess = [n * c - s * total for c, total in zip(held, wanted, strict=True)]
+    surplus = [_Mass(code, mass) for code, mass in enumerate(excess) if mass > 0]
+    deficit = [_Mass(code, -mass) for code, mass in enumerate(excess) if mass < 0]
     moves = []
-    for one in rounds:
-        for source, target, mass in _match(surplus, deficit, one.node_of):
-            moves.append(Move(source, target, Fraction(mass, n * s), one.between(source, target)))
-        surplus, deficit = ([load for load in loads if load.mass] for loads in (surplus, deficit))
+    for round_ in _rounds(distance.features):
+        for source, target, mass in _match(surplus, deficit, round_.node_of):
+            moves.append(Move(source, target, Fraction(mass, n * s), round_.between(source, target)))
+        surplus, deficit = ([one for one in masses if one.mass] for masses in (surplus, deficit))
     return TransportPlan(tuple(moves))
 
 
@@ -100,48 +98,32 @@ class _Round:
     between: Callable[[int, int], Fraction]
 
 
-Rounds: TypeAlias = list[_Round]
-
-
-def _everywhere(far: Fraction) -> Callable[[int, int], Fraction]:
-    return lambda source, target: far
-
-
-@singledispatch
-def _rounds(distance: GroundDistance) -> Rounds:
+def _rounds(features: Features) -> list[_Round]:
     """The passes after which no surplus is left and the moves cost the least."""
-    raise TypeError(f"no transport plan is known for a {type(distance).__name__}")
+    scale, weights = features.scale, features.level_weights
+    if features.cumulative:
+        places = (np.cumsum(weights[0]) - weights[0]).tolist()  # how far each value is from the first
+        return [_Round(None, lambda source, target: Fraction(abs(places[source] - places[target]), scale))]
+    ways = np.cumsum(np.take_along_axis(weights, features.nodes, axis=1), axis=0)  # of each value, up to a height
+    above = [*(node.tolist() for node in features.nodes[1:]), None]
+    return [_Round(node_of, _through(way, scale)) for node_of, way in zip(above, ways.tolist(), strict=True)]
 
 
-@_rounds.register
-def _(distance: EqualDistance) -> Rounds:
-    return [_Round(None, _everywhere(Fraction(1)))]
-
-
-@_rounds.register
-def _(distance: OrderedDistance) -> Rounds:
-    return [_Round(None, lambda source, target: Fraction(abs(source - target), distance.scale))]
-
-
-@_rounds.register
-def _(distance: HierarchicalDistance) -> Rounds:
-    rounds, node = [], np.arange(len(distance.table))
-    for height, parent in enumerate(distance.parents, start=1):
-        node = parent[node]
-        rounds.append(_Round(node.tolist(), _everywhere(Fraction(height, distance.scale))))
-    return rounds
+def _through(way: Sequence[int], scale: int) -> Callable[[int, int], Fraction]:
+    """The distance of two values that travel up to a node and down again."""
+    return lambda source, target: Fraction(way[source] + way[target], scale)
 
 
 @dataclass
-class _Load:
+class _Mass:
     """What a value has too much or too little of, in units of 1 / (n * s)."""
 
     code: int
     mass: int
 
 
-def _match(surplus: list[_Load], deficit: list[_Load], node_of: Sequence[int] | None) -> Iterator[tuple[int, int, int]]:
-    """Moves (source, target, mass) of surpluses into deficits below the same node, in order; lowers the loads by what
+def _match(surplus: list[_Mass], deficit: list[_Mass], node_of: Sequence[int] | None) -> Iterator[tuple[int, int, int]]:
+    """Moves (source, target, mass) of surpluses into deficits below the same node, in order; lowers both by what
     moves.
     """
     i = j = 0

@@ -58,8 +58,8 @@ def interval_ends(label: str) -> tuple[Fraction, Fraction]:
 def read_interval(label: str) -> Interval:
     """The interval that a label of any tool says: a number, `[lo, hi]`, or half-open as ARX writes it, `[lo, hi[`.
 
-    >>> found = read_interval("[20, 30[")
-    >>> int(found.low), int(found.high), found.open_high
+    >>> interval = read_interval("[20, 30[")
+    >>> int(interval.low), int(interval.high), interval.open_high
     (20, 30, True)
 
     Raises:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances import GroundDistance, ground_distance
 from tclose_spark.measures.histograms import Histograms
@@ -90,7 +91,7 @@ class ResolvedAttributes:
                     column=i,
                     domain=d,
                     hierarchy=hierarchies.get(d.name),
-                    distance=ground_distance(d.table, sensitive[d.name].distance == "ordered", hierarchies.get(d.name)),
+                    distance=ground_distance(sensitive[d.name].distance, d.table, d.values, hierarchies.get(d.name)),
                     t=sensitive[d.name].t,
                     l=sensitive[d.name].l,
                     bins=sensitive[d.name].bins,
@@ -107,10 +108,20 @@ class ResolvedAttributes:
         return MultiplicityMatrix(self.cells, self.cell_rows, tuple(len(s.domain.values) for s in self.sensitive))
 
 
-def worst_load(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> Fraction:
-    """The largest distance over the t that is required; the largest distance where none is."""
-    loads = [reached / a.t for a, reached in zip(attributes, emd, strict=True) if a.t is not None]
-    return max(loads or emd)
+def require_plain(attributes: Sequence[ResolvedSensitive], what: str) -> None:
+    """Raises ConfigurationError if the steps between the values of a distance differ, of which `what` knows nothing."""
+    uneven = [a.name for a in attributes if not a.distance.features.plain]
+    if uneven:
+        raise ConfigurationError(
+            f"attributes.sensitive_attributes.{uneven[0]}.distance: its steps between values differ, and {what} takes "
+            "them for one; use another distance, or method: {name: stack_and_deal}"
+        )
+
+
+def worst_closeness_ratio(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> Fraction:
+    """The largest EMD / t of those that a t is required of; the largest EMD where none is."""
+    ratios = [reached / a.t for a, reached in zip(attributes, emd, strict=True) if a.t is not None]
+    return max(ratios or emd)
 
 
 def reaches(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> bool:

@@ -77,10 +77,10 @@ def _sensitive(asked: SensitiveAttribute, found: Mapping[str, Any], hierarchy: H
         "m": found["domain"]["size"],
         "domain": found["domain"],
         "unused": found["unused"],
-        "missing": "value" if asked.distance == "equal" else asked.missing,
+        "missing": asked.missing if asked.kind.missing else "value",
         "homogeneous": found["homogeneous"],
     }
-    if asked.distance == "ordered":
+    if asked.kind.ordered:
         entry["order"] = asked.order if isinstance(asked.order, str) else "list"
     if asked.text is not None:
         entry["text"] = asked.text.model_dump(mode="json", exclude_defaults=True)

@@ -13,14 +13,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tclose_spark.measures.diversity import readable_entropy
+from tclose_spark.runfile.distances import DISTANCES
 
 MARK = 100  # where a guarantee's bar has the mark of what was asked, of BAR units
 BAR = 150
-DISTANCES = {
-    "equal": "any two values are equally far apart",
-    "ordered": "values are as far apart as their places in the order",
-    "hierarchical": "values are as far apart as their nearest common group in the hierarchy is high",
-}
 
 
 @dataclass(frozen=True)
@@ -119,7 +115,7 @@ def _at_least(name: str, attribute: str, meaning: str, found: Mapping[str, Any],
 
 def _closeness(attribute: str, t: Mapping[str, Any]) -> Guarantee:
     """The line of a t, which may be measured without being asked; compared as exact fractions."""
-    meaning = f"largest distance of a class from the whole table; {DISTANCES[t['distance']]}"
+    meaning = f"largest distance of a class from the whole table; {DISTANCES[t['distance']].meaning}"
     reached, exact = number(t["achieved"]), t["achieved_exact"]
     if t["required"] is None:
         return Guarantee("t-closeness", attribute, meaning, "nothing", reached, None, exact_reached=exact)

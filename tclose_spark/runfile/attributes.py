@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
+from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.section import Exact, Section, exact_number
 from tclose_spark.runfile.text import NormalForm, normal
 
@@ -101,17 +102,13 @@ class Bins(Section):
         return self
 
 
-PLACES_OF_MISSING = {"ordered": ("lowest", "highest"), "hierarchical": ("leaf",)}
-"""Where missing values may be put, by distance; for an equal distance they are a value like others."""
-
-
 class SensitiveAttribute(Section):
     """A column whose distribution in every class must be near that of the table.
 
     t: None where it is `measure`, or not said (then there is an l; only an audit asks for neither).
     """
 
-    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
+    distance: Annotated[str, BeforeValidator(known_distance)] = DEFAULT
     t: Annotated[
         Fraction | None, BeforeValidator(_closeness), PlainSerializer(lambda t: MEASURE if t is None else str(t))
     ] = None
@@ -137,20 +134,24 @@ class SensitiveAttribute(Section):
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
-        if (self.distance == "hierarchical") != (self.hierarchy is not None):
-            raise ValueError("distance: hierarchical needs a hierarchy, and only that distance takes one")
+        nested = one_of([name for name, kind in DISTANCES.items() if kind.nested])
+        ordered = one_of([name for name, kind in DISTANCES.items() if kind.ordered])
+        if self.kind.nested != (self.hierarchy is not None):
+            raise ValueError(f"distance: {nested} needs a hierarchy, and only that distance takes one")
         if isinstance(self.order, tuple):
             _require_order(self.order)
-        if self.distance != "ordered" and self.order != "value":
-            raise ValueError("order is for distance: ordered")
-        if self.missing not in ("error", *PLACES_OF_MISSING.get(self.distance, ())):
-            raise ValueError(
-                f"missing is {self.missing}; expected error, lowest or highest for distance: ordered, error or leaf "
-                "for hierarchical"
-            )
-        if self.bins is not None and (self.distance != "ordered" or self.order != "value"):
-            raise ValueError("bins are for distance: ordered by value")
+        if not self.kind.ordered and self.order != "value":
+            raise ValueError(f"order is for distance: {ordered}")
+        if self.missing not in ("error", *self.kind.missing):
+            raise ValueError(f"missing is {self.missing}; expected {places_of_missing()}")
+        if self.bins is not None and (not self.kind.ordered or self.order != "value"):
+            raise ValueError(f"bins are for distance: {ordered} by value")
         return self
+
+    @property
+    def kind(self) -> DistanceKind:
+        """What there is to know of its ground distance."""
+        return DISTANCES[self.distance]
 
     @property
     def limited(self) -> bool:

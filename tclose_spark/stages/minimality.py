@@ -177,10 +177,7 @@ class MinimalityCounter:
     ) -> MinimalityCounter:
         """The counter of a run whose classes are finished in so many tasks."""
         settings = spec.attributes.sensitive_attributes
-        groups = [
-            Groups.of(profile, i, settings[domain.name].distance == "ordered")
-            for i, domain in enumerate(profile.sensitive)
-        ]
+        groups = [Groups.of(profile, i, settings[domain.name].kind.ordered) for i, domain in enumerate(profile.sensitive)]
         most = min(MOST_CELLS, MOST_SENT // tasks) // (len(profile.quasi) * sum(len(group.names) for group in groups))
         return MinimalityCounter(
             spark, [Scale.of(domain, hierarchies.get(domain.name), most) for domain in profile.quasi], groups

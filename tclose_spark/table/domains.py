@@ -176,7 +176,7 @@ def sensitive_domain(
         InputError: if a value has no place in it.
     """
     values: Sequence[str | None]
-    if attribute.distance == "ordered":
+    if attribute.kind.ordered:
         values = _ordered_values(name, counts, attribute, is_text)
     elif hierarchy is not None:
         if None in counts and attribute.missing == "error":

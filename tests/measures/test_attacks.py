@@ -186,14 +186,14 @@ def test_knowing_another_is_what_the_best_guesser_gets_right(most, data):
     known, target = data.draw(codes), data.draw(codes)  # tuples may differ in a third attribute alone
     found = knowing_another(Histograms.dense(tuples), np.array(known), np.array(target))
     expected = [knowing_of(counts, known, target) for counts in tuples.tolist()]
-    assert list(zip(found.told.tolist(), found.certain.tolist(), found.alone.tolist(), strict=True)) == expected
+    assert list(zip(found.guessed.tolist(), found.certain.tolist(), found.alone.tolist(), strict=True)) == expected
 
 
 def test_a_record_alone_in_its_class_is_known_whatever_is_known():
     found = knowing_another(
         Histograms.dense(np.array([[0, 1, 0], [1, 1, 1]])), np.array([0, 0, 1]), np.array([0, 1, 0])
     )
-    assert (found.told.tolist(), found.certain.tolist(), found.alone.tolist()) == ([1, 2], [1, 1], [1, 1])
+    assert (found.guessed.tolist(), found.certain.tolist(), found.alone.tolist()) == ([1, 2], [1, 1], [1, 1])
 
 
 def test_classes_of_one_record():

@@ -186,11 +186,3 @@ def test_the_work_is_proportional_to_the_values():
 def test_counts_that_are_no_distribution_are_refused(table, counts, complaint):
     with pytest.raises(ValueError, match=complaint):
         transport_plan(EqualDistance(np.array(table, dtype=np.int64)), np.array(counts, dtype=np.int64))
-
-
-def test_an_unknown_kind_of_distance_is_refused():
-    class Chebyshev:
-        table = np.array([1, 2])
-
-    with pytest.raises(TypeError, match="no transport plan is known for a Chebyshev"):
-        transport_plan(Chebyshev(), np.array([1, 1]))

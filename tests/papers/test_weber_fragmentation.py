@@ -5,17 +5,16 @@
 from fractions import Fraction
 
 import numpy as np
+from fragmentations import ordered, paper_bounds
 
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.fragmentation.bounds import paper_bounds
-from tclose_spark.methods.fragmentation.conformance import gcd_class_size, gcd_classes
 from tclose_spark.methods.fragmentation.fragments import PaperFragments
-from tclose_spark.methods.fragmentation.rulers import OrderedRuler
 from tclose_spark.methods.fragmentation.search import find_fragmentation
+from tclose_spark.methods.fragmentation.sizing import gcd_classes
 
 # Rows .5 and .5, columns .3 and .7, in tenths. The figure's own cells are not in the text.
 FIGURE_15 = MultiplicityMatrix.of(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([1, 4, 2, 3]), (2, 2))
-RULERS = [OrderedRuler(2), OrderedRuler(2)]
+SPREADS = [ordered(2), ordered(2)]
 WHOLE, TENTH = np.array([[[0, 1], [0, 1]]]), Fraction(1, 10)
 COLUMNS = np.array([[[0, 1], [0, 0]], [[0, 1], [1, 1]]])
 
@@ -27,7 +26,7 @@ def test_figure_15_a_split_that_raises_a_bound():
 
 
 def test_figure_15_is_what_the_search_weighs():
-    kind = PaperFragments(FIGURE_15, RULERS, {})
+    kind = PaperFragments(FIGURE_15, SPREADS, {})
     cuts = kind.cuts(kind.top())
     assert cuts.attribute.tolist() == [0, 1]
     assert (cuts.changes * 10).round(9).tolist() == [[-5, 0], [1, -7]]
@@ -39,7 +38,7 @@ def test_section_3_4_1_the_hinge_leaves_a_bound_that_is_met():
     t = [Fraction(6, 10), Fraction(5, 10)]
     path = find_fragmentation(
         FIGURE_15,
-        RULERS,
+        SPREADS,
         t,
         kind="paper",
         objective="hinge",
@@ -50,14 +49,14 @@ def test_section_3_4_1_the_hinge_leaves_a_bound_that_is_met():
 
 
 def test_proposition_5_the_bottom_has_no_bounds():
-    path = find_fragmentation(FIGURE_15, RULERS, [TENTH, TENTH], kind="paper", objective="hinge")
+    path = find_fragmentation(FIGURE_15, SPREADS, [TENTH, TENTH], kind="paper", objective="hinge")
     assert path.exact_bounds[-1] == (0, 0)
     assert len(path.boxes(path.steps)) == 4
 
 
 def test_definitions_7_and_8_a_split_makes_one_fragment_more_and_its_union_is_the_whole():
     # Printed: min for the union's upper indexes too, and one fragment fewer after a split.
-    path = find_fragmentation(FIGURE_15, RULERS, [TENTH, TENTH], kind="paper", objective="hinge")
+    path = find_fragmentation(FIGURE_15, SPREADS, [TENTH, TENTH], kind="paper", objective="hinge")
     for steps in range(path.steps):
         before, after, parent = path.boxes(steps), path.boxes(steps + 1), path.parents[steps]
         assert len(after) == len(before) + 1
@@ -68,6 +67,6 @@ def test_definitions_7_and_8_a_split_makes_one_fragment_more_and_its_union_is_th
 
 def test_sections_3_4_2_and_4_1_3_one_row_more_leaves_one_class():
     sizes = [250, 100, 350, 300]
-    assert (gcd_classes(sizes), gcd_class_size(sizes)) == (50, 20)
+    assert (gcd_classes(sizes), sum(sizes) // gcd_classes(sizes)) == (50, 20)
     sizes[3] += 1
-    assert (gcd_classes(sizes), gcd_class_size(sizes)) == (1, 1001)
+    assert (gcd_classes(sizes), sum(sizes) // gcd_classes(sizes)) == (1, 1001)

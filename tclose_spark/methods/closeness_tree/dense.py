@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.measures.distances import WIDEST, OrderedDistance
+from tclose_spark.measures.exact import WIDEST
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.closeness_tree.block import Block, Requirement, exact_limits
 from tclose_spark.methods.widths import QuasiWidths
@@ -51,7 +51,7 @@ class Dense:
         sensitive = self.attributes.sensitive
         self.require_room(largest)
         domains = np.array([len(a.domain.values) for a in sensitive], dtype=np.int64)
-        trees = [a.hierarchy.parents if a.hierarchy is not None else () for a in sensitive]
+        trees = [a.distance.features.parents for a in sensitive]
         longest = int(domains.max())
         parents = np.full((len(sensitive), max(1, *(len(tree) for tree in trees)), longest), -1, dtype=np.int32)
         tables = np.zeros((len(sensitive), longest), dtype=np.int64)
@@ -63,7 +63,7 @@ class Dense:
             codes=self.attributes.cells.astype(np.int32),
             tables=tables,
             domains=domains,
-            ordered=np.array([isinstance(a.distance, OrderedDistance) for a in sensitive]),
+            ordered=np.array([a.distance.features.cumulative for a in sensitive]),
             parents=parents,
             heights=np.array([len(tree) for tree in trees], dtype=np.int64),
             rows=self.attributes.rows,

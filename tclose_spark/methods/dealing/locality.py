@@ -27,7 +27,7 @@ BINS = 256  # of a number
 SEARCH_ROWS = 10_000  # of the sample, for the search: more rows did not find better orders on Adult
 SEARCH_ROUNDS = 6
 
-LabelLoss = Callable[[IntArray, IntArray], NDArray[np.float64]]
+RangeLoss = Callable[[IntArray, IntArray], NDArray[np.float64]]
 """Information loss, 0 to 1, of publishing each range of codes (low, high)."""
 
 
@@ -127,24 +127,24 @@ def deal_sample(locality: Locality, sample: Rows, part: IntArray, stack: Stack, 
     return classes
 
 
-def information_loss(rows: Rows, classes: IntArray, widths: Sequence[LabelLoss]) -> float:
-    """Mean information loss of rows that are published by class."""
+def information_loss(rows: Rows, classes: IntArray, loss_of: Sequence[RangeLoss]) -> float:
+    """Mean information loss of rows that are published by class. loss_of: what each quasi-identifier loses."""
     order = np.argsort(classes, kind="stable")
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(rows)))
     losses = [
-        float(width(*ranges(codes[order], starts)) @ sizes) for codes, width in zip(rows.quasi, widths, strict=True)
+        float(loss(*ranges(codes[order], starts)) @ sizes) for codes, loss in zip(rows.quasi, loss_of, strict=True)
     ]
     return sum(losses) / (len(losses) * len(rows))
 
 
-def label_losses(quasi_identifiers: Sequence[ResolvedQuasi]) -> list[LabelLoss]:
+def label_losses(quasi_identifiers: Sequence[ResolvedQuasi]) -> list[RangeLoss]:
     """What the labels of each quasi-identifier lose."""
     return [partial(range_losses, domain=q.domain, sets=q.sets, hierarchy=q.hierarchy) for q in quasi_identifiers]
 
 
 def choose_locality(
-    start: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, widths: Sequence[LabelLoss]
+    start: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, loss_of: Sequence[RangeLoss]
 ) -> Locality:
     """The order of digits with the least simulated loss that moving one digit at a time finds, few-valued digits
     first.
@@ -152,7 +152,7 @@ def choose_locality(
     sample, part = sample.take(np.arange(min(len(sample), SEARCH_ROWS))), part[:SEARCH_ROWS]
 
     def simulate(locality: Locality) -> float:
-        return information_loss(sample, deal_sample(locality, sample, part, stack, class_size), widths)
+        return information_loss(sample, deal_sample(locality, sample, part, stack, class_size), loss_of)
 
     first = sorted(range(len(start.digits)), key=lambda a: (start.digits[a].size, a))
     best = replace(start, order=tuple(first))
@@ -168,10 +168,10 @@ def choose_locality(
 
 def _moves(order: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Every order that differs by one digit moved elsewhere."""
-    found: dict[tuple[int, ...], None] = {}
+    moved: dict[tuple[int, ...], None] = {}
     for i, attribute in enumerate(order):
         rest = order[:i] + order[i + 1 :]
         for j in range(len(order)):
-            found[(*rest[:j], attribute, *rest[j:])] = None
-    found.pop(order, None)
-    return list(found)
+            moved[(*rest[:j], attribute, *rest[j:])] = None
+    moved.pop(order, None)
+    return list(moved)

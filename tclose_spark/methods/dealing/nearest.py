@@ -29,7 +29,7 @@ def classes_per_block(class_size: int) -> int:
     return min(max(ROWS_PER_BLOCK // class_size, 1), CLASSES_PER_BLOCK)
 
 
-def gather_near(
+def gather_nearest(
     rows: Rows, part: IntArray, classes: IntArray, block: IntArray, key: HashArray, quasi_widths: QuasiWidths
 ) -> IntArray:
     """Classes with as many rows of each part as `classes` gives them, and near rows in each, shape (n,).
@@ -44,28 +44,28 @@ def gather_near(
     for here in np.split(by_part, np.flatnonzero(np.diff(block[by_part])) + 1):
         parts, dense = np.unique(part[here], return_inverse=True)
         owner, inverse = np.unique(classes[here], return_inverse=True)
-        asked, need = np.unique(inverse * len(parts) + dense, return_counts=True)
-        found = np.full(len(here), -1, dtype=np.int64)
+        wanted, need = np.unique(inverse * len(parts) + dense, return_counts=True)
+        class_of = np.full(len(here), -1, dtype=np.int64)
         _generate(
             np.searchsorted(dense, np.arange(len(parts) + 1)),
             np.arange(len(here)),
             np.bincount(dense),
             np.argsort(key[here], kind="stable"),
             dense,
-            np.searchsorted(asked // len(parts), np.arange(len(owner) + 1)),
-            asked % len(parts),
+            np.searchsorted(wanted // len(parts), np.arange(len(owner) + 1)),
+            wanted % len(parts),
             need,
             quasi[here],
             *_arrays(widths),
             np.empty(len(here)),
             np.empty(len(here), dtype=np.int64),
-            found,
+            class_of,
         )
-        result[here] = owner[found]
+        result[here] = owner[class_of]
     return result
 
 
-def deal_sample_near(
+def deal_sample_nearest(
     locality: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, quasi_widths: QuasiWidths
 ) -> IntArray:
     """The classes when the sample alone is dealt to classes of this size, near rows gathered, shape (n,). part: of each
@@ -74,11 +74,11 @@ def deal_sample_near(
     classes = deal_sample(locality, sample, part, stack, class_size)
     order = sort_by_content(sample, part, locality.key(sample))
     part, classes, key = part[order], classes[order], locality.key(sample)[order]
-    found = np.empty_like(classes)
-    found[order] = gather_near(
+    class_of = np.empty_like(classes)
+    class_of[order] = gather_nearest(
         sample.take(order), part, classes, classes // classes_per_block(class_size), key, quasi_widths
     )
-    return found
+    return class_of
 
 
 def _arrays(
@@ -95,7 +95,7 @@ def _generate(
     order: IntArray,
     part: IntArray,
     needs: IntArray,
-    asked: IntArray,
+    wanted: IntArray,
     need: IntArray,
     quasi: Codes,
     kinds: NDArray[np.int8],
@@ -105,13 +105,13 @@ def _generate(
     shares: NDArray[np.float64],
     near: NDArray[np.float64],
     chosen: IntArray,
-    found: IntArray,
+    class_of: IntArray,
 ) -> None:
-    """Fills `found`, the class of each row of a block.
+    """Fills `class_of`, the class of each row of a block.
 
     rows: the rows that are left of part p are rows[starts[p] : starts[p] + left[p]]. order: the rows by their keys.
-    Class c needs need[i] rows of part asked[i], for i from needs[c] to needs[c + 1]. near, chosen: room for the nearest
-    rows of a part.
+    Class c needs need[i] rows of part wanted[i], for i from needs[c] to needs[c + 1]. near, chosen: room for how far
+    the nearest rows of a part are, and for these rows.
 
     Invariant: every row of `rows` has no class yet, and those left of each part are as many as the classes to come
     need.
@@ -119,20 +119,20 @@ def _generate(
     for c in range(len(needs) - 1):
         centre = -1
         for row in order:
-            if found[row] < 0:
+            if class_of[row] < 0:
                 for i in range(needs[c], needs[c + 1]):
-                    if asked[i] == part[row]:
+                    if wanted[i] == part[row]:
                         centre = row
                 if centre >= 0:
                     break
         for i in range(needs[c], needs[c + 1]):
-            start, many, held = starts[asked[i]], need[i], 0
-            if many == left[asked[i]]:  # the last class of a part takes what is left
+            start, many, held = starts[wanted[i]], need[i], 0
+            if many == left[wanted[i]]:  # the last class of a part takes what is left
                 for at in range(start, start + many):
-                    found[rows[at]] = c
-                left[asked[i]] = 0
+                    class_of[rows[at]] = c
+                left[wanted[i]] = 0
                 continue
-            for at in range(start, start + left[asked[i]]):
+            for at in range(start, start + left[wanted[i]]):
                 row = rows[at]
                 far = -1.0 if row == centre else 0.0
                 for j in range(quasi.shape[1]):
@@ -149,10 +149,10 @@ def _generate(
                 near[slot], chosen[slot] = far, row
                 held = min(held + 1, many)
             for slot in range(many):
-                found[chosen[slot]] = c
+                class_of[chosen[slot]] = c
             kept = start
-            for at in range(start, start + left[asked[i]]):
-                if found[rows[at]] < 0:
+            for at in range(start, start + left[wanted[i]]):
+                if class_of[rows[at]] < 0:
                     rows[kept] = rows[at]
                     kept += 1
-            left[asked[i]] -= many
+            left[wanted[i]] -= many

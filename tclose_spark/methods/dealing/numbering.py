@@ -75,9 +75,9 @@ class Numbering:
         most = max(MOST_BUCKETS // parts, 1)
         tasks = min(groups or classes, -(-stack.rows // rows_per_task), most)
         cuts = _cut_evenly(np.sort(locality.key(sample)), min(tasks * BUCKETS_PER_TASK, most))
-        found = counts(lambda rows: bucket_of(part_of[rows.cell], locality.key(rows), cuts), parts * (len(cuts) + 1))
+        counted = counts(lambda rows: bucket_of(part_of[rows.cell], locality.key(rows), cuts), parts * (len(cuts) + 1))
         return Numbering(
-            part_of, stack, classes, groups or tasks, block, tasks, locality, cuts, found.reshape(parts, -1)
+            part_of, stack, classes, groups or tasks, block, tasks, locality, cuts, counted.reshape(parts, -1)
         )
 
     @cached_property
@@ -147,14 +147,14 @@ class Numbering:
         order = sort_by_content(rows, part, key)
         bucket = bucket_of(part, key, self.cuts)[order]
         begins = np.flatnonzero(np.diff(bucket, prepend=-1))
-        found = np.diff(np.append(begins, len(bucket)))
+        rows_of = np.diff(np.append(begins, len(bucket)))
         first, tasks = self._task_range
         expected = np.flatnonzero((first <= task) & (task < first + tasks))
-        if not np.array_equal(bucket[begins], expected) or np.any(found != self.bucket_counts.ravel()[expected]):
+        if not np.array_equal(bucket[begins], expected) or np.any(rows_of != self.bucket_counts.ravel()[expected]):
             raise ValueError(
                 "a bucket has not the rows that the plan counted: the input changed since, or rows were lost"
             )
-        rank = self._first_rank.ravel()[bucket] + np.arange(len(bucket)) - np.repeat(begins, found)
+        rank = self._first_rank.ravel()[bucket] + np.arange(len(bucket)) - np.repeat(begins, rows_of)
         part = part[order]
         classes = self.shares.class_of(part, rank)
         stays = (classes >= self._first_class[task]) & (classes < self._first_class[task + 1])

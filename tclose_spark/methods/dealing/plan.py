@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tclose_spark.methods.dealing.nearest import gather_near
+from tclose_spark.methods.dealing.nearest import gather_nearest
 from tclose_spark.methods.dealing.numbering import Numbering
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.table.arrays import IntArray
@@ -38,6 +38,6 @@ class DealtPlan:
         """
         if self.widths is None:
             return classes
-        return gather_near(
+        return gather_nearest(
             rows, part, classes, self.numbering.blocks(classes), self.numbering.locality.key(rows), self.widths
         )

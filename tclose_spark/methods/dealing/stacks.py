@@ -91,13 +91,13 @@ def compositions(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e
 
 @dataclass(frozen=True)
 class Shares:
-    """How the rows of each cell are dealt: each class gets `base` of them, and `extra` classes from `first` on (cyclic)
-    one more.
+    """How the rows of each cell are dealt: each class gets `base` of them, and `larger` classes from `first` on
+    (cyclic) one more.
     """
 
     base: IntArray
     first: IntArray
-    extra: IntArray
+    larger: IntArray
     e: int
 
     @staticmethod
@@ -107,9 +107,9 @@ class Shares:
 
     def before(self, classes: IntArray) -> IntArray:
         """How many rows of each cell the classes before each of the given ones get, shape (len(classes), cells)."""
-        c, wrapped = classes[:, None], np.maximum(self.first + self.extra - self.e, 0)
-        extras = np.minimum(c, wrapped) + np.clip(c - self.first, 0, self.extra - wrapped)
-        before: IntArray = self.base * c + extras
+        c, wrapped = classes[:, None], np.maximum(self.first + self.larger - self.e, 0)
+        more = np.minimum(c, wrapped) + np.clip(c - self.first, 0, self.larger - wrapped)
+        before: IntArray = self.base * c + more
         return before
 
     def class_of(self, cell: IntArray, rank: IntArray) -> IntArray:
@@ -122,9 +122,9 @@ class Shares:
         >>> shares.class_of(np.array([0, 0, 0, 1, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2, 3])).tolist()
         [0, 1, 2, 0, 0, 1, 2]
         """
-        base, first, extra, e = self.base[cell], self.first[cell], self.extra[cell], self.e
-        wrapped = np.maximum(first + extra - e, 0)  # the classes [0, wrapped) have an extra row
-        edges = (wrapped, first, np.minimum(first + extra, e))  # then plain, extra, plain
+        base, first, larger, e = self.base[cell], self.first[cell], self.larger[cell], self.e
+        wrapped = np.maximum(first + larger - e, 0)  # the classes [0, wrapped) have a row more
+        edges = (wrapped, first, np.minimum(first + larger, e))  # then fewer, more, fewer
         start, begin = np.zeros_like(cell), np.zeros_like(cell)  # first class and first rank of the current run
         result = np.zeros_like(cell)
         for edge, more in zip((*edges, np.full_like(cell, e)), (1, 0, 1, 0), strict=True):

@@ -1,4 +1,4 @@
-"""The bins that a run file asks of an ordered attribute."""
+"""The bins that a run file wants of an ordered attribute."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:
     """The bin of each value of an ordered attribute, shape (m,); missing values have one of their own.
 
     Raises:
-        InputError: if bins by width or by edges are asked of values that are no numbers.
+        InputError: if bins by width or by edges are required of values that are no numbers.
     """
     known = [i for i, value in enumerate(domain.values) if value is not None]
     if not known:
         return np.zeros(len(domain.values), dtype=np.int64)
-    numbers = [found for i in known if (found := number(str(domain.values[i]))) is not None]
+    numbers = [parsed for i in known if (parsed := number(str(domain.values[i]))) is not None]
     if len(numbers) < len(known) and bins.equal_mass is None:
         raise InputError(
             f"attributes.sensitive_attributes.{domain.name}.bins: the values are no numbers; use equal_mass, or leave "

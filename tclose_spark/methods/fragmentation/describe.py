@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tclose_spark.measures.distances import OrderedDistance
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
 from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.table.arrays import IntArray
@@ -26,12 +25,12 @@ def largest_fragments(
     them.
     """
     rows = tally(fragment_of, matrix.counts, int(fragment_of.max()) + 1)
-    found = []
+    largest = []
     for fragment in np.argsort(-rows, kind="stable")[:most].tolist():
         codes = matrix.codes[fragment_of == fragment]
         words = [in_words(attribute, np.unique(codes[:, attribute.column])) for attribute in attributes]
-        found.append((int(rows[fragment]), words))
-    return found
+        largest.append((int(rows[fragment]), words))
+    return largest
 
 
 def in_words(attribute: ResolvedSensitive, codes: IntArray) -> str:
@@ -46,7 +45,7 @@ def in_words(attribute: ResolvedSensitive, codes: IntArray) -> str:
         height, leaf = hierarchy.common_ancestors(codes[:1], codes[-1:])
         return hierarchy.paths[int(leaf[0])][int(height[0])] + (f" ({len(codes)} values)" if len(codes) > 1 else "")
     named = ["missing" if attribute.domain.values[code] is None else str(code + 1) for code in codes.tolist()]
-    if len(named) > 1 and isinstance(attribute.distance, OrderedDistance):
+    if len(named) > 1 and attribute.distance.features.cumulative:
         return f"{named[0]} to {named[-1]}"
     more = len(named) - MOST_NAMED
     return ", ".join(named[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
-from tclose_spark.methods.fragmentation import bounds
 from tclose_spark.methods.fragmentation.bounds import Bounds, box_deltas
-from tclose_spark.methods.fragmentation.rulers import OrderedRuler, Ruler
+from tclose_spark.methods.fragmentation.spread import Spread
 from tclose_spark.table.arrays import IntArray
 
+CHUNK = 1 << 20  # entries of a dense table of histograms held at once: 8 MiB
 MOST_CUTS = 64
 """So many cuts of one fragment along one attribute are considered, evenly spaced by mass, where there are more. Not for
 boxes.
@@ -67,7 +67,7 @@ class Cuts:
 
 
 class Fragments(Protocol):
-    """What the search asks of a kind of bounds."""
+    """What the search needs of a kind of bounds."""
 
     def top(self) -> Fragment:
         """The one fragment that has every cell."""
@@ -98,11 +98,11 @@ class _Column:
 
 
 class DomainFragments:
-    """Fragments for bounds of kind domain: sets of cells, cut between the units of a ruler."""
+    """Fragments for bounds of kind domain: sets of cells, cut between the units of their spreads."""
 
-    def __init__(self, matrix: MultiplicityMatrix, rulers: Sequence[Ruler], bins: Bins) -> None:
+    def __init__(self, matrix: MultiplicityMatrix, spreads: Sequence[Spread], bins: Bins) -> None:
         self._matrix = matrix
-        self._rulers = rulers
+        self._spreads = spreads
         self._bins = bins
         # One attribute's codes next to each other: gathering some cells of them is several times faster.
         self._codes = [np.ascontiguousarray(codes) for codes in matrix.codes.T]
@@ -113,17 +113,17 @@ class DomainFragments:
 
     def weighted(self, fragment: Fragment) -> Bounds:
         """See Fragments."""
-        columns = [self._column(fragment, attribute) for attribute in range(len(self._rulers))]
+        columns = [self._column(fragment, attribute) for attribute in range(len(self._spreads))]
         return tuple(
-            Fraction(int(ruler.weighted(column.codes, column.counts[None, :])[0]), ruler.scale * self._matrix.rows)
-            for ruler, column in zip(self._rulers, columns, strict=True)
+            Fraction(int(spread.weighted(column.codes, column.counts[None, :])[0]), spread.scale * self._matrix.rows)
+            for spread, column in zip(self._spreads, columns, strict=True)
         )
 
     def cuts(self, fragment: Fragment) -> Cuts:
         """See Fragments."""
         counts = self._matrix.counts[fragment.cells]
-        columns = [self._column(fragment, attribute) for attribute in range(len(self._rulers))]
-        found = []
+        columns = [self._column(fragment, attribute) for attribute in range(len(self._spreads))]
+        cuts = []
         for attribute, column in enumerate(columns):
             units = self._units(attribute, column)
             ends = thinned(tally(units, column.counts, int(units.max()) + 1))
@@ -133,8 +133,8 @@ class DomainFragments:
             changes = [self._changes(s, columns[s], group, counts, len(ends)) for s in range(len(columns))]
             last = np.zeros(int(units.max()) + 1, dtype=np.int64)
             last[units] = column.codes  # codes ascend, so the greatest of a unit stays
-            found.append(Cuts(np.full(len(ends), attribute, dtype=np.int64), last[ends], np.stack(changes, axis=1)))
-        return Cuts.joined(found, len(self._rulers))
+            cuts.append(Cuts(np.full(len(ends), attribute, dtype=np.int64), last[ends], np.stack(changes, axis=1)))
+        return Cuts.joined(cuts, len(self._spreads))
 
     def halves(self, fragment: Fragment, attribute: int, last: int) -> tuple[Fragment, Fragment]:
         """See Fragments."""
@@ -157,7 +157,7 @@ class DomainFragments:
 
     def _units(self, attribute: int, column: _Column) -> IntArray:
         if attribute not in self._bins:
-            return self._rulers[attribute].units(column.codes, column.counts)
+            return self._spreads[attribute].units(column.codes, column.counts)
         bins = self._bins[attribute][column.codes]
         return np.cumsum(np.diff(bins, prepend=bins[0]) > 0).astype(np.int64)
 
@@ -165,11 +165,11 @@ class DomainFragments:
         self, attribute: int, column: _Column, group: IntArray, counts: IntArray, cuts: int
     ) -> NDArray[np.float64]:
         """What each cut changes in one bound, shape (cuts,), from the histograms of all lower and all upper halves."""
-        ruler, present = self._rulers[attribute], len(column.codes)
-        whole = ruler.weighted(column.codes, column.counts[None, :])[0]
+        spread, present = self._spreads[attribute], len(column.codes)
+        whole = spread.weighted(column.codes, column.counts[None, :])[0]
         changes = np.empty(cuts)
         below = np.zeros(present, dtype=np.int64)
-        step = max(1, bounds.CHUNK // present)
+        step = max(1, CHUNK // present)
         for i in range(0, cuts, step):
             j = min(i + step, cuts)
             here = slice(None) if j - i == cuts else (group >= i) & (group < j)
@@ -177,8 +177,8 @@ class DomainFragments:
             row = np.minimum(group[here] - i, j - i)
             table = tally(row * present + column.place[here], counts[here], (j - i + 1) * present)
             lower = below + np.cumsum(table.reshape(-1, present)[:-1], axis=0)
-            halves = ruler.weighted(column.codes, lower) + ruler.weighted(column.codes, column.counts - lower)
-            changes[i:j] = (halves - whole).astype(np.float64) / (ruler.scale * self._matrix.rows)
+            halves = spread.weighted(column.codes, lower) + spread.weighted(column.codes, column.counts - lower)
+            changes[i:j] = (halves - whole).astype(np.float64) / (spread.scale * self._matrix.rows)
             below = lower[-1]
         return changes
 
@@ -203,8 +203,8 @@ class PaperFragments:
     A box is cut between any two indexes, so a half may have no rows; such a half is not cut again.
     """
 
-    def __init__(self, matrix: MultiplicityMatrix, rulers: Sequence[Ruler], bins: Bins) -> None:
-        if not all(isinstance(ruler, OrderedRuler) for ruler in rulers):
+    def __init__(self, matrix: MultiplicityMatrix, spreads: Sequence[Spread], bins: Bins) -> None:
+        if not all(spread.features.cumulative and spread.features.even for spread in spreads):
             raise ValueError("the papers' bounds are for ordered attributes only; use the bounds of the domain")
         self._matrix = matrix
         self._bins = bins
@@ -228,7 +228,7 @@ class PaperFragments:
             return Cuts.joined([], len(attributes))
         codes, counts = self._matrix.codes[fragment.cells], self._matrix.counts[fragment.cells].astype(np.float64)
         first, last = fragment.box.T
-        found = []
+        cuts = []
         for a in attributes:
             places = np.arange(first[a], last[a], dtype=np.int64)
             ends = places[np.diff(self._bins[a][first[a] : last[a] + 1]) > 0] if a in self._bins else places
@@ -245,8 +245,8 @@ class PaperFragments:
                 rest = all_rows - rows
                 upper = _box_delta(rest, all_moment - moment - shift * rest, span - shift)
                 changes[:, s] = lower + upper - _box_delta(all_rows, all_moment, span)
-            found.append(Cuts(np.full(len(ends), a, dtype=np.int64), ends, changes / self._matrix.rows))
-        return Cuts.joined(found, len(attributes))
+            cuts.append(Cuts(np.full(len(ends), a, dtype=np.int64), ends, changes / self._matrix.rows))
+        return Cuts.joined(cuts, len(attributes))
 
     def halves(self, fragment: Fragment, attribute: int, last: int) -> tuple[Fragment, Fragment]:
         """See Fragments."""

@@ -15,17 +15,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, require_plain
 from tclose_spark.methods.dealing.nearest import classes_per_block
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Numbering
 from tclose_spark.methods.dealing.plan import DealtPlan
 from tclose_spark.methods.fragmentation.binning import bin_of
-from tclose_spark.methods.fragmentation.charge import FragmentTable
 from tclose_spark.methods.fragmentation.describe import largest_fragments
-from tclose_spark.methods.fragmentation.measuring import join_until_close
-from tclose_spark.methods.fragmentation.rulers import ruler
+from tclose_spark.methods.fragmentation.joining import join_until_close
+from tclose_spark.methods.fragmentation.relaxed_conformance import FragmentTable
 from tclose_spark.methods.fragmentation.search import SearchPath, find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import Candidate, conform_exactly, prove
+from tclose_spark.methods.fragmentation.spread import spread_of
 from tclose_spark.methods.fragmentation.trials import Trials
 from tclose_spark.methods.method import PlanningInput, PlanReport, Settled, require_rows
 from tclose_spark.methods.widths import QuasiWidths
@@ -91,7 +91,7 @@ class FragmentationPlan(DealtPlan):
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> FragmentationPlan:
-        """The plan that `to_json` wrote, for the run it was made for (what its report tells is left out)."""
+        """The plan that `to_json` wrote, for the run it was made for (what it only reports is left out)."""
         part_of = np.array(tree["fragment_of"], dtype=np.int64)
         counts = np.bincount(part_of, attributes.cell_rows).astype(np.int64)
         return FragmentationPlan(
@@ -107,11 +107,14 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
     """Plans fragmentation. The classes do not depend on rows_per_task.
 
     Raises:
+        ConfigurationError: if the bounds are the papers' and a distance has steps that differ.
         UnreachableError: if k is larger than the table, or the search ends without a fragmentation whose bounds meet
         every t.
     """
     attributes, sizing = given.attributes, given.settings.sizing
     require_rows(given.k, attributes.rows)
+    if given.settings.bounds == "paper":
+        require_plain(attributes.sensitive, "bounds: paper")
     path = search(given)
     trials = Trials(given)
     candidates = []
@@ -159,7 +162,7 @@ def search(given: PlanningInput) -> SearchPath:
     thresholds = [a.t for a in attributes]
     path = find_fragmentation(
         given.attributes.matrix,
-        [ruler(a.distance) for a in attributes],
+        [spread_of(a.distance) for a in attributes],
         thresholds,
         kind=method.bounds,
         objective="hinge" if as_papers else "steepest",

@@ -25,7 +25,7 @@ from tclose_spark.methods.fragmentation.fragments import (
     Fragments,
     PaperFragments,
 )
-from tclose_spark.methods.fragmentation.rulers import OrderedRuler, Ruler
+from tclose_spark.methods.fragmentation.spread import Spread
 from tclose_spark.table.arrays import IntArray
 
 Thresholds = Sequence[Fraction | float | None]
@@ -111,7 +111,7 @@ class SearchPath:
 
 def find_fragmentation(
     matrix: MultiplicityMatrix,
-    rulers: Sequence[Ruler],
+    spreads: Sequence[Spread],
     thresholds: Thresholds,
     *,
     kind: Kind = "domain",
@@ -127,16 +127,16 @@ def find_fragmentation(
     kind: the kind of bounds (see bounds). objective: which cut is taken, see `hinge` and `steepest`; of equal ones the
     first attribute's, then the first fragment's, then the lowest. bins: by attribute, the bin of each value of an
     ordered one, at whose edges only it is cut; the bounds still see every value. limit: seconds in which the bounds
-    must meet every t; a search that has come so far goes on, so that what it finds does not depend on the clock.
+    must meet every t; a search that has come so far goes on, so that its result does not depend on the clock.
 
     Raises:
         UnreachableError: if the time is over before.
         ValueError: if no attribute has a t, bins are of an attribute that is not ordered, or the papers' bounds are
-        asked for one.
+        wanted for one.
     """
     if all(t is None for t in thresholds):
         raise ValueError("no sensitive attribute has a t to search for")
-    search = _Search(matrix, _fragments(matrix, rulers, kind, bins or {}), thresholds, objective)
+    search = _Search(matrix, _fragments(matrix, spreads, kind, bins or {}), thresholds, objective)
     started = said = time.monotonic()
     while (
         not (stop is not None and stop(search.bounds, search.held))
@@ -252,11 +252,11 @@ class _Search:
         return SearchPath(last_fragment_of, parents, attributes, last, tuple(self._bounds), self._box)
 
 
-def _fragments(matrix: MultiplicityMatrix, rulers: Sequence[Ruler], kind: Kind, bins: Bins) -> Fragments:
+def _fragments(matrix: MultiplicityMatrix, spreads: Sequence[Spread], kind: Kind, bins: Bins) -> Fragments:
     for attribute, bin_of in bins.items():
-        if not isinstance(rulers[attribute], OrderedRuler) or len(bin_of) != rulers[attribute].domain:
+        if not spreads[attribute].features.cumulative or len(bin_of) != spreads[attribute].domain:
             raise ValueError("bins are of an ordered attribute, one number for each of its values")
-    return PaperFragments(matrix, rulers, bins) if kind == "paper" else DomainFragments(matrix, rulers, bins)
+    return PaperFragments(matrix, spreads, bins) if kind == "paper" else DomainFragments(matrix, spreads, bins)
 
 
 def _out_of_time(search: _Search, thresholds: Thresholds, limit: float) -> str:

@@ -42,7 +42,7 @@ def require_bounds(settings: Fragmentation, sensitive: Mapping[str, SensitiveAtt
     if all(attribute.t is None for attribute in sensitive.values()):
         raise ValueError("method: fragmentation needs a t of at least one sensitive attribute")
     for name, attribute in sensitive.items():
-        if settings.bounds == "paper" and attribute.distance != "ordered":
+        if settings.bounds == "paper" and not attribute.kind.ordered:
             raise ValueError(
                 f"method.bounds: paper is for ordered distances only, and that of {name} is {attribute.distance}; use "
                 "domain"

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import isqrt
+from math import gcd, isqrt
 
 import numpy as np
 
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.orders import orders
 from tclose_spark.methods.dealing.stacks import Stack
-from tclose_spark.methods.fragmentation.charge import FragmentTable
-from tclose_spark.methods.fragmentation.conformance import gcd_classes
+from tclose_spark.methods.fragmentation.relaxed_conformance import FragmentTable
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 SURE = 1e-12  # kept back from every t, for what floats round; the verification is exact
@@ -66,7 +65,7 @@ def centres(matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray) -
     """The fragments as cells of a matrix: an attribute's code is the rank of a fragment's centre of gravity among all
     fragments.
 
-    Two fragments with the same centres are told apart by their number, as a last attribute.
+    Two fragments with the same centres differ by their number, as a last attribute.
     """
     ranks = [
         np.unique((np.bincount(fragment_of, matrix.counts * matrix.codes[:, a]) / rows).round(9), return_inverse=True)[
@@ -84,8 +83,8 @@ def best_stacks(
     """The stacks of the portfolio whose proven bounds are lowest at one class size."""
     e = max(int(table.rows.sum()) // size, 1)
     never = np.full(len(limits), -1.0)  # a few compositions of each will do
-    loads = [float(np.max(table.proven(stack, e, never) / limits)) for _, stack in portfolio]
-    return [portfolio[i] for i in np.argsort(loads, kind="stable")[:ORDERS]]
+    ratios = [float(np.max(table.proven(stack, e, never) / limits)) for _, stack in portfolio]
+    return [portfolio[i] for i in np.argsort(ratios, kind="stable")[:ORDERS]]
 
 
 def prove(
@@ -127,6 +126,16 @@ def _first_proven(
         if size >= largest:
             break
     return *stacks[0], size, e, table.proven(stacks[0][1], e, limits)
+
+
+def gcd_classes(rows: Sequence[int] | IntArray) -> int:
+    """The most classes of one size that conform exactly: the greatest common divisor of the fragments' rows (Gowda
+    2023, 4.4.2).
+
+    >>> gcd_classes([6, 9, 12])
+    3
+    """
+    return gcd(*(int(size) for size in rows))
 
 
 def conform_exactly(

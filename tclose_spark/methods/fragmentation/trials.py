@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from tclose_spark.measures.distances import OrderedDistance, ground_distance
 from tclose_spark.methods.dealing.locality import (
     Locality,
     choose_locality,
@@ -18,8 +17,8 @@ from tclose_spark.methods.dealing.locality import (
     label_losses,
     make_digits,
 )
-from tclose_spark.methods.dealing.nearest import deal_sample_near
-from tclose_spark.methods.fragmentation.measuring import breaking
+from tclose_spark.methods.dealing.nearest import deal_sample_nearest
+from tclose_spark.methods.fragmentation.joining import breaking
 from tclose_spark.methods.fragmentation.sizing import Candidate
 from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.widths import QuasiWidths
@@ -34,12 +33,12 @@ class Trials:
     def __init__(self, given: PlanningInput) -> None:
         attributes = given.attributes
         self._rows, self._k = given.sample, given.k
-        self._labels = label_losses(attributes.quasi_identifiers)
+        self._loss_of = label_losses(attributes.quasi_identifiers)
         self._widths = QuasiWidths(attributes.quasi_identifiers)
         self._codes = attributes.cells[given.sample.cell]
         counts = [np.bincount(self._codes[:, a.column], minlength=len(a.distance.table)) for a in attributes.sensitive]
         self._attributes = [
-            replace(a, distance=ground_distance(table, isinstance(a.distance, OrderedDistance), a.hierarchy))
+            replace(a, distance=replace(a.distance, table=table))
             for a, table in zip(attributes.sensitive, counts, strict=True)
         ]
         self.locality = Locality(make_digits(attributes.quasi_identifiers, given.sample))
@@ -48,8 +47,8 @@ class Trials:
         """A candidate with what its classes lose."""
         if not self.locality.order:
             part = c.fragment_of[self._rows.cell]
-            self.locality = choose_locality(self.locality, self._rows, part, c.stack, c.size, self._labels)
-        return replace(c, loss=information_loss(self._rows, self._deal(c, c.size), self._labels))
+            self.locality = choose_locality(self.locality, self._rows, part, c.stack, c.size, self._loss_of)
+        return replace(c, loss=information_loss(self._rows, self._deal(c, c.size), self._loss_of))
 
     def measure(self, c: Candidate, best: float = 1.0) -> list[Candidate]:
         """A candidate with classes of the least size, of those tried, at which no class of the sample breaks a t.
@@ -63,7 +62,7 @@ class Trials:
             if breaking(self._attributes, self._codes, dealt).mean() > HOPELESS:
                 continue
             classes = self._deal(c, size)
-            loss = information_loss(self._rows, classes, self._labels)
+            loss = information_loss(self._rows, classes, self._loss_of)
             if loss > best and size > 2 * c.fragments:
                 return []
             if not breaking(self._attributes, self._codes, classes).any():
@@ -71,7 +70,9 @@ class Trials:
         return []
 
     def _deal(self, c: Candidate, size: int) -> IntArray:
-        return deal_sample_near(self.locality, self._rows, c.fragment_of[self._rows.cell], c.stack, size, self._widths)
+        return deal_sample_nearest(
+            self.locality, self._rows, c.fragment_of[self._rows.cell], c.stack, size, self._widths
+        )
 
 
 def _sizes(smallest: int, rows: int) -> Iterator[int]:

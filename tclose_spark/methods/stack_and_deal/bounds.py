@@ -1,8 +1,8 @@
 """What no even partition can do better: lower bounds on the largest distance of classes of n // e rows, or one more.
 
-Every ground distance is a sum of differences |C / s - X / n| between the counts of a class of s rows and of the table
-of n, over features of the values (see `measures.features`). The C are whole numbers, so a class misses its ideal s X /
-n by some fraction.
+Every ground distance is a weighted sum of differences |C / s - X / n| between the counts of a class of s rows and of
+the table of n, over features of the values (see `measures.features`). The C are whole numbers, so a class misses its
+ideal s X / n by some fraction.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose_spark.measures.distances import GroundDistance, HierarchicalDistance, OrderedDistance, exact
-from tclose_spark.measures.features import feature_counts, feature_scale
+from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.exact import exact
 from tclose_spark.table.arrays import ExactArray
 
 
@@ -34,10 +34,10 @@ def supply_bound(distance: GroundDistance, e: int) -> Fraction:
     The mean is weighted by the sizes of the classes. With one size r and f the fraction of r X / n it is the sum of
     weight 2 f (1 - f) / r.
     """
-    n = int(distance.table.sum())
+    n, features = int(distance.table.sum()), distance.features
     size, larger = divmod(n, e)
-    features = feature_counts(distance, distance.table[None, :])[0]
-    table = exact(features, 4 * n * max(n, len(features) * e))
+    counts = features.counts(distance.table[None, :])[0]
+    table = exact(counts, 4 * n * max(n, max(len(counts), features.scale) * e))
     floors, parts = zip(*[(size_ * table // n, size_ * table % n) for size_ in (size, size + 1)], strict=True)
     classes = (e - larger, larger)
     up = (
@@ -45,45 +45,43 @@ def supply_bound(distance: GroundDistance, e: int) -> Fraction:
     )  # classes that must be above their ideal, cheapest first
     first = np.where(parts[1] > parts[0], np.minimum(up, classes[1]), up - np.minimum(up, classes[0]))
     missed: ExactArray = first * (n - parts[1]) + (up - first) * (n - parts[0])
-    return Fraction(2 * int(missed.sum()), feature_scale(distance) * n * n)
+    return Fraction(2 * int(features.weighted(missed).sum()), features.scale * n * n)
 
 
 def forced_bound(distance: GroundDistance, e: int) -> Fraction:
-    """From the rarest value (equal), or the lowest and the highest (ordered): some class must have it. None of
-    hierarchical ones.
+    """From the rarest value, or the lowest and the highest (of cumulative features): some class must have it. None
+    where values are below other nodes than the root, or weigh differently.
 
     Either a class of the smaller size has a row of the value, or the few larger ones have them all, and one of them
     many.
     """
-    n = int(distance.table.sum())
+    n, features = int(distance.table.sum()), distance.features
     size, larger = divmod(n, e)
-    if isinstance(distance, HierarchicalDistance):
+    if not features.cumulative and (features.parents or not features.even):
         return Fraction(0)
-    least = _with_places if isinstance(distance, OrderedDistance) else _with_values
+    least = _with_places if features.cumulative else _with_values
     present = np.flatnonzero(distance.table)
-    values = (
-        present[[0, -1]] if isinstance(distance, OrderedDistance) else present[[np.argmin(distance.table[present])]]
-    )
+    values = present[[0, -1]] if features.cumulative else present[[np.argmin(distance.table[present])]]
     bounds = []
     for value in values.tolist():
-        bound = Fraction(least(distance, value, 1, size), feature_scale(distance) * n * size)
+        bound = Fraction(least(distance, value, 1, size), features.scale * n * size)
         many = -(-int(distance.table[value]) // max(larger, 1))
         if larger and many <= size + 1:
-            bound = min(
-                bound, Fraction(least(distance, value, many, size + 1), feature_scale(distance) * n * (size + 1))
-            )
+            bound = min(bound, Fraction(least(distance, value, many, size + 1), features.scale * n * (size + 1)))
         bounds.append(bound)
     return max(bounds)
 
 
 def _with_places(distance: GroundDistance, place: int, many: int, size: int) -> int:
-    """n times the least sum of differences of a class of this size that has so many rows of this ordered value."""
-    n = int(distance.table.sum())
-    features = feature_counts(distance, distance.table[None, :])[0]
-    ideal = size * exact(features, 4 * n * max(n, len(features) * size))
+    """n times the least sum of weighted differences of a class of this size that has so many rows of the value at this
+    place.
+    """
+    n, features = int(distance.table.sum()), distance.features
+    counts = features.counts(distance.table[None, :])[0]
+    ideal = size * exact(counts, 4 * n * max(n, max(len(counts), features.scale) * size))
     at = np.arange(len(ideal))
     held = np.clip((2 * ideal + n) // (2 * n), many * (at >= place), size - many * (at < place))
-    return int(np.abs(n * held - ideal).sum())
+    return int(features.weighted(np.abs(n * held - ideal)).sum())
 
 
 def _with_values(distance: GroundDistance, value: int, many: int, size: int) -> int:

@@ -3,8 +3,8 @@ as good as can be.
 
 Layer l of a stack dealt to e classes is its positions l e to (l + 1) e - 1. Dealing in turn gives class c the c-th of
 each layer; here any permutation inside a layer will do, and in a stack by value keeps every cumulative count of a class
-at its ideal, rounded down or up. Starting from dealing in turn, the class with the worst load (its largest distance
-over t) exchanges members with others as long as that lowers it: members of one layer, or any two.
+at its ideal, rounded down or up. Starting from dealing in turn, the class with the worst closeness ratio (its largest
+EMD / t) exchanges members with others as long as that lowers it: members of one layer, or any two.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.mixing import GOLDEN, mixed
 from tclose_spark.methods.dealing.stacks import Shares, Stack
-from tclose_spark.methods.stack_and_deal.members import Rulers, load, replace
+from tclose_spark.methods.stack_and_deal.closeness_ratio import KernelDistances, closeness_ratio, replace
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 ROWS_PER_GROUP = 100_000  # classes and rows that are dealt in layers at once: what a task and the plan hold of them
@@ -39,7 +39,7 @@ class LayeredDeal:
 
     stack: Stack
     codes: IntArray
-    rulers: Rulers
+    distances: KernelDistances
     starts: IntArray
 
     def group(self, number: int) -> tuple[IntArray, IntArray]:
@@ -49,7 +49,7 @@ class LayeredDeal:
         first, last = self.starts[number : number + 2]
         before = Shares.of(self.stack, int(self.starts[-1])).before(np.array([first, last]))
         counts, order = before[1] - before[0], self.stack.order
-        classes = deal_in_layers(np.repeat(order, counts[order]), int(last - first), self.codes, self.rulers)
+        classes = deal_in_layers(np.repeat(order, counts[order]), int(last - first), self.codes, self.distances)
         return np.repeat(np.arange(len(counts)), counts), classes
 
 
@@ -58,7 +58,7 @@ def groups_of(rows: int) -> int:
     return -(-rows // ROWS_PER_GROUP)
 
 
-def deal_in_layers(cells: IntArray, classes: int, codes: IntArray, rulers: Rulers) -> IntArray:
+def deal_in_layers(cells: IntArray, classes: int, codes: IntArray, distances: KernelDistances) -> IntArray:
     """The classes of the rows of a stack, the rows by cell and then by class, shape (rows,).
 
     cells: the cell at each position, shape (rows,). codes: the codes of each cell, shape (cells, attributes). rows >=
@@ -74,13 +74,13 @@ def deal_in_layers(cells: IntArray, classes: int, codes: IntArray, rulers: Ruler
     held = codes[members].transpose(0, 2, 1).copy()  # (classes, attributes, layers)
     held[sizes < layers, :, -1] = np.iinfo(np.int64).max
     held.sort(axis=2)
-    loads = np.empty(classes)
-    _measure(held, sizes, codes, members, rulers, loads)
+    ratios = np.empty(classes)
+    _measure(held, sizes, codes, members, distances, ratios)
     state = np.array([SEED], dtype=np.uint64)
     tries = TRIES
     for _ in range(ROUNDS):
-        worst = np.argsort(-loads, kind="stable")[: max(int(classes * WORST), 1)]
-        if _lower(worst if tries == TRIES else worst[:1], members, held, sizes, codes, rulers, loads, state, tries):
+        worst = np.argsort(-ratios, kind="stable")[: max(int(classes * WORST), 1)]
+        if _lower(worst if tries == TRIES else worst[:1], members, held, sizes, codes, distances, ratios, state, tries):
             tries = TRIES
         elif tries < MOST_TRIES:
             tries *= 4
@@ -92,11 +92,11 @@ def deal_in_layers(cells: IntArray, classes: int, codes: IntArray, rulers: Ruler
 
 @kernel
 def _measure(
-    held: IntArray, sizes: IntArray, codes: IntArray, members: IntArray, rulers: Rulers, loads: FloatArray
+    held: IntArray, sizes: IntArray, codes: IntArray, members: IntArray, distances: KernelDistances, ratios: FloatArray
 ) -> None:
     for c in range(len(sizes)):
         same = codes[members[c, 0]]
-        loads[c] = load(held[c], sizes[c], same, same, rulers)
+        ratios[c] = closeness_ratio(held[c], sizes[c], same, same, distances)
 
 
 @kernel
@@ -113,8 +113,8 @@ def _lower(
     held: IntArray,
     sizes: IntArray,
     codes: IntArray,
-    rulers: Rulers,
-    loads: FloatArray,
+    distances: KernelDistances,
+    ratios: FloatArray,
     state: NDArray[np.uint64],
     tries: int,
 ) -> bool:
@@ -130,20 +130,20 @@ def _lower(
             i = _random(state, sizes[one])
             j = i if trial % 2 == 0 and i < sizes[other] else _random(state, sizes[other])
             mine, yours = members[one, i], members[other, j]
-            if other == one or mine == yours or loads[other] >= loads[one]:
+            if other == one or mine == yours or ratios[other] >= ratios[one]:
                 continue
-            after = load(held[one], sizes[one], codes[mine], codes[yours], rulers)
-            if after >= loads[one] * (1.0 - 1e-9):
+            after = closeness_ratio(held[one], sizes[one], codes[mine], codes[yours], distances)
+            if after >= ratios[one] * (1.0 - 1e-9):
                 continue
-            theirs = load(held[other], sizes[other], codes[yours], codes[mine], rulers)
-            if theirs >= loads[one] * (1.0 - 1e-9):
+            theirs = closeness_ratio(held[other], sizes[other], codes[yours], codes[mine], distances)
+            if theirs >= ratios[one] * (1.0 - 1e-9):
                 continue
             for a in range(attributes):
                 replace(held[one, a], sizes[one], codes[mine, a], codes[yours, a])
                 replace(held[other, a], sizes[other], codes[yours, a], codes[mine, a])
             members[one, i], members[other, j] = yours, mine
-            loads[one], loads[other] = after, theirs
+            ratios[one], ratios[other] = after, theirs
             bettered = bettered or place == 0
-            if place > 0 and after < loads[worst[0]] * 0.97:
+            if place > 0 and after < ratios[worst[0]] * 0.97:
                 break
     return bettered

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tclose_spark.measures.distances import OrderedDistance
-from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.attributes import ResolvedAttributes, require_plain
 from tclose_spark.methods.dealing.locality import (
     Locality,
     choose_locality,
@@ -24,7 +23,7 @@ from tclose_spark.methods.dealing.locality import (
     label_losses,
     make_digits,
 )
-from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_near
+from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_nearest
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Dealt, Numbering
 from tclose_spark.methods.dealing.orders import orders
 from tclose_spark.methods.dealing.plan import DealtPlan
@@ -58,12 +57,12 @@ class StackAndDealPlan(DealtPlan):
         classes, starts = dealt.classes.copy(), self.numbering.group_starts
         for number in range(*self.numbering.task_groups[task : task + 2]):
             here = np.flatnonzero((dealt.classes >= starts[number]) & (dealt.classes < starts[number + 1]))
-            cells, found = layers.group(number)
+            cells, numbers = layers.group(number)
             if not np.array_equal(cells, dealt.part[here]):
                 raise ValueError(
                     "a group has not the rows that the plan counted: the input changed since, or rows were lost"
                 )
-            classes[here] = starts[number] + found
+            classes[here] = starts[number] + numbers
         return classes
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
@@ -92,7 +91,7 @@ class StackAndDealPlan(DealtPlan):
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> StackAndDealPlan:
-        """The plan that `to_json` wrote, for the run it was made for (what its report tells is left out)."""
+        """The plan that `to_json` wrote, for the run it was made for (what it only reports is left out)."""
         numbering = Numbering.from_json(tree, np.arange(len(attributes.cells)), attributes.cell_rows)
         widths = QuasiWidths(attributes.quasi_identifiers) if tree["near"] else None
         if not tree["layered"]:
@@ -103,12 +102,12 @@ class StackAndDealPlan(DealtPlan):
 def make_stacks(given: PlanningInput) -> Stacks:
     """The stacks that may be dealt: the one in the order of the settings, or a portfolio.
 
-    Where they have none: by value for one ordered attribute, by frequency for another one, the portfolio for several.
+    Where they have none: by value for one attribute whose distance follows an order, by frequency for another one, the
+    portfolio for several.
     """
     matrix, sensitive = given.attributes.matrix, given.attributes.sensitive
-    default = (
-        "best" if len(sensitive) > 1 else "value" if isinstance(sensitive[0].distance, OrderedDistance) else "frequency"
-    )
+    alone = "value" if sensitive[0].distance.features.cumulative else "frequency"
+    default = "best" if len(sensitive) > 1 else alone
     order = given.settings.stack_order or default
     if order == "best":
         return list(orders(matrix, tuple(s.name for s in sensitive)))
@@ -120,21 +119,24 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Stack
 
     Raises:
         UnreachableError: see `choose_size`; nothing is counted before.
+        ConfigurationError: if classes are to be dealt in layers and a distance has steps that differ.
     """
     attributes, sample = given.attributes, given.sample
+    if given.settings.deal == "layered":
+        require_plain(attributes.sensitive, "deal: layered")
     stacks = make_stacks(given)
     report, sizes = choose_size(given, stacks)
     stack = dict(stacks)[report.order]
     locality = Locality(make_digits(attributes.quasi_identifiers, sample))
     deal, cells = given.settings.deal, sample.cell
-    widths = label_losses(attributes.quasi_identifiers)
+    loss_of = label_losses(attributes.quasi_identifiers)
     if deal != "round_robin":
-        locality = choose_locality(locality, sample, cells, stack, report.size, widths)
+        locality = choose_locality(locality, sample, cells, stack, report.size, loss_of)
     near = None if deal == "round_robin" else QuasiWidths(attributes.quasi_identifiers)
-    dealt = (deal_sample if near is None else partial(deal_sample_near, quasi_widths=near))(
+    dealt = (deal_sample if near is None else partial(deal_sample_nearest, quasi_widths=near))(
         locality, sample, cells, stack, report.size
     )
-    loss = information_loss(sample, dealt, widths)
+    loss = information_loss(sample, dealt, loss_of)
     layers, groups = None, None if near is None else -(-report.classes // classes_per_block(report.size))
     if deal == "layered":
         layers = layered_deal(attributes, stack, report.classes)

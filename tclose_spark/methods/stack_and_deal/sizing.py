@@ -1,4 +1,4 @@
-"""Class sizes: what each of them reaches, and the smallest that reaches all that is asked."""
+"""Class sizes: what each of them reaches, and the smallest that reaches all that is required."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ import numpy as np
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances import maximum
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, is_diverse, reaches, worst_load
-from tclose_spark.methods.dealing.reach import maximum_emd
+from tclose_spark.methods.attributes import (
+    ResolvedAttributes,
+    ResolvedSensitive,
+    is_diverse,
+    reaches,
+    worst_closeness_ratio,
+)
+from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import Stack, compositions
 from tclose_spark.methods.method import PlanningInput, require_rows
 from tclose_spark.methods.stack_and_deal.bounds import lower_bound
+from tclose_spark.methods.stack_and_deal.closeness_ratio import kernel_distances
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, groups_of
-from tclose_spark.methods.stack_and_deal.members import rulers_of
 
 LOOK_BEYOND_CELLS = 2_000  # and not at all where a look takes long
 LOOK_BEYOND = 10  # sizes looked at after the first that fits, so that a user sees how it goes on
@@ -37,7 +43,7 @@ class SizeReport:
     attribute.
 
     bounds: no even classes do better. order: what the stack is called. emd is empty where a bound is above what is
-    asked already, so that nothing was dealt. In layers, it is that of the groups of classes that were looked at (see
+    required already, so that nothing was dealt. In layers, it is that of the groups of classes that were looked at (see
     MOST_GROUPS).
     """
 
@@ -50,15 +56,13 @@ class SizeReport:
 
 
 def layered_deal(attributes: ResolvedAttributes, stack: Stack, e: int) -> LayeredDeal:
-    """The layers of a stack dealt to e classes: loads are distances over the t that are required, or distances where
-    none is.
-    """
+    """The layers of a stack dealt to e classes: EMD / t counts where a t is required, EMD where none is."""
     sensitive = attributes.sensitive
     none = all(a.t is None for a in sensitive)
     weights = [1.0 if none else 0.0 if a.t is None else float(1 / a.t) for a in sensitive]
     groups = min(groups_of(stack.rows), e)
     starts = np.arange(groups + 1, dtype=np.int64) * e // groups
-    return LayeredDeal(stack, attributes.cells, rulers_of([a.distance for a in sensitive], weights), starts)
+    return LayeredDeal(stack, attributes.cells, kernel_distances([a.distance for a in sensitive], weights), starts)
 
 
 def report_size(given: PlanningInput, stacks: Stacks, e: int) -> SizeReport:
@@ -68,11 +72,13 @@ def report_size(given: PlanningInput, stacks: Stacks, e: int) -> SizeReport:
     layered = given.settings.deal == "layered"
     if layered and not reaches(attributes, bounds):
         return SizeReport(n // e, e, "", bounds, (), False)
-    found = [
+    reached = [
         (tuple(maximum_emd(stack, given.attributes.cells[:, a.column], a.distance, e) for a in attributes), name, stack)
         for name, stack in stacks
     ]
-    emd, order, stack = min(found, key=lambda one: (not reaches(attributes, one[0]), worst_load(attributes, one[0])))
+    emd, order, stack = min(
+        reached, key=lambda one: (not reaches(attributes, one[0]), worst_closeness_ratio(attributes, one[0]))
+    )
     if not layered:
         diverse = reaches(attributes, emd) and all(_deals_diversely(given, stack, a, e) for a in attributes)
         return SizeReport(n // e, e, order, bounds, emd, diverse)
@@ -120,24 +126,24 @@ def reports(given: PlanningInput, stacks: Stacks, smallest: int) -> Iterator[Siz
 
 
 def _screened(given: PlanningInput, stacks: Stacks, e: int) -> Stacks:
-    """The stacks that are looked at at every size: all, or of large matrices those with the least worst load at one
-    size.
+    """The stacks that are looked at at every size: all, or of large matrices those whose worst closeness ratio at one
+    size is least.
     """
     attributes, codes = given.attributes.sensitive, given.attributes.cells
     if len(stacks) <= SCREENED or len(stacks) * len(codes) <= SCREENED_CELLS:
         return stacks
-    loads = [
-        worst_load(attributes, [maximum_emd(stack, codes[:, a.column], a.distance, e) for a in attributes])
+    ratios = [
+        worst_closeness_ratio(attributes, [maximum_emd(stack, codes[:, a.column], a.distance, e) for a in attributes])
         for _, stack in stacks
     ]
-    return [stacks[i] for i in sorted(np.argsort(np.array(loads, dtype=float), kind="stable")[:SCREENED])]
+    return [stacks[i] for i in sorted(np.argsort(np.array(ratios, dtype=float), kind="stable")[:SCREENED])]
 
 
 def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[SizeReport]]:
     """The class size to deal with, and the reports of the sizes that were looked at.
 
     Raises:
-        UnreachableError: if k is larger than the table; if `class_size: k` does not reach what is asked, saying what
+        UnreachableError: if k is larger than the table; if `class_size: k` does not reach what is required, saying what
             it reaches and which sizes do; or if no size does.
     """
     k = given.k

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Problem, drawn, make_problem, people
 
-from tclose_spark.methods.dealing.nearest import classes_per_block, gather_near
+from tclose_spark.methods.dealing.nearest import classes_per_block, gather_nearest
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.table.labels import range_losses
 from tclose_spark.table.rows import Rows
@@ -52,7 +52,7 @@ def test_is_the_procedure_of_the_papers(records, parts, e, seed):
     part, classes = np.sort(random.integers(0, parts, len(rows))), random.integers(0, e, len(rows))
     key = random.integers(0, 5, len(rows), dtype=np.uint64)
     block = np.zeros(len(rows), dtype=np.int64)
-    found = gather_near(rows, part, classes, block, key, widths_of(problem))
+    found = gather_nearest(rows, part, classes, block, key, widths_of(problem))
     assert found.tolist() == generate_classes(problem, rows, part, classes, key)
 
 
@@ -63,7 +63,7 @@ def test_shares_stay_and_blocks_keep_their_rows(records, parts, e, seed):
     random = np.random.default_rng(seed)
     part, classes = random.integers(0, parts, len(rows)), random.integers(0, e, len(rows)) + 1000
     key, block = np.zeros(len(rows), dtype=np.uint64), classes // 3
-    found = gather_near(rows, part, classes, block, key, widths_of(problem))
+    found = gather_nearest(rows, part, classes, block, key, widths_of(problem))
     assert (found // 3 == block).all()
     assert Counter(zip(found.tolist(), part.tolist(), strict=True)) == Counter(
         zip(classes.tolist(), part.tolist(), strict=True)
@@ -75,7 +75,7 @@ def test_near_rows_come_together():
     problem, rows = make_problem(records, {"disease": {}}, {"age": {"type": "numeric"}})
     dealt = np.array([0, 0, 0, 1, 1, 1])
     none = np.zeros(6, dtype=np.int64)
-    found = gather_near(rows, none, dealt, none, rows.quasi[0].astype(np.uint64), widths_of(problem))
+    found = gather_nearest(rows, none, dealt, none, rows.quasi[0].astype(np.uint64), widths_of(problem))
     assert sorted(rows.quasi[0][found == 0].tolist()) == [20, 21, 22]
 
 

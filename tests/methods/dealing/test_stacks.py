@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
+from uneven import uneven_over
 
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.methods.dealing.reach import maximum_emd
+from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import (
     Shares,
     Stack,
@@ -22,6 +23,8 @@ from tclose_spark.methods.dealing.stacks import (
     stack_by_frequency,
     stack_by_value,
 )
+
+KINDS = ("equal", "ordered", "hierarchical", "numeric", "weighted tree")
 
 
 @st.composite
@@ -104,10 +107,11 @@ def distances(table: np.ndarray) -> dict[str, GroundDistance]:
         "equal": EqualDistance(table),
         "ordered": OrderedDistance(table),
         "hierarchical": HierarchicalDistance(table, pairs),
+        **uneven_over(table),
     }
 
 
-@pytest.mark.parametrize("kind", ["equal", "ordered", "hierarchical"])
+@pytest.mark.parametrize("kind", KINDS)
 @drawn(200)
 @given(stacks())
 def test_the_largest_distance_is_that_of_all_classes(kind, case):
@@ -116,7 +120,7 @@ def test_the_largest_distance_is_that_of_all_classes(kind, case):
     assert maximum_emd(stack, codes, distance, e) == worst(deal(stack, e), codes, distance)
 
 
-@pytest.mark.parametrize("kind", ["equal", "ordered", "hierarchical"])
+@pytest.mark.parametrize("kind", KINDS)
 @drawn(100)
 @given(stacks(), st.data())
 def test_the_largest_distance_of_one_attribute_of_several(kind, case, data):
@@ -130,7 +134,7 @@ def test_the_largest_distance_of_one_attribute_of_several(kind, case, data):
     assert maximum_emd(stack, codes, distance, e) == worst(deal(stack, e), codes, distance)
 
 
-@pytest.mark.parametrize("kind", ["equal", "ordered", "hierarchical"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("e", [3, 10**6 + 3, 10**9 + 9])
 def test_the_largest_distance_of_billions_of_rows(kind, e):
     stack = stack_by_value(np.array([10**11 + 1, 10**9 + 7, 3, 10**12 + 13, 999]))

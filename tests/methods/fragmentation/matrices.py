@@ -14,7 +14,7 @@ from strategies import trees
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.fragmentation.rulers import Ruler, ruler
+from tclose_spark.methods.fragmentation.spread import Spread, spread_of
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Case:
     grounds: tuple[list[list[Fraction]], ...]
 
     @property
-    def rulers(self) -> tuple[Ruler, ...]:
-        return tuple(map(ruler, self.distances))
+    def spreads(self) -> tuple[Spread, ...]:
+        return tuple(map(spread_of, self.distances))
 
     def delta(self, attribute: int, cells: list[int]) -> Fraction:
         """Rows times Delta of the cells: the most expensive value that they could all get."""

@@ -4,23 +4,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fragmentations import aggregate_bounds, equal, hierarchical, ordered, paper_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 from matrices import Case, cases
 from strategies import drawn
+from uneven import uneven
 
-from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.fragmentation import bounds
-from tclose_spark.methods.fragmentation.bounds import aggregate_bounds, paper_bounds
-from tclose_spark.methods.fragmentation.rulers import EqualRuler, HierarchicalRuler, OrderedRuler, ruler
 from tclose_spark.methods.fragmentation.search import find_fragmentation
-
-EIGHT = np.ones(8, dtype=np.int64)
+from tclose_spark.methods.fragmentation.spread import spread_of
 
 
 def searched(case: Case, most: int) -> np.ndarray:
-    path = find_fragmentation(case.matrix, case.rulers, [Fraction(1, 10)] * case.matrix.attributes, most=most)
+    path = find_fragmentation(case.matrix, case.spreads, [Fraction(1, 10)] * case.matrix.attributes, most=most)
     return path.fragmentation(path.steps)
 
 
@@ -45,7 +42,7 @@ def conforming(draw: st.DrawFn, case: Case, fragment_of: np.ndarray) -> np.ndarr
 def test_no_conforming_class_exceeds_a_bound(data):
     case = data.draw(cases())
     fragment_of = searched(case, data.draw(st.integers(1, 6)))
-    found = aggregate_bounds(case.matrix, fragment_of, case.rulers)
+    found = aggregate_bounds(case.matrix, fragment_of, case.spreads)
     for _ in range(3):
         class_counts = data.draw(conforming(case, fragment_of))
         assert all(case.emd(s, class_counts) <= bound for s, bound in enumerate(found))
@@ -65,19 +62,16 @@ def test_the_bound_of_one_attribute_is_attained(kind, data):
         for counts, cell in zip(alone, cells, strict=True):
             counts[cell] = rows
         worst[max(zip([case.emd(0, counts) for counts in alone], cells.tolist(), strict=True))[1]] = rows
-    assert case.emd(0, worst) == aggregate_bounds(case.matrix, fragment_of, case.rulers)[0]
+    assert case.emd(0, worst) == aggregate_bounds(case.matrix, fragment_of, case.spreads)[0]
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 @drawn(200)
 @given(st.data())
-def test_bounds_are_those_of_the_definition_for_any_sets_of_cells(chunk, data):
+def test_bounds_are_those_of_the_definition_for_any_sets_of_cells(data):
     case = data.draw(cases())
     numbers = data.draw(st.lists(st.integers(0, 3), min_size=case.matrix.cells, max_size=case.matrix.cells))
     fragment_of = np.unique(numbers, return_inverse=True)[1]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "CHUNK", chunk)
-        assert aggregate_bounds(case.matrix, fragment_of, case.rulers) == case.bounds(fragment_of)
+    assert aggregate_bounds(case.matrix, fragment_of, case.spreads) == case.bounds(fragment_of)
 
 
 @drawn(300)
@@ -85,11 +79,11 @@ def test_bounds_are_those_of_the_definition_for_any_sets_of_cells(chunk, data):
 def test_the_bounds_of_the_domain_are_never_above_the_papers(data):
     case = data.draw(cases(3, ("ordered",)))
     path = find_fragmentation(
-        case.matrix, case.rulers, [0.1] * case.matrix.attributes, kind="paper", most=data.draw(st.integers(1, 6))
+        case.matrix, case.spreads, [0.1] * case.matrix.attributes, kind="paper", most=data.draw(st.integers(1, 6))
     )
     fragment_of, boxes = path.fragmentation(path.steps), path.boxes(path.steps)
     papers = paper_bounds(case.matrix, fragment_of, boxes)
-    assert all(a <= b for a, b in zip(aggregate_bounds(case.matrix, fragment_of, case.rulers), papers, strict=True))
+    assert all(a <= b for a, b in zip(aggregate_bounds(case.matrix, fragment_of, case.spreads), papers, strict=True))
     assert papers == box_bounds(case.matrix, fragment_of, boxes)
 
 
@@ -113,47 +107,47 @@ def box_bounds(matrix: MultiplicityMatrix, fragment_of: np.ndarray, boxes: np.nd
 def test_delta_by_hand():
     codes, table = np.array([1, 2, 6]), np.array([[2, 1, 1], [0, 3, 0], [0, 0, 0], [3, 0, 1]])
     # Means 2.5 and 9/4: the farther ends are 3.5 and 15/4 away, times 4 rows.
-    assert OrderedRuler(8).weighted(codes, table).tolist() == [14, 0, 0, 15]
-    assert EqualRuler(8).weighted(codes, table).tolist() == [3, 0, 0, 3]
+    assert ordered(8).weighted(codes, table).tolist() == [14, 0, 0, 15]
+    assert equal(8).weighted(codes, table).tolist() == [6, 0, 0, 6]  # of scale 2
     pairs = (np.arange(8) // 2, np.arange(4) // 2, np.zeros(2, dtype=np.int64))
-    # Leaves 1, 2, 6: heights of ancestors 2, 3, 3. To 6: 2 * 3 + 1 * 3, and 3 * 3.
-    assert HierarchicalRuler(8, pairs).weighted(codes, table).tolist() == [9, 0, 0, 9]
+    # Leaves 1, 2, 6: heights of ancestors 2, 3, 3. To 6: 2 * 3 + 1 * 3, and 3 * 3; of scale 2 * 3.
+    assert hierarchical(8, pairs).weighted(codes, table).tolist() == [18, 0, 0, 18]
 
 
 def test_units_by_hand():
     codes, counts = np.array([1, 2, 6, 7]), np.array([2, 5, 2, 9])
-    assert OrderedRuler(8).units(codes, counts).tolist() == [0, 1, 2, 3]
-    assert EqualRuler(8).units(codes, counts).tolist() == [2, 1, 3, 0]
-    pairs = HierarchicalRuler(8, (np.arange(8) // 2, np.arange(4) // 2, np.zeros(2, dtype=np.int64)))
+    assert ordered(8).units(codes, counts).tolist() == [0, 1, 2, 3]
+    assert equal(8).units(codes, counts).tolist() == [2, 1, 3, 0]
+    pairs = hierarchical(8, (np.arange(8) // 2, np.arange(4) // 2, np.zeros(2, dtype=np.int64)))
     assert pairs.units(codes, counts).tolist() == [0, 0, 1, 1]
     assert pairs.units(codes[:2], counts[:2]).tolist() == [0, 1]
     assert pairs.units(codes[2:], counts[2:]).tolist() == [0, 1]
     assert pairs.units(codes[:1], counts[:1]).tolist() == [0]
 
 
-def test_each_distance_has_its_ruler():
-    assert ruler(OrderedDistance(EIGHT)) == OrderedRuler(8)
-    assert ruler(EqualDistance(EIGHT)) == EqualRuler(8)
-    tree = (np.zeros(8, dtype=np.int64),)
-    assert ruler(HierarchicalDistance(EIGHT, tree)) == HierarchicalRuler(8, tree)
-    assert [r.scale for r in (OrderedRuler(8), OrderedRuler(1), EqualRuler(8), HierarchicalRuler(8, tree))] == [
-        7,
-        1,
-        1,
-        1,
-    ]
+@drawn(200)
+@given(uneven(), st.data())
+def test_delta_of_uneven_steps_is_that_of_the_definition(case, data):
+    distance, ground = case
+    m = len(distance.table)
+    codes = np.array(sorted(data.draw(st.sets(st.integers(0, m - 1), min_size=1))))
+    rows = data.draw(st.lists(st.integers(0, 9), min_size=len(codes), max_size=len(codes)))
+    spread = spread_of(distance)
+    present = [(u, count) for u, count in zip(codes.tolist(), rows, strict=True) if count]
+    worst = max((sum(count * ground[u][v] for u, count in present) for v, _ in present), default=0)
+    assert Fraction(int(spread.weighted(codes, np.array([rows]))[0]), spread.scale) == worst
 
 
 @pytest.mark.parametrize("rows", [10**3, 10**17])
 def test_billions_of_rows_are_exact(rows):
     # Half at each end of 101 values, or of one tree.
     matrix = MultiplicityMatrix.of(np.array([[0, 0, 0], [100, 100, 100]]), np.array([rows, rows + 2]), (101, 101, 101))
-    rulers = [
-        OrderedRuler(101),
-        EqualRuler(101),
-        HierarchicalRuler(101, (np.arange(101) // 50, np.zeros(3, dtype=np.int64))),
+    spreads = [
+        ordered(101),
+        equal(101),
+        hierarchical(101, (np.arange(101) // 50, np.zeros(3, dtype=np.int64))),
     ]
     expected = Fraction(rows + 2, 2 * rows + 2)
-    assert aggregate_bounds(matrix, np.zeros(2, dtype=np.int64), rulers) == (expected,) * 3
+    assert aggregate_bounds(matrix, np.zeros(2, dtype=np.int64), spreads) == (expected,) * 3
     box = np.array([[[0, 100]] * 3])
     assert paper_bounds(matrix, np.zeros(2, dtype=np.int64), box) == (expected,) * 3

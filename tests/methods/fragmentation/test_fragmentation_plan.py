@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fragmentations import ordered
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Problem, content, count_in, drawn, make_problem, people, settle_all
@@ -17,9 +18,8 @@ from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.methods.dealing.stacks import class_counts
 from tclose_spark.methods.fragmentation.binning import bin_of
-from tclose_spark.methods.fragmentation.measuring import breaking, join_until_close
+from tclose_spark.methods.fragmentation.joining import breaking, join_until_close
 from tclose_spark.methods.fragmentation.plan import FragmentationPlan, make_plan
-from tclose_spark.methods.fragmentation.rulers import OrderedRuler
 from tclose_spark.methods.fragmentation.search import find_fragmentation
 from tclose_spark.runfile.attributes import Bins
 from tclose_spark.table.domains import SensitiveDomain
@@ -239,7 +239,7 @@ def test_near_rows_are_gathered():
     dealt = plan.numbering.deal(rows, 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "tclose_spark.methods.dealing.plan.gather_near", lambda rows, part, classes, *_: classes[::-1].copy()
+            "tclose_spark.methods.dealing.plan.gather_nearest", lambda rows, part, classes, *_: classes[::-1].copy()
         )
         assert plan.settle(rows, 0).classes.tolist() == dealt.classes[::-1].tolist()
 
@@ -251,7 +251,7 @@ def test_as_in_the_papers_the_search_stops_where_the_bounds_of_boxes_hold():
     plan = make_plan(problem.given(count_in(rows)))
     path = find_fragmentation(
         problem.attributes.matrix,
-        [OrderedRuler(24)],
+        [ordered(24)],
         [Fraction(3, 10)],
         kind="paper",
         objective="hinge",

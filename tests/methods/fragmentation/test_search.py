@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fragmentations import aggregate_bounds, equal, ordered, paper_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 from matrices import Case, cases
@@ -11,11 +12,10 @@ from strategies import drawn
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.fragmentation import bounds, fragments, search
-from tclose_spark.methods.fragmentation.bounds import aggregate_bounds, paper_bounds
+from tclose_spark.methods.fragmentation import fragments, search
 from tclose_spark.methods.fragmentation.fragments import DomainFragments, Fragment, PaperFragments, thinned
-from tclose_spark.methods.fragmentation.rulers import EqualRuler, HierarchicalRuler, OrderedRuler
 from tclose_spark.methods.fragmentation.search import find_fragmentation, hinge, steepest
+from tclose_spark.methods.fragmentation.spread import SpreadBelowNodes
 
 ORDERED = ("ordered",)
 
@@ -23,13 +23,13 @@ ORDERED = ("ordered",)
 def brute_cuts(case: Case, cells: list[int]) -> dict[tuple[int, int], tuple[list[int], list[int]]]:
     """(attribute, last code that stays): the cells of both halves, by the rules of each distance."""
     codes, counts, found = case.matrix.codes, case.matrix.counts, {}
-    for s, ruler in enumerate(case.rulers):
+    for s, spread in enumerate(case.spreads):
         present = sorted(set(codes[cells, s].tolist()))
-        if isinstance(ruler, EqualRuler):
+        if isinstance(spread, SpreadBelowNodes) and not spread.features.parents:
             rows = {v: sum(int(counts[c]) for c in cells if codes[c, s] == v) for v in present}
             present.sort(key=lambda v: (-rows[v], v))
         ends = range(len(present) - 1)
-        if isinstance(ruler, HierarchicalRuler):
+        if spread.features.parents:
             ground = case.grounds[s]
             top = max(ground[u][v] for u in present for v in present)
             ends = [i for i in ends if ground[present[i]][present[i + 1]] == top]
@@ -46,10 +46,10 @@ def brute_cuts(case: Case, cells: list[int]) -> dict[tuple[int, int], tuple[list
 def test_changes_are_those_of_the_definition(chunk, data):
     case = data.draw(cases())
     cells = data.draw(st.lists(st.integers(0, case.matrix.cells - 1), min_size=1, unique=True).map(sorted))
-    kind = DomainFragments(case.matrix, case.rulers, {})
+    kind = DomainFragments(case.matrix, case.spreads, {})
     fragment = Fragment(np.array(cells))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "CHUNK", chunk)
+        patch.setattr(fragments, "CHUNK", chunk)
         cuts = kind.cuts(fragment)
     expected = brute_cuts(case, cells)
     assert list(zip(cuts.attribute.tolist(), cuts.last.tolist(), strict=True)) == list(expected)
@@ -63,7 +63,7 @@ def test_changes_are_those_of_the_definition(chunk, data):
 @drawn(200)
 @given(cases(), st.sampled_from(["hinge", "steepest"]), st.integers(1, 8))
 def test_the_path_has_the_bounds_of_its_fragmentations(case, objective, most):
-    path = find_fragmentation(case.matrix, case.rulers, [0.1] * case.matrix.attributes, objective=objective, most=most)
+    path = find_fragmentation(case.matrix, case.spreads, [0.1] * case.matrix.attributes, objective=objective, most=most)
     assert path.steps + 1 == min(most, case.matrix.cells)
     coarser = None
     for steps in range(path.steps + 1):
@@ -82,7 +82,7 @@ def test_the_path_has_the_bounds_of_its_fragmentations(case, objective, most):
 @given(cases(), st.sampled_from(["hinge", "steepest"]))
 def test_ends_at_the_bottom(case, objective):
     thresholds = [0.1, *[None] * (case.matrix.attributes - 1)]
-    path = find_fragmentation(case.matrix, case.rulers, thresholds, objective=objective)
+    path = find_fragmentation(case.matrix, case.spreads, thresholds, objective=objective)
     assert path.exact_bounds[-1] == (0,) * case.matrix.attributes
     assert path.steps == case.matrix.cells - 1
 
@@ -93,7 +93,7 @@ def test_takes_the_best_cut(case, objective, data):
     t = data.draw(
         st.lists(st.sampled_from([0.05, 0.2, 0.4]), min_size=case.matrix.attributes, max_size=case.matrix.attributes)
     )
-    path = find_fragmentation(case.matrix, case.rulers, t, objective=objective, most=4)
+    path = find_fragmentation(case.matrix, case.spreads, t, objective=objective, most=4)
 
     def value(found: tuple[Fraction, ...]) -> float:
         over = [(float(bound), limit) for bound, limit in zip(found, t, strict=True)]
@@ -118,7 +118,7 @@ def test_takes_the_best_cut(case, objective, data):
 @given(cases(3, ORDERED), st.sampled_from(["hinge", "steepest"]), st.integers(1, 8))
 def test_boxes_of_the_papers(case, objective, most):
     thresholds = [0.1] * case.matrix.attributes
-    path = find_fragmentation(case.matrix, case.rulers, thresholds, kind="paper", objective=objective, most=most)
+    path = find_fragmentation(case.matrix, case.spreads, thresholds, kind="paper", objective=objective, most=most)
     for steps in range(path.steps + 1):
         fragment_of, boxes = path.fragmentation(steps), path.boxes(steps)
         assert sorted(set(fragment_of.tolist())) == list(range(len(boxes)))
@@ -131,7 +131,7 @@ def test_boxes_of_the_papers(case, objective, most):
 @given(cases(3, ORDERED), st.sampled_from(["hinge", "steepest"]))
 def test_boxes_of_the_papers_end_at_the_bottom(case, objective):
     path = find_fragmentation(
-        case.matrix, case.rulers, [0.1] * case.matrix.attributes, kind="paper", objective=objective
+        case.matrix, case.spreads, [0.1] * case.matrix.attributes, kind="paper", objective=objective
     )
     assert path.exact_bounds[-1] == (0,) * case.matrix.attributes
     assert len(path.boxes(path.steps)) == case.matrix.cells
@@ -142,7 +142,7 @@ def test_boxes_of_the_papers_end_at_the_bottom(case, objective):
 @given(st.data())
 def test_changes_of_boxes_are_those_of_the_definition(data):
     case = data.draw(cases(3, ORDERED))
-    kind = PaperFragments(case.matrix, case.rulers, {})
+    kind = PaperFragments(case.matrix, case.spreads, {})
     fragment = kind.top()
     for _ in range(data.draw(st.integers(0, 3))):
         cuts = kind.cuts(fragment)
@@ -168,9 +168,9 @@ def grid(m: int, n: int) -> MultiplicityMatrix:
 
 @pytest.mark.parametrize("kind", ["domain", "paper"])
 def test_cuts_at_the_edges_of_bins_only(kind):
-    matrix, rulers = grid(6, 4), [OrderedRuler(6), OrderedRuler(4)]
+    matrix, spreads = grid(6, 4), [ordered(6), ordered(4)]
     bin_of = np.array([0, 0, 1, 1, 1, 2])
-    path = find_fragmentation(matrix, rulers, [0.01, 0.01], kind=kind, bins={0: bin_of})
+    path = find_fragmentation(matrix, spreads, [0.01, 0.01], kind=kind, bins={0: bin_of})
     fragment_of = path.fragmentation(path.steps)
     assert fragment_of.max() + 1 == 3 * 4
     assert len(set(zip(bin_of[matrix.codes[:, 0]], matrix.codes[:, 1], fragment_of, strict=True))) == 3 * 4
@@ -182,15 +182,15 @@ def test_cuts_at_the_edges_of_bins_only(kind):
 
 
 def test_stops_where_it_is_told():
-    matrix, rulers = grid(6, 6), [OrderedRuler(6)] * 2
+    matrix, spreads = grid(6, 6), [ordered(6)] * 2
     for kind in ("domain", "paper"):
         path = find_fragmentation(
-            matrix, rulers, [0.2, 0.3], kind=kind, stop=lambda found, _: found[0] <= 0.2 and found[1] <= 0.3
+            matrix, spreads, [0.2, 0.3], kind=kind, stop=lambda found, _: found[0] <= 0.2 and found[1] <= 0.3
         )
         met = [bool(row[0] <= 0.2 and row[1] <= 0.3) for row in path.bounds]
         assert met == [False] * path.steps + [True]
     seen: list[int] = []
-    find_fragmentation(matrix, rulers, [0.2, 0.3], stop=lambda _, count: seen.append(count) or count == 5)
+    find_fragmentation(matrix, spreads, [0.2, 0.3], stop=lambda _, count: seen.append(count) or count == 5)
     assert seen == [1, 2, 3, 4, 5]
 
 
@@ -199,28 +199,26 @@ def test_out_of_time_says_how_far_it_came():
         UnreachableError,
         match=r"reached 1 fragments with the bounds 0\.5 \(t 0\.1\), 0\.5 in 0 seconds.*method\.search_seconds",
     ):
-        find_fragmentation(grid(6, 6), [OrderedRuler(6)] * 2, [0.1, None], limit=0)
+        find_fragmentation(grid(6, 6), [ordered(6)] * 2, [0.1, None], limit=0)
 
 
 def test_says_how_far_it_is(monkeypatch):
     monkeypatch.setattr(search, "PROGRESS_SECONDS", 0.0)
     said: list[tuple[int, float]] = []
-    path = find_fragmentation(
-        grid(6, 6), [OrderedRuler(6)] * 2, [0.1, None], most=4, progress=lambda *now: said.append(now)
-    )
+    path = find_fragmentation(grid(6, 6), [ordered(6)] * 2, [0.1, None], most=4, progress=lambda *now: said.append(now))
     assert said == [(i + 1, pytest.approx(path.bounds[i, 0] / 0.1)) for i in range(3)]
 
 
 def test_refuses_what_it_cannot_search():
     matrix = grid(3, 3)
     with pytest.raises(ValueError, match="no sensitive attribute has a t"):
-        find_fragmentation(matrix, [OrderedRuler(3)] * 2, [None, None])
+        find_fragmentation(matrix, [ordered(3)] * 2, [None, None])
     with pytest.raises(ValueError, match="ordered attributes only"):
-        find_fragmentation(matrix, [OrderedRuler(3), EqualRuler(3)], [0.1, 0.1], kind="paper")
+        find_fragmentation(matrix, [ordered(3), equal(3)], [0.1, 0.1], kind="paper")
     with pytest.raises(ValueError, match="bins are of an ordered attribute"):
-        find_fragmentation(matrix, [OrderedRuler(3), EqualRuler(3)], [0.1, 0.1], bins={1: np.array([0, 0, 1])})
+        find_fragmentation(matrix, [ordered(3), equal(3)], [0.1, 0.1], bins={1: np.array([0, 0, 1])})
     with pytest.raises(ValueError, match="only fragments of the papers' bounds are boxes"):
-        find_fragmentation(matrix, [OrderedRuler(3)] * 2, [0.1, 0.1]).boxes(0)
+        find_fragmentation(matrix, [ordered(3)] * 2, [0.1, 0.1]).boxes(0)
 
 
 def test_objectives_by_hand():
@@ -232,7 +230,7 @@ def test_objectives_by_hand():
 
 
 def test_the_attribute_without_t_is_left_alone():
-    path = find_fragmentation(grid(6, 6), [OrderedRuler(6)] * 2, [None, 0.1], most=6)
+    path = find_fragmentation(grid(6, 6), [ordered(6)] * 2, [None, 0.1], most=6)
     assert set(path.attributes.tolist()) == {1}
 
 
@@ -244,8 +242,8 @@ def test_few_of_very_many_cuts(monkeypatch):
     assert thinned(np.array([10**9, *[1] * 99])).tolist() == [0]
     assert thinned(np.array([*[1] * 99, 10**9])).tolist() == [98]
     monkeypatch.setattr(fragments, "MOST_CUTS", 3)
-    matrix, rulers = grid(12, 10), [OrderedRuler(12), EqualRuler(10)]
-    kind = DomainFragments(matrix, rulers, {})
+    matrix, spreads = grid(12, 10), [ordered(12), equal(10)]
+    kind = DomainFragments(matrix, spreads, {})
     cuts = kind.cuts(kind.top())
     assert list(zip(cuts.attribute.tolist(), cuts.last.tolist(), strict=True)) == [
         (0, 2),
@@ -257,23 +255,23 @@ def test_few_of_very_many_cuts(monkeypatch):
     ]
     for attribute, last, changes in zip(cuts.attribute, cuts.last, cuts.changes, strict=True):
         fragment_of = (matrix.codes[:, attribute] > last).astype(np.int64)
-        after = aggregate_bounds(matrix, fragment_of, rulers)
+        after = aggregate_bounds(matrix, fragment_of, spreads)
         assert changes.tolist() == pytest.approx(
             [float(a - b) for a, b in zip(after, kind.weighted(kind.top()), strict=True)]
         )
-    assert find_fragmentation(matrix, rulers, [0.1, 0.1]).exact_bounds[-1] == (0, 0)
+    assert find_fragmentation(matrix, spreads, [0.1, 0.1]).exact_bounds[-1] == (0, 0)
 
 
 def test_a_domain_much_larger_than_its_rows():
     codes = np.array([[0], [7], [900], [999]])
     matrix = MultiplicityMatrix.of(codes, np.array([4, 1, 2, 5]), (1000,))
-    path = find_fragmentation(matrix, [OrderedRuler(1000)], [0.1])
+    path = find_fragmentation(matrix, [ordered(1000)], [0.1])
     assert path.exact_bounds[1] == (Fraction(4 * 7 + 5 * 99, 999 * 12),)
     assert path.fragmentation(1).tolist() == [0, 0, 1, 1]
 
 
 def test_of_equal_cuts_the_first_attribute_comes_before_the_first_fragment():
-    path = find_fragmentation(grid(3, 3), [OrderedRuler(3)] * 2, [1, 1], objective="hinge", most=4)
+    path = find_fragmentation(grid(3, 3), [ordered(3)] * 2, [1, 1], objective="hinge", most=4)
     assert list(zip(path.attributes.tolist(), path.parents.tolist(), path.last.tolist(), strict=True)) == [
         (0, 0, 0),
         (0, 1, 1),
@@ -285,11 +283,11 @@ def test_boxes_without_rows_are_not_counted():
     matrix = MultiplicityMatrix.of(np.array([[1], [3]]), np.array([1, 1]), (5,))
     seen: list[int] = []
     path = find_fragmentation(
-        matrix, [OrderedRuler(5)], [1], kind="paper", objective="hinge", stop=lambda _, count: bool(seen.append(count))
+        matrix, [ordered(5)], [1], kind="paper", objective="hinge", stop=lambda _, count: bool(seen.append(count))
     )
     # Every bound meets a t of 1, so the lowest cut is taken each time: [0], [1], [2], and then [3] from [4].
     assert seen == [1, 1, 2, 2, 2]
     assert path.last.tolist() == [0, 1, 2, 3]
     assert [len(path.boxes(steps)) for steps in range(5)] == seen
     assert path.boxes(4).tolist() == [[[1, 1]], [[3, 3]]]
-    assert find_fragmentation(matrix, [OrderedRuler(5)], [1], kind="paper", objective="hinge", most=2).steps == 2
+    assert find_fragmentation(matrix, [ordered(5)], [1], kind="paper", objective="hinge", most=2).steps == 2

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
+from uneven import uneven_over
 
 from tclose_spark.measures.distances import (
     EqualDistance,
@@ -21,8 +22,8 @@ from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.orders import orders, serpentine
 from tclose_spark.methods.dealing.stacks import Stack
 from tclose_spark.methods.stack_and_deal.bounds import forced_bound, lower_bound, supply_bound
+from tclose_spark.methods.stack_and_deal.closeness_ratio import closeness_ratio, kernel_distances, replace
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, deal_in_layers
-from tclose_spark.methods.stack_and_deal.members import load, replace, rulers_of
 
 KINDS = ["equal", "ordered", "hierarchical"]
 
@@ -31,10 +32,11 @@ def distance_of(kind: str, table: np.ndarray) -> GroundDistance:
     m = len(table)
     pairs = (np.arange(m) // 2, np.zeros((m + 1) // 2, dtype=np.int64))
     return {
-        "equal": EqualDistance,
-        "ordered": OrderedDistance,
-        "hierarchical": lambda t: HierarchicalDistance(t, pairs),
-    }[kind](table)
+        "equal": EqualDistance(table),
+        "ordered": OrderedDistance(table),
+        "hierarchical": HierarchicalDistance(table, pairs),
+        **uneven_over(table),
+    }[kind]
 
 
 @st.composite
@@ -62,12 +64,14 @@ def worst(
 
 @drawn(200)
 @given(matrices(), st.data())
-def test_a_load_is_the_distance_after_an_exchange(case, data):
+def test_a_closeness_ratio_is_the_distance_after_an_exchange(case, data):
     matrix, distances = case
     cells = np.array(data.draw(st.lists(st.integers(0, matrix.cells - 1), min_size=1, max_size=6)))
     out, into = data.draw(st.sampled_from(cells.tolist())), data.draw(st.integers(0, matrix.cells - 1))
     held = np.sort(matrix.codes[cells].T, axis=1)
-    found = load(held, len(cells), matrix.codes[out], matrix.codes[into], rulers_of(distances, [1.0] * len(distances)))
+    found = closeness_ratio(
+        held, len(cells), matrix.codes[out], matrix.codes[into], kernel_distances(distances, [1.0] * len(distances))
+    )
     after = cells.copy()
     after[cells.tolist().index(out)] = into
     assert found == pytest.approx(
@@ -86,7 +90,7 @@ def test_deals_every_row_evenly_and_no_worse_than_in_turn(case, data):
     cells = np.repeat(order, matrix.counts[order])
     e = data.draw(st.integers(1, len(cells)))
     by_cell = np.sort(cells)
-    classes = deal_in_layers(cells, e, matrix.codes, rulers_of(distances, [1.0] * len(distances)))
+    classes = deal_in_layers(cells, e, matrix.codes, kernel_distances(distances, [1.0] * len(distances)))
     sizes = np.bincount(classes, minlength=e)
     assert (len(classes), sizes.min(), sizes.max()) == (matrix.rows, matrix.rows // e, -(-matrix.rows // e))
     assert all(np.all(np.diff(classes[by_cell == cell]) >= 0) for cell in range(matrix.cells))
@@ -105,7 +109,7 @@ def test_finds_the_best_partition_where_dealing_in_turn_does_not():
         for number, members in enumerate(parts):
             owner[members] = number
         every.append(worst(matrix, [distance], nine, owner))
-    found = deal_in_layers(nine, 3, matrix.codes, rulers_of([distance], [1.0]))
+    found = deal_in_layers(nine, 3, matrix.codes, kernel_distances([distance], [1.0]))
     assert worst(matrix, [distance], nine, found) == min(every) < worst(matrix, [distance], nine, nine % 3)
 
 
@@ -118,7 +122,7 @@ def test_groups_are_dealt_by_themselves_and_hold_all_rows(case, groups, data):
     deal = LayeredDeal(
         Stack(np.arange(matrix.cells), matrix.counts),
         matrix.codes,
-        rulers_of(distances, [1.0] * len(distances)),
+        kernel_distances(distances, [1.0] * len(distances)),
         starts,
     )
     counts, sizes = np.zeros(matrix.cells, dtype=np.int64), []
@@ -144,7 +148,7 @@ def partitions(rows: list[int], sizes: list[int]):
                 yield [taken, *rest]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "numeric", "weighted tree"])
 @drawn(25)
 @given(st.lists(st.integers(0, 4), min_size=4, max_size=8), st.data())
 def test_no_partition_is_below_the_bounds(kind, values, data):

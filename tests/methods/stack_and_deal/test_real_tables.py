@@ -13,11 +13,11 @@ from strategies import count_in, make_problem, settle_all
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, OrderedDistance, maximum
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.methods.dealing.reach import maximum_emd
+from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import stack_by_frequency, stack_by_value
 from tclose_spark.methods.stack_and_deal.bounds import lower_bound
+from tclose_spark.methods.stack_and_deal.closeness_ratio import kernel_distances
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal
-from tclose_spark.methods.stack_and_deal.members import rulers_of
 from tclose_spark.methods.stack_and_deal.plan import make_plan, make_stacks
 from tclose_spark.methods.stack_and_deal.sizing import choose_size
 from tclose_spark.table.arrays import IntArray
@@ -82,7 +82,7 @@ def test_layers_all_but_reach_the_bound(table, column, distance, reached, bound)
     )
     for k, best, least in zip((5, 10, 20), reached, bound, strict=True):
         e = stack.rows // k
-        deal = LayeredDeal(stack, codes, rulers_of([over], [1.0]), np.array([0, e]))
+        deal = LayeredDeal(stack, codes, kernel_distances([over], [1.0]), np.array([0, e]))
         cells, classes = deal.group(0)
         found = Histograms.tally(classes, cells, np.ones(len(cells), dtype=np.int64), e, len(over.table))
         largest_found = maximum(over, over.numerators(found), found.sizes)

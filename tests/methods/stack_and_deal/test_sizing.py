@@ -12,8 +12,8 @@ from strategies import Problem, drawn, make_problem, people
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances import maximum
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.methods.attributes import worst_load
-from tclose_spark.methods.dealing.reach import maximum_emd
+from tclose_spark.methods.attributes import worst_closeness_ratio
+from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.stack_and_deal.plan import make_stacks
 from tclose_spark.methods.stack_and_deal.sizing import choose_size, layered_deal, report_size
 
@@ -214,11 +214,13 @@ def test_of_many_stacks_the_best_are_looked_at_further(monkeypatch):
     assert len(stacks) > 5
     report, _ = choose_size(problem.given(), stacks)
     codes, attributes = problem.profile.cell_codes, problem.attributes.sensitive
-    loads = {
-        name: worst_load(attributes, [maximum_emd(s, codes[:, a.column], a.distance, 90 // 5) for a in attributes])
+    ratios = {
+        name: worst_closeness_ratio(
+            attributes, [maximum_emd(s, codes[:, a.column], a.distance, 90 // 5) for a in attributes]
+        )
         for name, s in stacks
     }
-    assert loads[report.order] <= sorted(loads.values())[2]
+    assert ratios[report.order] <= sorted(ratios.values())[2]
 
 
 def test_the_best_stack_of_the_portfolio_is_taken():

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 
 from tclose_spark.kernels import kernel
-from tclose_spark.measures.distances import WIDEST, GroundDistance, OrderedDistance, maximum
-from tclose_spark.measures.features import feature_scale, nodes_of
+from tclose_spark.measures.distances import GroundDistance, maximum
+from tclose_spark.measures.exact import WIDEST
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, compositions
 from tclose_spark.table.arrays import IntArray
 
@@ -23,13 +23,14 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
 
     cell_codes: the attribute's code of each cell, shape (cells,).
 
+    >>> from tclose_spark.measures.distances import OrderedDistance
     >>> from tclose_spark.methods.dealing.stacks import stack_by_value
     >>> salaries = np.ones(9, dtype=np.int64)  # dealt in turn to three classes: each has every third salary
     >>> maximum_emd(stack_by_value(salaries), np.arange(9), OrderedDistance(salaries), e=3)
     Fraction(1, 8)
     """
-    n, m = stack.rows, len(distance.table)
-    if 4 * max(distance.scale, m) * n * (n // e + 1) >= WIDEST:
+    n, m, features = stack.rows, len(distance.table), distance.features
+    if 4 * max(features.scale, m) * n * (n // e + 1) >= WIDEST:
         return max(
             maximum(distance, distance.numerators(part), part.sizes)
             for part in compositions(stack, cell_codes, distance, e)
@@ -44,33 +45,30 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
     held = np.bincount(codes, class_counts(stack, np.zeros(1, dtype=np.int64), e)[0][stack.order], minlength=m).astype(
         np.int64
     )
-    nodes, tallies = _levels(distance)
+    tallies = _tallies(distance)
+    steps = n * features.level_weights
     excess = np.zeros_like(tallies)
     sizes = np.array([n // e, -(-n // e)])
-    found = np.full(2, -1, dtype=np.int64)  # of classes of the smaller and of the larger size
-    _sweep(place[met], gone, new, held, nodes, tallies, excess, sizes, n, isinstance(distance, OrderedDistance), found)
+    largest = np.full(2, -1, dtype=np.int64)  # of classes of the smaller and of the larger size
+    forms = features.cumulative, features.even
+    _sweep(place[met], gone, new, held, features.nodes, steps, tallies, excess, sizes, *forms, largest)
     costs = [
-        Fraction(int(cost), feature_scale(distance) * n * int(size))
-        for cost, size in zip(found, sizes, strict=True)
+        Fraction(int(cost), features.scale * n * int(size))
+        for cost, size in zip(largest, sizes, strict=True)
         if cost >= 0
     ]
     return max(costs)
 
 
-def _levels(distance: GroundDistance) -> tuple[IntArray, IntArray]:
-    """(the node of each value, the table's rows of each node) at each height below the root, both of shape (heights,
-    m).
-
-    Of an ordered distance: one level, of the cumulative rows; the last place, where all shares are 1, stays 0.
-    """
-    nodes = nodes_of(distance)
-    tallies = np.zeros(nodes.shape, dtype=np.int64)
-    if isinstance(distance, OrderedDistance):
-        tallies[0] = np.cumsum(distance.table)
-    else:
-        for tally, node in zip(tallies, nodes, strict=True):
-            np.add.at(tally, node, distance.table)
-    return nodes, tallies
+def _tallies(distance: GroundDistance) -> IntArray:
+    """The table's rows of each feature times its weight, by height, shape (heights, m)."""
+    features = distance.features
+    if features.cumulative:
+        return features.level_weights * np.cumsum(distance.table)
+    tallies = np.zeros(features.nodes.shape, dtype=np.int64)
+    for tally, node in zip(tallies, features.nodes, strict=True):
+        np.add.at(tally, node, distance.table)
+    return features.level_weights * tallies
 
 
 @kernel
@@ -80,59 +78,68 @@ def _sweep(
     new: IntArray,
     held: IntArray,
     nodes: IntArray,
+    steps: IntArray,
     tallies: IntArray,
     excess: IntArray,
     sizes: IntArray,
-    n: int,
-    ordered: bool,
-    found: IntArray,
+    cumulative: bool,
+    even: bool,
+    largest: IntArray,
 ) -> None:
     """The largest cost (scale times n times size times EMD) of classes of each size.
 
-    excess: n times the class's rows less size times the table's, of each node or cumulative; starts with class 0.
+    steps: what one row adds to a feature's excess, its weight times n; even: whether they are all one number. excess:
+    of each feature, its weight times (n times the class's rows less size times the table's); starts with class 0.
+    nodes, steps, tallies, excess: shape (heights, m).
     """
     larger = 1 if sizes[1] > sizes[0] else 0
-    total = _start(held, nodes, tallies, excess, sizes[larger], n, ordered)
+    total = _start(held, nodes, steps, tallies, excess, sizes[larger], cumulative)
     i, events = 0, len(place)
-    found[larger] = total
+    largest[larger] = total
     while i < events:
         at = place[i]
         while i < events and place[i] == at:
             held[gone[i]] -= 1
             if new[i] >= 0:
                 held[new[i]] += 1
-                if ordered:
-                    total += _shift(excess[0], gone[i], new[i], n)
+                if cumulative:
+                    total += _shift(excess[0], steps[0], even, gone[i], new[i])
                 else:
                     for level in range(len(nodes)):
-                        total += _add(excess[level], nodes[level, gone[i]], -n) + _add(
-                            excess[level], nodes[level, new[i]], n
-                        )
+                        left, came = nodes[level, gone[i]], nodes[level, new[i]]
+                        total += _add(excess[level], left, -steps[level, left])
+                        total += _add(excess[level], came, steps[level, came])
             else:
                 larger = 0
-                total = _start(held, nodes, tallies, excess, sizes[0], n, ordered)
+                total = _start(held, nodes, steps, tallies, excess, sizes[0], cumulative)
             i += 1
-        found[larger] = max(found[larger], total)
+        largest[larger] = max(largest[larger], total)
 
 
 @kernel
 def _start(
-    held: IntArray, nodes: IntArray, tallies: IntArray, excess: IntArray, size: int, n: int, ordered: bool
+    held: IntArray,
+    nodes: IntArray,
+    steps: IntArray,
+    tallies: IntArray,
+    excess: IntArray,
+    size: int,
+    cumulative: bool,
 ) -> int:
     """Fills `excess` for a class that holds these rows of each value; its cost."""
     total, m = 0, len(held)
-    if ordered:
+    if cumulative:
         below = 0
         for v in range(m - 1):
             below += held[v]
-            excess[0, v] = n * below - size * tallies[0, v]
+            excess[0, v] = steps[0, v] * below - size * tallies[0, v]
             total += abs(excess[0, v])
         return total
     for level in range(len(nodes)):
         for v in range(m):
             excess[level, v] = -size * tallies[level, v]
         for v in range(m):
-            excess[level, nodes[level, v]] += n * held[v]
+            excess[level, nodes[level, v]] += steps[level, nodes[level, v]] * held[v]
         for v in range(m):
             total += abs(excess[level, v])
     return total
@@ -147,10 +154,15 @@ def _add(excess: IntArray, place: int, amount: int) -> int:
 
 
 @kernel
-def _shift(excess: IntArray, gone: int, new: int, n: int) -> int:
+def _shift(excess: IntArray, steps: IntArray, even: bool, gone: int, new: int) -> int:
     """A row of one value becomes one of another; the change of the cost of the cumulative rows between."""
     change = 0
-    low, high, amount = (gone, new, -n) if gone < new else (new, gone, n)
-    for v in range(low, high):
-        change += _add(excess, v, amount)
+    low, high, sign = (gone, new, -1) if gone < new else (new, gone, 1)
+    if even:  # all steps are one number, which need not be read again and again
+        step = sign * steps[0]
+        for v in range(low, high):
+            change += _add(excess, v, step)
+    else:
+        for v in range(low, high):
+            change += _add(excess, v, sign * steps[v])
     return change

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fragmentations import aggregate_bounds, paper_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 from matrices import Case, cases
@@ -12,17 +13,16 @@ from strategies import drawn
 from tclose_spark.measures.distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
-from tclose_spark.methods.fragmentation.bounds import aggregate_bounds, paper_bounds
-from tclose_spark.methods.fragmentation.charge import LOOK_FIRST, FragmentTable
+from tclose_spark.methods.fragmentation.relaxed_conformance import LOOK_FIRST, FragmentTable
 from tclose_spark.methods.fragmentation.search import find_fragmentation
-from tclose_spark.methods.fragmentation.sizing import centres, conform_exactly, prove, sizes_from
+from tclose_spark.methods.fragmentation.sizing import centres, conform_exactly, gcd_classes, prove, sizes_from
 
 
 @st.composite
 def fragmented(draw: st.DrawFn, attributes: int = 4) -> tuple[Case, np.ndarray]:
     """A drawn matrix, and a fragmentation that its search comes through."""
     case = draw(cases(attributes))
-    path = find_fragmentation(case.matrix, case.rulers, [Fraction(1, 10)] * case.matrix.attributes)
+    path = find_fragmentation(case.matrix, case.spreads, [Fraction(1, 10)] * case.matrix.attributes)
     return case, path.fragmentation(draw(st.integers(0, path.steps)))
 
 
@@ -65,7 +65,7 @@ def test_no_class_exceeds_what_is_proven(case_and_fragments, e, seed, data):
 def test_conforming_shares_cost_nothing_more(case_and_fragments):
     case, fragment_of = case_and_fragments
     table = FragmentTable.of(case.matrix, fragment_of, case.distances)
-    bounds = [float(b) for b in aggregate_bounds(case.matrix, fragment_of, case.rulers)]
+    bounds = [float(b) for b in aggregate_bounds(case.matrix, fragment_of, case.spreads)]
     assert table.charged((table.rows / case.matrix.rows)[None, :])[0] == pytest.approx(bounds)
 
 
@@ -102,7 +102,7 @@ def test_mixtures_may_come_in_chunks(monkeypatch):
     whole = FragmentTable.of(matrix, np.arange(8) // 2, [OrderedDistance(counts)])
     shares = np.random.default_rng(1).dirichlet(np.ones(4), 30)
     expected = whole.charged(shares)
-    monkeypatch.setattr("tclose_spark.methods.fragmentation.charge.CHUNK", 1)
+    monkeypatch.setattr("tclose_spark.methods.fragmentation.relaxed_conformance.CHUNK", 1)
     again = FragmentTable.of(matrix, np.arange(8) // 2, [OrderedDistance(counts)])
     assert again.charged(shares) == pytest.approx(expected)
     assert again.deltas == pytest.approx(whole.deltas)
@@ -115,7 +115,7 @@ def test_features_that_are_added_up_never_prove_more(case_and_fragments, most, s
     shares = np.random.default_rng(seed).dirichlet(np.ones(int(fragment_of.max()) + 1), 5)
     exact = FragmentTable.of(case.matrix, fragment_of, case.distances).charged(shares)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tclose_spark.methods.fragmentation.charge.MOST_FEATURES", most)
+        patch.setattr("tclose_spark.methods.fragmentation.relaxed_conformance.MOST_FEATURES", most)
         table = FragmentTable.of(case.matrix, fragment_of, case.distances)
     assert all(gap.shape[1] <= most for gap in table.gaps)
     assert (table.charged(shares) >= exact - 1e-12).all()
@@ -141,7 +141,7 @@ def test_uneven_shares_are_charged():
 @given(cases(kinds=("ordered",)), st.data())
 def test_with_boxes_it_has_the_papers_bounds(case, data):
     path = find_fragmentation(
-        case.matrix, case.rulers, [Fraction(1, 10)] * case.matrix.attributes, kind="paper", objective="hinge"
+        case.matrix, case.spreads, [Fraction(1, 10)] * case.matrix.attributes, kind="paper", objective="hinge"
     )
     steps = data.draw(st.integers(0, path.steps))
     fragment_of, boxes = path.fragmentation(steps), path.boxes(steps)
@@ -157,7 +157,7 @@ def test_the_size_that_is_proven_is_the_first_that_holds(case_and_fragments, k, 
     matrix, limits = case.matrix, np.full(case.matrix.attributes, t)
     k = min(k, matrix.rows)
     table = FragmentTable.of(matrix, fragment_of, case.distances)
-    bounds = tuple(float(b) for b in aggregate_bounds(matrix, fragment_of, case.rulers))
+    bounds = tuple(float(b) for b in aggregate_bounds(matrix, fragment_of, case.spreads))
     found = prove(matrix, fragment_of, table, bounds, limits, tuple("abcd"[: matrix.attributes]), k)
     assert (found.classes, found.size) == (matrix.rows // max(found.size, 1), matrix.rows // found.classes)
     assert found.size >= k
@@ -193,3 +193,9 @@ def test_exact_conformance_takes_as_many_classes_as_divide_all_fragments(k, clas
     assert (found.classes, found.size, found.smallest) == (classes, 1000 // classes, 20)
     shares = class_counts(found.stack, np.arange(classes), classes)
     assert (shares * classes == matrix.counts).all()
+
+
+@drawn(100)
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=5))
+def test_the_most_classes_of_one_size(sizes):
+    assert gcd_classes(sizes) == max(e for e in range(1, sum(sizes) + 1) if all(size % e == 0 for size in sizes))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tclose_spark.measures.distances import exact
+from tclose_spark.measures.exact import exact
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.table.arrays import IntArray
@@ -18,7 +18,7 @@ def breaking(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: 
     codes: of each row, shape (n, attributes). classes: shape (n,), every number 0..e-1 taken.
     """
     e, ones = int(classes.max()) + 1, np.ones(len(classes), dtype=np.int64)
-    found = np.zeros(e, dtype=bool)
+    broken = np.zeros(e, dtype=bool)
     for a in attributes:
         if a.t is not None:
             part = Histograms.tally(classes, codes[:, a.column], ones, e, len(a.distance.table))
@@ -27,8 +27,8 @@ def breaking(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: 
             above = exact(a.distance.numerators(part), bound) * a.t.denominator > exact(part.sizes, bound) * (
                 unit * a.t.numerator
             )
-            found |= above.astype(bool)
-    return found
+            broken |= above.astype(bool)
+    return broken
 
 
 def join_until_close(

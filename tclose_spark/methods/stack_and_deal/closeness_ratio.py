@@ -1,4 +1,4 @@
-"""A class as the sorted codes of its members, and its distance from the table if one member were exchanged for another.
+"""The closeness ratio of a class if one member were exchanged for another, from the sorted codes of its members.
 
 All ground distances are sums of absolute differences between the class and the table (see `measures.features`). A class
 of s members needs a look at these s codes only, however large the domain is.
@@ -13,22 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
-from tclose_spark.measures.distances import GroundDistance, OrderedDistance
-from tclose_spark.measures.features import feature_scale, nodes_of
+from tclose_spark.measures.distances import GroundDistance
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 
-class Rulers(NamedTuple):
+class KernelDistances(NamedTuple):
     """The ground distances of all sensitive attributes, for kernels; domains are padded to the largest, m values.
 
-    ordered: shape (attributes,). shares: the table's share of each node at each height (of each value, at height 0),
-    shape (attributes, heights, m). nodes: the node of each value at each height, same shape. heights: steps from a
-    value to the root, shape (attributes,). below: the cumulative shares, shape (attributes, m). sums: sums of these
-    before each place, shape (attributes, m + 1). units: what one step costs, over the t that is asked, shape
-    (attributes,).
+    cumulative: whether features are, shape (attributes,).
+    shares: the table's share of each node at each height (of each value, at height 0), shape (attributes, heights, m).
+    nodes: the node of each value at each height, same shape.
+    heights: steps from a value to the root, shape (attributes,).
+    below: the cumulative shares, shape (attributes, m).
+    sums: sums of these before each place, shape (attributes, m + 1).
+    domains: the size of each domain, shape (attributes,).
+    units: what one step costs, over the t that is required, shape (attributes,).
     """
 
-    ordered: NDArray[np.bool_]
+    cumulative: NDArray[np.bool_]
     shares: NDArray[np.float64]
     nodes: IntArray
     heights: IntArray
@@ -38,10 +40,10 @@ class Rulers(NamedTuple):
     units: FloatArray
 
 
-def rulers_of(distances: Sequence[GroundDistance], weights: Sequence[float]) -> Rulers:
-    """The rulers of ground distances; weights: what a distance of 1 of each weighs (1 / t)."""
+def kernel_distances(distances: Sequence[GroundDistance], weights: Sequence[float]) -> KernelDistances:
+    """The arrays of ground distances; weights: what a distance of 1 of each weighs (1 / t)."""
     domains = np.array([len(d.table) for d in distances])
-    height = max(len(nodes_of(d)) for d in distances)
+    height = max(len(d.features.nodes) for d in distances)
     shape = (len(distances), height, int(domains.max()))
     shares, nodes = np.zeros(shape), np.zeros(shape, dtype=np.int64)
     heights, units = np.ones(len(distances), dtype=np.int64), np.zeros(len(distances))
@@ -50,14 +52,14 @@ def rulers_of(distances: Sequence[GroundDistance], weights: Sequence[float]) -> 
         m, share = domains[a], distance.table / distance.table.sum()
         below[a, :m] = np.cumsum(share)
         sums[a, 1 : m + 1] = np.cumsum(below[a, :m])
-        levels = nodes_of(distance)
+        levels = distance.features.nodes
         heights[a] = len(levels)
         nodes[a, : len(levels), :m] = levels
         for level, node in enumerate(levels):
             shares[a, level, : node.max() + 1] = np.bincount(node, share)
-        units[a] = weights[a] / feature_scale(distance)
-    return Rulers(
-        np.array([isinstance(d, OrderedDistance) for d in distances]),
+        units[a] = weights[a] / distance.features.scale
+    return KernelDistances(
+        np.array([d.features.cumulative for d in distances]),
         shares,
         nodes,
         heights,
@@ -69,20 +71,21 @@ def rulers_of(distances: Sequence[GroundDistance], weights: Sequence[float]) -> 
 
 
 @kernel
-def load(codes: IntArray, size: int, gone: IntArray, new: IntArray, rulers: Rulers) -> float:
-    """The largest distance over t of a class after one member left and another came.
+def closeness_ratio(codes: IntArray, size: int, gone: IntArray, new: IntArray, distances: KernelDistances) -> float:
+    """The closeness ratio (EMD / t) of a class, the largest of its attributes, after one member left and another came.
 
     codes: sorted codes of the members in the first `size` places, shape (attributes, most members). gone, new: the
     codes of the member that leaves and of the one that comes, shape (attributes,); the same for the class as it is.
     """
     worst = 0.0
-    for a in range(len(rulers.domains)):
-        if rulers.units[a] > 0.0:
-            found = _ordered(codes[a], size, gone[a], new[a], a, rulers) if rulers.ordered[a] else 0.0
-            if not rulers.ordered[a]:
-                for height in range(rulers.heights[a]):
-                    found += _nodes(codes[a], size, gone[a], new[a], rulers.nodes[a, height], rulers.shares[a, height])
-            worst = max(worst, found * rulers.units[a])
+    for a in range(len(distances.domains)):
+        if distances.units[a] > 0.0:
+            cost = _along(codes[a], size, gone[a], new[a], a, distances) if distances.cumulative[a] else 0.0
+            if not distances.cumulative[a]:
+                for height in range(distances.heights[a]):
+                    node, shares = distances.nodes[a, height], distances.shares[a, height]
+                    cost += _at_nodes(codes[a], size, gone[a], new[a], node, shares)
+            worst = max(worst, cost * distances.units[a])
     return worst
 
 
@@ -101,9 +104,9 @@ def _next(
 
 
 @kernel
-def _ordered(codes: IntArray, size: int, gone: int, new: int, a: int, rulers: Rulers) -> float:
+def _along(codes: IntArray, size: int, gone: int, new: int, a: int, distances: KernelDistances) -> float:
     """Sum over all places but the last of |class's cumulative share - the table's|."""
-    below, sums, last = rulers.below[a], rulers.sums[a], rulers.domains[a] - 1
+    below, sums, last = distances.below[a], distances.sums[a], distances.domains[a] - 1
     total, held, start, left, came, i = 0.0, 0, 0, False, False, 0
     while held < size:
         code, i, left, came = _next(codes, size, gone, new, i, left, came)
@@ -126,7 +129,7 @@ def _stretch(below: FloatArray, sums: FloatArray, start: int, end: int, share: f
 
 
 @kernel
-def _nodes(codes: IntArray, size: int, gone: int, new: int, node: IntArray, shares: FloatArray) -> float:
+def _at_nodes(codes: IntArray, size: int, gone: int, new: int, node: IntArray, shares: FloatArray) -> float:
     """Sum over the nodes of one height of |class's share - the table's|; nodes follow the order of the codes."""
     total, at, held, left, came, i, taken = 1.0, -1, 0, False, False, 0, 0
     while taken < size:

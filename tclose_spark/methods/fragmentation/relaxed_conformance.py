@@ -20,11 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tclose_spark.measures.distances import GroundDistance
-from tclose_spark.measures.features import feature_counts, feature_scale
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
 from tclose_spark.methods.fragmentation.bounds import box_deltas
-from tclose_spark.methods.fragmentation.rulers import ruler
+from tclose_spark.methods.fragmentation.spread import spread_of
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 LOOK_FIRST = 16  # compositions; most sizes that fail, fail there
@@ -62,7 +61,7 @@ class FragmentTable:
         rows = tally(fragment_of, matrix.counts, f)
         deltas, charges, gaps, weights = np.zeros((len(distances), f)), np.zeros((len(distances), f)), [], []
         for s, distance in enumerate(distances):
-            weights.append(1 / feature_scale(distance))
+            weights.append(1 / distance.features.scale)
             deltas[s], blunted, gap = _measure(matrix, fragment_of, rows, s, distance)
             charges[s] = weights[s] * blunted
             gaps.append(gap)
@@ -96,8 +95,8 @@ class FragmentTable:
         """
         classes = representatives(stack, e)
         few = classes[np.linspace(0, len(classes) - 1, min(LOOK_FIRST, len(classes))).astype(np.int64)]
-        found = self._largest(stack, e, few)
-        return self._largest(stack, e, classes) if np.all(found <= limits) else found
+        of_few = self._largest(stack, e, few)
+        return self._largest(stack, e, classes) if np.all(of_few <= limits) else of_few
 
     def _largest(self, stack: Stack, e: int, classes: IntArray) -> FloatArray:
         counts = class_counts(stack, classes, e)
@@ -113,8 +112,9 @@ def _measure(
     Of very many features, each MOST_FEATURES-th part is added up: its features are taken for their mean, and what each
     fragment differs from its means is charged to its Delta, by the triangle inequality.
     """
-    f, m, rule = len(rows), len(distance.table), ruler(distance)
-    whole = feature_counts(distance, distance.table[None, :]) / matrix.rows
+    f, m, spread = len(rows), len(distance.table), spread_of(distance)
+    features = distance.features
+    whole = features.counts(distance.table[None, :]) / matrix.rows
     starts = np.unique(
         np.arange(min(MOST_FEATURES, whole.shape[1])) * whole.shape[1] // min(MOST_FEATURES, max(whole.shape[1], 1))
     )
@@ -129,9 +129,9 @@ def _measure(
         inside = tally(
             (fragment_of[cells] - i) * m + matrix.codes[cells, attribute], matrix.counts[cells], (j - i) * m
         ).reshape(j - i, m)
-        delta[i:j] = np.array(rule.weighted(np.arange(m), inside), dtype=np.float64) / (rule.scale * rows[i:j])
+        delta[i:j] = np.array(spread.weighted(np.arange(m), inside), dtype=np.float64) / (spread.scale * rows[i:j])
         if len(starts):
-            gap = feature_counts(distance, inside) / rows[i:j, None] - whole
+            gap = features.weighted(features.counts(inside) / rows[i:j, None] - whole)
             gaps[i:j] = np.add.reduceat(gap, starts, axis=1)
             if len(starts) < gap.shape[1]:
                 blunted[i:j] = np.abs(gap - np.repeat(gaps[i:j] / widths, widths, axis=1)).sum(axis=1)

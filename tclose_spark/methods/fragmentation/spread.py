@@ -1,0 +1,145 @@
+"""How far rows can move inside a fragment: Delta of a histogram for each form of ground distance, on the whole domain.
+
+Delta of a histogram R, as shares, is the largest earth mover's distance from R of a distribution on the same values.
+The distance is convex, so it is largest where all rows have one value: ``max over v with R[v] > 0 of sum_u R[u] d(u,
+v)``. Every ground distance gives ``rows * Delta = numerator / scale`` with an integer numerator, the row-weighted
+Delta, and the scale of its features (see `measures.features`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.exact import exact
+from tclose_spark.measures.features import Features
+from tclose_spark.table.arrays import ExactArray, IntArray
+
+
+@dataclass(frozen=True)
+class Spread(ABC):
+    """Measures fragments along one sensitive attribute, and says where they may be cut."""
+
+    features: Features
+
+    @property
+    def domain(self) -> int:
+        """How many values the attribute has."""
+        return self.features.values
+
+    @property
+    def scale(self) -> int:
+        """Rows * Delta = numerator / scale."""
+        return self.features.scale
+
+    @abstractmethod
+    def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
+        """Numerators of the row-weighted Delta, shape (groups,); 0 for a histogram without rows.
+
+        codes: shape (p,); ascending codes. histograms: shape (groups, p); rows of each of them.
+        """
+
+    @abstractmethod
+    def units(self, codes: IntArray, counts: IntArray) -> IntArray:
+        """What a cut does not divide: the unit of each code of a fragment, shape (p,), numbered 0, 1, ... along the
+        attribute.
+
+        codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); its rows of each, at least 1.
+        """
+
+
+class SpreadOnLine(Spread):
+    """Of cumulative features: values have places on a line, and rows move to the farther end from their centre of
+    gravity (Gowda 2023, Definition 2).
+    """
+
+    @cached_property
+    def _places(self) -> IntArray:
+        """How far each value is from the first, shape (m,); its rank where all weights are 1."""
+        weights = self.features.level_weights[0]
+        places: IntArray = np.cumsum(weights) - weights
+        return places
+
+    def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
+        """See Spread. With g the mean place, rows * max(g - lowest, highest - g)."""
+        present, places = histograms > 0, self._places[codes]
+        low = places[present.argmax(axis=1)]
+        high = places[len(codes) - 1 - present[:, ::-1].argmax(axis=1)]
+        bound = 4 * max(self.domain, self.scale) * max(int(histograms.sum(axis=1).max()), 1)
+        rows = exact(histograms.sum(axis=1), bound)
+        moment = exact(histograms, bound) @ places
+        farthest: ExactArray = np.maximum(moment - low * rows, high * rows - moment)
+        return farthest
+
+    def units(self, codes: IntArray, counts: IntArray) -> IntArray:
+        """See Spread: every value in its order."""
+        return np.arange(len(codes), dtype=np.int64)
+
+
+class SpreadBelowNodes(Spread):
+    """Of nodes: rows travel to the value that shares fewest nodes with them."""
+
+    def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
+        """See Spread.
+
+        A row of u moves to v through the nodes of both at each height at which they differ. With N rows, and S of them
+        at the node of v at some height, that is its weight w for N - S rows, and for those the weight of their own.
+        """
+        features = self.features
+        bound = 4 * self.scale * max(int(histograms.sum(axis=1).max()), 1)
+        held = exact(histograms, bound)
+        rows = held.sum(axis=1)
+        if features.even:
+            shared = held if len(features.nodes) == 1 else held.copy()
+            for node in features.nodes[1:]:
+                shared += _of_node(node[codes], held)
+            every = len(features.nodes) * rows
+            apart: ExactArray = every - np.where(histograms > 0, shared, every[:, None]).min(axis=1)
+            return 2 * apart
+        left, travelled = np.zeros_like(rows), np.zeros_like(held)
+        for node, weights in zip(features.nodes, features.level_weights, strict=True):
+            weight = weights[node[codes]]
+            left = left + held @ weight
+            travelled = travelled + weight * (rows[:, None] - 2 * _of_node(node[codes], held))
+        least = travelled.min(axis=1, keepdims=True)
+        farthest: ExactArray = left + np.where(histograms > 0, travelled, least).max(axis=1)
+        return farthest
+
+    def units(self, codes: IntArray, counts: IntArray) -> IntArray:
+        """See Spread: the children of the lowest common ancestor, so that a fragment is a node or a run of siblings.
+
+        Where values are right below the root, values by descending count, ties by code, so that a fragment is a set of
+        values of like frequency.
+        """
+        if not self.features.parents:
+            units = np.empty(len(codes), dtype=np.int64)
+            units[np.argsort(-counts, kind="stable")] = np.arange(len(codes))
+            return units
+        below = self.features.nodes[0]
+        for node in self.features.nodes[1:]:
+            if node[codes[0]] == node[codes[-1]]:
+                break
+            below = node
+        return np.cumsum(np.diff(below[codes], prepend=below[codes[0]]) > 0).astype(np.int64)
+
+
+def _of_node(node: IntArray, held: ExactArray) -> ExactArray:
+    """Rows at the node of each code, (groups, p) -> (groups, p). node: of each code, shape (p,), ascending."""
+    starts = np.flatnonzero(np.diff(node, prepend=-1))
+    sums: ExactArray = np.repeat(np.add.reduceat(held, starts, axis=1), np.diff(np.append(starts, len(node))), axis=1)
+    return sums
+
+
+def spread_of(distance: GroundDistance) -> Spread:
+    """The spread by a ground distance.
+
+    >>> from tclose_spark.measures.distances import OrderedDistance
+    >>> spread = spread_of(OrderedDistance(np.ones(5, dtype=np.int64)))
+    >>> spread.weighted(np.array([0, 4]), np.array([[3, 1]])).tolist()  # three rows four places up
+    [12]
+    """
+    return SpreadOnLine(distance.features) if distance.features.cumulative else SpreadBelowNodes(distance.features)

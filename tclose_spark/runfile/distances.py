@@ -1,0 +1,70 @@
+"""Which ground distances there are: a line each. The class of each name is in `measures/distances.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import PydanticKnownError
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistanceKind:
+    """What a run file, a domain and a report have to know of a ground distance.
+
+    meaning: in words, for the report.
+    ordered: whether its values stand in an order, so that `order` and `bins` fit it.
+    nested: whether it needs a hierarchy.
+    missing: where missing values may be placed; nowhere where they are a value like others.
+    """
+
+    meaning: str
+    ordered: bool = False
+    nested: bool = False
+    missing: tuple[str, ...] = ()
+
+
+DISTANCES = {
+    "equal": DistanceKind(meaning="any two values are equally far apart"),
+    "ordered": DistanceKind(
+        meaning="values are as far apart as their places in the order", ordered=True, missing=("lowest", "highest")
+    ),
+    "hierarchical": DistanceKind(
+        meaning="values are as far apart as their nearest common group in the hierarchy is high",
+        nested=True,
+        missing=("leaf",),
+    ),
+}
+DEFAULT = next(iter(DISTANCES))
+
+
+def one_of(names: Collection[str]) -> str:
+    """Names as a sentence lists what may be chosen.
+
+    >>> one_of(["error", "lowest", "highest"]), one_of(["ordered"])
+    ('error, lowest or highest', 'ordered')
+    """
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def known_distance(name: Any) -> Any:
+    """The name, if there is such a distance.
+
+    Raises:
+        PydanticKnownError: that of a literal, naming the distances there are.
+    """
+    if not isinstance(name, str) or name not in DISTANCES:
+        raise PydanticKnownError("literal_error", {"expected": one_of([repr(known) for known in DISTANCES])})
+    return name
+
+
+def places_of_missing() -> str:
+    """What `missing` may be, by distance, in words.
+
+    >>> places_of_missing()
+    'error, lowest or highest for distance: ordered, error or leaf for hierarchical'
+    """
+    places = [f"{one_of(['error', *kind.missing])} for {name}" for name, kind in DISTANCES.items() if kind.missing]
+    return ", ".join(places).replace(" for ", " for distance: ", 1)

@@ -1,0 +1,43 @@
+"""What the papers say of a fragmentation, from their definitions; spreads over domains of so many values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.methods.fragmentation.bounds import Bounds, box_deltas
+from tclose_spark.methods.fragmentation.spread import Spread, spread_of
+
+
+def ordered(values: int) -> Spread:
+    return spread_of(OrderedDistance(np.ones(values, dtype=np.int64)))
+
+
+def equal(values: int) -> Spread:
+    return spread_of(EqualDistance(np.ones(values, dtype=np.int64)))
+
+
+def hierarchical(values: int, parents: tuple[np.ndarray, ...]) -> Spread:
+    return spread_of(HierarchicalDistance(np.ones(values, dtype=np.int64), parents))
+
+
+def aggregate_bounds(matrix: MultiplicityMatrix, fragment_of: np.ndarray, spreads: Sequence[Spread]) -> Bounds:
+    """The exact aggregate bounds of kind domain (Gowda 2023, Definition 7). fragment_of: 0..f-1, of each cell."""
+    found = []
+    for codes, spread in zip(matrix.codes.T, spreads, strict=True):
+        inside = np.zeros((int(fragment_of.max()) + 1, spread.domain), dtype=np.int64)
+        np.add.at(inside, (fragment_of, codes), matrix.counts)
+        deltas = spread.weighted(np.arange(spread.domain), inside)
+        found.append(Fraction(sum(map(int, deltas)), spread.scale * matrix.rows))
+    return tuple(found)
+
+
+def paper_bounds(matrix: MultiplicityMatrix, fragment_of: np.ndarray, boxes: np.ndarray) -> Bounds:
+    """The exact aggregate bounds of kind paper. boxes: shape (f, attributes, 2); first and last index of each."""
+    insides = [fragment_of == fragment for fragment in range(len(boxes))]
+    deltas = [box_deltas(matrix.codes[i], matrix.counts[i], box) for i, box in zip(insides, boxes, strict=True)]
+    return tuple(sum(parts, Fraction(0)) / matrix.rows for parts in zip(*deltas, strict=True))
