@@ -141,7 +141,7 @@ def check_readable(table: DataFrame, column: str) -> None:
 
 
 def _check_made_names(spec: ReleaseSpec) -> None:
-    """Raises InputError if a column has the name of one that is made: of a bound, or beside the published in `linked`."""
+    """Raises InputError if a column has the name of one that is made: of a bound, or in `linked`."""
     attributes, made = spec.attributes, []
     for name, quasi in attributes.quasi_identifiers.items():
         made += [f"{name}_min", f"{name}_max"] if quasi.numeric_output == "bounds" else []

@@ -199,8 +199,8 @@ class MinimalityCounter:
 
     def figure(self, profile: Profile, k: int, rows: int) -> dict[str, Any]:
         """On the driver, after the write: what is true of those who are left in wide classes, and what their classes
-        say; with names and values, to be kept where the raw table is. Of the rows that are released, so many: suppressed
-        ones are in no class.
+        say; with names and values, to be kept where the raw table is. Of the rows that are released, so many:
+        suppressed ones are in no class.
         """
         if self._sum is None:
             return {
