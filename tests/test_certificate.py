@@ -453,7 +453,7 @@ def test_a_third_party_computes_the_distances_from_certificate_and_release(folde
 
 
 def test_the_distribution_that_classes_are_compared_with(folder: Path) -> None:
-    """Where it is the input's, and not all of that is released, the certificate has it; else nothing but the release."""
+    """Where that is the input's, and not all of it released, the certificate tells it."""
     found, raw = Found(folder), people()
     whole = {
         s: Counter(None if v is None else str(v).strip() if s == "ward" else str(v) for v in raw[s].to_pylist())
