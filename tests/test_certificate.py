@@ -530,7 +530,29 @@ def test_the_console_is_amber_where_an_attribute_is_unprotected(capsys: pytest.C
     ]
     assert f"income is certain {people}" in lines
     assert err.strip() == "note: sex: the published value is * in all rows"
+    assert not [line for line in lines if "suppressed" in line]
     lines, err = shown(capsys, {**certificate, "unprotected": {}, "warnings": []})
     assert not [line for line in lines if "unprotected" in line]
     assert f"income is certain {people}" in lines
     assert err == ""
+
+
+def test_the_console_counts_what_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    t = {"distance": "equal", "required": 0.2, "achieved": 0.1}
+    suppressed: dict[str, Any] = {"rows": 1000, "share": 0.1, "limit": 0.125, "of": "released"}
+    certificate: dict[str, Any] = {
+        "verdict": "holds",
+        "unprotected": {},
+        "release": {"name": "survey", "rows": 9000, "classes": 900, "fingerprint": "f"},
+        "input": {"rows": 10_000},
+        "guarantees": {"k": {"required": 5, "achieved": 5}, "t": {"income": t}, "l": {}},
+        "suppressed": suppressed,
+        "attributes": {"sensitive": {"income": {"homogeneous": {"classes": 0, "rows": 0}}}},
+        "utility": {"ncp": 0.2},
+        "warnings": [],
+    }
+    lines, _ = shown(capsys, certificate)
+    assert [line for line in lines if "suppressed" in line] == ["suppressed rows 1,000 of 10,000, limit 0.125"]
+    suppressed["guarantees"] = {"t": {"income": {"achieved": 0.15}}}
+    lines, _ = shown(capsys, certificate)
+    assert "t of income, suppressed reached 0.150000" in lines

@@ -24,6 +24,7 @@ class EveryK(MethodSettings):
     mistake: with one row that it leaves out (or else with the last one). any_t: a t is taken, and not looked at.
     """
 
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct",)  # it looks at none, but may be lucky
     name: Literal["every_k"] = "every_k"
     by: int = 0
     others: Literal["own", "whole", "lowest"] = "own"
