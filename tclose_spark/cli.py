@@ -144,6 +144,7 @@ def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
     release, guarantees = certificate["release"], certificate["guarantees"]
     lines = [
         ("rows", f"{release['rows']:,}"),
+        *_suppressed(certificate),
         ("classes", f"{release['classes']:,}"),
         ("k", f"asked {guarantees['k']['required']}, reached {guarantees['k']['achieved']}"),
     ]
@@ -178,6 +179,22 @@ def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
         out.print(f"  {what:<{width}}  {value}", highlight=False, markup=False)
     for warning in certificate["warnings"]:
         err.print(f"note: {warning}", highlight=False, markup=False)
+
+
+def _suppressed(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is left out, where anything may be; and what it reaches as a class, where that is public."""
+    suppressed = certificate.get("suppressed")
+    if suppressed is None:
+        return []
+    lines = [
+        (
+            "suppressed rows",
+            f"{suppressed['rows']:,} of {certificate['input']['rows']:,}, limit {suppressed['limit']:g}",
+        )
+    ]
+    for name, t in suppressed.get("guarantees", {"t": {}})["t"].items():
+        lines.append((f"t of {name}, suppressed", f"reached {t['achieved']:.6f}"))
+    return lines
 
 
 def _certain(homogeneous: Mapping[str, int]) -> str:

@@ -24,7 +24,7 @@ from tclose_spark.io.reading import delta_version, read_table
 from tclose_spark.io.run import CERTIFICATE, STATE, Run
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.storage import Folder, move
-from tclose_spark.io.tables import quoted, read_delta, write_delta
+from tclose_spark.io.tables import SUPPRESSED, quoted, read_delta, write_delta
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of
 from tclose_spark.report.certificate import build_certificate
@@ -88,6 +88,7 @@ def plan(run: Run) -> PlanReport:
             settings=run.spec.method,
             sample=draw_sample(table, run.spec, encoder, found.distinct_rows, method.sample_rows(run.spec.method)),
             counts=partial(count_groups, table, run.spec, encoder),
+            most_suppressed=run.spec.privacy.most_suppressed(found.rows),
             log=lambda line: run.announce(f"{'plan':<10} {line}"),
         )
         made = method.make_plan(given)
@@ -113,16 +114,19 @@ def anonymize(run: Run) -> None:
         with anonymizer.blocks_done.watched(plan.blocks, run.progress):
             if run.spec.output.keep_linked:
                 write_delta(rows.select(*anonymizer.linked_columns()), run.staging.path("linked"))
-                kept = [quoted(name) for name in anonymizer.names]
-                released = read_delta(run.spark, run.staging.path("linked")).select(*kept).sortWithinPartitions(*kept)
+                kept, linked = (
+                    [quoted(name) for name in anonymizer.names],
+                    read_delta(run.spark, run.staging.path("linked")),
+                )
+                linked = linked.where(~F.col(SUPPRESSED)) if run.spec.privacy.suppression_limit else linked
+                released = linked.select(*kept).sortWithinPartitions(*kept)
             else:
-                released = rows.select(*anonymizer.published())
+                released = anonymizer.released(rows)
             write_delta(released, run.staging.path("release"))
         scrub_table(run.staging, "release")
         written = anonymizer.written()
-        run.staging.write(
-            MINIMALITY, json.dumps(anonymizer.minimality.figure(found, run.spec.privacy.k), indent=1), private=True
-        )
+        chosen = anonymizer.minimality.figure(found, run.spec.privacy.k, written.published.rows)
+        run.staging.write(MINIMALITY, json.dumps(chosen, indent=1), private=True)
         record |= {"written": {"raw": str(written.raw), "published": str(written.published)}, "method": written.method}
 
 

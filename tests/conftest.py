@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -21,6 +23,7 @@ from tclose_spark import cli
 from tclose_spark.io.interrupts import SIGNALS
 from tclose_spark.io.run import Run
 from tclose_spark.io.session import get_session
+from tclose_spark.runfile import registry
 from tclose_spark.runfile.loading import load_spec
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -69,6 +72,7 @@ def write_run_file(
     sensitive: Mapping[str, Any] = SENSITIVE,
     k: int = 3,
     output: Mapping[str, Any] | None = None,
+    privacy: Mapping[str, Any] | None = None,
     method: Mapping[str, Any] | None = None,
     source: Mapping[str, Any] | None = None,
     **attributes: Any,
@@ -87,7 +91,7 @@ def write_run_file(
         "input": dict(source or {"path": "people.parquet"}),
         "output": {**({} if output and "public" in output else {"path": "out"}), **(output or {})},
         "attributes": {"quasi_identifiers": dict(quasi), "sensitive_attributes": asked, **attributes},
-        "privacy": {"k": k},
+        "privacy": {"k": k, **(privacy or {})},
         "method": {"name": "stack_and_deal", **(method or {})},
     }
     path = folder / "run.yaml"
@@ -117,6 +121,31 @@ def run_file(tmp_path: Path) -> Callable[..., Path]:
 def make_run(run_file: Callable[..., Path], open_run: Callable[..., Run]) -> Callable[..., Run]:
     """`make_run(table, quasi=..., sensitive=..., k=...)`: the run of a small table."""
     return lambda table, **settings: open_run(run_file(table, **settings))
+
+
+@pytest.fixture(scope="session")
+def site_of_every_k(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package every_k and its entry point; workers have it already."""
+    folder, source = tmp_path_factory.mktemp("site"), ROOT / "tests/methods/every_k/every_k.py"
+    shutil.copy(source, folder)
+    made = folder / "every_k-1.dist-info"
+    made.mkdir()
+    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: every_k\nVersion: 1\n")
+    (made / "entry_points.txt").write_text("[tclose_spark.methods]\nevery_k = every_k\n")
+    with zipfile.ZipFile(folder / "every_k.zip", "w") as archive:
+        archive.write(source, "every_k.py")
+    spark.sparkContext.addPyFile(str(folder / "every_k.zip"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def every_k_installed(site_of_every_k: Path) -> Iterator[None]:
+    """The method every_k, brought by another package, as long as the module's tests run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(site_of_every_k)
+        registry.modules.cache_clear()
+        yield
+    registry.modules.cache_clear()
 
 
 def draw_people(seed: int, rows: int = 90) -> pa.Table:

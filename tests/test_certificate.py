@@ -33,6 +33,12 @@ METHODS: dict[str, dict[str, Any]] = {
     "closeness_tree": {"name": "closeness_tree", "effort": "fast"},
     "stack_and_deal": {"name": "stack_and_deal"},
     "fragmentation": {"name": "fragmentation"},
+    "suppression of the input": {"name": "every_k", "by": 1, "suppress": 15, "any_t": True},
+    "suppression of the released": {"name": "every_k", "by": 1, "suppress": 15, "any_t": True},
+}
+LIMITS = {
+    "suppression of the input": {"k": 12, "suppression_limit": "0.1"},
+    "suppression of the released": {"k": 12, "suppression_limit": "0.1", "of": "released"},
 }
 QUASI = {
     "income": {"type": "numeric", "round_to": 50_000},
@@ -169,7 +175,9 @@ def distance(entry: dict[str, Any], part: Counter[str | None], whole: Counter[st
 
 
 class Found:
-    """All that is computed again, from the release and a run file with its hierarchies."""
+    """All that is computed again, from the release and a run file with its hierarchies; and, where rows are suppressed,
+    from what the certificate has beside them: how many, and the input's distribution if classes are compared with it.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.run = yaml.safe_load((folder / "run.yaml").read_text())
@@ -183,6 +191,14 @@ class Found:
         }
         self.labels = [column for pair in self.columns.values() for column in pair]
         self.rows = len(self.release["sex"])
+        certificate = json.loads((folder / "out/public/certificate.json").read_text())
+        self.input_rows = certificate["input"]["rows"]
+        self.suppressed = self.input_rows - self.rows
+        self.inputs = {
+            name: dict(zip(entry["domain"]["values"], entry["input"]["counts"], strict=True))
+            for name, entry in certificate["attributes"]["sensitive"].items()
+            if "input" in entry
+        }
         keys = list(zip(*(self.release[column] for column in self.labels), strict=True))
         places: dict[tuple[str | None, ...], list[int]] = {}
         for row, key in enumerate(keys):
@@ -197,6 +213,8 @@ class Found:
             for q, a in self.quasi.items()
         }
         self.whole = {s: Counter(self.release[s]) for s in self.sensitive}
+        self.table = {s: +Counter(self.inputs.get(s, self.whole[s])) for s in self.sensitive}
+        self.left = {s: self.table[s] - self.whole[s] for s in self.inputs}
         self.parts = {
             s: [Counter(self.release[s][row] for row in rows) for rows in places.values()] for s in self.sensitive
         }
@@ -204,7 +222,7 @@ class Found:
     def attribute(self, name: str) -> dict[str, Any]:
         """What a certificate has to say of a sensitive attribute."""
         asked = self.sensitive[name]
-        domain = domain_of(asked, self.whole[name], self.paths)
+        domain = domain_of(asked, self.table[name], self.paths)
         unused = [value for value in domain if not self.whole[name][value]]
         single = [part for part in self.parts[name] if len(part) == 1]
         entry = {
@@ -215,6 +233,8 @@ class Found:
             "missing": "value" if "distance" not in asked else asked.get("missing", "error"),
             "homogeneous": {"classes": len(single), "rows": sum(part.total() for part in single)},
         }
+        if name in self.inputs:
+            entry["input"] = {"size": len(domain), "counts": [self.table[name][value] for value in domain]}
         if entry["distance"] == "ordered":
             order = asked.get("order", "value")
             entry["order"] = "list" if isinstance(order, list) else order
@@ -267,17 +287,19 @@ class Found:
 
     @property
     def ncp(self) -> float:
-        return float(sum(sum(loss) for loss in self.loss.values()) / (len(self.loss) * self.rows))
+        return float(
+            sum(sum(loss) + self.suppressed for loss in self.loss.values()) / (len(self.loss) * self.input_rows)
+        )
 
-    def closeness(self, name: str) -> dict[str, Any]:
+    def closeness(self, name: str, parts: Sequence[Counter[str | None]]) -> dict[str, Any]:
         asked, entry = self.sensitive[name], self.attribute(name)
         t = None if asked["t"] == "measure" else Fraction(asked["t"])
-        worst = max(distance(entry, part, self.whole[name]) for part in self.parts[name])
+        worst = max(distance(entry, part, self.table[name]) for part in parts)
         required = {"required": t if t is None else float(t), "required_exact": t if t is None else str(t)}
         return {"distance": entry["distance"], **required, "achieved": float(worst), "achieved_exact": str(worst)}
 
-    def diversity(self, name: str) -> dict[str, Any]:
-        asked, parts, found = self.sensitive[name].get("l", {}), self.parts[name], {}
+    def diversity(self, name: str, parts: Sequence[Counter[str | None]]) -> dict[str, Any]:
+        asked, found = self.sensitive[name].get("l", {}), {}
         if "distinct" in asked:
             found["distinct"] = {"required": asked["distinct"], "achieved": min(len(part) for part in parts)}
         if "entropy" in asked:
@@ -296,6 +318,27 @@ class Found:
             sum(abs(Fraction(c[v], c.total()) - Fraction(n, self.rows)) for v, n in whole.items()) / 2 for c in classes
         )
 
+    def guarantees(self, smallest: int, parts: dict[str, Sequence[Counter[str | None]]]) -> dict[str, Any]:
+        """What is required of classes, or of the suppressed rows as one, and what they reach."""
+        return {
+            "k": {"required": self.run["privacy"]["k"], "achieved": smallest},
+            "t": {name: self.closeness(name, parts[name]) for name in self.sensitive},
+            "l": {name: found for name in self.sensitive if (found := self.diversity(name, parts[name]))},
+        }
+
+    def left_out(self) -> dict[str, Any]:
+        """The certificate's section of what is left out, where anything may be."""
+        privacy = self.run["privacy"]
+        if "suppression_limit" not in privacy:
+            return {}
+        limit, of = Fraction(privacy["suppression_limit"]), privacy.get("of", "input")
+        counted = {"rows": self.suppressed, "share": self.suppressed / self.input_rows}
+        entry = {**counted, "limit": float(limit), "limit_exact": str(limit), "of": of}
+        if of == "input":
+            entry["guarantees"] = self.guarantees(self.suppressed, {name: [part] for name, part in self.left.items()})
+            entry["certain"] = [name for name, part in self.left.items() if len(part) == 1]
+        return {"suppressed": entry}
+
     def certificate(self) -> dict[str, Any]:
         sizes = [len(rows) for rows in self.classes.values()]
         together = self.tuples()
@@ -303,12 +346,9 @@ class Found:
             "verdict": "holds",
             "unprotected": {"mood": self.attribute("mood")["homogeneous"]},
             "release": {"name": "small", "rows": self.rows, "classes": len(sizes), "columns": list(self.release)},
-            "input": {"rows": self.rows, "version": None},
-            "guarantees": {
-                "k": {"required": self.run["privacy"]["k"], "achieved": min(sizes)},
-                "t": {name: self.closeness(name) for name in self.sensitive},
-                "l": {name: found for name in self.sensitive if (found := self.diversity(name))},
-            },
+            "input": {"rows": self.input_rows, "version": None},
+            "guarantees": self.guarantees(min(sizes), self.parts),
+            **self.left_out(),
             "attributes": {
                 "sensitive": {name: self.attribute(name) for name in self.sensitive},
                 "quasi_identifiers": {name: self.label_form(name) for name in self.quasi},
@@ -318,11 +358,13 @@ class Found:
             },
             "utility": {
                 "ncp": self.ncp,
-                "ncp_by_quasi_identifier": {q: float(sum(loss) / self.rows) for q, loss in self.loss.items()},
+                "ncp_by_quasi_identifier": {
+                    q: float((sum(loss) + self.suppressed) / self.input_rows) for q, loss in self.loss.items()
+                },
                 "average_class_size": self.rows / len(sizes),
                 "smallest_class": min(sizes),
                 "largest_class": max(sizes),
-                "discernibility": sum(size**2 for size in sizes),
+                "discernibility": sum(size**2 for size in sizes) + self.suppressed * self.input_rows,
             },
             "evidence": {"labels_checked": self.rows},
             "allow_unique": [],
@@ -336,7 +378,7 @@ class Found:
                 "size": len(rows),
                 "labels": dict(zip(self.labels, key, strict=True)),
                 "emd": {
-                    name: float(distance(self.attribute(name), self.parts[name][place], self.whole[name]))
+                    name: float(distance(self.attribute(name), self.parts[name][place], self.table[name]))
                     for name in self.sensitive
                 },
             }
@@ -360,16 +402,20 @@ def flat(tree: Any, path: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], Any]:
 @pytest.fixture(scope="module", params=METHODS)
 def folder(
     request: pytest.FixtureRequest,
+    every_k_installed: None,
     write_run: Callable[..., Path],
     open_run: Callable[..., Any],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """A finished run by each method, beside its run file and hierarchy."""
-    place = tmp_path_factory.mktemp(request.param)
+    place = tmp_path_factory.mktemp(request.param.replace(" ", "_"))
     sensitive = dict(SENSITIVE)
     if request.param != "fragmentation":  # which makes no l
         sensitive["disease"] = {**sensitive["disease"], "l": {"distinct": 2}}
-    run = write_run(place, people(), quasi=QUASI, sensitive=sensitive, k=4, method=METHODS[request.param])
+    privacy = LIMITS.get(request.param)
+    run = write_run(
+        place, people(), quasi=QUASI, sensitive=sensitive, k=4, privacy=privacy, method=METHODS[request.param]
+    )
     pipeline.release(open_run(run))
     return place
 
@@ -402,8 +448,21 @@ def test_everything_public_is_computed_again_from_the_release_and_the_run_file(f
 def test_a_third_party_computes_the_distances_from_certificate_and_release(folder: Path) -> None:
     certificate, found = json.loads((folder / "out/public/certificate.json").read_text()), Found(folder)
     for name, entry in certificate["attributes"]["sensitive"].items():
-        worst = max(distance(entry, part, found.whole[name]) for part in found.parts[name])
+        worst = max(distance(entry, part, found.table[name]) for part in found.parts[name])
         assert str(worst) == certificate["guarantees"]["t"][name]["achieved_exact"], name
+
+
+def test_the_distribution_that_classes_are_compared_with(folder: Path) -> None:
+    """Where that is the input's, and not all of it released, the certificate tells it."""
+    found, raw = Found(folder), people()
+    whole = {
+        s: Counter(None if v is None else str(v).strip() if s == "ward" else str(v) for v in raw[s].to_pylist())
+        for s in found.sensitive
+    }
+    of_input = found.suppressed > 0 and found.run["privacy"].get("of", "input") == "input"
+    assert {s: found.table[s] == whole[s] for s in whole} == dict.fromkeys(whole, of_input or not found.suppressed)
+    assert set(found.inputs) == (set(whole) if of_input else set())
+    assert found.suppressed == (15 if "suppression_limit" in found.run["privacy"] else 0)
 
 
 def test_the_range_of_a_rounded_column_cannot_be_solved_from_what_is_public(folder: Path) -> None:
@@ -411,11 +470,11 @@ def test_the_range_of_a_rounded_column_cannot_be_solved_from_what_is_public(fold
     lengths = [ends(label)[-1] - ends(label)[0] for label in found.release["income"] if label not in (None, "*")]
     suppressed = found.release["income"].count("*")
     loss = certificate["utility"]["ncp_by_quasi_identifier"]["income"]
-    solved = float(sum(lengths)) / (found.rows * loss - suppressed)
+    solved = float(sum(lengths)) / (found.input_rows * loss - suppressed - found.suppressed)
     assert solved == pytest.approx(1_250_000, rel=1e-6)
     inside = json.loads((folder / "out/internal/run.json").read_text())["stages"]["verify"]["figures"]["by_input"]
-    by_input = sum(min(Fraction(1), length / (HIGHEST - LOWEST)) for length in lengths) + suppressed
-    assert inside["ncp_by_quasi_identifier"]["income"] == pytest.approx(float(by_input / found.rows), abs=1e-8)
+    by_input = sum(min(Fraction(1), length / (HIGHEST - LOWEST)) for length in lengths) + suppressed + found.suppressed
+    assert inside["ncp_by_quasi_identifier"]["income"] == pytest.approx(float(by_input / found.input_rows), abs=1e-8)
     public = "".join((folder / "out/public" / name).read_text() for name in ("certificate.json", "report.html"))
     assert not [
         number for number in (LOWEST, HIGHEST, HIGHEST - LOWEST) if str(number) in public or f"{number:,}" in public
@@ -471,7 +530,29 @@ def test_the_console_is_amber_where_an_attribute_is_unprotected(capsys: pytest.C
     ]
     assert f"income is certain {people}" in lines
     assert err.strip() == "note: sex: the published value is * in all rows"
+    assert not [line for line in lines if "suppressed" in line]
     lines, err = shown(capsys, {**certificate, "unprotected": {}, "warnings": []})
     assert not [line for line in lines if "unprotected" in line]
     assert f"income is certain {people}" in lines
     assert err == ""
+
+
+def test_the_console_counts_what_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    t = {"distance": "equal", "required": 0.2, "achieved": 0.1}
+    suppressed: dict[str, Any] = {"rows": 1000, "share": 0.1, "limit": 0.125, "of": "released"}
+    certificate: dict[str, Any] = {
+        "verdict": "holds",
+        "unprotected": {},
+        "release": {"name": "survey", "rows": 9000, "classes": 900, "fingerprint": "f"},
+        "input": {"rows": 10_000},
+        "guarantees": {"k": {"required": 5, "achieved": 5}, "t": {"income": t}, "l": {}},
+        "suppressed": suppressed,
+        "attributes": {"sensitive": {"income": {"homogeneous": {"classes": 0, "rows": 0}}}},
+        "utility": {"ncp": 0.2},
+        "warnings": [],
+    }
+    lines, _ = shown(capsys, certificate)
+    assert [line for line in lines if "suppressed" in line] == ["suppressed rows 1,000 of 10,000, limit 0.125"]
+    suppressed["guarantees"] = {"t": {"income": {"achieved": 0.15}}}
+    lines, _ = shown(capsys, certificate)
+    assert "t of income, suppressed reached 0.150000" in lines

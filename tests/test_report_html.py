@@ -436,3 +436,43 @@ def test_the_page_is_a_document_in_utf8_for_any_screen_and_for_paper(certificate
 )
 def test_numbers_are_rounded_but_never_to_nothing(value, text):
     assert number(value) == text
+
+
+# --- rows that are left out
+
+
+SUPPRESSED = {"rows": 8, "share": 8 / 30170, "limit": 0.01, "limit_exact": "1/100", "of": "released"}
+
+
+def test_a_release_that_may_leave_out_nobody_does_not_speak_of_it(certificate):
+    assert "uppressed" not in page_of(certificate).text
+    page = page_of({**certificate, "suppressed": {**SUPPRESSED, "rows": 0, "share": 0.0}})
+    assert page.after("Suppressed rows").startswith("0, 0 of the input's; at most 0.01 were allowed")
+    assert "What was left out" not in page.text
+
+
+def test_of_the_released_rows_nothing_is_told_of_those_left_out(certificate):
+    page = page_of({**certificate, "suppressed": SUPPRESSED})
+    assert page.after("Suppressed rows").startswith("8, 0.0003 of the input's; at most 0.01 were allowed")
+    page.only("p", "8 rows of the input are suppressed", "is told nowhere")
+    page.only("tr", "t-closeness of occupation", "distance of a class from the whole released table")
+    page.only(
+        "p", "A suppressed row counts as 1 in every column", "and of the rows of the input for each suppressed row"
+    )
+    page.only("li", "They do not hide who was left out")
+
+
+def test_suppressed_rows_that_are_a_class_are_shown_as_one(certificate):
+    reached = copy.deepcopy(certificate["guarantees"])
+    reached["k"]["achieved"] = 31
+    apart = {**SUPPRESSED, "rows": 31, "of": "input", "guarantees": reached, "certain": ["income"]}
+    page = page_of({**certificate, "suppressed": apart})
+    assert "Verdict: holds" in page.text
+    page.only("p", "31 rows of the input are suppressed", "They are a class like the others")
+    page.only("tr", "k-anonymity", "at least 20", "31")
+    page.only("p", "All suppressed rows have one value of income")
+    page.only("tr", "t-closeness of occupation", "from the whole input table, suppressed rows included")
+    reached["k"]["achieved"] = 19
+    page = page_of({**certificate, "suppressed": apart})
+    assert "Verdict: does not hold" in page.text
+    page.only("tr", "k-anonymity", "19", "not met")

@@ -43,6 +43,17 @@ def load(tmp_path: Path):
     return load_text
 
 
+def test_the_share_of_rows_that_may_be_left_out_is_exact(load):
+    assert (load().privacy.suppression_limit, load().privacy.of, load().privacy.most_suppressed(10**9)) == (
+        0,
+        "input",
+        0,
+    )
+    privacy = load("privacy.suppression_limit=0.29", "privacy.of=released").privacy
+    assert (privacy.suppression_limit, privacy.of) == (Fraction(29, 100), "released")
+    assert [privacy.most_suppressed(rows) for rows in (3, 4, 100, 10**18 + 1)] == [0, 1, 29, 29 * 10**16]
+
+
 def test_a_short_run_file_has_the_defaults(load):
     spec = load()
     disease, sex = spec.attributes.sensitive_attributes["disease"], spec.attributes.quasi_identifiers["sex"]
@@ -66,6 +77,13 @@ WRONG = [
     ("privacy.k='5'", "privacy.k: found '5'; expected a whole number"),
     ("privacy.k=true", "privacy.k: found true; expected a whole number"),
     ("privacy.k=5.5", r"privacy.k: found 5\.5; expected a whole number"),
+    (
+        "privacy.suppression_limit=1",
+        "privacy.suppression_limit: found 1; expected a number that is at least 0 and below 1",
+    ),
+    ("privacy.suppression_limit=-0.01", "privacy.suppression_limit: found -0.01; expected a number that is at least 0"),
+    ("privacy.suppression_limit=5%", "privacy.suppression_limit: found '5%'; expected a number"),
+    ("privacy.of=all", "privacy.of: found 'all'; expected 'input' or 'released'"),
     ("privacy.kk=3", "privacy.kk: unknown key; did you mean 'k'"),
     ("privcy={k: 2}", "privcy: unknown key; did you mean 'privacy'"),
     ("input.zzzz=1", "input.zzzz: unknown key"),

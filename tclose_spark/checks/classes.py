@@ -119,9 +119,13 @@ class JudgedAttribute:
 
     def of(self, classes: Classes) -> list[pa.Array]:
         """See ClassMeasure."""
-        histogram, asked = classes.marginals[self.name], self.asked
+        return self.measured(classes.marginals[self.name])
+
+    def measured(self, histogram: Histograms) -> list[pa.Array]:
+        """The columns of classes with these histograms of its values."""
+        asked = self.asked
         numerators = self.distance.numerators(histogram).astype(object)
-        denominators = classes.sizes.astype(object) * (self.distance.scale * int(self.distance.table.sum()))
+        denominators = histogram.sizes.astype(object) * (self.distance.scale * int(self.distance.table.sum()))
         t = asked.t if asked.t is not None else Fraction(0)
         margin = t.numerator * denominators - t.denominator * numerators if asked.t is not None else 0 * denominators
         arrays = [

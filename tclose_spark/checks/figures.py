@@ -56,8 +56,9 @@ class Homogeneous:
 
 @dataclass(frozen=True)
 class ClassFigures:
-    """All classes together. losses: mean information loss by quasi-identifier, over rows. homogeneous: by sensitive
-    attribute.
+    """All classes together. rows: of the classes; suppressed ones count in discernibility and losses only.
+
+    losses: mean information loss by quasi-identifier, over rows. homogeneous: by sensitive attribute.
     """
 
     rows: int
@@ -85,10 +86,17 @@ class ClassFigures:
 
 
 def class_figures(
-    classes: DataFrame, k: int | None, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute]
+    classes: DataFrame,
+    k: int | None,
+    quasi: Sequence[JudgedQuasi],
+    attributes: Sequence[JudgedAttribute],
+    suppressed: int = 0,
 ) -> ClassFigures:
     """The figures of a class table. One aggregation, by class size: sizes are few, and inside one numerators compare
     exactly.
+
+    suppressed: rows that are in no class: each loses 1 of every quasi-identifier, and as many rows as the table has
+    cannot be told from it.
     """
     asked = [part for a in attributes for part in _guarantees_of(a)]
     aggregates = [F.count(F.lit(1)).alias("classes"), F.min("quasi_identifiers").alias("labels")]
@@ -123,8 +131,11 @@ def class_figures(
         classes=sum(part["classes"] for part in by_size),
         smallest=by_size[0]["size"],
         largest=by_size[-1]["size"],
-        discernibility=sum(part["size"] ** 2 * part["classes"] for part in by_size),
-        losses={q.name: float(sum(part[f"loss {i}"] for part in by_size)) / rows for i, q in enumerate(quasi)},
+        discernibility=sum(part["size"] ** 2 * part["classes"] for part in by_size) + suppressed * (rows + suppressed),
+        losses={
+            q.name: float(sum(part[f"loss {i}"] for part in by_size) + suppressed) / (rows + suppressed)
+            for i, q in enumerate(quasi)
+        },
         homogeneous={
             a.name: Homogeneous(
                 sum(part[f"homogeneous {i}"] for part in by_size),
@@ -136,11 +147,11 @@ def class_figures(
     )
 
 
-def losses_of_rows(classes: DataFrame, losses: Sequence[Column]) -> list[float]:
-    """Means over all rows of what each class loses."""
+def losses_of_rows(classes: DataFrame, losses: Sequence[Column], suppressed: int = 0) -> list[float]:
+    """Means over all rows of what each class loses; a suppressed row loses 1."""
     sums = [F.sum((loss * F.col("size")).cast(LOSS)) for loss in losses]
     *found, rows = classes.agg(*sums, F.sum("size")).toArrow().to_pylist()[0].values()
-    return [float(total) / rows for total in found]
+    return [float(total + suppressed) / (rows + suppressed) for total in found]
 
 
 @dataclass(frozen=True)

@@ -65,9 +65,11 @@ def measured_on(spec: ReleaseSpec, named: Mapping[str, Named]) -> dict[str, dict
     return measured
 
 
-def loss_by_input(classes: DataFrame, quasi: Sequence[JudgedQuasi], profile: Profile) -> dict[str, Any]:
-    """Information loss over the input's range and values. For its owner only: with the labels it would give away the
-    range.
+def loss_by_input(
+    classes: DataFrame, quasi: Sequence[JudgedQuasi], profile: Profile, suppressed: int
+) -> dict[str, Any]:
+    """Information loss over the input's range and values, a suppressed row losing 1. For its owner only: with the
+    labels it would give away the range.
     """
     losses = []
     for q, domain in zip(quasi, profile.quasi, strict=True):
@@ -79,7 +81,7 @@ def loss_by_input(classes: DataFrame, quasi: Sequence[JudgedQuasi], profile: Pro
             ours, its = Fraction(q.loss.distinct), Fraction(domain.present)
         wider = float(ours / its) if its else 0.0
         losses.append(F.when(label == ROOT, 1.0).otherwise(F.least(F.lit(1.0), loss * wider)))
-    means = losses_of_rows(classes, losses)
+    means = losses_of_rows(classes, losses, suppressed)
     return {
         "ncp": sum(means) / len(means),
         "ncp_by_quasi_identifier": {q.name: mean for q, mean in zip(quasi, means, strict=True)},

@@ -15,6 +15,7 @@ from tclose_spark.checks.classes import JudgedAttribute, class_table, judged_att
 from tclose_spark.checks.expectations import expect_rows, expectations_of
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.loss import judged_quasi, loss_by_input, measured_on, names_of_release, published_columns
+from tclose_spark.checks.suppressed import LeftOut, input_listing, suppressed_class
 from tclose_spark.checks.tallies import count_values, tally_classes
 from tclose_spark.checks.tuples import farthest_of_tuples, tuple_closeness
 from tclose_spark.checks.validation import Validation, validate
@@ -22,10 +23,14 @@ from tclose_spark.checks.warnings import warnings_of
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.session import kept
 from tclose_spark.io.tables import Multiset, quoted, read_delta, write_delta
-from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.domains import Counts, Profile
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.listing import listing
+
+AS_A_CLASS = (
+    "the suppressed rows, a class whose distribution follows from the certificate unless privacy.of is released,"
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,12 @@ class Evidence:
     input: str
     raw: str
     published: str
+
+    @property
+    def suppressed(self) -> int:
+        """The rows that were read and not published."""
+        raw, published = (int(multiset.partition("-")[0], 16) for multiset in (self.raw, self.published))
+        return raw - published
 
 
 @dataclass(frozen=True)
@@ -79,15 +90,20 @@ def verify_release(
             named = names_of_release(tallies, spec)
         quasi = judged_quasi(spec, named, hierarchies)
         counts, tuple_counts = count_values(tallies, list(spec.attributes.sensitive_attributes))
-        attributes = _judged_attributes(release, counts, spec, hierarchies)
+        left = LeftOut.of(evidence.suppressed, spec.privacy, profile, counts)
+        attributes = _judged_attributes(release, left.compared(counts), spec, hierarchies)
         tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
         with _labels_required():
             write_delta(class_table(tallies, quasi, attributes, [tuples] if tuples else []), classes_path)
     classes = read_delta(release.sparkSession, classes_path)
     found = Multiset.of(observation.get, "release")
-    figures = class_figures(classes, spec.privacy.k, quasi, attributes)
-    problems = _disagreements(evidence, found, profile, figures, attributes)
+    figures = class_figures(classes, spec.privacy.k, quasi, attributes, left.rows)
+    problems = _disagreements(evidence, found, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
+    apart = None
+    if left.public and not left.unexplained:
+        apart = suppressed_class(release.sparkSession, left, spec.privacy.k, attributes)
+        problems += [_violation(broken, suppressed=True) for broken in apart.broken]
     expectations = [expect_rows(figures.classes), *expectations_of(spec.privacy.k, attributes)]
     validation = validate(classes, f"{spec.name}: every class", expectations)
     problems += [f"Great Expectations: {failure}" for failure in validation.failures]
@@ -95,13 +111,13 @@ def verify_release(
         problems.append("Great Expectations: the suite over the class table does not pass")
     texts = [field.name for field in release.schema if isinstance(field.dataType, T.StringType)]
     told = {
-        **_as_json(figures, attributes),
+        **_as_json(figures, attributes, counts, left, apart),
         "quasi_identifiers": measured_on(spec, named),
-        "warnings": warnings_of(figures, named, attributes, texts),
+        "warnings": warnings_of(figures, named, _judged_attributes(release, counts, spec, hierarchies), texts),
         "fingerprint": str(found),
         "rows": found.rows,
         "expectations_evaluated": len(expectations),
-        "by_input": loss_by_input(classes, quasi, profile),
+        "by_input": loss_by_input(classes, quasi, profile, left.rows),
     }
     if tuples is not None:
         told["tuples_emd"] = str(farthest_of_tuples(classes, tuples, [a.name for a in attributes]).achieved)
@@ -147,29 +163,29 @@ def _judged_attributes(
 
 
 def _disagreements(
-    evidence: Evidence, found: Multiset, profile: Profile, figures: ClassFigures, attributes: Sequence[JudgedAttribute]
+    evidence: Evidence, found: Multiset, profile: Profile, figures: ClassFigures, left: LeftOut, privacy: Privacy
 ) -> list[str]:
-    """What speaks against the release being the input, generalized."""
+    """What speaks against the release being the input, generalized, less what may be suppressed."""
     problems = []
     if evidence.raw != evidence.input or evidence.input != profile.fingerprint:
         problems.append("the rows whose labels were checked while writing are not the input's")
     if str(found) != evidence.published:
         problems.append("the release that is read back is not the one that was written")
-    if not found.rows == profile.rows == figures.rows:
+    most = privacy.most_suppressed(profile.rows)
+    if not found.rows == profile.rows - left.rows == figures.rows or not 0 <= left.rows <= most:
         problems.append(
-            f"{found.rows} rows are released in {figures.rows} rows of classes, of {profile.rows} rows of the input"
+            f"{found.rows} rows are released in {figures.rows} rows of classes, of {profile.rows} rows of the input; "
+            f"{left.rows} are suppressed, and privacy.suppression_limit allows {most}"
         )
-    for domain, attribute in zip(profile.sensitive, attributes, strict=True):
-        if dict(zip(domain.values, domain.counts, strict=True)) != dict(
-            zip(attribute.values, attribute.distance.table.tolist(), strict=True)
-        ):
-            problems.append(f"{attribute.name}: the released values are not those of the input")
+    problems += [
+        f"{profile.sensitive[i].name}: the released values are not those of the input" for i in left.unexplained
+    ]
     return problems
 
 
-def _violation(broken: Guarantee) -> str:
-    """What is asked and does not hold, in a line."""
-    classes = f"{broken.classes} classes ({broken.rows} rows)"
+def _violation(broken: Guarantee, suppressed: bool = False) -> str:
+    """What is required and does not hold, in a line; of the classes, or of the suppressed rows."""
+    classes = AS_A_CLASS if suppressed else f"{broken.classes} classes ({broken.rows} rows)"
     if broken.measure == "k-anonymity":
         return f"{classes} are smaller than k = {broken.asked}; the smallest has {broken.achieved}"
     if broken.measure == "t-closeness":
@@ -185,8 +201,36 @@ def _violation(broken: Guarantee) -> str:
     )
 
 
-def _as_json(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> dict[str, Any]:
-    """The figures as the certificate takes them."""
+def _as_json(
+    figures: ClassFigures,
+    attributes: Sequence[JudgedAttribute],
+    released: Sequence[Counts],
+    left: LeftOut,
+    apart: ClassFigures | None,
+) -> dict[str, Any]:
+    """The figures as the certificate takes them. released: how many rows have each value of each attribute; apart: the
+    suppressed rows as a class, where their distribution is public.
+    """
+    entries, suppressed = _of_attributes(figures, attributes), {"rows": left.rows}
+    for a, counts, missing in zip(attributes, released, left.values, strict=True):
+        entries[a.name]["domain"] = listing(a.values)
+        entries[a.name]["unused"] = listing([value for value in a.values if not counts.get(value)])
+        if apart is not None:
+            entries[a.name]["input"] = input_listing(a, missing)
+    return {
+        "suppressed": suppressed if apart is None else {**suppressed, "attributes": _of_attributes(apart, attributes)},
+        "classes": figures.classes,
+        "smallest_class": figures.smallest,
+        "largest_class": figures.largest,
+        "discernibility": figures.discernibility,
+        "ncp": figures.ncp,
+        "ncp_by_quasi_identifier": dict(figures.losses),
+        "attributes": entries,
+    }
+
+
+def _of_attributes(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> dict[str, dict[str, Any]]:
+    """What the classes reach, by attribute."""
     achieved = {(g.measure, g.attribute): g.achieved for g in figures.guarantees}
     holds = {(g.measure, g.attribute): g.holds for g in figures.guarantees}
     entries: dict[str, dict[str, Any]] = {}
@@ -196,19 +240,9 @@ def _as_json(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> di
             "distinct": achieved["distinct l-diversity", a.name],
             "entropy": achieved["entropy l-diversity", a.name],
             "homogeneous": vars(figures.homogeneous[a.name]),
-            "domain": listing(a.values),
-            "unused": listing(a.unused),
         }
         if a.asked.l.entropy is not None:
             entries[a.name]["entropy_holds"] = holds["entropy l-diversity", a.name]
         if a.asked.l.recursive is not None:
             entries[a.name]["recursive_holds"] = achieved["recursive (c, l)-diversity", a.name]
-    return {
-        "classes": figures.classes,
-        "smallest_class": figures.smallest,
-        "largest_class": figures.largest,
-        "discernibility": figures.discernibility,
-        "ncp": figures.ncp,
-        "ncp_by_quasi_identifier": dict(figures.losses),
-        "attributes": entries,
-    }
+    return entries

@@ -27,6 +27,8 @@ from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.names import instead_of, shown
 
 MALFORMED = "_tclose_malformed"
+SUPPRESSED = "suppressed"
+"""The column of `linked` that says which rows are not released."""
 INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 FRACTIONAL = (T.FloatType, T.DoubleType, T.DecimalType)
 UNSUPPORTED = (
@@ -139,11 +141,12 @@ def check_readable(table: DataFrame, column: str) -> None:
 
 
 def _check_made_names(spec: ReleaseSpec) -> None:
-    """Raises InputError if a column has the name of one that is made: of a bound, or of a raw value in `linked`."""
+    """Raises InputError if a column has the name of one that is made: of a bound, or in `linked`."""
     attributes, made = spec.attributes, []
     for name, quasi in attributes.quasi_identifiers.items():
         made += [f"{name}_min", f"{name}_max"] if quasi.numeric_output == "bounds" else []
         made += [f"{name}_raw"] if spec.output.keep_linked else []
+    made += [SUPPRESSED] if spec.output.keep_linked and spec.privacy.suppression_limit else []
     for column in (*attributes.published, *made):
         if [name.lower() for name in (*attributes.published, *made)].count(column.lower()) > 1:
             raise InputError(
@@ -259,14 +262,14 @@ class Multiset:
     digest: int
 
     @staticmethod
-    def columns(columns: Sequence[Column], prefix: str) -> list[Column]:
-        """Aggregates that `of` reads back. The sum wraps around, whatever the order of the rows (see
-        `session.SETTINGS`).
+    def columns(columns: Sequence[Column], prefix: str, where: Column | None = None) -> list[Column]:
+        """Aggregates that `of` reads back; with `where` of these rows only. The sum wraps around, whatever the order of
+        the rows (see `session.SETTINGS`).
         """
-        return [
-            F.count(F.lit(1)).alias(f"{prefix}_rows"),
-            F.sum(content_hash(columns, "multiset")).alias(f"{prefix}_digest"),
-        ]
+        one, digest = F.lit(1), content_hash(columns, "multiset")
+        if where is not None:
+            one, digest = F.when(where, one), F.when(where, digest)
+        return [F.count(one).alias(f"{prefix}_rows"), F.sum(digest).alias(f"{prefix}_digest")]
 
     @staticmethod
     def of(figures: Mapping[str, Any] | Row, prefix: str) -> Multiset:

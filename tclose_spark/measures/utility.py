@@ -164,10 +164,11 @@ class LabelLoss:
         return Fraction(hierarchy.leaves_under[label], len(hierarchy.paths))
 
 
-def discernibility(sizes: Collection[int]) -> int:
-    """Sum of squared class sizes.
+def discernibility(sizes: Collection[int], suppressed: int = 0) -> int:
+    """Sum of squared class sizes, and for each suppressed row the rows of the whole table (Bayardo and Agrawal
+    2005).
 
-    >>> discernibility([2, 3])
-    13
+    >>> discernibility([2, 3]), discernibility([2, 3], suppressed=1)
+    (13, 19)
     """
-    return sum(size * size for size in sizes)
+    return sum(size * size for size in sizes) + suppressed * (sum(sizes) + suppressed)

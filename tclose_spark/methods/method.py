@@ -32,6 +32,7 @@ class PlanningInput:
     settings: the method's own section of the run file.
     sample: rows that stand for the table.
     counts: counts rows of the whole table by group.
+    most_suppressed: rows that the method may leave out of the release.
     log: takes a line on how the planning goes.
     """
 
@@ -40,6 +41,7 @@ class PlanningInput:
     settings: Any
     sample: Rows
     counts: GroupCounts
+    most_suppressed: int = 0
     log: Callable[[str], None] = lambda _: None
 
 
@@ -63,6 +65,8 @@ class Settled:
         not cover its row's value ends the run.
     blocks: how many of the plan's it finished.
     figures: what the plan's `figures` names, of this task.
+    suppressed: the places of the rows that this task leaves out of the release, shape (suppressed,). They are rows of
+        the table all the same: over all tasks every row either stays once or is suppressed once, which is proven.
     """
 
     here: IntArray
@@ -70,6 +74,7 @@ class Settled:
     regions: IntArray | None = None
     blocks: int = 1
     figures: Mapping[str, float] = field(default_factory=dict)
+    suppressed: IntArray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,11 +112,11 @@ class Plan(Protocol):
         ...
 
     def settle(self, rows: Rows, task: int) -> Settled:
-        """Which of the rows sent to a task stay there, and the class number of each.
+        """Which of the rows sent to a task stay there, and the class number of each; and which it suppresses.
 
         Every class has k rows and meets every t and l by itself, also where another task makes one of the same labels:
-        files follow tasks. Over all tasks every row of the table stays exactly once. The order in which rows arrive
-        does not matter.
+        files follow tasks. Over all tasks every row of the table either stays exactly once or is suppressed exactly
+        once, and no more are suppressed than the planning was allowed. The order in which rows arrive does not matter.
 
         Raises:
             ValueError: if the rows are not those that the plan counted.

@@ -43,11 +43,8 @@ def build_certificate(
         },
         "input": {"rows": rows, "version": version},
         "method": spec.method.model_dump(exclude_none=True),
-        "guarantees": {
-            "k": {"required": spec.privacy.k, "achieved": figures["smallest_class"]},
-            "t": {name: _closeness(asked[name], Fraction(found[name]["emd"])) for name in asked},
-            "l": {name: entry for name in asked if (entry := _diversity(asked[name], found[name]))},
-        },
+        "guarantees": _guarantees(spec, figures["smallest_class"], found),
+        **({"suppressed": _suppressed(spec, figures["suppressed"], rows)} if spec.privacy.suppression_limit else {}),
         "attributes": {
             "sensitive": {name: _sensitive(asked[name], found[name], hierarchies.get(name)) for name in asked},
             "quasi_identifiers": {
@@ -70,6 +67,34 @@ def build_certificate(
     }
 
 
+def _guarantees(spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """What is required of classes and what they reach: the smallest one, and by sensitive attribute the worst."""
+    required = spec.attributes.sensitive_attributes
+    return {
+        "k": {"required": spec.privacy.k, "achieved": smallest},
+        "t": {name: _closeness(required[name], Fraction(attributes[name]["emd"])) for name in required},
+        "l": {name: entry for name in required if (entry := _diversity(required[name], attributes[name]))},
+    }
+
+
+def _suppressed(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """What is left out of the release, and what classes were compared with. Where that is the input, the distribution
+    of the suppressed rows follows from it, and what they reach as a class is told.
+    """
+    privacy = spec.privacy
+    entry = {
+        "rows": figures["rows"],
+        "share": figures["rows"] / rows,
+        "limit": float(privacy.suppression_limit),
+        "limit_exact": str(privacy.suppression_limit),
+        "of": privacy.of,
+    }
+    if "attributes" not in figures:
+        return entry
+    of_one_value = [name for name, reached in figures["attributes"].items() if reached["homogeneous"]["classes"]]
+    return {**entry, "guarantees": _guarantees(spec, figures["rows"], figures["attributes"]), "certain": of_one_value}
+
+
 def _sensitive(asked: SensitiveAttribute, found: Mapping[str, Any], hierarchy: Hierarchy | None) -> dict[str, Any]:
     """What is needed to compute an attribute's figures again; and of how many people it is certain."""
     entry = {
@@ -77,6 +102,7 @@ def _sensitive(asked: SensitiveAttribute, found: Mapping[str, Any], hierarchy: H
         "m": found["domain"]["size"],
         "domain": found["domain"],
         "unused": found["unused"],
+        **({"input": found["input"]} if "input" in found else {}),
         "missing": asked.missing if asked.kind.missing else "value",
         "homogeneous": found["homogeneous"],
     }

@@ -5,7 +5,7 @@ read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,9 @@ from tclose_spark.runfile.distances import DISTANCES
 
 MARK = 100  # where a guarantee's bar has the mark of what was asked, of BAR units
 BAR = 150
+
+WHOLE = {"input": "whole input table, suppressed rows included", "released": "whole released table"}
+"""What distances are measured from, where rows are suppressed."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,11 @@ def render_report(certificate: Mapping[str, Any], extremes: Mapping[str, Sequenc
     A release is shown as holding only if the verdict says so and no guarantee's own figures speak against it, and in
     green only if something limits what it tells of each sensitive attribute.
     """
-    guarantees = list(_guarantees(certificate["guarantees"]))
+    suppressed = certificate.get("suppressed")
+    whole = WHOLE[suppressed["of"]] if suppressed and suppressed["rows"] else "whole table"
+    guarantees = list(_guarantees(certificate["guarantees"], whole))
+    apart = (suppressed or {}).get("guarantees")
+    of_suppressed = [replace(line, meaning="") for line in _guarantees(apart, whole)] if apart else []
     environment = Environment(
         loader=PackageLoader("tclose_spark", "report"),
         autoescape=True,
@@ -58,7 +65,11 @@ def render_report(certificate: Mapping[str, Any], extremes: Mapping[str, Sequenc
         certificate=certificate,
         extremes=extremes,
         guarantees=guarantees,
-        holds=certificate["verdict"] == "holds" and all(guarantee.met is not False for guarantee in guarantees),
+        of_suppressed=of_suppressed,
+        suppressed=suppressed,
+        whole=whole,
+        holds=certificate["verdict"] == "holds"
+        and all(guarantee.met is not False for guarantee in (*guarantees, *of_suppressed)),
         unprotected=certificate["unprotected"],
         homogeneous={name: entry["homogeneous"] for name, entry in certificate["attributes"]["sensitive"].items()},
         warnings=certificate["warnings"],
@@ -95,12 +106,12 @@ def _filled(achieved: float, required: float) -> float:
     return round(min(BAR, MARK * achieved / required), 2) if required > 0 else BAR
 
 
-def _guarantees(guarantees: Mapping[str, Any]) -> Iterator[Guarantee]:
-    """All lines: k, each t, each l."""
+def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[Guarantee]:
+    """All lines: k, each t, each l. whole: what distances are measured from."""
     k = guarantees["k"]
     yield _at_least("k-anonymity", "", "rows in the smallest class", k, met=k["achieved"] >= k["required"])
     for attribute, t in guarantees["t"].items():
-        yield _closeness(attribute, t)
+        yield _closeness(attribute, t, whole)
     for attribute, kinds in (guarantees.get("l") or {}).items():
         yield from _diversity(attribute, kinds)
 
@@ -113,9 +124,9 @@ def _at_least(name: str, attribute: str, meaning: str, found: Mapping[str, Any],
     )
 
 
-def _closeness(attribute: str, t: Mapping[str, Any]) -> Guarantee:
+def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> Guarantee:
     """The line of a t, which may be measured without being asked; compared as exact fractions."""
-    meaning = f"largest distance of a class from the whole table; {DISTANCES[t['distance']].meaning}"
+    meaning = f"largest distance of a class from the {whole}; {DISTANCES[t['distance']].meaning}"
     reached, exact = number(t["achieved"]), t["achieved_exact"]
     if t["required"] is None:
         return Guarantee("t-closeness", attribute, meaning, "nothing", reached, None, exact_reached=exact)

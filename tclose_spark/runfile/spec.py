@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, model_validator
 
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.runfile.registry import MethodSettings, read_settings, require_support
-from tclose_spark.runfile.section import Section
+from tclose_spark.runfile.section import Exact, Section
 
 
 def _option(value: Any) -> str:
@@ -59,10 +61,30 @@ class Output(Section):
         return self.internal or f"{self.path}/internal"
 
 
+def _below_one(share: Fraction) -> Fraction:
+    if not 0 <= share < 1:
+        raise ValueError("expected a number that is at least 0 and below 1")
+    return share
+
+
 class Privacy(Section):
-    """The smallest class that may be published."""
+    """The smallest class that may be published, and what may be left out of a release.
+
+    suppression_limit: the share of the input's rows that the method may suppress.
+    of: whose distribution classes must be near to: that of all input rows, or that of the released ones.
+    """
 
     k: Annotated[int, Field(ge=2)]
+    suppression_limit: Annotated[Exact, AfterValidator(_below_one)] = Fraction(0)
+    of: Literal["input", "released"] = "input"
+
+    def most_suppressed(self, rows: int) -> int:
+        """How many of so many input rows the limit allows to leave out.
+
+        >>> Privacy(k=2, suppression_limit="0.29").most_suppressed(100)  # as doubles, 0.29 * 100 is below 29
+        29
+        """
+        return math.floor(self.suppression_limit * rows)
 
 
 class ReleaseSpec(Section):

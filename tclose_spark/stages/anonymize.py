@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tclose_spark.checks.coverage import Coverage
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.progress import TaskCounter
-from tclose_spark.io.tables import Multiset
+from tclose_spark.io.tables import SUPPRESSED, Multiset
 from tclose_spark.io.workers import Mapper, map_batches
-from tclose_spark.methods.method import Plan
+from tclose_spark.methods.method import Plan, Settled
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import REST, Encoder, code_table, passing_columns
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.stages.minimality import MinimalityCounter
+from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
@@ -41,7 +43,7 @@ PUBLISHED, RAW, FIGURE, UNCOVERED = (
 @dataclass(frozen=True)
 class Written:
     """What was observed of the rows while they were written: both sides as multisets, and what the method says of its
-    work.
+    work. The raw side has every row, the published side those that are not suppressed.
     """
 
     raw: Multiset
@@ -81,18 +83,24 @@ class Anonymizer:
         """The released columns under their names."""
         return [F.col(PUBLISHED.format(i)).alias(name) for i, name in enumerate(self.names)]
 
+    def released(self, rows: DataFrame) -> DataFrame:
+        """The rows of `linked` that are not suppressed, as they are published."""
+        return rows.where(_kept()).select(*self.published())
+
     def linked_columns(self) -> list[Column]:
         """What `output.keep_linked` keeps: the published columns, and beside them each raw quasi-identifier as
-        `<name>_raw`.
+        `<name>_raw`; and where rows may be suppressed, SUPPRESSED: which are, their published quasi-identifiers being
+        NULL.
         """
         raw = [
             F.col(RAW.format(i)).alias(f"{name}_raw") for i, name in enumerate(self.spec.attributes.quasi_identifiers)
         ]
-        return [*self.published(), *raw]
+        flag = [(~_kept()).alias(SUPPRESSED)] if self.spec.privacy.suppression_limit else []
+        return [*self.published(), *raw, *flag]
 
     def linked(self, table: DataFrame) -> DataFrame:
         """Every row with its published columns (PUBLISHED), its raw quasi-identifiers beside them (RAW), and UNCOVERED:
-        1 where a label lies.
+        1 where a label lies, NULL where the row is suppressed and has no labels.
 
         A task holds whole classes. Both sides and the lies are observed as the rows are written: see `written`;
         blocks_done counts meanwhile.
@@ -114,7 +122,7 @@ class Anonymizer:
         return finished.observe(
             self.observation,
             *Multiset.columns(raw, "raw"),
-            *Multiset.columns(published, "published"),
+            *Multiset.columns(published, "published", _kept()),
             F.sum(UNCOVERED).alias(UNCOVERED),
             *(
                 getattr(F, how)(FIGURE.format(i)).alias(FIGURE.format(i))
@@ -165,27 +173,25 @@ class Anonymizer:
             rows = Rows.concatenate([codec.unpack(chunk) for chunk in sent["row"].chunks])
             columns = {name: sent[name].combine_chunks() for name in sent.column_names if name != "row"}
             settled = plan.settle(rows, columns["task"][0].as_py())
-            here, rows = settled.here, rows.take(settled.here)
-            ties = [columns[REST].to_numpy()[here]] if REST in columns else []
-            order, labels = generalizer.publish(rows, settled.classes, ties, settled.regions)
-            place, rows = here[order], rows.take(order)
-            if settled.regions is None:
-                minimality.add(rows, labels)
-            for first in range(0, len(place), BATCH_ROWS):
-                part = np.arange(first, min(first + BATCH_ROWS, len(place)))
-                published = [label[first : first + BATCH_ROWS] for label in labels]
-                these = rows.take(part)
+            rest = columns[REST].to_numpy() if REST in columns else None
+            place, labels = _labelled(generalizer, rows, settled, rest)
+            if settled.regions is None and len(place):
+                minimality.add(rows.take(place), labels)
+            suppressed = np.zeros(0, dtype=np.int64) if settled.suppressed is None else settled.suppressed
+            figures: Mapping[str, float | None] = settled.figures
+            for here, published in chain(_parts(place, labels), _parts(suppressed, None)):
+                these = rows.take(here)
                 raw = codec.decode(these)
-                covered = _covered(coverages, generalizer.bounds, raw, published)
+                uncovered = _uncovered(coverages, generalizer.bounds, raw, published)
                 texts = dict(zip(sensitive, codec.sensitive_texts(these), strict=True))
                 kept = [
-                    columns[passed[name]].take(pa.array(place[part])) if name in passed else texts[name]
+                    columns[passed[name]].take(pa.array(here)) if name in passed else texts[name]
                     for name in (*sensitive, *insensitive)
                 ]
-                figures = [_at_first(settled.figures[name] if first == 0 else None, len(part)) for name in plan.figures]
-                yield pa.RecordBatch.from_arrays(
-                    [*published, *kept, *raw, pa.array((~covered).astype(np.int64)), *figures], names=names
-                )
+                written = published or [pa.nulls(len(here), kind) for _, kind in generalizer.schema()]
+                said = [_at_first(figures[name], len(here)) for name in plan.figures]
+                yield pa.RecordBatch.from_arrays([*written, *kept, *raw, uncovered, *said], names=names)
+                figures = dict.fromkeys(plan.figures)
             blocks_done.add(settled.blocks)
 
         return finish
@@ -195,7 +201,7 @@ class Anonymizer:
 
         Raises:
             InputError: if the rows that were read are not those that were profiled.
-            GuaranteeError: if a label does not cover its row's value, or rows were lost, doubled or altered.
+            GuaranteeError: if a label does not cover its row's value.
         """
         figures = self.observation.get
         raw, published, uncovered = (
@@ -208,13 +214,38 @@ class Anonymizer:
                 f"the rows that were written ({raw.rows}) are not those that were profiled ({self.profile.rows}): the "
                 "input changed meanwhile, or a retry disturbed the run; run it again"
             )
-        if uncovered or published.rows != raw.rows:
+        if uncovered:
             raise GuaranteeError(f"{uncovered} rows have a label that does not cover their value; nothing is published")
         return Written(
             raw,
             published,
             self.plan.describe({name: figures[FIGURE.format(i)] for i, name in enumerate(self.plan.figures)}),
         )
+
+
+def _kept() -> Column:
+    """Whether a row of `linked` is published."""
+    return F.col(UNCOVERED).isNotNull()
+
+
+def _labelled(
+    generalizer: Generalizer, rows: Rows, settled: Settled, rest: IntArray | None
+) -> tuple[IntArray, list[pa.Array]]:
+    """(places in the rows of those that stay, in the order in which they are published; their published columns)."""
+    here = settled.here
+    if not len(here):
+        return here, []
+    order, labels = generalizer.publish(
+        rows.take(here), settled.classes, [] if rest is None else [rest[here]], settled.regions
+    )
+    return here[order], labels
+
+
+def _parts(place: IntArray, labels: list[pa.Array] | None) -> Iterator[tuple[IntArray, list[pa.Array] | None]]:
+    """The rows at these places with their labels, BATCH_ROWS at a time."""
+    for first in range(0, len(place), BATCH_ROWS):
+        part = slice(first, first + BATCH_ROWS)
+        yield place[part], None if labels is None else [label[part] for label in labels]
 
 
 def _at_first(figure: float | None, rows: int) -> pa.Array:
@@ -244,14 +275,16 @@ def _router(encoder: Encoder, plan: Plan) -> Mapper:
     return route
 
 
-def _covered(
-    coverages: tuple[Coverage, ...], bounds: tuple[bool, ...], raw: list[pa.Array], published: list[pa.Array]
-) -> np.ndarray:
-    """Whether all labels of each row cover its raw values, shape (n,)."""
+def _uncovered(
+    coverages: tuple[Coverage, ...], bounds: tuple[bool, ...], raw: list[pa.Array], published: list[pa.Array] | None
+) -> pa.Array:
+    """1 where a label of a row does not cover its raw value, else 0; NULL where there are no labels. Shape (n,)."""
+    if published is None:
+        return pa.nulls(len(raw[0]), pa.int64())
     result = np.ones(len(raw[0]), dtype=bool)
     columns = iter(published)
     for coverage, two, values in zip(coverages, bounds, raw, strict=True):
         result &= (
             coverage.between(values, next(columns), next(columns)) if two else coverage.covered(values, next(columns))
         )
-    return result
+    return pa.array((~result).astype(np.int64))

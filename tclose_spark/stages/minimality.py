@@ -177,7 +177,9 @@ class MinimalityCounter:
     ) -> MinimalityCounter:
         """The counter of a run whose classes are finished in so many tasks."""
         settings = spec.attributes.sensitive_attributes
-        groups = [Groups.of(profile, i, settings[domain.name].kind.ordered) for i, domain in enumerate(profile.sensitive)]
+        groups = [
+            Groups.of(profile, i, settings[domain.name].kind.ordered) for i, domain in enumerate(profile.sensitive)
+        ]
         most = min(MOST_CELLS, MOST_SENT // tasks) // (len(profile.quasi) * sum(len(group.names) for group in groups))
         return MinimalityCounter(
             spark, [Scale.of(domain, hierarchies.get(domain.name), most) for domain in profile.quasi], groups
@@ -194,9 +196,10 @@ class MinimalityCounter:
             tallies = tally(values, trees, group.group_of[rows.cell], starts, len(group.names))
             self._sum.add({(q, a): _sparse(counted) for (q, _, _), counted in zip(scaled, tallies, strict=True)})
 
-    def figure(self, profile: Profile, k: int) -> dict[str, Any]:
+    def figure(self, profile: Profile, k: int, rows: int) -> dict[str, Any]:
         """On the driver, after the write: what is true of those who are left in wide classes, and what their classes
-        say; with names and values, to be kept where the raw table is.
+        say; with names and values, to be kept where the raw table is. Of the rows that are released, so many:
+        suppressed ones are in no class.
         """
         if self._sum is None:
             return {
@@ -208,7 +211,7 @@ class MinimalityCounter:
         named: list[tuple[LeftBehind, dict[str, Any]]] = []
         for (q, a), cells in sorted(self._sum.value.items()):
             scale, group = self.scales[q], self.groups[a]
-            if int(cells[1].sum()) != profile.rows or scale is None:
+            if int(cells[1].sum()) != rows or scale is None:
                 return {"measured": False, "why": "a retry disturbed the count"}
             shape = (len(scale.nodes[0]), len(scale.nodes) + 1, len(group.names))
             for one in left_behind(_dense(cells, shape), scale.nodes, k):

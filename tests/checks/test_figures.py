@@ -67,6 +67,15 @@ def test_three_classes(spark: SparkSession):
     assert (old, young) != (alone, alone)
 
 
+def test_a_suppressed_row_counts_in_the_losses_only(spark: SparkSession):
+    table = spark.createDataFrame([*OLD, *YOUNG, *ALONE], "age string, sex string, disease string")
+    attributes = [disease([4, 2])]
+    classes = class_table(tally_classes(table, ["age", "sex"], ["disease"]), [AGE, SEX], attributes)
+    found = class_figures(classes, 3, [AGE, SEX], attributes, suppressed=4)
+    assert (found.rows, found.classes, found.discernibility) == (6, 3, 9 + 4 + 1 + 4 * 10)
+    assert found.losses == pytest.approx({"age": (3 * 0.25 + 2 * 0.5 + 4) / 10, "sex": (2 + 4) / 10})
+
+
 def test_what_is_not_asked_is_told_and_broken_by_none(spark: SparkSession):
     found = figures(spark, [*OLD, *YOUNG, *ALONE], None, disease([4, 2]))
     alone = {"age": None, "sex": "f"}

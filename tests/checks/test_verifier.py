@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from strategies import make_profile
 
 from tclose_spark.checks import verifier
+from tclose_spark.checks.classes import JudgedAttribute
+from tclose_spark.checks.suppressed import input_listing
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.tables import Multiset, quoted
+from tclose_spark.measures.distances import EqualDistance
+from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.listing import listing
 
 Record = tuple[Any, ...]
 
@@ -40,6 +47,9 @@ RELEASE: list[Record] = [("[21, 29]", disease) for _, _, disease in PEOPLE[:4]] 
 
 
 INPUT = "8-0123456789abcdef"
+
+# four more, as close to the table as the classes; not released
+LEFT: list[Record] = [("Ida", 61, "flu"), ("Jon", 64, "flu"), ("Kim", 67, "gout"), ("Leo", 69, "gout")]
 Judge = Callable[..., Verdict]
 
 
@@ -60,7 +70,8 @@ def judge(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeyp
     """`judge(release, k=..., disease={...}, written=...)`: the verdict on a release of PEOPLE.
 
     written: what the run observed while writing, where that is something else than what is read back. raw: the hash of
-    the rows whose labels were checked. great_expectations: whether they are asked too (it takes a second).
+    the rows whose labels were checked. great_expectations: whether they are asked too (it takes a second). left:
+    people of the input who are not in the release.
     """
 
     def judge_release(
@@ -70,6 +81,8 @@ def judge(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeyp
         written: Sequence[Record] | None = None,
         raw: str = INPUT,
         great_expectations: bool = False,
+        left: Sequence[Record] = (),
+        privacy: dict[str, Any] | None = None,
         **disease: Any,
     ) -> Verdict:
         asked = {
@@ -83,17 +96,19 @@ def judge(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeyp
                 "input": {"path": "people"},
                 "output": {"path": "out"},
                 "attributes": asked,
-                "privacy": {"k": k},
+                "privacy": {"k": k, **(privacy or {})},
                 "method": {"name": "stack_and_deal"},
             }
         )
-        profile = make_profile([{"age": age, "disease": value} for _, age, value in PEOPLE], spec, {})
+        profile = make_profile([{"age": age, "disease": value} for _, age, value in [*PEOPLE, *left]], spec, {})
         if not great_expectations:
             monkeypatch.setattr(verifier, "validate", lambda *_: SimpleNamespace(passed=True, failures=()))
         table = table_of(spark, release, columns)
-        evidence = Evidence(INPUT, raw, fingerprint(table if written is None else table_of(spark, written, columns)))
+        known = INPUT.replace("8", f"{len(PEOPLE) + len(left):x}", 1)
+        raw = known if raw == INPUT else raw
+        evidence = Evidence(known, raw, fingerprint(table if written is None else table_of(spark, written, columns)))
         classes = str(tmp_path_factory.mktemp("judged") / "classes")
-        return verify_release(table, spec, replace(profile, fingerprint=INPUT), {}, evidence, classes)
+        return verify_release(table, spec, replace(profile, fingerprint=known), {}, evidence, classes)
 
     return judge_release
 
@@ -320,6 +335,120 @@ def test_labels_checked_against_other_rows_than_the_input_s(judge: Judge) -> Non
     one_problem(
         judge(RELEASE, raw="8-0000000000000000"), "the rows whose labels were checked while writing are not the input's"
     )
+
+
+# --- rows that are left out
+
+
+THIRD = {"suppression_limit": "1/3"}
+RELEASED = {**THIRD, "of": "released"}
+
+
+def test_suppressed_rows_are_a_class(judge: Judge) -> None:
+    verdict = judge(RELEASE, left=LEFT, privacy=THIRD, t="0.0001", l={"distinct": 2}, great_expectations=True)
+    assert verdict.problems == ()
+    figures = verdict.figures
+    assert (figures["rows"], figures["classes"], figures["smallest_class"]) == (8, 2, 4)
+    certain = {"classes": 0, "rows": 0}
+    of_disease = {"emd": "0", "distinct": 2, "entropy": 2.0, "homogeneous": certain}
+    assert figures["suppressed"] == {"rows": 4, "attributes": {"disease": of_disease}}
+    assert figures["attributes"]["disease"] == {
+        **of_disease,
+        "domain": {"size": 2, "values": ["flu", "gout"]},
+        "unused": {"size": 0, "values": []},
+        "input": {"size": 2, "counts": [6, 6]},
+    }
+
+
+def test_a_suppressed_row_loses_all(judge: Judge) -> None:
+    figures = judge(RELEASE, left=LEFT, privacy=THIRD).figures
+    assert (
+        figures["ncp"] == figures["ncp_by_quasi_identifier"]["age"] == pytest.approx((4 * 8 / 17 + 4 * 6 / 17 + 4) / 12)
+    )
+    assert figures["by_input"]["ncp"] == pytest.approx((4 * 8 / 48 + 4 * 6 / 48 + 4) / 12)
+    assert figures["discernibility"] == 2 * 4**2 + 4 * 12
+
+
+@pytest.mark.parametrize("of", ["input", "released"])
+def test_more_rows_left_out_than_the_limit_allows(judge: Judge, of: str) -> None:
+    one_problem(
+        judge(RELEASE, left=LEFT, privacy={"suppression_limit": "0.333", "of": of}),
+        "8 rows are released in 8 rows of classes, of 12 rows of the input",
+        "4 are suppressed, and privacy.suppression_limit allows 3",
+    )
+
+
+BROKEN: dict[str, tuple[list[Record], dict[str, Any], str]] = {
+    "k": (LEFT[1:], {}, "are smaller than k = 4; the smallest has 3"),
+    # flu: 4 of 12 in the table, 1 of 2 in the classes, which are 1/6 away; none of the suppressed, which are 1/3 away
+    "t": ([(name, age, "gout") for name, age, _ in LEFT], {"t": "0.25"}, "farther than t = 1/4; the worst is 0.333333"),
+    "l": (
+        [(name, age, "flu") for name, age, _ in LEFT],
+        {"l": {"distinct": 2}},
+        "have less distinct l-diversity than 2; the worst has 1",
+    ),
+    "recursive l": (
+        [*LEFT[1:], ("Mia", 63, "gout")],
+        {"l": {"recursive": {"c": 2, "l": 2}}},
+        "are not recursive (2, 2)-diverse",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_suppressed_rows_that_are_no_class(judge: Judge, what: str) -> None:
+    left, required, message = BROKEN[what]
+    broken = judge(RELEASE, left=left, privacy=THIRD, **required)
+    one_problem(broken, "the suppressed rows, a class whose distribution follows from the certificate", message)
+    told = judge(RELEASE, left=left, privacy=RELEASED, **required)
+    assert told.holds
+    assert told.figures["suppressed"] == {"rows": len(left)}
+    assert "input" not in told.figures["attributes"]["disease"]
+    assert told.figures["attributes"]["disease"]["emd"] == "0"
+
+
+RARE = [*LEFT[:3], ("Leo", 69, "mumps")]
+
+
+def test_a_value_that_only_suppressed_rows_have(judge: Judge) -> None:
+    found = judge(RELEASE, left=RARE, privacy=THIRD).figures["attributes"]["disease"]
+    assert (found["domain"]["values"], found["unused"]["values"]) == (["flu", "gout", "mumps"], ["mumps"])
+    assert found["input"]["counts"] == [6, 5, 1]
+    assert found["emd"] == "1/12"  # 1/2, 1/2, 0 from 6/12, 5/12, 1/12
+    told = judge(RELEASE, left=RARE, privacy=RELEASED).figures
+    assert told["attributes"]["disease"]["domain"]["values"] == ["flu", "gout"]
+    assert told["attributes"]["disease"]["emd"] == "0"
+    assert "mumps" not in json.dumps(told)
+
+
+def test_a_listed_value_that_only_suppressed_rows_have_is_told_like_one_that_nobody_has(judge: Judge) -> None:
+    order = {"distance": "ordered", "order": ["flu", "cold", "gout", "mumps"]}
+    found = judge(RELEASE, left=RARE, privacy=RELEASED, **order).figures
+    assert found["attributes"]["disease"]["unused"]["values"] == ["cold", "mumps"]
+    assert found["warnings"] == [
+        "disease: 2 of the 4 values of its order are in no row; each makes every distance smaller"
+    ]
+
+
+def test_more_rows_of_a_value_than_the_input_has(judge: Judge) -> None:
+    gout = [(age, "gout") for age, _ in RELEASE]
+    one_problem(judge(gout, left=LEFT, privacy=THIRD), "disease: the released values are not those of the input")
+    rare = judge(changed({0: ("[21, 29]", "mumps")}), left=LEFT, privacy=THIRD)
+    one_problem(rare, "disease: the released values are not those of the input")
+
+
+def test_with_nothing_suppressed_the_release_has_the_distribution(judge: Judge) -> None:
+    figures = judge(RELEASE, privacy=THIRD).figures
+    assert figures["suppressed"] == {"rows": 0}
+    assert "input" not in figures["attributes"]["disease"]
+
+
+def test_a_long_distribution_is_a_hash_beside_the_suppressed_values() -> None:
+    values = tuple(f"{i:04}" for i in range(1001))
+    counts = np.arange(1001) + 1
+    attribute = JudgedAttribute("pay", values, EqualDistance(counts), SensitiveAttribute())
+    told = input_listing(attribute, {"0900": 3, "0007": 8})
+    assert told == {**listing(counts.tolist()), "suppressed": [["0007", 8], ["0900", 3]]}
 
 
 # --- what is no release of this run

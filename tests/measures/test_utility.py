@@ -102,3 +102,8 @@ def test_reads_the_members_of_a_set(label, members):
 def test_discernibility_is_the_sum_of_squared_sizes():
     assert discernibility([2, 3, 5]) == 38
     assert discernibility([10**10]) == 10**20
+
+
+def test_a_suppressed_row_is_like_all_rows():
+    assert discernibility([2, 3, 5], suppressed=2) == 38 + 2 * 12
+    assert discernibility([], suppressed=3) == 9

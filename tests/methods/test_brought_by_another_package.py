@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from tclose_spark.io.tables import read_delta
 from tclose_spark.runfile import registry
 from tclose_spark.runfile.loading import load_spec
 
-SOURCE = Path(__file__).parent / "every_k" / "every_k.py"
 ROWS = 90
 PEOPLE = pa.table(
     {
@@ -36,27 +33,8 @@ PEOPLE = pa.table(
 QUASI = {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}, "weight": {"type": "numeric"}}
 
 
-@pytest.fixture(scope="module")
-def installed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The package every_k, where driver and workers find packages, with its entry point."""
-    folder = tmp_path_factory.mktemp("site")
-    shutil.copy(SOURCE, folder)
-    made = folder / "every_k-1.dist-info"
-    made.mkdir()
-    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: every_k\nVersion: 1\n")
-    (made / "entry_points.txt").write_text("[tclose_spark.methods]\nevery_k = every_k\n")
-    with zipfile.ZipFile(folder / "every_k.zip", "w") as archive:
-        archive.write(SOURCE, "every_k.py")
-    spark.sparkContext.addPyFile(str(folder / "every_k.zip"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        registry.modules.cache_clear()
-        yield
-    registry.modules.cache_clear()
-
-
 @pytest.fixture
-def every_k(installed: None, run_file: Callable[..., Path], open_run: Callable[..., Run]) -> Callable[..., Run]:
+def every_k(every_k_installed: None, run_file: Callable[..., Path], open_run: Callable[..., Run]) -> Callable[..., Run]:
     """`every_k(others=...)`: a run of that method."""
 
     def make(**settings: Any) -> Run:
@@ -104,7 +82,14 @@ def test_its_release_is_verified(every_k: Callable[..., Run], spark: SparkSessio
     run = every_k()
     certificate = pipeline.release(run)
     assert certificate["verdict"] == "holds"
-    assert certificate["method"] == {"name": "every_k", "by": 0, "others": "own"}
+    assert certificate["method"] == {
+        "name": "every_k",
+        "by": 0,
+        "others": "own",
+        "suppress": 0,
+        "mistake": "none",
+        "any_t": False,
+    }
     assert certificate["guarantees"]["k"]["achieved"] >= 6
     ages = {row["age"] for row in read_delta(spark, run.public.path("release")).collect()}
     assert len(ages) == ROWS // 6
@@ -133,7 +118,7 @@ def test_labels_that_do_not_cover_their_rows_are_found_out(every_k: Callable[...
 
 
 def test_what_it_does_not_make_is_refused_when_the_run_file_is_read(
-    installed: None, run_file: Callable[..., Path]
+    every_k_installed: None, run_file: Callable[..., Path]
 ) -> None:
     with pytest.raises(ConfigurationError, match="every_k looks at no t"):
         load_spec(run_file(PEOPLE, quasi=QUASI, sensitive={"disease": {"t": "0.5"}}, method={"name": "every_k"}))

@@ -134,7 +134,7 @@ def test_what_tasks_send_is_added_up():
 def test_a_session_without_a_context_says_that_it_cannot_count():
     counter = MinimalityCounter(SimpleNamespace(), (), ())  # type: ignore[arg-type]
     counter.add(None, [])  # type: ignore[arg-type]
-    assert counter.figure(profile_of((1,)), 5)["measured"] is False
+    assert counter.figure(profile_of((1,)), 5, 1)["measured"] is False
 
 
 def test_a_count_that_lacks_rows_is_not_told(spark: Any):
@@ -143,4 +143,4 @@ def test_a_count_that_lacks_rows_is_not_told(spark: Any):
     )
     assert counter._sum is not None
     counter._sum.add({(0, 0): np.array([[0], [3], [0]])})
-    assert "retry" in counter.figure(profile_of((4,)), 1)["why"]
+    assert "retry" in counter.figure(profile_of((4,)), 1, 4)["why"]

@@ -1,4 +1,6 @@
-"""A method that another package brings: classes of every k rows in the order of one quasi-identifier."""
+"""A method that another package brings: classes of every k rows in the order of one quasi-identifier. It may suppress
+those that come last.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +20,30 @@ from tclose_spark.table.rows import Rows
 
 class EveryK(MethodSettings):
     """by: the place of the quasi-identifier. others: whether the labels of the others are the classes' own, their whole
-    domain (a global recoding), or a lie: the lowest value.
+    domain (a global recoding), or a lie: the lowest value. suppress: how many rows it leaves out, whatever is allowed.
+    mistake: with one row that it leaves out (or else with the last one). any_t: a t is taken, and not looked at.
     """
 
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct",)  # it looks at none, but may be lucky
     name: Literal["every_k"] = "every_k"
     by: int = 0
     others: Literal["own", "whole", "lowest"] = "own"
+    suppress: int = 0
+    mistake: Literal["none", "lost", "suppressed twice", "suppressed and kept"] = "none"
+    any_t: bool = False
 
 
 @dataclass(frozen=True)
 class EveryKPlan:
-    """rows: of the table. k: of a class. domains: lowest and highest code of each quasi-identifier."""
+    """rows: of the table. k: of a class. domains: lowest and highest code of each quasi-identifier. most: that may be
+    suppressed.
+    """
 
     rows: int
     k: int
     settings: EveryK
     domains: tuple[tuple[int, int], ...]
+    most: int = 0
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {"rows": "sum"}
     tasks = blocks = 1
 
@@ -46,9 +56,16 @@ class EveryKPlan:
         if len(rows) != self.rows:
             raise ValueError("rows were lost, or the input changed since")
         order = np.lexsort((rows.sorted_by_hash().argsort(), rows.quasi[self.settings.by]))
-        classes = np.empty(len(rows), dtype=np.int64)
-        classes[order] = np.minimum(np.arange(len(rows)) // self.k, len(rows) // self.k - 1)
-        return Settled(np.arange(len(rows)), classes, regions=self._regions(rows, classes), figures={"rows": len(rows)})
+        stay, left = np.split(order, [len(rows) - self.settings.suppress])
+        if self.settings.mistake == "lost":
+            stay, left = (stay, left[1:]) if len(left) else (stay[:-1], left)
+        elif self.settings.mistake == "suppressed twice":
+            left = np.append(left, left[:1])
+        elif self.settings.mistake == "suppressed and kept":
+            stay = np.append(stay, left[:1])
+        classes = np.minimum(np.arange(len(stay)) // self.k, len(stay) // self.k - 1)
+        regions = self._regions(rows.take(stay), classes)
+        return Settled(stay, classes, regions, figures={"rows": len(rows)}, suppressed=left)
 
     def _regions(self, rows: Rows, classes: IntArray) -> IntArray | None:
         if self.settings.others == "own":
@@ -64,11 +81,14 @@ class EveryKPlan:
 
     def to_json(self) -> dict[str, Any]:
         """See Plan."""
-        return {"rows": self.rows}
+        return {"rows": self.rows, "most": self.most}
 
     def report(self) -> PlanReport:
         """See Plan."""
-        return PlanReport(figures={"classes": self.rows // self.k}, note=f"{self.rows // self.k} classes")
+        return PlanReport(
+            figures={"classes": self.rows // self.k, "most_suppressed": self.most},
+            note=f"{self.rows // self.k} classes",
+        )
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan."""
@@ -77,7 +97,7 @@ class EveryKPlan:
 
 def supports(settings: EveryK, sensitive: Mapping[str, SensitiveAttribute]) -> None:
     """Raises ValueError for a t, which is not looked at."""
-    if any(attribute.t is not None for attribute in sensitive.values()):
+    if any(attribute.t is not None for attribute in sensitive.values()) and not settings.any_t:
         raise ValueError("method: every_k looks at no t; expected t: measure")
 
 
@@ -85,14 +105,15 @@ def make_plan(given: PlanningInput) -> EveryKPlan:
     """The plan; the whole table is one task."""
     require_rows(given.k, given.attributes.rows)
     given.log("nothing to look at")
-    return read_plan({"rows": given.attributes.rows}, given.attributes, given.k, given.settings)
+    tree = {"rows": given.attributes.rows, "most": given.most_suppressed}
+    return read_plan(tree, given.attributes, given.k, given.settings)
 
 
 def read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: EveryK) -> EveryKPlan:
     """The plan that `to_json` wrote."""
     domains = [q.domain for q in attributes.quasi_identifiers]
     ends = tuple((0, len(d.values) - 1) if d.kind == "category" else (int(d.low), int(d.high)) for d in domains)
-    return EveryKPlan(tree["rows"], k, settings, ends)
+    return EveryKPlan(tree["rows"], k, settings, ends, tree["most"])
 
 
 METHOD = Method(
