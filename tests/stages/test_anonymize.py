@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
@@ -14,10 +15,10 @@ from strategies import Problem, count_in
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables import prepare, write_delta
+from tclose_spark.io.tables import Multiset, prepare, quoted, write_delta
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation
-from tclose_spark.methods.method import GroupCounts, Plan
+from tclose_spark.methods.method import GroupCounts, Plan, Settled
 from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
 from tclose_spark.stages.anonymize import Anonymizer
 from tclose_spark.stages.encode import Encoder, code_table, count_groups, draw_sample
@@ -230,6 +231,67 @@ def test_linked_rows_show_what_was_published_for_what(make_run: MakeRun) -> None
         ("[40, 42]", "m", "flu", 40, "m"),
         ("[40, 42]", "m", "flu", 42, "m"),
     ]
+
+
+@dataclass(frozen=True)
+class WomenOnly:
+    """A plan of two tasks, one for each sex: the women are one class, the men are suppressed."""
+
+    figures = {"rows": "sum"}  # noqa: RUF012 - a plan's
+    tasks = blocks = 2
+
+    def route(self, rows: Rows) -> tuple[Any, Any]:
+        return np.arange(len(rows)), rows.quasi[1]
+
+    def settle(self, rows: Rows, task: int) -> Settled:
+        everyone, nobody = np.arange(len(rows)), np.zeros(0, dtype=np.int64)
+        figures = {"rows": float(len(rows))}
+        if task:
+            return Settled(nobody, nobody, figures=figures, suppressed=everyone)
+        return Settled(everyone, 0 * everyone, figures=figures)
+
+    def describe(self, figures: dict[str, float]) -> dict[str, Any]:
+        return dict(figures)
+
+
+def test_a_task_may_suppress_all_of_its_rows(make_run: MakeRun) -> None:
+    people = {
+        "age": list(range(20, 29)),
+        "sex": list("mfmfmfmfm"),
+        "disease": ["flu", "gout", None] * 3,
+        "note": list("abcabcabc"),
+    }
+    run = make_run(
+        people, insensitive_attributes=["note"], output={"keep_linked": True}, privacy={"suppression_limit": 0.9}
+    )
+    table = input_of(run)
+    profile = profile_table(table, run.spec, {})
+    anonymizer = Anonymizer(run.spec, profile, cast(Plan, WomenOnly()), {}, run.secret)
+    linked = anonymizer.linked(table).cache()
+    rows = [row.asDict() for row in linked.select(*anonymizer.linked_columns()).collect()]
+    men = sorted((row for row in rows if row["suppressed"]), key=lambda row: row["age_raw"])
+    assert [row["age_raw"] for row in men] == [20, 22, 24, 26, 28]
+    assert {(row["age"], row["sex"]) for row in men} == {(None, None)}
+    assert [(row["disease"], row["note"]) for row in men] == [
+        ("flu", "a"),
+        (None, "c"),
+        ("gout", "b"),
+        ("flu", "a"),
+        (None, "c"),
+    ]
+    released = anonymizer.released(linked)
+    assert comparable(released.select("age", "sex", "disease", "note").collect()) == comparable(
+        [
+            ("[21, 27]", "f", disease, note)
+            for disease, note in [("gout", "b"), ("flu", "a"), (None, "c"), ("gout", "b")]
+        ]
+    )
+    written = anonymizer.written()
+    assert (written.raw.rows, written.published.rows, written.method) == (9, 4, {"rows": 9.0})
+    assert str(written.raw) == profile.fingerprint
+    one = released.agg(*Multiset.columns([quoted(name) for name in released.columns], "x")).head()
+    assert one is not None
+    assert Multiset.of(one, "x") == written.published
 
 
 def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_people: Draw) -> None:
