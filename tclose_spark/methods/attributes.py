@@ -114,7 +114,7 @@ def require_plain(attributes: Sequence[ResolvedSensitive], what: str) -> None:
     if uneven:
         raise ConfigurationError(
             f"attributes.sensitive_attributes.{uneven[0]}.distance: its steps between values differ, and {what} takes "
-            "them for one; use another distance, or method: {name: stack_and_deal}"
+            "them for one; use another distance, or method: {name: stack_and_deal, deal: local}"
         )
 
 

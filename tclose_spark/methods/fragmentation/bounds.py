@@ -24,6 +24,7 @@ def box_deltas(codes: IntArray, counts: IntArray, box: IntArray) -> Bounds:
 
     codes: shape (cells, attributes); counts: shape (cells,); box: shape (attributes, 2).
 
+    >>> import numpy as np
     >>> codes, counts = np.array([[2], [4]]), np.array([3, 1])  # centre of gravity 2.5 in the box [2, 4]
     >>> [str(delta) for delta in box_deltas(codes, counts, np.array([[2, 4]]))]  # 4 rows, (4 - 2.5) / 2 each
     ['3']

@@ -3,7 +3,7 @@
 Delta of a histogram R, as shares, is the largest earth mover's distance from R of a distribution on the same values.
 The distance is convex, so it is largest where all rows have one value: ``max over v with R[v] > 0 of sum_u R[u] d(u,
 v)``. Every ground distance gives ``rows * Delta = numerator / scale`` with an integer numerator, the row-weighted
-Delta, and the scale of its features (see `measures.features`).
+Delta (see `measures.features`).
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ class SpreadOnLine(Spread):
 
     @cached_property
     def _places(self) -> IntArray:
-        """How far each value is from the first, shape (m,); its rank where all weights are 1."""
+        """How far each value is from the first, shape (m,); where all weights are 1 that is its code."""
         weights = self.features.level_weights[0]
         places: IntArray = np.cumsum(weights) - weights
         return places
 
     def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
         """See Spread. With g the mean place, rows * max(g - lowest, highest - g)."""
-        present, places = histograms > 0, self._places[codes]
+        present, places = histograms > 0, codes if self.features.even else self._places[codes]
         low = places[present.argmax(axis=1)]
         high = places[len(codes) - 1 - present[:, ::-1].argmax(axis=1)]
         bound = 4 * max(self.domain, self.scale) * max(int(histograms.sum(axis=1).max()), 1)
@@ -83,23 +83,30 @@ class SpreadOnLine(Spread):
 class SpreadBelowNodes(Spread):
     """Of nodes: rows travel to the value that shares fewest nodes with them."""
 
+    @property
+    def scale(self) -> int:
+        """See Spread. Where all steps are one, as many go down as up, and half of them are counted."""
+        return self.features.scale // 2 if self.features.plain else self.features.scale
+
     def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
         """See Spread.
 
         A row of u moves to v through the nodes of both at each height at which they differ. With N rows, and S of them
         at the node of v at some height, that is its weight w for N - S rows, and for those the weight of their own.
         """
-        features = self.features
-        bound = 4 * self.scale * max(int(histograms.sum(axis=1).max()), 1)
-        held = exact(histograms, bound)
-        rows = held.sum(axis=1)
-        if features.even:
-            shared = held if len(features.nodes) == 1 else held.copy()
+        features, rows = self.features, histograms.sum(axis=1)
+        if features.plain and not features.parents:  # all rows but those of the rarest value move
+            moving: ExactArray = rows - np.where(histograms > 0, histograms, rows[:, None]).min(axis=1)
+            return moving
+        bound = 4 * self.scale * max(int(rows.max()), 1)
+        held, rows = exact(histograms, bound), exact(rows, bound)
+        if features.plain:
+            shared = held.copy()
             for node in features.nodes[1:]:
                 shared += _of_node(node[codes], held)
             every = len(features.nodes) * rows
             apart: ExactArray = every - np.where(histograms > 0, shared, every[:, None]).min(axis=1)
-            return 2 * apart
+            return apart
         left, travelled = np.zeros_like(rows), np.zeros_like(held)
         for node, weights in zip(features.nodes, features.level_weights, strict=True):
             weight = weights[node[codes]]

@@ -108,10 +108,10 @@ def test_delta_by_hand():
     codes, table = np.array([1, 2, 6]), np.array([[2, 1, 1], [0, 3, 0], [0, 0, 0], [3, 0, 1]])
     # Means 2.5 and 9/4: the farther ends are 3.5 and 15/4 away, times 4 rows.
     assert ordered(8).weighted(codes, table).tolist() == [14, 0, 0, 15]
-    assert equal(8).weighted(codes, table).tolist() == [6, 0, 0, 6]  # of scale 2
+    assert equal(8).weighted(codes, table).tolist() == [3, 0, 0, 3]
     pairs = (np.arange(8) // 2, np.arange(4) // 2, np.zeros(2, dtype=np.int64))
-    # Leaves 1, 2, 6: heights of ancestors 2, 3, 3. To 6: 2 * 3 + 1 * 3, and 3 * 3; of scale 2 * 3.
-    assert hierarchical(8, pairs).weighted(codes, table).tolist() == [18, 0, 0, 18]
+    # Leaves 1, 2, 6: heights of ancestors 2, 3, 3. To 6: 2 * 3 + 1 * 3, and 3 * 3.
+    assert hierarchical(8, pairs).weighted(codes, table).tolist() == [9, 0, 0, 9]
 
 
 def test_units_by_hand():
