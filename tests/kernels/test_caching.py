@@ -19,11 +19,16 @@ PROGRAM = """
 import sys
 import numpy as np
 from tclose_spark.kernels import caching
-from tclose_spark.kernels.widths import width
-one = np.zeros((1, 2))
-kinds, missing, place = np.zeros(1, np.int8), np.zeros(1, bool), np.array([[0.0, 0.5]])
-args = 0, 0, 1, kinds, missing, place, np.zeros((1, 1, 2), np.int32), np.zeros((1, 1, 2))
-assert width(*args) == 0.5
+from tclose_spark.kernels.widths import LabelWidths, width
+widths = LabelWidths(
+    kinds=np.zeros(1, np.int8),
+    domains=np.array([2]),
+    missing=np.zeros(1, bool),
+    place=np.array([[0.0, 0.5]]),
+    nodes=np.zeros((1, 1, 2), np.int32),
+    shares=np.zeros((1, 1, 2)),
+)
+assert width(0, 0, 1, widths) == 0.5
 assert caching.__file__.startswith(sys.argv[1]), caching.__file__
 print(caching.folder("tclose_spark.methods.closeness_tree.tree"), sum(width.stats.cache_hits.values()))
 """
@@ -88,9 +93,11 @@ def test_other_sources_have_other_kernels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "module", "anew"),
     [
-        ("methods/closeness_tree/loads.py", "methods.closeness_tree.tree", True),  # through modules that have kernels
+        ("methods/closeness_tree/peel.py", "methods.closeness_tree.tree", True),  # through modules that have kernels
+        ("methods/blocks/numerators.py", "methods.closeness_tree.tree", True),  # in another folder of methods
+        ("methods/blocks/requirement.py", "methods.closeness_tree.splits", True),  # constants only
         ("kernels/widths.py", "methods.dealing.nearest", True),  # in another folder
-        ("methods/closeness_tree/loads.py", "methods.dealing.nearest", False),
+        ("methods/blocks/numerators.py", "methods.dealing.nearest", False),
         ("runfile/spec.py", "methods.closeness_tree.tree", False),
     ],
 )

@@ -1,21 +1,23 @@
-"""The carve tree: a block divided top-down, every node within all that is asked, so that growth may stop anywhere."""
+"""The carve tree: a block divided top-down, every node holds what is required, so growth may stop anywhere."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tclose_spark.kernels import kernel, log2
-from tclose_spark.methods.closeness_tree.block import Block, Requirement
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.holding import work_space
+from tclose_spark.methods.blocks.requirement import Requirement
+from tclose_spark.methods.blocks.routing_tree import Splits, first_splits, no_splits
 from tclose_spark.methods.closeness_tree.division import find_cells, is_sound, mark, note, part_rows, thin
-from tclose_spark.methods.closeness_tree.loads import asked_of
-from tclose_spark.methods.closeness_tree.peel import MOST_BINS, Goal, goal_of, worst
-from tclose_spark.methods.closeness_tree.regions import CUTS, Present, Regions, Ruler
-from tclose_spark.methods.closeness_tree.routing_tree import Splits, no_splits
-from tclose_spark.methods.closeness_tree.search import FLOOR, Node, Rules, Space, propose_all, search
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.methods.closeness_tree.goal import MOST_BINS, Goal, goal_of, scratch_of, worst
+from tclose_spark.methods.closeness_tree.node import NOTHING, Node, Rules, Schedule, Space
+from tclose_spark.methods.closeness_tree.regions import CUTS, Present, Regions
+from tclose_spark.methods.closeness_tree.search import FLOOR, propose_all, search
+from tclose_spark.table.arrays import Codes, IntArray
 
 MOST_SINGLES = 50  # regions of at least a fiftieth of the rows each
 
@@ -23,7 +25,7 @@ MOST_SINGLES = 50  # regions of at least a fiftieth of the rows each
 class Tree(NamedTuple):
     """leaf: of each of the block's rows, shape (n,), numbered in the order of the tree. depth: splits above the deepest
     leaf.
-    splits: in a form that applies to other rows; empty unless they were asked for.
+    splits: in a form that applies to other rows; empty unless Growth.keep_splits.
     """
 
     leaf: IntArray
@@ -31,15 +33,19 @@ class Tree(NamedTuple):
     splits: Splits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Growth:
-    """How a tree is grown. beta: how much of the load is kept for the first splits. price: bits that a unit of load
-    costs.
+    """How a tree is grown; but for beta and price, of interest to the plan of a table, of which the block is a sample.
 
-    For the plan of a table, of which the block is a sample: scale: rows of the table for each row of the block. stop:
-    nodes of at most so many rows of the block are not split. most: nodes of more rows are halved, cell by cell, where
-    nothing splits them (0: never); such halves are not checked. least: the smallest side worth trying, in rows of the
-    block (by default the smallest that can be near enough to the table). ceiling: the largest load of a side.
+    beta: how much of the closeness ratio is kept for the first splits.
+    price: bits that a unit of closeness ratio costs.
+    scale: rows of the table for each row of the block.
+    stop: nodes of at most so many rows of the block are not split.
+    most: nodes of more rows are halved, cell by cell, where nothing splits them (0: never); such halves are not
+        checked.
+    least: the smallest side worth trying, in rows of the block (by default the smallest that can be near enough to the
+        table).
+    ceiling: the largest closeness ratio of a side.
     keep_splits: whether they are wanted.
     """
 
@@ -57,41 +63,45 @@ CLASSES = Growth()  # leaves as small as can be
 
 
 def grow(block: Block, growth: Growth = CLASSES) -> Tree:
-    """Divides a block. Every leaf holds what is asked, exactly, if the whole block does (see Growth.most).
+    """Divides a block. Every leaf holds what is required, exactly, if the whole block does (see Growth.most).
 
     The same rows in the same order give the same tree.
     """
     n, q = block.quasi.shape
-    need, widths = block.requirement, block.widths
-    least = max(growth.least, smallest_size(need, n // 2 + 1))
+    requirement = block.requirement
+    least = max(growth.least, smallest_size(requirement, n // 2 + 1))
     rows = np.empty((q + 2, n), dtype=np.int32)
     rows[:q] = block.quasi.T
     rows[q] = block.cell
     rows[q + 1] = np.arange(n)
-    surely = 1.0 - 1e-6 if int(need.domains.max()) <= MOST_BINS else 0.95
-    ruler, goal = Ruler(widths.kinds, widths.missing, widths.place, widths.nodes, widths.shares), goal_of(need)
-    rules = Rules(
-        ruler, goal, asked_of(need), _buckets(need, block), widths.domains, least, float(growth.price), surely
-    )
+    rules = _rules(block, growth, least)
     smallest = max(min(least, (growth.most + 1) // 2) if growth.most else least, 1)  # of all leaves
-    splits = no_splits(n // smallest if growth.keep_splits else 0, len(need.codes))
+    splits = no_splits(n // smallest if growth.keep_splits else 0, len(requirement.codes))
     leaf = np.zeros(n, dtype=np.int64)
-    slack = growth.beta / max(log2(max(need.rows / need.k, 2.0)), 1.0)
-    stack = np.zeros((n // smallest + 2, 5), dtype=np.int64)
-    made, leaves, depth = _divide(
-        rows,
-        leaf,
-        stack,
-        slack,
-        growth.stop,
-        growth.most,
-        growth.scale,
-        growth.ceiling,
-        rules,
-        _space(block, goal),
-        splits,
+    stack = np.zeros((n // smallest + 2, len(Pending._fields)), dtype=np.int64)
+    made, leaves, depth = _divide(rows, leaf, stack, rules, _space(block, rules.goal), splits)
+    return Tree(leaf, depth, first_splits(splits, made, leaves))
+
+
+def _rules(block: Block, growth: Growth, least: int) -> Rules:
+    requirement = block.requirement
+    halvings = max(log2(max(requirement.rows / requirement.k, 2.0)), 1.0)
+    return Rules(
+        widths=block.widths,
+        requirement=requirement,
+        goal=goal_of(requirement),
+        schedule=Schedule(
+            slack=growth.beta / halvings,
+            scale=float(growth.scale),
+            stop=int(growth.stop),
+            most=int(growth.most),
+            ceiling=float(growth.ceiling),
+        ),
+        buckets=_buckets(block),
+        least=int(least),
+        price=float(growth.price),
+        surely=1.0 - 1e-6 if int(requirement.domains.max()) <= MOST_BINS else 0.95,
     )
-    return Tree(leaf, depth, Splits._make([*(array[:made] for array in splits[:-1]), leaves]))
 
 
 def smallest_size(requirement: Requirement, most: int) -> int:
@@ -126,13 +136,14 @@ def smallest_size(requirement: Requirement, most: int) -> int:
     return most
 
 
-def _buckets(need: Requirement, block: Block) -> IntArray:
+def _buckets(block: Block) -> IntArray:
     """2, 4, 8, ... buckets of nearly equal mass of the cells in the order of their values, then each cell its own;
     (levels, cells).
     """
-    cells = len(need.codes)
+    codes = block.requirement.codes
+    cells = len(codes)
     mass = np.bincount(block.cell, minlength=cells)
-    order = np.lexsort(need.codes.T[::-1])
+    order = np.lexsort(codes.T[::-1])
     middle = np.empty(cells)
     middle[order] = (np.cumsum(mass[order]) - mass[order] / 2) / mass.sum()
     levels, count = [], 2
@@ -151,15 +162,22 @@ def _space(block: Block, goal: Goal) -> Space:
     most = q * (MOST_SINGLES * (block.widths.nodes.shape[1] + 1) + 2 * CUTS + 8)
     room = min(longest, n) + 1
     return Space(
-        Present(np.zeros((q + 1, room), np.int64), np.zeros((q + 1, room + 1), np.int64), np.zeros(q + 1, np.int64)),
-        Regions(np.zeros((most, 3), np.int64), np.zeros(most), np.zeros(most), np.zeros(most)),
+        present=Present(
+            codes=np.zeros((q + 1, room), np.int64),
+            below=np.zeros((q + 1, room + 1), np.int64),
+            length=np.zeros(q + 1, np.int64),
+        ),
+        regions=Regions(
+            where=np.zeros((most, 3), np.int64), inner=np.zeros(most), outer=np.zeros(most), bound=np.zeros(most)
+        ),
+        scratch=scratch_of(goal),
+        excess=work_space(block.requirement),
         tally=np.zeros(longest, np.int64),
         part=np.zeros(cells),
         take=np.zeros(cells),
         whole=np.zeros((attributes, values)),
         inside=np.zeros((attributes, values)),
         outside=np.zeros((attributes, values)),
-        slope=np.zeros(values),
         order=np.zeros(n, np.int64),
         left=np.zeros(n, np.bool_),
         other=np.zeros(n, np.int32),
@@ -172,56 +190,61 @@ def _space(block: Block, goal: Goal) -> Space:
     )
 
 
-@kernel
-def push(stack: Any, at: int, start: int, end: int, above: int, side: int, depth: int) -> None:
-    """Put a node on the stack: its rows, the split it comes from (-1: none), the side of it, how many splits are above
-    it.
+class Pending(NamedTuple):
+    """A node on the stack.
+
+    start: its rows are start..end-1.
+    end: see start.
+    above: the split it comes from, -1 if none.
+    side: of that split: 0 left, 1 right.
+    depth: how many splits are above it.
     """
-    stack[at, 0], stack[at, 1], stack[at, 2], stack[at, 3], stack[at, 4] = start, end, above, side, depth
+
+    start: int
+    end: int
+    above: int
+    side: int
+    depth: int
+
+
+@kernel
+def push(stack: IntArray, at: int, pending: Pending) -> None:
+    """Put a node on the stack."""
+    stack[at, 0], stack[at, 1], stack[at, 2] = pending.start, pending.end, pending.above
+    stack[at, 3], stack[at, 4] = pending.side, pending.depth
 
 
 @kernel
 def _divide(
-    rows: Any,
-    leaf: Any,
-    stack: Any,
-    slack: float,
-    stop: int,
-    most: int,
-    scale: float,
-    ceiling: float,
-    rules: Rules,
-    space: Space,
-    splits: Splits,
+    rows: Codes, leaf: IntArray, stack: IntArray, rules: Rules, space: Space, splits: Splits
 ) -> tuple[int, int, int]:
-    """Grow the tree; (splits written down, leaves, depth). leaf: of each row, by its number. slack: the part of the
-    load that is kept back for each halving still to come.
+    """Grow the tree; (splits written down, leaves, depth). leaf: of each row, by its number.
 
     Invariant: the nodes on the stack and the leaves made so far divide the rows; each is a slice of the columns, and
-    holds all that is asked, but for parts of nodes halved for their size; the stack is in the order of the tree, its
+    holds all that is required, but for parts of nodes halved for their size; the stack is in the order of the tree, its
     first node on top.
     """
-    push(stack, 0, 0, rows.shape[1], -1, 0, 0)
+    schedule, least = rules.schedule, rules.least
+    push(stack, 0, Pending(start=0, end=rows.shape[1], above=-1, side=0, depth=0))
     height, made, leaves, deepest = 1, 0, 0, 0
     while height > 0:
         height -= 1
         start, end, above, side, depth = stack[height]
         size, child = 0, -1 - leaves
-        if end - start > stop and (end - start >= 2 * rules.least or 0 < most < end - start):
+        if end - start > schedule.stop and (end - start >= 2 * least or 0 < schedule.most < end - start):
             cells = space.cells[: find_cells(rows, start, end, rules, space)]
-            load, _ = worst(space.whole, float(end - start), rules.goal)
-            node = Node(rows, start, end, cells, space.cell[: end - start], load)
-            later = log2(max((end - start) * scale / (2.0 * rules.asked.k), 1.0))
-            if end - start >= 2 * rules.least:
-                size = split(node, max(FLOOR, 1.0 - slack * later) * ceiling, ceiling, rules, space, made, splits)
-            if size == 0 and 0 < most < end - start:
+            ratio, _ = worst(space.whole, float(end - start), rules.goal, space.scratch)
+            node = Node(rows=rows, start=start, end=end, cells=cells, cell=space.cell[: end - start], ratio=ratio)
+            if end - start >= 2 * least:
+                size = split(node, rules, space, made, splits)
+            if size == 0 and 0 < schedule.most < end - start:
                 size = thin(node, rules, space, made, splits)
         if size > 0:
             part_rows(node, space.left, space.other)
             child = made
             made += 1
-            push(stack, height, start + size, end, child, 1, depth + 1)
-            push(stack, height + 1, start, start + size, child, 0, depth + 1)
+            push(stack, height, Pending(start=start + size, end=end, above=child, side=1, depth=depth + 1))
+            push(stack, height + 1, Pending(start=start, end=start + size, above=child, side=0, depth=depth + 1))
             height += 2
         else:
             for p in range(start, end):
@@ -237,22 +260,25 @@ def _divide(
 
 
 @kernel
-def split(node: Node, limit: float, ceiling: float, rules: Rules, space: Space, made: int, splits: Splits) -> int:
+def split(node: Node, rules: Rules, space: Space, made: int, splits: Splits) -> int:
     """How many rows go left, marked in space.left; 0 if nothing splits.
 
-    With the load that the schedule allows, then with all of it, then less: floats, or values in bins, may pass what
-    integers refuse.
+    With the closeness ratio that the schedule allows, then with all of it, then less: floats, or values in bins, may
+    pass what integers refuse.
     """
+    schedule = rules.schedule
+    later = log2(max((node.end - node.start) * schedule.scale / (2.0 * rules.requirement.k), 1.0))
+    limit, ceiling = max(FLOOR, 1.0 - schedule.slack * later) * schedule.ceiling, schedule.ceiling
     count = propose_all(node, rules, space)
     for target in (limit, ceiling, ceiling * rules.surely):
-        found = search(count, target, node, rules, space)
-        if found.kind == 0:
+        best = search(count, target, node, rules, space)
+        if best.kind == NOTHING:
             if target == ceiling:
                 return 0
             continue
-        size = mark(found, node, rules, space)
-        if is_sound(size, node, rules, space.left, space.sides):
+        size = mark(best, node, rules, space)
+        if is_sound(size, node, rules, space):
             if len(splits.quasi) > 0:
-                note(made, found, node, rules, space, splits)
+                note(made, best, node, rules, space, splits)
             return size
     return 0
