@@ -90,9 +90,14 @@ class MedianPlan:
 
 
 def put_into_classes(block: Block) -> tuple[IntArray, dict[str, float]]:
-    """A leaf is a class."""
-    leaf, _ = split_by_medians(block)
-    return leaf, {"rows": len(leaf), "largest": int(np.bincount(leaf).max())}
+    """A leaf is a class, or two where its rows, halved as they stand, both hold: so their order counts."""
+    classes, splits = split_by_medians(block)
+    for leaf in range(splits.leaves):
+        rows = np.flatnonzero(classes == leaf)
+        first, second = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+        if holds_by_itself(block, first) and holds_by_itself(block, second):
+            classes[second] += splits.leaves
+    return classes, {"rows": len(classes), "largest": int(np.bincount(classes).max())}
 
 
 def make_plan(given: PlanningInput, rows_per_block: int, rows_per_task: int) -> MedianPlan:
