@@ -6,9 +6,9 @@ import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
+from tclose_spark.methods.closeness_tree.carve.tree import Growth, Tree, grow
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, ROWS_PER_BLOCK, Effort
-from tclose_spark.methods.closeness_tree.exchange import exchange
-from tclose_spark.methods.closeness_tree.tree import Growth, Tree, grow
+from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
 from tclose_spark.table.arrays import IntArray
 
 TRIAL = 4  # sweeps, after which trees are compared: what a tree loses by itself says less

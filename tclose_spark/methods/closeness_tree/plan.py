@@ -16,9 +16,9 @@ from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.blocks.layout import BlockLayout
 from tclose_spark.methods.blocks.planning import SampledTable, plan_blocks
 from tclose_spark.methods.blocks.routing_tree import Splits
+from tclose_spark.methods.closeness_tree.carve.tree import Growth, grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, ROWS_PER_BLOCK, Effort, effort_of
-from tclose_spark.methods.closeness_tree.tree import Growth, grow
 from tclose_spark.methods.method import PlanningInput, PlanReport, Settled
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows

@@ -20,11 +20,11 @@ from tclose_spark.methods.blocks import planning
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.closeness_tree import classes as classes_module
+from tclose_spark.methods.closeness_tree.carve.tree import grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort
-from tclose_spark.methods.closeness_tree.exchange import exchange
+from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
 from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan, make_plan
-from tclose_spark.methods.closeness_tree.tree import grow
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.rows import Rows
 

@@ -5,10 +5,10 @@ Never worse.
 from __future__ import annotations
 
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.closeness_tree.boxes import covers
-from tclose_spark.methods.closeness_tree.changes import move, swap
-from tclose_spark.methods.closeness_tree.excess import may
-from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, draw
+from tclose_spark.methods.closeness_tree.exchange.boxes import covers
+from tclose_spark.methods.closeness_tree.exchange.changes import move, swap
+from tclose_spark.methods.closeness_tree.exchange.excess import may
+from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw
 from tclose_spark.table.arrays import Codes
 
 MOVE_LOOKS, SWAP_LOOKS = 16, 4

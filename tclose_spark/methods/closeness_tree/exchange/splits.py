@@ -5,11 +5,11 @@ from __future__ import annotations
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
 from tclose_spark.methods.blocks.requirement import ANYTHING, HIERARCHICAL, ORDERED
-from tclose_spark.methods.closeness_tree.boxes import ABOVE, BELOW
-from tclose_spark.methods.closeness_tree.changes import count_class
-from tclose_spark.methods.closeness_tree.excess import sum_nodes
-from tclose_spark.methods.closeness_tree.partition import Partition, Table
-from tclose_spark.methods.closeness_tree.sweeps import LEAST
+from tclose_spark.methods.closeness_tree.exchange.boxes import ABOVE, BELOW
+from tclose_spark.methods.closeness_tree.exchange.changes import count_class
+from tclose_spark.methods.closeness_tree.exchange.excess import sum_nodes
+from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
+from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST
 from tclose_spark.table.arrays import Codes
 
 MOST = 256  # rows of a class that is looked at

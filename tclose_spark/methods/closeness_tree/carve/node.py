@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.methods.blocks.requirement import Requirement
-from tclose_spark.methods.closeness_tree.goal import Goal, Scratch
-from tclose_spark.methods.closeness_tree.regions import Present, Regions
+from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch
+from tclose_spark.methods.closeness_tree.carve.regions import Present, Regions
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 NOTHING, REGION, HALVES = 0, 1, 2

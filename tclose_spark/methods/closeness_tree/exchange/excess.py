@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.blocks.requirement import ANYTHING, EQUAL, HIERARCHICAL, ORDERED
-from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table
+from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table
 
 
 @kernel

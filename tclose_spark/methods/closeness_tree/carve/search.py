@@ -10,10 +10,16 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import NUMBER, width
-from tclose_spark.methods.closeness_tree.goal import worst
-from tclose_spark.methods.closeness_tree.node import HALVES, NOTHING, REGION, Node, Rules, Space, Split
-from tclose_spark.methods.closeness_tree.peel import NEARLY, SMALLEST_SHARE, Division, largest_part, peel
-from tclose_spark.methods.closeness_tree.regions import Present, entropy, find_present, propose_cuts, propose_nodes
+from tclose_spark.methods.closeness_tree.carve.goal import worst
+from tclose_spark.methods.closeness_tree.carve.node import HALVES, NOTHING, REGION, Node, Rules, Space, Split
+from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, SMALLEST_SHARE, Division, largest_part, peel
+from tclose_spark.methods.closeness_tree.carve.regions import (
+    Present,
+    entropy,
+    find_present,
+    propose_cuts,
+    propose_nodes,
+)
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 TARGETS = 3

@@ -11,7 +11,7 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
-from tclose_spark.methods.closeness_tree.partition import Partition, Table
+from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
 from tclose_spark.table.arrays import Codes
 
 UNKNOWN = -2

@@ -21,15 +21,22 @@ from tclose_spark.measures.distances import EqualDistance, GroundDistance, Hiera
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
-from tclose_spark.methods.closeness_tree import exchange as exchange_module
-from tclose_spark.methods.closeness_tree.anneal import make_risks, propose
-from tclose_spark.methods.closeness_tree.boxes import UNKNOWN, scan, width_after
-from tclose_spark.methods.closeness_tree.changes import count_all, loss, repack
-from tclose_spark.methods.closeness_tree.excess import may, may_swap
-from tclose_spark.methods.closeness_tree.exchange import exchange, make_orders
-from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, make_partition, make_table
-from tclose_spark.methods.closeness_tree.splits import split_all
-from tclose_spark.methods.closeness_tree.sweeps import sweep_moves, sweep_swaps
+from tclose_spark.methods.closeness_tree.exchange import rounds
+from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
+from tclose_spark.methods.closeness_tree.exchange.boxes import UNKNOWN, scan, width_after
+from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
+from tclose_spark.methods.closeness_tree.exchange.excess import may, may_swap
+from tclose_spark.methods.closeness_tree.exchange.partition import (
+    JOIN,
+    LEAVE,
+    Partition,
+    Table,
+    make_partition,
+    make_table,
+)
+from tclose_spark.methods.closeness_tree.exchange.rounds import exchange, make_orders
+from tclose_spark.methods.closeness_tree.exchange.splits import split_all
+from tclose_spark.methods.closeness_tree.exchange.sweeps import sweep_moves, sweep_swaps
 from tclose_spark.table.arrays import IntArray
 
 # Six leaves under three nodes, those under two, those under the root; and how much of the domain a node of each height
@@ -340,7 +347,7 @@ def test_a_block_in_parts_keeps_what_is_limited(start: Start, parts: int) -> Non
     block, classes, _, _ = start
     figures = 2 * (int(classes.max()) + 1) * int(block.requirement.domains.sum())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exchange_module, "MOST_FIGURES", -(-figures // parts))
+        patch.setattr(rounds, "MOST_FIGURES", -(-figures // parts))
         found = exchange(block, classes, 3, 1, 1)
     assert_holds(start, found)
     assert set(found.tolist()) == set(range(found.max() + 1))

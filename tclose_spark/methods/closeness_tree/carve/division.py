@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.blocks.holding import holds
 from tclose_spark.methods.blocks.routing_tree import Splits
-from tclose_spark.methods.closeness_tree.node import HALVES, REGION, Node, Rules, Space, Split
-from tclose_spark.methods.closeness_tree.regions import find_present
-from tclose_spark.methods.closeness_tree.search import halve, sort_rows
+from tclose_spark.methods.closeness_tree.carve.node import HALVES, REGION, Node, Rules, Space, Split
+from tclose_spark.methods.closeness_tree.carve.regions import find_present
+from tclose_spark.methods.closeness_tree.carve.search import halve, sort_rows
 from tclose_spark.table.arrays import Codes
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.closeness_tree.anneal import make_risks, propose
-from tclose_spark.methods.closeness_tree.changes import count_all, loss, repack
-from tclose_spark.methods.closeness_tree.partition import Partition, Table, draw, make_partition, make_table
-from tclose_spark.methods.closeness_tree.splits import split_all
-from tclose_spark.methods.closeness_tree.sweeps import LEAST, sweep_moves, sweep_swaps
+from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
+from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
+from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw, make_partition, make_table
+from tclose_spark.methods.closeness_tree.exchange.splits import split_all
+from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST, sweep_moves, sweep_swaps
 from tclose_spark.table.arrays import Codes, IntArray
 
 PAIRS, FEW_PAIRS = 12, 6  # of lexicographic orders, with annealing and without

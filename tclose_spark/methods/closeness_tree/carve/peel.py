@@ -13,7 +13,7 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.blocks.numerators import twice_hierarchical_numerator
 from tclose_spark.methods.blocks.requirement import EQUAL, ORDERED
-from tclose_spark.methods.closeness_tree.goal import Goal, Scratch, worst
+from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, worst
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 CHUNK = 0.05  # of the rows too many are taken at once: a fine end game matters

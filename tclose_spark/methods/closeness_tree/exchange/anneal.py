@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.closeness_tree.boxes import covers, width_after
-from tclose_spark.methods.closeness_tree.changes import move, swap
-from tclose_spark.methods.closeness_tree.excess import may, may_swap
-from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, draw
+from tclose_spark.methods.closeness_tree.exchange.boxes import covers, width_after
+from tclose_spark.methods.closeness_tree.exchange.changes import move, swap
+from tclose_spark.methods.closeness_tree.exchange.excess import may, may_swap
+from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw
 from tclose_spark.table.arrays import Codes, FloatArray
 
 LOOKS = 8

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tclose_spark.kernels import kernel, log2
 from tclose_spark.kernels.widths import NODE, LabelWidths, width
-from tclose_spark.methods.closeness_tree.peel import SMALLEST_SHARE
+from tclose_spark.methods.closeness_tree.carve.peel import SMALLEST_SHARE
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 CUTS = 12

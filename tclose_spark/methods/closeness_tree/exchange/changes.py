@@ -7,9 +7,9 @@ from __future__ import annotations
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
 from tclose_spark.methods.blocks.requirement import HIERARCHICAL, ORDERED
-from tclose_spark.methods.closeness_tree.boxes import change_box, scan
-from tclose_spark.methods.closeness_tree.excess import change_excess
-from tclose_spark.methods.closeness_tree.partition import Partition, Table
+from tclose_spark.methods.closeness_tree.exchange.boxes import change_box, scan
+from tclose_spark.methods.closeness_tree.exchange.excess import change_excess
+from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
 
 
 @kernel

@@ -12,11 +12,11 @@ from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.holding import work_space
 from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.methods.blocks.routing_tree import Splits, first_splits, no_splits
-from tclose_spark.methods.closeness_tree.division import find_cells, is_sound, mark, note, part_rows, thin
-from tclose_spark.methods.closeness_tree.goal import MOST_BINS, Goal, goal_of, scratch_of, worst
-from tclose_spark.methods.closeness_tree.node import NOTHING, Node, Rules, Schedule, Space
-from tclose_spark.methods.closeness_tree.regions import CUTS, Present, Regions
-from tclose_spark.methods.closeness_tree.search import FLOOR, propose_all, search
+from tclose_spark.methods.closeness_tree.carve.division import find_cells, is_sound, mark, note, part_rows, thin
+from tclose_spark.methods.closeness_tree.carve.goal import MOST_BINS, Goal, goal_of, scratch_of, worst
+from tclose_spark.methods.closeness_tree.carve.node import NOTHING, Node, Rules, Schedule, Space
+from tclose_spark.methods.closeness_tree.carve.regions import CUTS, Present, Regions
+from tclose_spark.methods.closeness_tree.carve.search import FLOOR, propose_all, search
 from tclose_spark.table.arrays import Codes, IntArray
 
 MOST_SINGLES = 50  # regions of at least a fiftieth of the rows each
