@@ -130,6 +130,24 @@ def people(draw: st.DrawFn, least: int = 4, most: int = 40) -> list[Record]:
     return draw(st.lists(one, min_size=least, max_size=most))
 
 
+def town(n: int, seed: int = 3) -> list[Record]:
+    """People whose disease follows from their age and city: hard to hide."""
+    draw = np.random.default_rng(seed)
+    ages, cities = draw.integers(20, 80, n), draw.integers(0, 5, n)
+    diseases = np.where(draw.random(n) < 0.6, (ages // 20 + cities) % 4, draw.integers(0, 4, n))
+    names = ["flu", "gout", "mumps", "ulcer"]
+    return [
+        {
+            "age": int(a),
+            "sex": "f" if a % 2 else "m",
+            "city": CITIES.leaves[c],
+            "disease": names[d],
+            "grade": int(a % 5) + 1,
+        }
+        for a, c, d in zip(ages, cities, diseases, strict=True)
+    ]
+
+
 QUASI: dict[str, dict[str, Any]] = {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}}
 
 

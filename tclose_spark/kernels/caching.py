@@ -25,8 +25,8 @@ NAME = re.compile(r"\w+")
 
 @cache
 def sources(module: str) -> str:
-    """A hash of all that a module's kernels are compiled from: its source, those of what it imports from this project,
-    and so on through every module that has kernels, in whatever folder.
+    """A hash of all that a module's kernels are compiled from: its name and source, those of what it imports from this
+    project, and so on through every module that has kernels, in whatever folder.
     """
     found: dict[str, str] = {}
     to_read = [module]
@@ -38,7 +38,8 @@ def sources(module: str) -> str:
         found[name] = text
         if name == module or _has_kernels(text):
             to_read += _imports(text)
-    return hashlib.sha256("".join(found[name] for name in sorted(found)).encode()).hexdigest()[:16]
+    named = (f"{name}\n{found[name]}\n" for name in sorted(found))  # compiled code names the modules of its types
+    return hashlib.sha256("".join(named).encode()).hexdigest()[:16]
 
 
 @cache

@@ -1,29 +1,56 @@
-"""How wide a label is, for the kernels: see `methods.widths`."""
+"""How wide a label is, for the kernels: `methods.widths` makes the arrays."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
 
 NUMBER, NODE, VALUE = 0, 1, 2
 
 
+class LabelWidths(NamedTuple):
+    """How wide the label is that covers the codes lo..hi of a quasi-identifier, as its information loss (NCP, 0 to 1).
+
+    Codes are dense: 0..domains[j]-1 in the order of numbers, or of the hierarchy's leaves. Three kinds: of a NUMBER the
+    width is place[hi] - place[lo]; of a NODE of a hierarchy it is the share at the lowest height at which both codes
+    have one node; of a VALUE without a hierarchy it is 1. A single code is 0 wide.
+
+    kinds: NUMBER, NODE or VALUE, shape (q,).
+    domains: how many codes there are, shape (q,).
+    missing: whether code 0 is the missing value: a range from it to any other code is as wide as the whole domain, 1;
+        shape (q,).
+    place: of each code of a NUMBER, shape (q, longest domain).
+    nodes: the node at each height above each code, shape (q, highest hierarchy + 1, longest domain).
+    shares: the loss of that node, 0 at height 0, shape (q, highest hierarchy + 1, longest domain).
+    """
+
+    kinds: NDArray[np.int8]
+    domains: NDArray[np.int64]
+    missing: NDArray[np.bool_]
+    place: NDArray[np.float64]
+    nodes: NDArray[np.int32]
+    shares: NDArray[np.float64]
+
+
 @kernel
-def width(j: int, lo: int, hi: int, kinds: Any, missing: Any, place: Any, nodes: Any, shares: Any) -> float:
+def width(j: int, lo: int, hi: int, widths: LabelWidths) -> float:
     """The width of the label that covers the codes lo..hi of quasi-identifier j: 0 for one value, 1 for the whole
     domain.
 
-    The arrays are those of `Widths`. Work is proportional to the height of j's hierarchy, whatever the domain.
+    Work is proportional to the height of j's hierarchy, whatever the domain.
     """
     if lo == hi:
         return 0.0
-    if missing[j] and lo == 0:
+    if widths.missing[j] and lo == 0:
         return 1.0
-    if kinds[j] == NUMBER:
-        return float(place[j, hi] - place[j, lo])
-    if kinds[j] == NODE:
-        for height in range(nodes.shape[1]):
-            if nodes[j, height, lo] == nodes[j, height, hi]:
-                return float(shares[j, height, lo])
+    if widths.kinds[j] == NUMBER:
+        return float(widths.place[j, hi] - widths.place[j, lo])
+    if widths.kinds[j] == NODE:
+        for height in range(widths.nodes.shape[1]):
+            if widths.nodes[j, height, lo] == widths.nodes[j, height, hi]:
+                return float(widths.shares[j, height, lo])
     return 1.0

@@ -6,36 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tclose_spark.kernels.widths import NODE, NUMBER, VALUE
+from tclose_spark.kernels.widths import NODE, NUMBER, VALUE, LabelWidths
 from tclose_spark.methods.attributes import ResolvedQuasi
-from tclose_spark.table.arrays import Codes, FloatArray, IntArray
+from tclose_spark.table.arrays import Codes, IntArray
 from tclose_spark.table.labels import MISSING, encode_numbers, range_shares
 from tclose_spark.table.rows import Rows
-
-
-@dataclass(frozen=True)
-class Widths:
-    """How wide the label is that covers the codes lo..hi of a quasi-identifier, as its information loss (NCP, 0 to 1).
-
-    Codes are dense: 0..domains[j]-1 in the order of numbers, or of the hierarchy's leaves. Three kinds:
-    `place[j, code]` of a numeric one (kinds[j] == 0): the width is place[hi] - place[lo], and 0 where lo == hi;
-    of a hierarchy (kinds[j] == 1): `nodes[j, h, code]`, the node at height h above each code, and `shares[j, h, code]`,
-    the loss of that node (0 at height 0): the width is the share at the lowest height at which both codes have one
-    node; of values without a hierarchy (kinds[j] == 2): 1 where lo != hi.
-    missing[j]: code 0 is the missing value: a range from it to any other code is as wide as the whole domain, 1.
-
-    Shapes: kinds, domains, missing (q,); place (q, longest domain); nodes, shares (q, highest hierarchy + 1, longest
-    domain).
-    """
-
-    kinds: NDArray[np.int8]
-    domains: IntArray
-    missing: NDArray[np.bool_]
-    place: FloatArray
-    nodes: Codes
-    shares: FloatArray
 
 
 @dataclass(frozen=True)
@@ -46,7 +22,7 @@ class QuasiWidths:
 
     quasi_identifiers: tuple[ResolvedQuasi, ...]
 
-    def of(self, rows: Rows) -> tuple[Codes, Widths, list[IntArray]]:
+    def of(self, rows: Rows) -> tuple[Codes, LabelWidths, list[IntArray]]:
         """(the rows' dense codes, shape (n, q); their widths; the codes that dense ones stand for, ascending, by
         quasi-identifier).
         """
@@ -64,7 +40,7 @@ class QuasiWidths:
             levels, values = part["nodes"].shape
             nodes[j, :levels, :values] = part["nodes"]
             shares[j, :levels, :values] = part["shares"]
-        widths = Widths(
+        widths = LabelWidths(
             kinds=np.array([part["kind"] for part in parts], dtype=np.int8),
             domains=np.array([len(known) for known in codes], dtype=np.int64),
             missing=np.array([known[0] == MISSING for known in codes]),
@@ -76,7 +52,7 @@ class QuasiWidths:
 
 
 def _width(quasi: ResolvedQuasi, codes: IntArray) -> dict[str, Any]:
-    """The width tables of one quasi-identifier over these codes (see Widths)."""
+    """The width tables of one quasi-identifier over these codes (see LabelWidths)."""
     domain, hierarchy = quasi.domain, quasi.hierarchy
     present = codes[1:] if codes[0] == MISSING else codes
     pad = len(codes) - len(present)

@@ -19,13 +19,18 @@ PROGRAM = """
 import sys
 import numpy as np
 from tclose_spark.kernels import caching
-from tclose_spark.kernels.widths import width
-one = np.zeros((1, 2))
-kinds, missing, place = np.zeros(1, np.int8), np.zeros(1, bool), np.array([[0.0, 0.5]])
-args = 0, 0, 1, kinds, missing, place, np.zeros((1, 1, 2), np.int32), np.zeros((1, 1, 2))
-assert width(*args) == 0.5
+from tclose_spark.kernels.widths import LabelWidths, width
+widths = LabelWidths(
+    kinds=np.zeros(1, np.int8),
+    domains=np.array([2]),
+    missing=np.zeros(1, bool),
+    place=np.array([[0.0, 0.5]]),
+    nodes=np.zeros((1, 1, 2), np.int32),
+    shares=np.zeros((1, 1, 2)),
+)
+assert width(0, 0, 1, widths) == 0.5
 assert caching.__file__.startswith(sys.argv[1]), caching.__file__
-print(caching.folder("tclose_spark.methods.closeness_tree.tree"), sum(width.stats.cache_hits.values()))
+print(caching.folder("tclose_spark.methods.closeness_tree.carve.tree"), sum(width.stats.cache_hits.values()))
 """
 
 
@@ -88,10 +93,12 @@ def test_other_sources_have_other_kernels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "module", "anew"),
     [
-        ("methods/closeness_tree/loads.py", "methods.closeness_tree.tree", True),  # through modules that have kernels
+        ("methods/closeness_tree/carve/peel.py", "methods.closeness_tree.carve.tree", True),  # of a module with kernels
+        ("methods/blocks/numerators.py", "methods.closeness_tree.carve.tree", True),  # in another folder of methods
+        ("methods/blocks/requirement.py", "methods.closeness_tree.exchange.splits", True),  # constants only
         ("kernels/widths.py", "methods.dealing.nearest", True),  # in another folder
-        ("methods/closeness_tree/loads.py", "methods.dealing.nearest", False),
-        ("runfile/spec.py", "methods.closeness_tree.tree", False),
+        ("methods/blocks/numerators.py", "methods.dealing.nearest", False),
+        ("runfile/spec.py", "methods.closeness_tree.carve.tree", False),
     ],
 )
 def test_kernels_are_compiled_anew_if_what_they_are_made_of_changes(
@@ -108,6 +115,13 @@ def test_kernels_are_compiled_anew_if_what_they_are_made_of_changes(
         caching, "_source", lambda asked: source(asked) and source(asked) + "# changed" * (asked == name)
     )
     assert (caching.sources.__wrapped__(f"tclose_spark.{module}") != before) == anew
+
+
+def test_a_module_that_moved_has_other_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tclose_spark.kernels import caching
+
+    monkeypatch.setattr(caching, "_source", lambda name: "@kernel")
+    assert caching.sources.__wrapped__("tclose_spark.here") != caching.sources.__wrapped__("tclose_spark.there")
 
 
 def test_functions_of_others_are_kept_where_numba_keeps_them() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose_spark.methods.closeness_tree.block import Block
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
+from tclose_spark.methods.closeness_tree.carve.tree import Growth, Tree, grow
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, ROWS_PER_BLOCK, Effort
-from tclose_spark.methods.closeness_tree.exchange import exchange
-from tclose_spark.methods.closeness_tree.figures import loads, rows_lost
-from tclose_spark.methods.closeness_tree.tree import Growth, Tree, grow
+from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
 from tclose_spark.table.arrays import IntArray
 
 TRIAL = 4  # sweeps, after which trees are compared: what a tree loses by itself says less
@@ -18,7 +18,7 @@ SEED = 2026
 def put_into_classes(block: Block, growth: Growth, effort: Effort) -> tuple[IntArray, dict[str, float]]:
     """(the class of each row of a block, shape (n,), from 0; figures as `ClosenessTreePlan.figures` names them).
 
-    Every class holds what is asked if the block does. growth: of the tree, where the effort is one tree.
+    Every class holds what is required if the block does. growth: of the tree, where the effort is one tree.
     """
     trees = [grow(block, way) for way in GROWTHS[: effort.trees]] if effort.trees > 1 else [grow(block, growth)]
     field = [(tree, tree.leaf) for tree in trees]
@@ -30,13 +30,13 @@ def put_into_classes(block: Block, growth: Growth, effort: Effort) -> tuple[IntA
     for best, rounds in effort.heats:
         field = _exchanged(block, field[: best * more], effort.sweeps, rounds)
     tree, classes = field[0]
-    load = loads(block, classes)
+    ratios = closeness_ratios(block, classes)
     return classes, {
         "rows": len(classes),
         "lost_by_tree": rows_lost(block, tree.leaf),
         "lost": rows_lost(block, classes),
-        "load": float(load @ np.bincount(classes)),
-        "largest_load": float(load.max()),
+        "load": float(ratios @ np.bincount(classes)),
+        "largest_load": float(ratios.max()),
         "depth": tree.depth,
     }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tclose_spark.methods.closeness_tree.carve.tree import Growth
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
-from tclose_spark.methods.closeness_tree.tree import Growth
 
 GROWTHS = tuple(
     Growth(beta=beta, price=price)

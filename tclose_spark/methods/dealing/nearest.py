@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
-from tclose_spark.kernels.widths import width
+from tclose_spark.kernels.widths import LabelWidths, width
 from tclose_spark.methods.dealing.locality import Locality, deal_sample, sort_by_content
 from tclose_spark.methods.dealing.stacks import Stack
-from tclose_spark.methods.widths import QuasiWidths, Widths
+from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.table.arrays import Codes, HashArray, IntArray
 from tclose_spark.table.rows import Rows
 
@@ -56,7 +56,7 @@ def gather_nearest(
             wanted % len(parts),
             need,
             quasi[here],
-            *_arrays(widths),
+            widths,
             np.empty(len(here)),
             np.empty(len(here), dtype=np.int64),
             class_of,
@@ -81,12 +81,6 @@ def deal_sample_nearest(
     return class_of
 
 
-def _arrays(
-    widths: Widths,
-) -> tuple[NDArray[np.int8], NDArray[np.bool_], NDArray[np.float64], Codes, NDArray[np.float64]]:
-    return widths.kinds, widths.missing, widths.place, widths.nodes, widths.shares
-
-
 @kernel
 def _generate(
     starts: IntArray,
@@ -98,11 +92,7 @@ def _generate(
     wanted: IntArray,
     need: IntArray,
     quasi: Codes,
-    kinds: NDArray[np.int8],
-    missing: NDArray[np.bool_],
-    place: NDArray[np.float64],
-    nodes: Codes,
-    shares: NDArray[np.float64],
+    widths: LabelWidths,
     near: NDArray[np.float64],
     chosen: IntArray,
     class_of: IntArray,
@@ -137,7 +127,7 @@ def _generate(
                 far = -1.0 if row == centre else 0.0
                 for j in range(quasi.shape[1]):
                     a, b = quasi[row, j], quasi[centre, j]
-                    far += width(j, min(a, b), max(a, b), kinds, missing, place, nodes, shares)
+                    far += width(j, min(a, b), max(a, b), widths)
                     if held == many and far >= near[held - 1]:
                         break
                 if held == many and far >= near[held - 1]:

@@ -6,27 +6,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import CITIES, Problem, Record, content, count_in, drawn, make_problem, people, settle_all
+from strategies import Problem, content, count_in, drawn, make_problem, people, settle_all, town
 
+from requirements import check_classes
 from tclose_spark.errors import ConfigurationError, UnreachableError
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.blocks import planning
+from tclose_spark.methods.blocks.dense import Dense
+from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.closeness_tree import classes as classes_module
-from tclose_spark.methods.closeness_tree import plan as top
+from tclose_spark.methods.closeness_tree.carve.tree import grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
-from tclose_spark.methods.closeness_tree.dense import Dense
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort
-from tclose_spark.methods.closeness_tree.exchange import exchange
-from tclose_spark.methods.closeness_tree.figures import rows_lost
-from tclose_spark.methods.closeness_tree.merge import holds, merge
+from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
 from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan, make_plan
-from tclose_spark.methods.closeness_tree.tree import Growth, grow
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.rows import Rows
 
@@ -44,23 +42,6 @@ def asked(problem: Problem, **method: Any) -> Problem:
     """The problem with the closeness tree as its method."""
     tree = problem.spec.model_dump(exclude={"method"})
     return replace(problem, spec=ReleaseSpec.model_validate({**tree, "method": {**FAST, **method}}))
-
-
-def check_classes(problem: Problem, rows: Rows, classes: np.ndarray) -> None:
-    """Every class has k rows, its distances and its distinct values, by the definitions."""
-    _, number = np.unique(classes, return_inverse=True)
-    sizes = np.bincount(number)
-    assert sizes.min() >= problem.spec.privacy.k
-    for i, domain in enumerate(problem.profile.sensitive):
-        settings = problem.spec.attributes.sensitive_attributes[domain.name]
-        counts = np.zeros((len(sizes), len(domain.values)), dtype=np.int64)
-        np.add.at(counts, (number, problem.profile.cell_codes[rows.cell, i]), 1)
-        assert (counts > 0).sum(axis=1).min() >= (settings.l.distinct or 1)
-        if settings.t is not None:
-            distance = problem.attributes.sensitive[i].distance
-            numerators = distance.numerators(Histograms.dense(counts))
-            unit = distance.scale * len(rows)
-            assert max(Fraction(int(x), unit * int(s)) for x, s in zip(numerators, sizes, strict=True)) <= settings.t
 
 
 @drawn(40)
@@ -85,24 +66,6 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
     assert content(*settle_all(again, rows)) == content(*settled)
 
 
-def town(n: int, seed: int = 3) -> list[Record]:
-    """People whose disease follows from their age and city: hard to hide."""
-    draw = np.random.default_rng(seed)
-    ages, cities = draw.integers(20, 80, n), draw.integers(0, 5, n)
-    diseases = np.where(draw.random(n) < 0.6, (ages // 20 + cities) % 4, draw.integers(0, 4, n))
-    names = ["flu", "gout", "mumps", "ulcer"]
-    return [
-        {
-            "age": int(a),
-            "sex": "f" if a % 2 else "m",
-            "city": CITIES.leaves[c],
-            "disease": names[d],
-            "grade": int(a % 5) + 1,
-        }
-        for a, c, d in zip(ages, cities, diseases, strict=True)
-    ]
-
-
 def biased(problem: Problem, rows: Rows, part: np.ndarray) -> Problem:
     """The problem with a sample of these rows only."""
     few = rows.take(np.flatnonzero(part))
@@ -122,9 +85,9 @@ def test_a_bad_sample_makes_larger_blocks_and_never_a_bad_class(name):
     problem = asked(problem)
     bad = biased(problem, rows, BAD_SAMPLES[name](rows))
     plan = make_plan(bad.given(count_in(rows)), 300, 500)
-    assert plan.block_rows.sum() == len(rows)
+    assert plan.layout.block_rows.sum() == len(rows)
     assert (
-        plan.merges > 0 or name == "one disease only"
+        plan.layout.merges > 0 or name == "one disease only"
     )  # then nothing can be split but by lot, and all parts are alike
     check_classes(problem, *settle_all(plan, rows))
     fair = make_plan(problem.given(count_in(rows)), 300, 500)
@@ -136,8 +99,8 @@ def test_blocks_hold_on_full_counts():
     problem, rows = make_problem(town(3000), {"disease": {"t": "0.1"}}, k=5)
     problem = asked(problem)
     plan = make_plan(biased(problem, rows, rows.hash % 3 == 0).given(count_in(rows)), 400, 800)
-    assert len(plan.block_rows) > 1
-    check_classes(problem, rows, plan.block(rows))
+    assert len(plan.layout.block_rows) > 1
+    check_classes(problem, rows, plan.layout.block(rows))
     assert plan.tasks > 1
 
 
@@ -154,31 +117,8 @@ def test_a_crowd_with_the_same_quasi_identifiers_is_many_blocks():
     rows = replace(rows, hash=hashes)
     plan = make_plan(asked(replace(problem, sample=rows.take(rows.sorted_by_hash()))).given(count_in(rows)), 200, 500)
     assert plan.blocks >= 8
-    assert plan.block_rows.max() <= 600
+    assert plan.layout.block_rows.max() <= 600
     check_classes(problem, *settle_all(plan, rows))
-
-
-def test_leaves_are_merged_into_blocks_that_hold_and_are_not_too_large():
-    problem, rows = make_problem(town(2000), {"disease": {"t": "0.3"}}, k=5)
-    problem = asked(problem)
-    dense = Dense(problem.attributes, problem.spec.privacy.k)
-    block, _ = dense.block(rows.take(rows.sorted_by_hash()))
-    leaf, _, splits = grow(block, Growth(keep_splits=True))
-    counts = np.zeros((splits.leaves, len(problem.profile.cells)), dtype=np.int64)
-    np.add.at(counts, (leaf, block.cell), 1)
-    alone, needed = merge(dense, splits, counts, 0)
-    assert (len(set(alone.tolist())), needed) == (splits.leaves, 0)
-    together, needed = merge(dense, splits, counts, 300)
-    sizes = np.bincount(together, weights=counts.sum(axis=1))
-    assert needed == 0
-    assert len(sizes) < splits.leaves
-    assert sizes.max() <= 300
-    counts[::2, 0] += counts[1::2, 0][: len(counts[::2])] if splits.leaves % 2 == 0 else np.append(counts[1::2, 0], 0)
-    counts[1::2, 0] = 0  # not what the tree was grown on; the whole is as it was
-    assert holds(dense, counts.sum(axis=0))
-    healed, needed = merge(dense, splits, counts, 0)
-    assert 0 < needed == splits.leaves - healed.max() - 1
-    assert all(holds(dense, counts[healed == b].sum(axis=0)) for b in range(healed.max() + 1))
 
 
 def test_figures_are_those_of_the_classes():
@@ -209,14 +149,14 @@ def test_the_growth_that_loses_least_on_the_sample_is_planned():
 def test_small_nodes_of_a_small_sample_are_halved_too():
     problem, rows = make_problem(town(4000), {"disease": {"t": "0.02"}}, k=5)
     few = biased(asked(problem), rows, rows.hash % 40 == 0)
-    assert make_plan(few.given(count_in(rows)), 500, 500).splits.leaves >= 4
+    assert make_plan(few.given(count_in(rows)), 500, 500).layout.tree.splits.leaves >= 4
 
 
 def test_the_counts_of_leaves_are_limited(monkeypatch):
     problem, rows = make_problem(town(3000), {"disease": {"t": "0.3"}}, k=5)
-    usual = make_plan(asked(problem).given(count_in(rows)), 100).splits.leaves
-    monkeypatch.setattr(top, "MOST_COUNTS", 4 * len(problem.profile.cells))
-    assert make_plan(asked(problem).given(count_in(rows)), 100).splits.leaves < usual / 2
+    usual = make_plan(asked(problem).given(count_in(rows)), 100).layout.tree.splits.leaves
+    monkeypatch.setattr(planning, "MOST_COUNTS", 4 * len(problem.profile.cells))
+    assert make_plan(asked(problem).given(count_in(rows)), 100).layout.tree.splits.leaves < usual / 2
 
 
 def test_what_does_not_fit_the_integers_is_refused_when_it_is_planned():
@@ -235,8 +175,8 @@ def test_the_best_tree_is_kept_and_small_blocks_are_annealed_from_several():
     trees = [grow(block, way) for way in GROWTHS[:3]]
     starts = [exchange(block, tree.leaf, classes_module.TRIAL, 0, classes_module.SEED) for tree in trees]
     ends = [rows_lost(block, exchange(block, start, 3, 4, classes_module.SEED)) for start in starts]
-    found, figures = put_into_classes(block, GROWTHS[0], effort)
-    assert figures["lost"] == rows_lost(block, found) == min(ends)
+    classes, figures = put_into_classes(block, GROWTHS[0], effort)
+    assert figures["lost"] == rows_lost(block, classes) == min(ends)
     first = int(np.argmin([rows_lost(block, start) for start in starts]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(classes_module, "ROWS_PER_BLOCK", 900)

@@ -1,4 +1,4 @@
-"""Which leaves of the plan make a block: merged until every block holds what is asked, by exact counts."""
+"""Which leaves of the plan make a block: merged until every block holds what is required, by exact counts."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tclose_spark.measures.histograms import Histograms
-from tclose_spark.methods.closeness_tree.dense import Dense
-from tclose_spark.methods.closeness_tree.routing_tree import Splits
+from tclose_spark.methods.blocks.dense import Dense
+from tclose_spark.methods.blocks.routing_tree import Splits
 from tclose_spark.table.arrays import IntArray
 
 
 def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[IntArray, int]:
-    """(the block of each leaf, shape (leaves,); how many merges were needed for all blocks to hold what is asked).
+    """(the block of each leaf, shape (leaves,); how many merges were needed for all blocks to hold).
 
     Leaves are merged with their nearest relatives until each block holds; those whose parent is small enough are
     merged, too, as long as a block has at most `most` rows, since a block is divided anew. counts: rows of each leaf by
@@ -26,7 +25,7 @@ def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[In
         if child >= 0:
             return groups.pop(child)
         cells = counts[-1 - child]
-        return [Group([-1 - child], cells, holds(dense, cells))]
+        return [Group([-1 - child], cells, dense.holds(cells))]
 
     for node in reversed(range(len(splits.quasi))):  # children have higher numbers
         left, right = below(int(splits.left[node])), below(int(splits.right[node]))
@@ -42,7 +41,7 @@ def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[In
 
 
 class Group(NamedTuple):
-    """Leaves, their rows by cell, and whether these hold what is asked."""
+    """Leaves, their rows by cell, and whether these hold what is required."""
 
     leaves: list[int]
     cells: IntArray
@@ -65,21 +64,4 @@ def _merge_two(dense: Dense, groups: list[Group], first: int) -> None:
     """Merge the group `first` with the next one."""
     one, other = groups[first : first + 2]
     cells = one.cells + other.cells
-    groups[first : first + 2] = [Group(one.leaves + other.leaves, cells, holds(dense, cells))]
-
-
-def holds(dense: Dense, cells: IntArray) -> bool:
-    """Whether rows with these counts of each cell, shape (cells,), hold all that is asked of a class. Exact."""
-    size = int(cells.sum())
-    if size < dense.k:
-        return False
-    for a in dense.attributes.sensitive:
-        values = np.zeros(len(a.domain.counts), dtype=np.int64)
-        np.add.at(values, dense.attributes.cells[:, a.column], cells)
-        if np.count_nonzero(values) < (a.l.distinct or 1):
-            return False
-        if a.t is not None:
-            numerator = int(a.distance.numerators(Histograms.dense(values[None, :]))[0])
-            if a.t.denominator * numerator > a.t.numerator * a.distance.scale * dense.attributes.rows * size:
-                return False
-    return True
+    groups[first : first + 2] = [Group(one.leaves + other.leaves, cells, dense.holds(cells))]

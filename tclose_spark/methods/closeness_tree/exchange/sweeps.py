@@ -4,28 +4,27 @@ Never worse.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.closeness_tree.boxes import covers
-from tclose_spark.methods.closeness_tree.changes import move, swap
-from tclose_spark.methods.closeness_tree.extras import may
-from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, draw
+from tclose_spark.methods.closeness_tree.exchange.boxes import covers
+from tclose_spark.methods.closeness_tree.exchange.changes import move, swap
+from tclose_spark.methods.closeness_tree.exchange.excess import may
+from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw
+from tclose_spark.table.arrays import Codes
 
 MOVE_LOOKS, SWAP_LOOKS = 16, 4
 LEAST = 1e-9  # a gain below it may be a rounding
 
 
 @kernel
-def first_look(p: Partition) -> int:
+def first_look(partition: Partition) -> int:
     """Where a row starts to look: 1..32 places after it or before it (negative), near ones more often."""
-    z = draw(p.random)
+    z = draw(partition.random)
     step = 1 + ((z & 31) >> ((z >> 8) % 6))
     return int(step if z & 64 else -step)
 
 
 @kernel
-def sweep_moves(t: Table, p: Partition, order: Any) -> int:
+def sweep_moves(table: Table, partition: Partition, order: Codes) -> int:
     """Each row goes to the narrowest class that it fits as it is, of some near ones, if that is narrower than its own.
     order: (n,).
 
@@ -34,29 +33,34 @@ def sweep_moves(t: Table, p: Partition, order: Any) -> int:
     n, moved = len(order), 0
     for at in range(n):
         row = order[at]
-        c, cell = p.of[row], t.cell[row]
-        if not may(t, p, LEAVE, c, cell):
+        c, cell = partition.of[row], table.cell[row]
+        if not may(table, partition, LEAVE, c, cell):
             continue
-        look = first_look(p)
+        look = first_look(partition)
         step = 1 if look > 0 else -1
-        best, least, last = -1, p.width[c] - LEAST, c
+        best, least, last = -1, partition.width[c] - LEAST, c
         for there in range(at + look, at + look + step * MOVE_LOOKS, step):
             if there < 0 or there >= n:
                 break
-            d = p.of[order[there]]
+            d = partition.of[order[there]]
             if d == last:
                 continue
             last = d
-            if p.width[d] < least and covers(p, d, t.quasi[row]) and p.size[d] < p.room[d] and may(t, p, JOIN, d, cell):
-                best, least = d, p.width[d]
+            if (
+                partition.width[d] < least
+                and covers(partition, d, table.quasi[row])
+                and partition.size[d] < partition.room[d]
+                and may(table, partition, JOIN, d, cell)
+            ):
+                best, least = d, partition.width[d]
         if best >= 0:
-            move(t, p, row, best)
+            move(table, partition, row, best)
             moved += 1
     return moved
 
 
 @kernel
-def sweep_swaps(t: Table, p: Partition, order: Any) -> int:
+def sweep_swaps(table: Table, partition: Partition, order: Codes) -> int:
     """Each row changes places with a near one of its cell, if each fits the other's class as it is. order: (n,), by
     cell first.
 
@@ -65,17 +69,22 @@ def sweep_swaps(t: Table, p: Partition, order: Any) -> int:
     n, swapped = len(order), 0
     for at in range(n):
         row = order[at]
-        c, cell = p.of[row], t.cell[row]
-        look = first_look(p)
+        c, cell = partition.of[row], table.cell[row]
+        look = first_look(partition)
         step = 1 if look > 0 else -1
         for there in range(at + look, at + look + step * SWAP_LOOKS, step):
             if there < 0 or there >= n:
                 break
             other = order[there]
-            d = p.of[other]
-            if d == c or t.cell[other] != cell or not covers(p, d, t.quasi[row]) or not covers(p, c, t.quasi[other]):
+            d = partition.of[other]
+            if (
+                d == c
+                or table.cell[other] != cell
+                or not covers(partition, d, table.quasi[row])
+                or not covers(partition, c, table.quasi[other])
+            ):
                 continue
-            swap(t, p, row, other)
+            swap(table, partition, row, other)
             swapped += 1
             break
     return swapped

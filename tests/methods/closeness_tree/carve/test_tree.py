@@ -1,4 +1,4 @@
-"""The carve tree: whatever is drawn, every leaf holds what is asked; on a real table, little is lost."""
+"""The carve tree: whatever is drawn, every leaf holds what is required; on a real table, little is lost."""
 
 import csv
 from collections import defaultdict
@@ -13,11 +13,12 @@ from strategies import drawn, make_problem, people
 from tclose_spark.kernels.widths import width
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.methods.closeness_tree.block import Block
-from tclose_spark.methods.closeness_tree.dense import Dense
-from tclose_spark.methods.closeness_tree.peel import NEARLY, goal_of, peel, worst
-from tclose_spark.methods.closeness_tree.routing_tree import route
-from tclose_spark.methods.closeness_tree.tree import Growth, grow, smallest_size
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.dense import Dense
+from tclose_spark.methods.blocks.routing_tree import route
+from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, worst
+from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, Division, peel
+from tclose_spark.methods.closeness_tree.carve.tree import Growth, grow, smallest_size
 from tclose_spark.table.hierarchy import Hierarchy
 
 PLAN = Growth(keep_splits=True)
@@ -48,31 +49,34 @@ def problems(draw: st.DrawFn, most: int = 60):
 
 
 def check_leaves(leaf, block: Block, ts: list[Fraction | None]) -> None:
-    """Every leaf is as asked, by measures.distances in fractions; leaves are numbered without a gap."""
-    need = block.requirement
+    """Every leaf is as required, by measures.distances in fractions; leaves are numbered without a gap."""
+    requirement = block.requirement
     leaves = int(leaf.max()) + 1
     sizes = np.bincount(leaf, minlength=leaves)
     assert leaf.shape == block.cell.shape
-    assert sizes.min() >= need.k
+    assert sizes.min() >= requirement.k
     for s, t in enumerate(ts):
-        table = need.tables[s, : need.domains[s]]
+        table = requirement.tables[s, : requirement.domains[s]]
         counts = np.zeros((leaves, len(table)), dtype=np.int64)
-        np.add.at(counts, (leaf, need.codes[block.cell, s]), 1)
-        assert np.count_nonzero(counts, axis=1).min() >= need.distinct[s]
+        np.add.at(counts, (leaf, requirement.codes[block.cell, s]), 1)
+        assert np.count_nonzero(counts, axis=1).min() >= requirement.distinct[s]
         if t is None:
             continue
-        if need.heights[s] > 0:
-            parents = [need.parents[s, h][need.parents[s, h] >= 0].astype(np.int64) for h in range(need.heights[s])]
+        if requirement.heights[s] > 0:
+            parents = [
+                requirement.parents[s, h][requirement.parents[s, h] >= 0].astype(np.int64)
+                for h in range(requirement.heights[s])
+            ]
             distance = HierarchicalDistance(table, tuple(parents))
         else:
-            distance = OrderedDistance(table) if need.ordered[s] else EqualDistance(table)
+            distance = OrderedDistance(table) if requirement.ordered[s] else EqualDistance(table)
         for found, size in zip(distance.numerators(Histograms.dense(counts)), sizes, strict=True):
             assert Fraction(int(found), distance.scale * int(table.sum()) * int(size)) <= t
 
 
 def ts_of(problem) -> list[Fraction | None]:
-    asked = problem.spec.attributes.sensitive_attributes
-    return [asked[domain.name].t for domain in problem.profile.sensitive]
+    sensitive = problem.spec.attributes.sensitive_attributes
+    return [sensitive[domain.name].t for domain in problem.profile.sensitive]
 
 
 @drawn(150)
@@ -186,15 +190,15 @@ def test_peel_keeps_both_sides_within_the_limit(drawn_problem, data):
         return values
 
     part, inside, outside = given_part.copy(), by_value(given_part), by_value(whole - given_part)
-    slope = np.zeros(inside.shape[1])
-    size = peel(part, cells, inside, outside, part.sum(), whole.sum(), limit, 2.0, goal, slope)
+    division, scratch = Division(part, cells, inside, outside, whole.sum()), scratch_of(goal)
+    size = peel(division, part.sum(), limit, 2.0, goal, scratch)
     assert np.all((part >= 0) & (part <= given_part))
     assert np.array_equal(inside, by_value(part))
     assert np.array_equal(outside, by_value(whole - part))
     if size > 0:
         assert size == part.sum() >= 2
-        assert worst(inside, size, goal)[0] <= limit * NEARLY
-        assert worst(outside, whole.sum() - size, goal)[0] <= limit * NEARLY
+        assert worst(inside, size, goal, scratch)[0] <= limit * NEARLY
+        assert worst(outside, whole.sum() - size, goal, scratch)[0] <= limit * NEARLY
 
 
 @drawn(100)
@@ -233,14 +237,14 @@ def adult_block(adult, sensitive):
 
 def loss(leaf, block: Block) -> float:
     """The mean width over rows and quasi-identifiers."""
-    w, total = block.widths, 0.0
+    total = 0.0
     members = defaultdict(list)
     for row, number in enumerate(leaf.tolist()):
         members[number].append(row)
     for rows in members.values():
         low, high = block.quasi[rows].min(axis=0), block.quasi[rows].max(axis=0)
         for j in range(block.quasi.shape[1]):
-            total += len(rows) * width(j, low[j], high[j], w.kinds, w.missing, w.place, w.nodes, w.shares)
+            total += len(rows) * width(j, low[j], high[j], block.widths)
     return total / block.quasi.size
 
 

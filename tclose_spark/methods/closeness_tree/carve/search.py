@@ -6,113 +6,46 @@ or, for aligned halves, by the cells' buckets: of each bucket the lower half of 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from tclose_spark.kernels import kernel
-from tclose_spark.kernels.widths import NUMBER
-from tclose_spark.methods.closeness_tree.loads import Asked
-from tclose_spark.methods.closeness_tree.peel import NEARLY, SMALLEST_SHARE, Goal, largest_part, peel, worst
-from tclose_spark.methods.closeness_tree.regions import (
+from tclose_spark.kernels.widths import NUMBER, width
+from tclose_spark.methods.closeness_tree.carve.goal import worst
+from tclose_spark.methods.closeness_tree.carve.node import HALVES, NOTHING, REGION, Node, Rules, Space, Split
+from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, SMALLEST_SHARE, Division, largest_part, peel
+from tclose_spark.methods.closeness_tree.carve.regions import (
     Present,
-    Regions,
-    Ruler,
     entropy,
     find_present,
     propose_cuts,
     propose_nodes,
-    span,
 )
+from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
-REGION, HALVES = 1, 2
 TARGETS = 3
-FLOOR = 0.02  # no load is aimed at below this
+FLOOR = 0.02  # no closeness ratio is aimed at below this
 HOPELESS = 0.62  # aligned halves seldom score more than this share of the width they split
-
-
-class Space(NamedTuple):
-    """Arrays to work in, made once for a block."""
-
-    present: Present
-    regions: Regions
-    tally: Any  # (longest domain,), zero between uses
-    part: Any  # (cells,), rows of the part that is tried, by the node's cells
-    take: Any  # (cells,), those of the best part so far
-    whole: Any  # (attributes, values), the node's rows by value
-    inside: Any  # (attributes, values), those of the part that is tried
-    outside: Any  # (attributes, values), those of the rest
-    slope: Any  # (values,), of `peel`
-    order: Any  # (rows,), rows sorted by a quasi-identifier
-    left: Any  # (rows,), which rows go left
-    other: Any  # (rows,), rows that go right, on their way
-    cell: Any  # (rows,), Node.cell
-    cells: Any  # (cells,), Node.cells
-    quota: Any  # (cells,), rows of each cell, or bucket, that may still go left
-    counted: Any  # (cells,), rows of each cell in the region, where a split is written down
-    taken: Any  # (cells,), those of them that go left
-    sides: Any  # (2, attributes, values), rows of both sides by value, for the exact test
-
-
-class Rules(NamedTuple):
-    """What holds for all nodes: a level of `buckets` (levels, cells) gives the bucket of every cell; `least` rows are
-    the smallest side worth trying; `price` is the cost of a unit of load, in bits; `surely` the share of
-    a limit at which integers hardly ever refuse what floats pass.
-    """
-
-    ruler: Ruler
-    goal: Goal
-    asked: Asked
-    buckets: Any
-    domains: Any
-    least: Any
-    price: Any
-    surely: Any
-
-
-class Node(NamedTuple):
-    """The rows start..end-1 of `rows` (q + 2, n): codes of each quasi-identifier, the cell, the row's number. cells:
-    the cells that occur, ascending; cell[i]: the place of row start + i's cell in them; load: of the node.
-    """
-
-    rows: Any
-    start: Any
-    end: Any
-    cells: Any
-    cell: Any
-    load: Any
-
-
-class Found(NamedTuple):
-    """The best split so far; kind 0: none. j, first, last: the region, as codes. level: the buckets of aligned
-    halves.
-    """
-
-    score: float
-    kind: int
-    j: int
-    first: int
-    last: int
-    level: int
 
 
 @kernel
 def propose_all(node: Node, rules: Rules, space: Space) -> int:
     """All regions of a node, into space.regions and space.present; how many."""
-    rows, found = node.end - node.start, 0
-    for j in range(len(rules.domains)):
-        find_present(j, node.rows[j, node.start : node.end], rules.domains[j], space.tally, space.order, space.present)
+    count = 0
+    for j in range(len(rules.widths.domains)):
+        find_present(
+            j, node.rows[j, node.start : node.end], rules.widths.domains[j], space.tally, space.order, space.present
+        )
         if space.present.length[j] < 2:
             continue
-        if rules.ruler.kinds[j] == NUMBER:
-            found = propose_cuts(found, j, rows, rules.least, space.present, rules.ruler, space.regions)
+        if rules.widths.kinds[j] == NUMBER:
+            count = propose_cuts(count, j, rules.least, space.present, rules.widths, space.regions)
         else:
-            found = propose_nodes(found, j, rows, rules.least, space.present, rules.ruler, space.regions)
-    return found
+            count = propose_nodes(count, j, rules.least, space.present, rules.widths, space.regions)
+    return count
 
 
 @kernel
-def by_value(by_cell: Any, cells: Any, codes: Any, values: Any) -> None:
+def by_value(by_cell: FloatArray, cells: IntArray, codes: Codes, values: FloatArray) -> None:
     """values[s, v]: rows of each value, from rows by cell."""
     values[:] = 0.0
     for c in range(len(cells)):
@@ -122,7 +55,7 @@ def by_value(by_cell: Any, cells: Any, codes: Any, values: Any) -> None:
 
 
 @kernel
-def subtract(whole: Any, part: Any, rest: Any) -> None:
+def subtract(whole: FloatArray, part: FloatArray, rest: FloatArray) -> None:
     """rest: whole - part, value by value."""
     for s in range(whole.shape[0]):
         for v in range(whole.shape[1]):
@@ -130,24 +63,24 @@ def subtract(whole: Any, part: Any, rest: Any) -> None:
 
 
 @kernel
-def is_diverse(values: Any, domains: Any, distinct: Any) -> bool:
-    """Whether every attribute has as many values as asked; values: (attributes, values), in bins where there are
+def is_diverse(values: FloatArray, domains: IntArray, distinct: IntArray) -> bool:
+    """Whether every attribute has as many values as required; values: (attributes, values), in bins where there are
     many.
     """
     for s in range(len(distinct)):
-        found = 0
+        present = 0
         for v in range(domains[s]):
-            found += values[s, v] > 0.0
-            if found >= distinct[s]:
+            present += values[s, v] > 0.0
+            if present >= distinct[s]:
                 break
-        if found < distinct[s]:
+        if present < distinct[s]:
             return False
     return True
 
 
 @kernel
 def rate(gain: float, p: float, inside: float, outside: float, before: float, price: float) -> float:
-    """The score of a split: width gained for the bits it takes and for the load it adds."""
+    """The score of a split: width gained for the bits it takes and for the closeness ratio it adds."""
     return gain / (entropy(p) + price * max(0.0, p * inside + (1.0 - p) * outside - before))
 
 
@@ -155,7 +88,7 @@ def rate(gain: float, p: float, inside: float, outside: float, before: float, pr
 def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, space: Space) -> float:
     """The best score of a region if it beats `best` (then space.take holds what goes left), else `best`.
 
-    The region itself where it and the rest fit; else what is carved from it, for loads lower and lower: each begins
+    The region itself where it and the rest fit; else what is carved from it, for ratios lower and lower: each begins
     where the one before it ended, and a part of that size bounds what is left to gain.
     """
     j, a, b = space.regions.where[r]
@@ -166,36 +99,37 @@ def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, spac
     size = float(space.present.below[j, b + 1] - space.present.below[j, a])
     by_value(part, node.cells, goal.codes, inside)
     subtract(space.whole, inside, outside)
-    w0 = span(j, codes[0], codes[space.present.length[j] - 1], rules.ruler)
-    load_in, _ = worst(inside, size, goal)
-    load_out, _ = worst(outside, rows - size, goal)
+    w0 = width(j, codes[0], codes[space.present.length[j] - 1], rules.widths)
+    ratio_in, _ = worst(inside, size, goal, space.scratch)
+    ratio_out, _ = worst(outside, rows - size, goal, space.scratch)
     share = size / rows
-    if max(load_in, load_out) <= limit * NEARLY:
+    if max(ratio_in, ratio_out) <= limit * NEARLY:
         gain = w0 - share * inner - (1.0 - share) * space.regions.outer[r]
-        return keep(best, rate(gain, share, load_in, load_out, node.load, rules.price), part, rules, space)
-    smallest, low = max(float(rules.least), SMALLEST_SHARE * size), max(node.load, FLOOR)
+        return keep(best, rate(gain, share, ratio_in, ratio_out, node.ratio, rules.price), part, rules, space)
+    smallest, low = max(float(rules.least), SMALLEST_SHARE * size), max(node.ratio, FLOOR)
     bound = largest_part(inside, size, limit, goal)
     if bound < smallest:
         return best
     share = min(share, bound / rows)
+    division = Division(part=part, cells=node.cells, inside=inside, outside=outside, rows=float(rows))
     for step in range(TARGETS):
         if inner >= w0 - 1e-12 or share * (w0 - inner) <= best * entropy(share):
             break
         target = limit if step == 0 else low + (limit - low) * (1.0 - step / TARGETS)
-        size = peel(part, node.cells, inside, outside, size, rows, target, smallest, goal, space.slope)
+        size = peel(division, size, target, smallest, goal, space.scratch)
         if size <= 0.0:
             break
-        load_in, _ = worst(inside, size, goal)
-        load_out, _ = worst(outside, rows - size, goal)
+        ratio_in, _ = worst(inside, size, goal, space.scratch)
+        ratio_out, _ = worst(outside, rows - size, goal, space.scratch)
         share = size / rows
         best = keep(
-            best, rate(share * (w0 - inner), share, load_in, load_out, node.load, rules.price), part, rules, space
+            best, rate(share * (w0 - inner), share, ratio_in, ratio_out, node.ratio, rules.price), part, rules, space
         )
     return best
 
 
 @kernel
-def count_region(column: Any, lo: int, hi: int, cell: Any, part: Any) -> None:
+def count_region(column: Codes, lo: int, hi: int, cell: IntArray, part: FloatArray) -> None:
     """part: the rows with codes lo..hi, by cell."""
     part[:] = 0.0
     wide = np.uint32(hi - lo)
@@ -204,11 +138,11 @@ def count_region(column: Any, lo: int, hi: int, cell: Any, part: Any) -> None:
 
 
 @kernel
-def keep(best: float, score: float, part: Any, rules: Rules, space: Space) -> float:
+def keep(best: float, score: float, part: FloatArray, rules: Rules, space: Space) -> float:
     """The better of the two scores; if it is `score`, and both sides are diverse, space.take is the part."""
     if score <= best or not (
-        is_diverse(space.inside, rules.goal.domains, rules.asked.distinct)
-        and is_diverse(space.outside, rules.goal.domains, rules.asked.distinct)
+        is_diverse(space.inside, rules.goal.domains, rules.requirement.distinct)
+        and is_diverse(space.outside, rules.goal.domains, rules.requirement.distinct)
     ):
         return best
     for c in range(len(part)):
@@ -217,7 +151,7 @@ def keep(best: float, score: float, part: Any, rules: Rules, space: Space) -> fl
 
 
 @kernel
-def sort_rows(j: int, column: Any, present: Present, tally: Any, order: Any) -> None:
+def sort_rows(j: int, column: Codes, present: Present, tally: IntArray, order: IntArray) -> None:
     """order: the rows in the order of their codes of j, those of one code as they stand. tally is left zero."""
     length = present.length[j]
     for x in range(length):
@@ -230,7 +164,7 @@ def sort_rows(j: int, column: Any, present: Present, tally: Any, order: Any) -> 
 
 
 @kernel
-def halve(node: Node, bucket: Any, space: Space) -> int:
+def halve(node: Node, bucket: IntArray, space: Space) -> int:
     """space.left[i]: whether row i is in the lower half of its bucket in the order space.order; how many are.
 
     bucket: of every cell. Odd rows go left and right by turns.
@@ -273,37 +207,39 @@ def try_halves(best: float, j: int, level: int, limit: float, node: Node, rules:
     codes = space.present.codes[j]
     lo, hi, p = codes[0], codes[space.present.length[j] - 1], size / rows
     gain = (
-        span(j, lo, hi, rules.ruler) - p * span(j, lo, top, rules.ruler) - (1.0 - p) * span(j, bottom, hi, rules.ruler)
+        width(j, lo, hi, rules.widths)
+        - p * width(j, lo, top, rules.widths)
+        - (1.0 - p) * width(j, bottom, hi, rules.widths)
     )
     if gain <= best * entropy(p):
         return best
     by_value(part, node.cells, rules.goal.codes, space.inside)
     subtract(space.whole, space.inside, space.outside)
-    load_in, _ = worst(space.inside, float(size), rules.goal)
-    load_out, _ = worst(space.outside, float(rows - size), rules.goal)
-    if max(load_in, load_out) > limit * NEARLY:
+    ratio_in, _ = worst(space.inside, float(size), rules.goal, space.scratch)
+    ratio_out, _ = worst(space.outside, float(rows - size), rules.goal, space.scratch)
+    if max(ratio_in, ratio_out) > limit * NEARLY:
         return best
-    return keep(best, rate(gain, p, load_in, load_out, node.load, rules.price), part, rules, space)
+    return keep(best, rate(gain, p, ratio_in, ratio_out, node.ratio, rules.price), part, rules, space)
 
 
 @kernel
-def first_largest(bounds: Any) -> int:
+def first_largest(bounds: FloatArray) -> int:
     """Where the largest positive bound stands first, or -1."""
-    found, largest = -1, 0.0
+    first, largest = -1, 0.0
     for r in range(len(bounds)):
         if bounds[r] > largest:
-            found, largest = r, bounds[r]
-    return found
+            first, largest = r, bounds[r]
+    return first
 
 
 @kernel
-def search(count: int, limit: float, node: Node, rules: Rules, space: Space) -> Found:
-    """The best split of a node, of whose proposed regions there are `count`, with both loads within the limit.
+def search(count: int, limit: float, node: Node, rules: Rules, space: Space) -> Split:
+    """The best split of a node, of whose proposed regions there are `count`, with both ratios within the limit.
 
-    Regions in the order of their bounds, until no bound beats what was found; then aligned halves of numbers.
+    Regions in the order of their bounds, until no bound beats the best so far; then aligned halves of numbers.
     space.whole: the node's counts by value.
     """
-    best = Found(0.0, 0, -1, 0, 0, -1)
+    best = Split(score=0.0, kind=NOTHING, j=-1, first=0, last=0, level=-1)
     bounds = space.regions.bound[:count]
     while True:
         r = first_largest(bounds)
@@ -312,21 +248,22 @@ def search(count: int, limit: float, node: Node, rules: Rules, space: Space) -> 
         score = try_region(best.score, r, limit, node, rules, space)
         if score > best.score:
             j, a, b = space.regions.where[r]
-            best = Found(score, REGION, j, space.present.codes[j, a], space.present.codes[j, b], -1)
+            first, last = space.present.codes[j, a], space.present.codes[j, b]
+            best = Split(score=score, kind=REGION, j=j, first=first, last=last, level=-1)
         bounds[r] = -bounds[r]  # seen
     for r in range(count):
         bounds[r] = abs(bounds[r])
-    for j in range(len(rules.domains)):
+    for j in range(len(rules.widths.domains)):
         codes, length = space.present.codes[j], space.present.length[j]
         if (
-            rules.ruler.kinds[j] != NUMBER
+            rules.widths.kinds[j] != NUMBER
             or length < 2
-            or best.score >= HOPELESS * span(j, codes[0], codes[length - 1], rules.ruler)
+            or best.score >= HOPELESS * width(j, codes[0], codes[length - 1], rules.widths)
         ):
             continue
         sort_rows(j, node.rows[j, node.start : node.end], space.present, space.tally, space.order)
         for level in range(len(rules.buckets)):
             score = try_halves(best.score, j, level, limit, node, rules, space)
             if score > best.score:
-                best = Found(score, HALVES, j, codes[0], codes[length - 1], level)
+                best = Split(score=score, kind=HALVES, j=j, first=codes[0], last=codes[length - 1], level=level)
     return best

@@ -1,4 +1,4 @@
-"""Exchange: classes keep all that is asked of them and never lose more. Checked in fractions and from the
+"""Exchange: classes keep all that is limited of them and never lose more. Checked in fractions and from the
 definitions.
 """
 
@@ -16,19 +16,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
 
+from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.methods.closeness_tree import exchange as exchange_module
-from tclose_spark.methods.closeness_tree.anneal import make_risks, propose
-from tclose_spark.methods.closeness_tree.block import Block, Requirement, exact_limits
-from tclose_spark.methods.closeness_tree.boxes import UNKNOWN, scan, width_after
-from tclose_spark.methods.closeness_tree.changes import count_all, loss, repack
-from tclose_spark.methods.closeness_tree.exchange import exchange, make_orders
-from tclose_spark.methods.closeness_tree.extras import may, may_swap
-from tclose_spark.methods.closeness_tree.partition import JOIN, LEAVE, Partition, Table, make_partition, make_table
-from tclose_spark.methods.closeness_tree.splits import split_all
-from tclose_spark.methods.closeness_tree.sweeps import sweep_moves, sweep_swaps
-from tclose_spark.methods.widths import Widths
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
+from tclose_spark.methods.closeness_tree.exchange import rounds
+from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
+from tclose_spark.methods.closeness_tree.exchange.boxes import UNKNOWN, scan, width_after
+from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
+from tclose_spark.methods.closeness_tree.exchange.excess import may, may_swap
+from tclose_spark.methods.closeness_tree.exchange.partition import (
+    JOIN,
+    LEAVE,
+    Partition,
+    Table,
+    make_partition,
+    make_table,
+)
+from tclose_spark.methods.closeness_tree.exchange.rounds import exchange, make_orders
+from tclose_spark.methods.closeness_tree.exchange.splits import split_all
+from tclose_spark.methods.closeness_tree.exchange.sweeps import sweep_moves, sweep_swaps
 from tclose_spark.table.arrays import IntArray
 
 # Six leaves under three nodes, those under two, those under the root; and how much of the domain a node of each height
@@ -73,8 +81,8 @@ def least_distinct(block: Block, classes: IntArray) -> list[int]:
     return [min(len(np.unique(codes[:, s])) for codes in members) for s in range(block.requirement.codes.shape[1])]
 
 
-def width_of(widths: Widths, j: int, codes: IntArray) -> float:
-    """How wide the label of these codes is, from the words of `Widths`."""
+def width_of(widths: LabelWidths, j: int, codes: IntArray) -> float:
+    """How wide the label of these codes is, from the words of `LabelWidths`."""
     low, high = int(codes.min()), int(codes.max())
     if low == high:
         return 0.0
@@ -106,6 +114,19 @@ def equal_requirement(table: IntArray, t: Fraction, k: int, distinct: int = 1) -
     )
 
 
+def widths_of_numbers(domains: IntArray) -> LabelWidths:
+    """Of numeric quasi-identifiers with so many equally spaced values, none missing."""
+    q, longest = len(domains), int(domains.max())
+    return LabelWidths(
+        kinds=np.zeros(q, np.int8),
+        domains=domains,
+        missing=np.zeros(q, np.bool_),
+        place=np.arange(longest)[None, :] / np.maximum(domains - 1, 1)[:, None],
+        nodes=np.zeros((q, 1, longest), np.int32),
+        shares=np.zeros((q, 1, longest)),
+    )
+
+
 def loss_of(block: Block, classes: IntArray) -> float:
     """Rows times width of their class, summed over quasi-identifiers."""
     members = [block.quasi[classes == c] for c in np.unique(classes)]
@@ -116,13 +137,13 @@ def loss_of(block: Block, classes: IntArray) -> float:
 
 @st.composite
 def starts(draw: st.DrawFn, most: int = 60) -> Start:
-    """A block, classes that hold what is asked of them (often only just), the distances and their t."""
+    """A block, classes that hold what is required of them (often only just), the distances and their t."""
     n, quasis, groups = draw(st.integers(4, most)), draw(st.integers(1, 4)), draw(st.integers(1, 8))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     kinds = draw(st.lists(st.sampled_from(["equal", "ordered", "hierarchical"]), min_size=1, max_size=2))
     values = random.integers(0, DOMAIN, (n, len(kinds)))
     codes, cell = np.unique(values, axis=0, return_inverse=True)
-    widths = Widths(
+    widths = LabelWidths(
         kinds=random.integers(0, 3, quasis).astype(np.int8),
         domains=np.full(quasis, DOMAIN),
         missing=random.random(quasis) < 0.3,
@@ -141,7 +162,7 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         if kind == "hierarchical":
             for h, above in enumerate(PARENTS):
                 parents[s, h, : len(above)] = above
-    need = Requirement(
+    requirement = Requirement(
         codes=codes.astype(np.int32),
         tables=tables,
         domains=np.full(len(kinds), DOMAIN),
@@ -154,22 +175,21 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         limits=np.zeros((len(kinds), n + 1), np.int64),
     )
     block = Block(
-        random.integers(0, DOMAIN, (n, quasis)).astype(np.int32), cell.reshape(-1).astype(np.int32), widths, need
+        random.integers(0, DOMAIN, (n, quasis)).astype(np.int32), cell.reshape(-1).astype(np.int32), widths, requirement
     )
     slack = draw(st.sampled_from([Fraction(0), Fraction(1, 50), Fraction(1, 5), Fraction(1)]))
     ts = [max(found) + slack for found in distances_of(block, classes, distances)]
-    asked = [None if t >= 1 else t for t in ts]
-    need = replace(
-        need,
-        k=draw(st.integers(1, need.k)),
+    limited = [None if t >= 1 else t for t in ts]
+    requirement = requirement._replace(
+        k=draw(st.integers(1, requirement.k)),
         distinct=np.array([draw(st.integers(1, most)) for most in least_distinct(block, classes)]),
-        limits=exact_limits(asked, [d.scale for d in distances], need.rows, n),
+        limits=exact_limits(limited, [d.scale for d in distances], requirement.rows, n),
     )
-    return replace(block, requirement=need), classes, distances, ts
+    return replace(block, requirement=requirement), classes, distances, ts
 
 
 def assert_holds(start: Start, classes: IntArray) -> None:
-    """Every row is in a class, every class holds what is asked, and no more is lost than at the start."""
+    """Every row is in a class, every class holds what is required, and no more is lost than at the start."""
     block, before, distances, ts = start
     assert classes.shape == before.shape
     assert classes.min() >= 0
@@ -186,7 +206,7 @@ def assert_counted(table: Table, partition: Partition) -> None:
     classes = partition.of.astype(np.int64)
     fresh = make_partition(table, classes, 0, len(partition.size) - int(classes.max()) - 1)
     count_all(table, fresh)
-    for name in ("size", "low", "high", "low_rows", "high_rows", "extra", "counts", "total", "present"):
+    for name in ("size", "low", "high", "low_rows", "high_rows", "excess", "counts", "total", "present"):
         np.testing.assert_array_equal(getattr(partition, name), getattr(fresh, name), err_msg=name)
     np.testing.assert_allclose(partition.wide, fresh.wide, atol=1e-12)
     np.testing.assert_allclose(partition.width, fresh.width, atol=1e-12)
@@ -200,7 +220,7 @@ def assert_counted(table: Table, partition: Partition) -> None:
 
 @given(starts(), st.integers(0, 4), st.integers(0, 4), st.integers(0, 2**63))
 @drawn(150)
-def test_classes_keep_what_is_asked_and_lose_no_more(start: Start, sweeps: int, anneal: int, seed: int) -> None:
+def test_classes_keep_what_is_limited_and_lose_no_more(start: Start, sweeps: int, anneal: int, seed: int) -> None:
     block, classes, _, _ = start
     given_classes = classes.copy()
     found = exchange(block, classes, sweeps, anneal, seed)
@@ -247,11 +267,13 @@ def test_what_may_happen_is_what_the_definitions_allow(start: Start, data: st.Da
     def fits(rows: list[int]) -> bool:
         """Whether these rows may be a class."""
         one, alone = np.zeros(len(rows), np.int64), replace(block, quasi=block.quasi[rows], cell=block.cell[rows])
-        need = block.requirement
+        requirement = block.requirement
         return (
-            len(rows) >= need.k
+            len(rows) >= requirement.k
             and all(found[0] <= t for found, t in zip(distances_of(alone, one, distances), ts, strict=True))
-            and all(found >= least for found, least in zip(least_distinct(alone, one), need.distinct, strict=True))
+            and all(
+                found >= least for found, least in zip(least_distinct(alone, one), requirement.distinct, strict=True)
+            )
         )
 
     def width_sum(rows: list[int]) -> float:
@@ -286,19 +308,18 @@ def test_sweeps_never_lose_more(start: Start, seed: int) -> None:
 
 @given(starts(), st.integers(0, 2**32))
 @drawn(100)
-def test_splits_keep_what_is_asked(start: Start, seed: int) -> None:
+def test_splits_keep_what_is_limited(start: Start, seed: int) -> None:
     block, _, distances, _ = start
     one = np.zeros(len(block.cell), np.int64)
     t = [max(found) + Fraction(1, 4) for found in distances_of(block, one, distances)]
-    need = replace(
-        block.requirement,
+    requirement = block.requirement._replace(
         k=2,
         distinct=np.minimum(block.requirement.distinct, 2)
         if min(least_distinct(block, one)) > 1
         else np.ones_like(block.requirement.distinct),
         limits=exact_limits(t, [d.scale for d in distances], block.requirement.rows, len(one)),
     )
-    block = replace(block, requirement=need)
+    block = replace(block, requirement=requirement)
     table = make_table(block)
     partition = make_partition(table, one, seed, spare=len(one))
     count_all(table, partition)
@@ -312,12 +333,9 @@ def test_splits_keep_what_is_asked(start: Start, seed: int) -> None:
 def test_a_class_of_two_kinds_of_rows_is_cut_in_two() -> None:
     rows = 40
     quasi = np.repeat(np.arange(2), rows // 2).astype(np.int32)[:, None]
-    need = equal_requirement(np.array([rows // 2, rows // 2]), Fraction(1, 10), k=5)
-    none = np.zeros((1, 1, 2))
-    widths = Widths(
-        np.zeros(1, np.int8), np.array([2]), np.zeros(1, np.bool_), np.array([[0.0, 1.0]]), none.astype(np.int32), none
-    )
-    block = Block(quasi, np.tile(np.arange(2), rows // 2).astype(np.int32), widths, need)
+    requirement = equal_requirement(np.array([rows // 2, rows // 2]), Fraction(1, 10), k=5)
+    widths = widths_of_numbers(np.array([2]))
+    block = Block(quasi, np.tile(np.arange(2), rows // 2).astype(np.int32), widths, requirement)
     found = exchange(block, np.zeros(rows, np.int64), 1, 0, 1)
     assert len(set(zip(found.tolist(), quasi[:, 0].tolist(), strict=True))) == 2
     assert loss_of(block, found) == 0
@@ -325,11 +343,11 @@ def test_a_class_of_two_kinds_of_rows_is_cut_in_two() -> None:
 
 @given(starts(), st.integers(1, 4))
 @drawn(60)
-def test_a_block_in_parts_keeps_what_is_asked(start: Start, parts: int) -> None:
+def test_a_block_in_parts_keeps_what_is_limited(start: Start, parts: int) -> None:
     block, classes, _, _ = start
     figures = 2 * (int(classes.max()) + 1) * int(block.requirement.domains.sum())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exchange_module, "MOST_FIGURES", -(-figures // parts))
+        patch.setattr(rounds, "MOST_FIGURES", -(-figures // parts))
         found = exchange(block, classes, 3, 1, 1)
     assert_holds(start, found)
     assert set(found.tolist()) == set(range(found.max() + 1))
@@ -374,11 +392,9 @@ def test_ends_in_large_domains_are_looked_up_in_the_members() -> None:
     rows = 3000
     random = np.random.default_rng(5)
     quasi = random.permutation(rows).astype(np.int32)[:, None]
-    place = np.arange(rows)[None, :] / (rows - 1)
-    none = np.zeros((1, 1, rows))
-    need = equal_requirement(np.array([rows]), Fraction(1, 10), k=2)
-    widths = Widths(np.zeros(1, np.int8), np.array([rows]), np.zeros(1, np.bool_), place, none.astype(np.int32), none)
-    block = Block(quasi, np.zeros(rows, np.int32), widths, need)
+    requirement = equal_requirement(np.array([rows]), Fraction(1, 10), k=2)
+    widths = widths_of_numbers(np.array([rows]))
+    block = Block(quasi, np.zeros(rows, np.int32), widths, requirement)
     classes = np.arange(rows) // 10
     table = make_table(block)
     partition = make_partition(table, classes, 0)
@@ -396,14 +412,9 @@ def test_adult_loses_a_good_deal_less(data: Path) -> None:
     quasi = np.stack([np.unique(frame[name], return_inverse=True)[1] for name in columns], axis=1).astype(np.int32)
     _, cell = np.unique(frame["occupation"], return_inverse=True)
     domains = quasi.max(axis=0).astype(np.int64) + 1
-    place = np.arange(domains.max())[None, :] / np.maximum(domains - 1, 1)[:, None]
-    none = np.zeros((len(columns), 1, int(domains.max())))
     tables = np.bincount(cell)[None, :].astype(np.int64)
-    need = equal_requirement(tables[0], Fraction(1, 5), k=5, distinct=3)
-    widths = Widths(
-        np.zeros(len(columns), np.int8), domains, np.zeros(len(columns), np.bool_), place, none.astype(np.int32), none
-    )
-    block = Block(quasi, cell.astype(np.int32), widths, need)
+    requirement = equal_requirement(tables[0], Fraction(1, 5), k=5, distinct=3)
+    block = Block(quasi, cell.astype(np.int32), widths_of_numbers(domains), requirement)
     stack = np.lexsort([*quasi.T, cell])
     classes = np.empty(len(frame), np.int64)
     classes[stack] = np.arange(len(frame)) % (len(frame) // 40)  # dealt by value: near the table, as wide as can be

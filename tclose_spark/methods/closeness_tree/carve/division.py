@@ -4,17 +4,20 @@ down.
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
+from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.closeness_tree.loads import holds
-from tclose_spark.methods.closeness_tree.regions import find_present
-from tclose_spark.methods.closeness_tree.routing_tree import Splits
-from tclose_spark.methods.closeness_tree.search import HALVES, REGION, Found, Node, Rules, Space, halve, sort_rows
+from tclose_spark.methods.blocks.holding import holds
+from tclose_spark.methods.blocks.routing_tree import Splits
+from tclose_spark.methods.closeness_tree.carve.node import HALVES, REGION, Node, Rules, Space, Split
+from tclose_spark.methods.closeness_tree.carve.regions import find_present
+from tclose_spark.methods.closeness_tree.carve.search import halve, sort_rows
+from tclose_spark.table.arrays import Codes
 
 
 @kernel
-def find_cells(rows: Any, start: int, end: int, rules: Rules, space: Space) -> int:
+def find_cells(rows: Codes, start: int, end: int, rules: Rules, space: Space) -> int:
     """How many cells occur in the rows start..end-1: space.cells, and space.cell, the place in them of each row's.
 
     space.whole becomes the counts by value.
@@ -22,33 +25,33 @@ def find_cells(rows: Any, start: int, end: int, rules: Rules, space: Space) -> i
     q = len(rows) - 2
     column, present, cells, whole = rows[q, start:end], space.present, space.cells, space.whole
     find_present(q, column, len(rules.goal.codes), space.tally, space.order, present)
-    found = present.length[q]
-    for c in range(found):
+    count = present.length[q]
+    for c in range(count):
         cells[c] = present.codes[q, c]
         space.tally[cells[c]] = c
     for i in range(len(column)):
         space.cell[i] = space.tally[column[i]]
     whole[:] = 0.0
-    for c in range(found):
+    for c in range(count):
         space.tally[cells[c]] = 0
         for s in range(rules.goal.codes.shape[1]):
             whole[s, rules.goal.codes[cells[c], s]] += present.below[q, c + 1] - present.below[q, c]
-    return int(found)
+    return int(count)
 
 
 @kernel
-def mark(found: Found, node: Node, rules: Rules, space: Space) -> int:
+def mark(split: Split, node: Node, rules: Rules, space: Space) -> int:
     """space.left: which rows of the node go left, of each cell the first ones as they stand; how many."""
-    column = node.rows[found.j, node.start : node.end]
-    if found.kind == HALVES:
-        sort_rows(found.j, column, space.present, space.tally, space.order)
-        return halve(node, rules.buckets[found.level], space)
+    column = node.rows[split.j, node.start : node.end]
+    if split.kind == HALVES:
+        sort_rows(split.j, column, space.present, space.tally, space.order)
+        return halve(node, rules.buckets[split.level], space)
     quota, size = space.quota, 0
     for c in range(len(node.cells)):
         quota[c] = int(space.take[c])
     for i in range(len(column)):
         c = node.cell[i]
-        goes = found.first <= column[i] <= found.last and quota[c] > 0
+        goes = split.first <= column[i] <= split.last and quota[c] > 0
         space.left[i] = goes
         if goes:
             quota[c] -= 1
@@ -57,19 +60,22 @@ def mark(found: Found, node: Node, rules: Rules, space: Space) -> int:
 
 
 @kernel
-def is_sound(size: int, node: Node, rules: Rules, left: Any, sides: Any) -> bool:
-    """Whether both sides hold what is asked, exactly, by a count of their rows (into `sides`)."""
-    codes = rules.asked.codes
+def is_sound(size: int, node: Node, rules: Rules, space: Space) -> bool:
+    """Whether both sides hold what is required, exactly, by a count of their rows (into space.sides)."""
+    requirement, left, sides = rules.requirement, space.left, space.sides
+    codes = requirement.codes
     sides[:] = 0
     for i in range(len(node.cell)):
         c, side = node.cells[node.cell[i]], 0 if left[i] else 1
         for s in range(codes.shape[1]):
             sides[side, s, codes[c, s]] += 1
-    return holds(sides[0], size, rules.asked) and holds(sides[1], node.end - node.start - size, rules.asked)
+    return holds(sides[0], size, requirement, space.excess) and holds(
+        sides[1], node.end - node.start - size, requirement, space.excess
+    )
 
 
 @kernel
-def part_rows(node: Node, left: Any, other: Any) -> None:
+def part_rows(node: Node, left: NDArray[np.bool_], other: Codes) -> None:
     """Put the node's marked rows before the others, both in the order in which they stood. other: to work in."""
     for x in range(len(node.rows)):
         row = node.rows[x]
@@ -86,31 +92,31 @@ def part_rows(node: Node, left: Any, other: Any) -> None:
 
 
 @kernel
-def note(me: int, found: Found, node: Node, rules: Rules, space: Space, splits: Splits) -> None:
+def note(me: int, split: Split, node: Node, rules: Rules, space: Space, splits: Splits) -> None:
     """Write the split down as node `me` of the plan. Codes that the node lacks go where those next to them go, a cell
     that the region lacks by the mean share.
     """
     j, column, left, counted, taken = (
-        found.j,
-        node.rows[found.j, node.start : node.end],
+        split.j,
+        node.rows[split.j, node.start : node.end],
         space.left,
         space.counted,
         space.taken,
     )
-    splits.quasi[me], splits.lo[me], splits.hi[me] = j, found.first, found.last
+    splits.quasi[me], splits.lo[me], splits.hi[me] = j, split.first, split.last
     counted[:] = 0.0
     taken[:] = 0.0
-    if found.kind == REGION:
+    if split.kind == REGION:
         for i in range(len(column)):
-            if found.first <= column[i] <= found.last:
+            if split.first <= column[i] <= split.last:
                 counted[node.cells[node.cell[i]]] += 1.0
                 taken[node.cells[node.cell[i]]] += left[i]
         mean = taken.sum() / counted.sum()
         for c in range(len(counted)):
             splits.share[me, c] = taken[c] / counted[c] if counted[c] > 0 else mean
         return
-    splits.lo[me], splits.hi[me] = 0, rules.domains[j] - 1
-    bucket, cut = rules.buckets[found.level], space.quota
+    splits.lo[me], splits.hi[me] = 0, rules.widths.domains[j] - 1
+    bucket, cut = rules.buckets[split.level], space.quota
     cut[:] = -1
     middle = column[space.order[len(column) // 2]]
     for i in range(len(column)):
@@ -143,8 +149,8 @@ def thin(node: Node, rules: Rules, space: Space, made: int, splits: Splits) -> i
     for c in range(len(node.cells)):
         odd += int(space.take[c]) & 1
         space.take[c] = int(space.take[c]) // 2 + (int(space.take[c]) & odd & 1)
-    found = Found(0.0, REGION, 0, 0, rules.domains[0] - 1, -1)
-    size = mark(found, node, rules, space)
+    split = Split(score=0.0, kind=REGION, j=0, first=0, last=rules.widths.domains[0] - 1, level=-1)
+    size = mark(split, node, rules, space)
     if len(splits.quasi) > 0:
-        note(made, found, node, rules, space, splits)
+        note(made, split, node, rules, space, splits)
     return size

@@ -1,5 +1,5 @@
-"""Exchange: rows move and swap between near classes, so that labels get narrower while every class keeps what is asked
-of it.
+"""Exchange: rows move and swap between near classes, so that labels get narrower while every class keeps what is
+required of it.
 
 Greedy sweeps first: most of the gain for little work. Then annealing and sweeps by turns, which go the lower the longer
 they last. Now and then, classes that have grown large enough are split.
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose_spark.methods.closeness_tree.anneal import make_risks, propose
-from tclose_spark.methods.closeness_tree.block import Block
-from tclose_spark.methods.closeness_tree.changes import count_all, loss, repack
-from tclose_spark.methods.closeness_tree.partition import Partition, Table, draw, make_partition, make_table
-from tclose_spark.methods.closeness_tree.splits import split_all
-from tclose_spark.methods.closeness_tree.sweeps import LEAST, sweep_moves, sweep_swaps
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
+from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
+from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw, make_partition, make_table
+from tclose_spark.methods.closeness_tree.exchange.splits import split_all
+from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST, sweep_moves, sweep_swaps
 from tclose_spark.table.arrays import Codes, IntArray
 
 PAIRS, FEW_PAIRS = 12, 6  # of lexicographic orders, with annealing and without
@@ -31,8 +31,8 @@ LAST = 4
 
 
 def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
-    """The class of each row, shape (n,): every class holds what is asked, if all did in `classes`, and the loss is not
-    higher.
+    """The class of each row, shape (n,): every class holds what is required, if all did in `classes`, and the loss is
+    not higher.
 
     classes: (n,), 0.. without a gap, near ones in succession; in the result, classes that were split off come last.
     Work is counted: `sweeps` times moves and swaps of all rows, then `anneal` times a proposal for every row and a
@@ -46,16 +46,16 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
     result, next_class = np.empty(len(classes), np.int64), 0
     for part in range(parts):
         rows = np.flatnonzero(part_of == part)
-        found = _exchange(block.take(rows), classes[rows] - classes[rows].min(), sweeps, anneal, seed)
-        result[rows] = found + next_class
-        next_class += int(found.max()) + 1
+        exchanged = _exchange(block.take(rows), classes[rows] - classes[rows].min(), sweeps, anneal, seed)
+        result[rows] = exchanged + next_class
+        next_class += int(exchanged.max()) + 1
     return result
 
 
 def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
     """`exchange` in one part. Classes keep their numbers; those that were split off get the next ones."""
     table = make_table(block)
-    spare = min(int(classes.max()) + 1, len(classes) // max(2 * table.k, 2))
+    spare = min(int(classes.max()) + 1, len(classes) // max(2 * table.requirement.k, 2))
     partition = make_partition(table, classes, seed, spare)
     count_all(table, partition)
     best, least = partition.of.copy(), loss(partition)

@@ -1,4 +1,4 @@
-"""From rows and what is asked of a release to the plain arrays that the kernels work on."""
+"""From rows and what is required of a release to the plain arrays that the kernels work on."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from tclose_spark.errors import ConfigurationError
+from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.exact import WIDEST
+from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.closeness_tree.block import Block, Requirement, exact_limits
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
+from tclose_spark.methods.method import require_rows
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
@@ -27,7 +30,7 @@ class Dense:
 
     @cached_property
     def most_rows(self) -> int:
-        """The largest block whose numerators fit the integers (see `loads`)."""
+        """The largest block whose numerators fit the integers (see `numerators`)."""
         widest = max(
             max(distance.scale, len(distance.table)) for distance in (a.distance for a in self.attributes.sensitive)
         )
@@ -37,9 +40,18 @@ class Dense:
         """Raises ConfigurationError if a block of so many rows is too large for the integers."""
         if rows > self.most_rows:
             raise ConfigurationError(
-                f"{self.attributes.rows:,} rows with so many sensitive values are too many for the integers of the "
-                "closeness tree; use coarser values, or method: {name: stack_and_deal}"
+                f"{self.attributes.rows:,} rows with so many sensitive values are too many for the integers of this "
+                "method; use coarser values, or method: {name: stack_and_deal}"
             )
+
+    def require_reachable(self) -> None:
+        """Raises UnreachableError if even the whole table has fewer than k rows, or fewer values than distinct l."""
+        require_rows(self.k, self.attributes.rows)
+        for a in self.attributes.sensitive:
+            key = f"attributes.sensitive_attributes.{a.name}.l"
+            present = sum(n > 0 for n in a.domain.counts)
+            if (a.l.distinct or 1) > present:
+                raise UnreachableError(f"{key}.distinct is {a.l.distinct}, but the whole table has {present} values")
 
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
         """(the rows as a block, the codes that its dense codes stand for, an ascending array a quasi-identifier)."""
@@ -60,16 +72,35 @@ class Dense:
             for height, above in enumerate(tree):
                 parents[i, height, : len(above)] = above
         return Requirement(
-            codes=self.attributes.cells.astype(np.int32),
+            codes=np.ascontiguousarray(self.attributes.cells, dtype=np.int32),
             tables=tables,
             domains=domains,
             ordered=np.array([a.distance.features.cumulative for a in sensitive]),
             parents=parents,
             heights=np.array([len(tree) for tree in trees], dtype=np.int64),
-            rows=self.attributes.rows,
-            k=self.k,
+            rows=int(self.attributes.rows),
+            k=int(self.k),
             distinct=np.array([a.l.distinct or 1 for a in sensitive], dtype=np.int64),
             limits=exact_limits(
                 [a.t for a in sensitive], [a.distance.scale for a in sensitive], self.attributes.rows, largest
             ),
         )
+
+    def holds(self, cells: IntArray) -> bool:
+        """Whether rows with these counts of each cell, shape (cells,), hold all that is required of a class.
+
+        Exact, and of any number of rows, where `requirement` and its kernels take blocks.
+        """
+        size = int(cells.sum())
+        if size < self.k:
+            return False
+        for a in self.attributes.sensitive:
+            values = np.zeros(len(a.domain.counts), dtype=np.int64)
+            np.add.at(values, self.attributes.cells[:, a.column], cells)
+            if np.count_nonzero(values) < (a.l.distinct or 1):
+                return False
+            if a.t is not None:
+                numerator = int(a.distance.numerators(Histograms.dense(values[None, :]))[0])
+                if a.t.denominator * numerator > a.t.numerator * a.distance.scale * self.attributes.rows * size:
+                    return False
+        return True

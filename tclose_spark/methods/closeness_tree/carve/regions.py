@@ -4,48 +4,42 @@ what it can gain.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tclose_spark.kernels import kernel, log2
-from tclose_spark.kernels.widths import NODE, width
-from tclose_spark.methods.closeness_tree.peel import SMALLEST_SHARE
+from tclose_spark.kernels.widths import NODE, LabelWidths, width
+from tclose_spark.methods.closeness_tree.carve.peel import SMALLEST_SHARE
+from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 CUTS = 12
 
 
-class Ruler(NamedTuple):
-    """The arrays of `Widths` that `width` takes."""
-
-    kinds: Any
-    missing: Any
-    place: Any
-    nodes: Any
-    shares: Any
-
-
 class Present(NamedTuple):
-    """The codes that occur in a node, ascending, with prefix sums: rows of present codes 0..i-1 are below[j, i]."""
+    """The codes that occur in a node, with prefix sums; for each quasi-identifier and, last, for the cell.
 
-    codes: Any  # (q, longest)
-    below: Any  # (q, longest + 1)
-    length: Any  # (q,)
+    codes: ascending, shape (q + 1, longest).
+    below: rows of present codes 0..i-1 are below[j, i], shape (q + 1, longest + 1).
+    length: how many codes are present, shape (q + 1,).
+    """
+
+    codes: IntArray
+    below: IntArray
+    length: IntArray
 
 
 class Regions(NamedTuple):
-    """Candidate regions: where is (most, 3): quasi-identifier, first and last place among its present codes; then
-    widths of the region and of the rest, and an upper bound on the score, each (most,).
+    """Candidate regions, and room for more.
+
+    where: quasi-identifier, first and last place among its present codes, shape (most, 3).
+    inner: the width of the region, shape (most,).
+    outer: the width of the rest, shape (most,).
+    bound: an upper bound on the score, shape (most,).
     """
 
-    where: Any
-    inner: Any
-    outer: Any
-    bound: Any
-
-
-@kernel
-def span(j: int, lo: int, hi: int, ruler: Ruler) -> float:
-    """The width of lo..hi."""
-    return float(width(j, lo, hi, ruler.kinds, ruler.missing, ruler.place, ruler.nodes, ruler.shares))
+    where: IntArray
+    inner: FloatArray
+    outer: FloatArray
+    bound: FloatArray
 
 
 @kernel
@@ -55,7 +49,7 @@ def entropy(p: float) -> float:
 
 
 @kernel
-def heap_sort(values: Any) -> None:
+def heap_sort(values: IntArray) -> None:
     """Sort in place, ascending."""
     size = len(values)
     for first in range(size // 2 - 1, -1, -1):
@@ -66,7 +60,7 @@ def heap_sort(values: Any) -> None:
 
 
 @kernel
-def sift(values: Any, at: int, size: int) -> None:
+def sift(values: IntArray, at: int, size: int) -> None:
     """Let the value at `at` sink until none below it, in the heap of the first `size`, is larger."""
     value = values[at]
     while 2 * at + 1 < size:
@@ -81,7 +75,7 @@ def sift(values: Any, at: int, size: int) -> None:
 
 
 @kernel
-def find_present(j: int, column: Any, domain: int, tally: Any, order: Any, present: Present) -> None:
+def find_present(j: int, column: Codes, domain: int, tally: IntArray, order: IntArray, present: Present) -> None:
     """Fill `present` for quasi-identifier j: by counting, or by sorting (in `order`) where the domain is much larger
     than the node.
     """
@@ -111,66 +105,69 @@ def find_present(j: int, column: Any, domain: int, tally: Any, order: Any, prese
 
 @kernel
 def add_region(
-    found: int, j: int, a: int, b: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions
+    count: int, region: tuple[int, int, int], least: int, present: Present, widths: LabelWidths, regions: Regions
 ) -> int:
-    """Add the region of present codes a..b of j, if both sides are large enough and it can gain; how many there are
-    now.
+    """Add the region (j, a, b), present codes a..b of j, if both sides are large enough and it can gain; how many there
+    are now.
 
     The bound: a carved part of share p gains at most p (w0 - inner) and p / entropy(p) grows with p, so p of all its
     rows.
     """
+    j, a, b = region
     length = present.length[j]
-    size = present.below[j, b + 1] - present.below[j, a]
-    if size < least or rows - size < least or size < SMALLEST_SHARE * rows or found >= len(regions.bound):
-        return found
+    size, rows = present.below[j, b + 1] - present.below[j, a], present.below[j, length]
+    if size < least or rows - size < least or size < SMALLEST_SHARE * rows or count >= len(regions.bound):
+        return count
     codes = present.codes[j]
-    w0 = span(j, codes[0], codes[length - 1], ruler)
-    inner = span(j, codes[a], codes[b], ruler)
-    outer = span(j, codes[0] if a > 0 else codes[b + 1], codes[length - 1] if b < length - 1 else codes[a - 1], ruler)
+    w0 = width(j, codes[0], codes[length - 1], widths)
+    inner = width(j, codes[a], codes[b], widths)
+    lowest, highest = codes[0] if a > 0 else codes[b + 1], codes[length - 1] if b < length - 1 else codes[a - 1]
+    outer = width(j, lowest, highest, widths)
     p = size / rows
     gain = max(p * (w0 - inner), w0 - p * inner - (1.0 - p) * outer)
     if gain <= 0.0:
-        return found
-    regions.where[found, 0], regions.where[found, 1], regions.where[found, 2] = j, a, b
-    regions.inner[found], regions.outer[found], regions.bound[found] = inner, outer, gain / entropy(p)
-    return found + 1
+        return count
+    regions.where[count, 0], regions.where[count, 1], regions.where[count, 2] = j, a, b
+    regions.inner[count], regions.outer[count], regions.bound[count] = inner, outer, gain / entropy(p)
+    return count + 1
 
 
 @kernel
-def propose_cuts(found: int, j: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions) -> int:
+def propose_cuts(count: int, j: int, least: int, present: Present, widths: LabelWidths, regions: Regions) -> int:
     """The prefixes and suffixes of a numeric quasi-identifier at cuts of nearly equal mass; the missing value apart."""
     start, length = 0, present.length[j]
-    if ruler.missing[j] and present.codes[j, 0] == 0:
+    rows = present.below[j, length]
+    if widths.missing[j] and present.codes[j, 0] == 0:
         start = 1
-        found = add_region(found, j, 0, 0, rows, least, present, ruler, regions)
-        found = add_region(found, j, 1, length - 1, rows, least, present, ruler, regions)
+        count = add_region(count, (j, 0, 0), least, present, widths, regions)
+        count = add_region(count, (j, 1, length - 1), least, present, widths, regions)
     last, known = -1, rows - present.below[j, start]
     for x in range(start, length - 1):
         below = present.below[j, x + 1]
         bin_ = (below - present.below[j, start]) * CUTS // known
         if bin_ != last and below >= least and rows - below >= least:
             last = bin_
-            found = add_region(found, j, start, x, rows, least, present, ruler, regions)
-            found = add_region(found, j, x + 1, length - 1, rows, least, present, ruler, regions)
-    return found
+            count = add_region(count, (j, start, x), least, present, widths, regions)
+            count = add_region(count, (j, x + 1, length - 1), least, present, widths, regions)
+    return count
 
 
 @kernel
-def propose_nodes(found: int, j: int, rows: int, least: int, present: Present, ruler: Ruler, regions: Regions) -> int:
+def propose_nodes(count: int, j: int, least: int, present: Present, widths: LabelWidths, regions: Regions) -> int:
     """The single values of a categorical quasi-identifier, then the nodes of its hierarchy that hold more than a
     child.
     """
-    codes, length, nodes = present.codes[j], present.length[j], ruler.nodes[j]
+    codes, length, nodes = present.codes[j], present.length[j], widths.nodes[j]
     for a in range(length):
-        found = add_region(found, j, a, a, rows, least, present, ruler, regions)
-    if ruler.kinds[j] != NODE:
-        return found
+        count = add_region(count, (j, a, a), least, present, widths, regions)
+    if widths.kinds[j] != NODE:
+        return count
     for height in range(1, len(nodes)):
         a = 0
         for b in range(length):
             if b + 1 < length and nodes[height, codes[b + 1]] == nodes[height, codes[a]]:
                 continue
             if b > a and nodes[height - 1, codes[a]] != nodes[height - 1, codes[b]]:
-                found = add_region(found, j, a, b, rows, least, present, ruler, regions)
+                count = add_region(count, (j, a, b), least, present, widths, regions)
             a = b + 1
-    return found
+    return count

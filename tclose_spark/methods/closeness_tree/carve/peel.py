@@ -1,0 +1,239 @@
+"""Taking rows from a part of a node until it and the rest are near enough to the whole table, by the subgradient of the
+distance.
+
+Floats throughout: what is decided here is checked in integers before it is used.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tclose_spark.kernels import kernel
+from tclose_spark.methods.blocks.numerators import twice_hierarchical_numerator
+from tclose_spark.methods.blocks.requirement import EQUAL, ORDERED
+from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, worst
+from tclose_spark.table.arrays import Codes, FloatArray, IntArray
+
+CHUNK = 0.05  # of the rows too many are taken at once: a fine end game matters
+SMALLEST_SHARE = 0.02  # of a region that is worth carving from
+NEARLY = 1.0 + 1e-12
+
+
+class Division(NamedTuple):
+    """A node's rows in two. Invariant: all arrays describe one division of the same rows.
+
+    part: rows of the part, by the cells that occur, shape (present cells,).
+    cells: which cell each is, shape (present cells,).
+    inside: counts by value of the part, shape (attributes, largest domain).
+    outside: counts by value of the rest, shape (attributes, largest domain).
+    rows: of both together.
+    """
+
+    part: FloatArray
+    cells: IntArray
+    inside: FloatArray
+    outside: FloatArray
+    rows: float
+
+
+@kernel
+def gradient_of(
+    kind: int,
+    values: FloatArray,
+    size: float,
+    target: FloatArray,
+    m: int,
+    parents: Codes,
+    height: int,
+    excess: FloatArray,
+    node: IntArray,
+    out: FloatArray,
+) -> float:
+    """out[v]: how much the distance falls with a row of value v (equal: how many rows of v are too many); the
+    numerator.
+
+    Plain arrays of one attribute: a named tuple of arrays as argument costs more than the work itself.
+    """
+    total = 0.0
+    if kind == EQUAL:
+        for v in range(m):
+            out[v] = values[v] - size * target[v]
+            total += abs(out[v])
+    elif kind == ORDERED:
+        reached = 0.0
+        for v in range(m - 1):
+            reached += values[v] - size * target[v]
+            total += abs(reached)
+            out[v] = 1.0 if reached > 0.0 else (-1.0 if reached < 0.0 else 0.0)
+        out[m - 1] = 0.0
+        for v in range(m - 2, -1, -1):
+            out[v] += out[v + 1]
+    else:
+        _up_and_down(values, size, target, m, parents, height, excess, node, out)
+        total = 0.5 * twice_hierarchical_numerator(values, size, target, m, parents, height, 1.0, excess)
+    return total
+
+
+@kernel
+def gradient(s: int, values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> float:
+    """`gradient_of` attribute s, into scratch.gradient; its closeness ratio."""
+    numerator = gradient_of(
+        goal.metric[s],
+        values,
+        size,
+        goal.target[s],
+        goal.domains[s],
+        goal.parents[s],
+        goal.heights[s],
+        scratch.excess,
+        scratch.node,
+        scratch.gradient,
+    )
+    return float(numerator / (goal.unit[s] * size))
+
+
+@kernel
+def _up_and_down(
+    values: FloatArray,
+    size: float,
+    target: FloatArray,
+    m: int,
+    parents: Codes,
+    height: int,
+    excess: FloatArray,
+    node: IntArray,
+    out: FloatArray,
+) -> None:
+    """out[leaf]: the sum over the leaf and the inner nodes above it, but the root, of the sign of what is too much
+    below.
+    """
+    for v in range(m):
+        node[v], out[v] = v, 0.0
+    for step in range(height):
+        excess[:m] = 0.0
+        for v in range(m):
+            excess[node[v]] += values[v] - size * target[v]
+        for v in range(m):
+            out[v] += np.sign(excess[node[v]])
+            node[v] = parents[step, node[v]]
+
+
+@kernel
+def take_rows(cell: int, rows: float, codes: Codes, taken: FloatArray, left: FloatArray) -> None:
+    """Take rows of a cell from the counts `taken` to the counts `left`, in every attribute."""
+    for s in range(codes.shape[1]):
+        v = codes[cell, s]
+        taken[s, v] -= rows
+        left[s, v] += rows
+
+
+@kernel
+def largest_part(values: FloatArray, size: float, limit: float, goal: Goal) -> float:
+    """No part of these rows within the limit is larger than this (rounding apart): for a bound, and to begin peeling
+    from.
+
+    Of an equal attribute, a part of x rows lacks at least the sum of (x Q_v - values_v)+ rows, and may lack limit t x.
+    That sum is convex in x: Newton's steps from the whole down to the largest x that satisfies it never pass below.
+    """
+    for s in range(len(goal.unit)):
+        if goal.metric[s] != EQUAL or goal.unit[s] == np.inf:
+            continue
+        target, counts, spare = goal.target[s], values[s], limit * goal.t[s]
+        for _ in range(20):
+            held, share, lacking = 0.0, -spare, -spare * size
+            for v in range(goal.domains[s]):
+                gap = size * target[v] - counts[v]
+                if gap > 0.0:
+                    held += counts[v]
+                    share += target[v]
+                    lacking += gap
+            if lacking <= 1e-9 * size or share <= 0.0:
+                break
+            size = held / share
+            if size <= 0.0:
+                return 0.0
+    return size
+
+
+@kernel
+def level(division: Division, size: float, wanted: float, goal: Goal) -> float:
+    """Take the largest excesses over `wanted` rows of the table's mix down to one level, to about that size; the new
+    size.
+
+    For a single equal attribute. Every cell keeps min(part, ceil(wanted Q + x)), with x such that about `wanted` rows
+    stay.
+    """
+    part, cells, codes, target, x = division.part, division.cells, goal.codes, goal.target[0], 0.0
+    for _ in range(20):
+        kept, cut = 0.0, 0
+        for c in range(len(part)):
+            most = wanted * target[codes[cells[c], 0]] + x
+            if part[c] > most:
+                cut += 1
+            kept += min(part[c], most)
+        if cut == 0 or kept >= wanted - 1e-9:
+            break
+        x += (wanted - kept) / cut
+    for c in range(len(part)):
+        chunk = part[c] - np.ceil(wanted * target[codes[cells[c], 0]] + x)
+        if chunk > 0.0:
+            part[c] -= chunk
+            take_rows(cells[c], chunk, codes, division.inside, division.outside)
+            size -= chunk
+    return size
+
+
+@kernel
+def peel(division: Division, size: float, limit: float, least: float, goal: Goal, scratch: Scratch) -> float:
+    """Take rows from the part until the closeness ratios of the part and of the rest are within the limit; the rows
+    left in it, or 0.
+
+    size: rows of the part. Rows only ever leave the part, so a lower limit can go on where a higher one ended.
+    """
+    part, cells, inside, outside, rows = division
+    single, kind = len(goal.unit) == 1, goal.metric[0]
+    if single and kind == EQUAL:
+        bound = largest_part(inside, size, limit, goal)
+        if bound < least:
+            return 0.0
+        if bound < size - 1.0:
+            size = level(division, size, bound, goal)
+    s, codes, t, unit = 0, goal.codes, goal.t[0], goal.unit[0]
+    target, m, parents, height = goal.target[0], goal.domains[0], goal.parents[0], goal.heights[0]
+    excess, node, slope = scratch.excess, scratch.node, scratch.gradient
+    taken, rest = inside[0], outside[0]
+    while size >= least:
+        sign, side = 1.0, size
+        if single:
+            ratio = gradient_of(kind, taken, size, target, m, parents, height, excess, node, slope) / (unit * size)
+        else:
+            ratio, s = worst(inside, size, goal, scratch)
+        if ratio <= limit * NEARLY:
+            sign, side = -1.0, max(rows - size, 0.5)
+            if single:
+                ratio = gradient_of(kind, rest, side, target, m, parents, height, excess, node, slope) / (unit * side)
+            else:
+                ratio, s = worst(outside, side, goal, scratch)
+            if ratio <= limit * NEARLY and side >= least:
+                return size
+        if not single:
+            gradient(s, inside[s] if sign > 0 else outside[s], side, goal, scratch)
+            kind, t = goal.metric[s], goal.t[s]
+        best, most = -1, -np.inf
+        for c in range(len(part)):
+            if part[c] > 0.0:
+                g = sign * slope[codes[cells[c], s]]
+                if g > most:
+                    best, most = c, g
+        if best < 0:
+            return 0.0
+        chunk = np.floor(CHUNK * (ratio - limit) * side * t)
+        if sign > 0.0 and kind == EQUAL:
+            chunk = min(chunk, np.ceil(most))
+        chunk = min(max(chunk, 1.0), part[best])
+        part[best] -= chunk
+        take_rows(cells[best], chunk, codes, inside, outside)
+        size -= chunk
+    return 0.0

@@ -1,0 +1,1 @@
+"""Exchange: rows of near classes move and swap places, so that labels get narrower while every class still holds."""

@@ -1,0 +1,137 @@
+"""Boxes of classes: the lowest and highest code of each quasi-identifier, kept without counts of every code.
+
+Domains may have tens of thousands of codes. So a class knows, at each end, how many members are there and the next code
+inwards: what the box becomes when one member leaves. After a change that may be unknown (UNKNOWN); it is looked up in
+the members when asked for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tclose_spark.kernels import kernel
+from tclose_spark.kernels.widths import width
+from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
+from tclose_spark.table.arrays import Codes
+
+UNKNOWN = -2
+BELOW, ABOVE = -1, np.int32(2**31 - 1)  # no next code: beyond any
+
+
+@kernel
+def covers(partition: Partition, c: int, codes: Codes) -> bool:
+    """Whether the box of class c holds codes (q,)."""
+    for j in range(codes.shape[0]):  # noqa: SIM110
+        if codes[j] < partition.low[c, j] or codes[j] > partition.high[c, j]:
+            return False
+    return True
+
+
+@kernel
+def scan(table: Table, partition: Partition, c: int, j: int) -> None:
+    """Set the ends of class c in quasi-identifier j from its members."""
+    low, high, low_next, high_next = ABOVE, BELOW, ABOVE, BELOW
+    low_rows = high_rows = 0
+    for at in range(partition.start[c], partition.start[c] + partition.size[c]):
+        code = table.quasi[partition.member[at], j]
+        if code < low:
+            low_next, low, low_rows = low, code, 1
+        elif code == low:
+            low_rows += 1
+        elif code < low_next:
+            low_next = code
+        if code > high:
+            high_next, high, high_rows = high, code, 1
+        elif code == high:
+            high_rows += 1
+        elif code > high_next:
+            high_next = code
+    partition.low[c, j], partition.low_rows[c, j], partition.low_next[c, j] = low, low_rows, low_next
+    partition.high[c, j], partition.high_rows[c, j], partition.high_next[c, j] = high, high_rows, high_next
+
+
+@kernel
+def width_after(table: Table, partition: Partition, c: int, leaving: int, joining: int) -> float:
+    """The width of class c, summed over quasi-identifiers, if one row leaves and one joins (-1: none). Changes no box.
+
+    A class that is left without rows has no width.
+    """
+    change = 0.0
+    for j in range(table.quasi.shape[1]):
+        low, high = partition.low[c, j], partition.high[c, j]
+        to_low, to_high = low, high
+        if leaving >= 0:
+            code = table.quasi[leaving, j]
+            if code == low and partition.low_rows[c, j] == 1:
+                if partition.low_next[c, j] == UNKNOWN:
+                    scan(table, partition, c, j)
+                to_low = partition.low_next[c, j]
+            if code == high and partition.high_rows[c, j] == 1:
+                if partition.high_next[c, j] == UNKNOWN:
+                    scan(table, partition, c, j)
+                to_high = partition.high_next[c, j]
+        if joining >= 0:
+            code = table.quasi[joining, j]
+            to_low, to_high = min(to_low, code), max(to_high, code)
+        if to_low != low or to_high != high:
+            wide = width(j, to_low, to_high, table.widths) if to_low <= to_high else 0.0
+            change += wide - partition.wide[c, j]
+    return float(partition.width[c] + change)
+
+
+@kernel
+def change_box(table: Table, partition: Partition, c: int, leaving: int, joining: int) -> None:
+    """Bring the box of class c up to date after one row left and one joined (-1: none): its members are already
+    right.
+    """
+    moved = False
+    for j in range(table.quasi.shape[1]):
+        out = table.quasi[leaving, j] if leaving >= 0 else np.int32(-1)
+        into = table.quasi[joining, j] if joining >= 0 else np.int32(-1)
+        if out == into:
+            continue
+        low, high = partition.low[c, j], partition.high[c, j]
+        if (out == low and partition.low_rows[c, j] == 1) or (out == high and partition.high_rows[c, j] == 1):
+            scan(table, partition, c, j)
+        else:
+            if out >= 0:
+                forget(partition, c, j, out)
+            if into >= 0:
+                extend(partition, c, j, into)
+        if partition.low[c, j] != low or partition.high[c, j] != high:
+            partition.wide[c, j] = (
+                0.0 if partition.size[c] == 0 else width(j, partition.low[c, j], partition.high[c, j], table.widths)
+            )
+            moved = True
+    if moved:
+        partition.width[c] = partition.wide[c].sum()
+
+
+@kernel
+def forget(partition: Partition, c: int, j: int, code: np.int32) -> None:
+    """One member with this code has left class c, and was not the last one at an end."""
+    if code == partition.low[c, j]:
+        partition.low_rows[c, j] -= 1
+    elif code == partition.low_next[c, j]:
+        partition.low_next[c, j] = UNKNOWN
+    if code == partition.high[c, j]:
+        partition.high_rows[c, j] -= 1
+    elif code == partition.high_next[c, j]:
+        partition.high_next[c, j] = UNKNOWN
+
+
+@kernel
+def extend(partition: Partition, c: int, j: int, code: np.int32) -> None:
+    """A member with this code has joined class c."""
+    if code < partition.low[c, j]:
+        partition.low_next[c, j], partition.low[c, j], partition.low_rows[c, j] = partition.low[c, j], code, 1
+    elif code == partition.low[c, j]:
+        partition.low_rows[c, j] += 1
+    elif partition.low_next[c, j] != UNKNOWN and code < partition.low_next[c, j]:
+        partition.low_next[c, j] = code
+    if code > partition.high[c, j]:
+        partition.high_next[c, j], partition.high[c, j], partition.high_rows[c, j] = partition.high[c, j], code, 1
+    elif code == partition.high[c, j]:
+        partition.high_rows[c, j] += 1
+    elif partition.high_next[c, j] != UNKNOWN and code > partition.high_next[c, j]:
+        partition.high_next[c, j] = code

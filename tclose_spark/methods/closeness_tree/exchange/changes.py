@@ -1,0 +1,127 @@
+"""Changes of a partition: a row moves, two rows swap places. Each keeps every figure right (see
+`partition.Partition`).
+"""
+
+from __future__ import annotations
+
+from tclose_spark.kernels import kernel
+from tclose_spark.kernels.widths import width
+from tclose_spark.methods.blocks.requirement import HIERARCHICAL, ORDERED
+from tclose_spark.methods.closeness_tree.exchange.boxes import change_box, scan
+from tclose_spark.methods.closeness_tree.exchange.excess import change_excess
+from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
+
+
+@kernel
+def count_all(table: Table, partition: Partition) -> None:
+    """Every figure of the partition, counted from partition.of alone."""
+    partition.size[:] = 0
+    for row in range(len(partition.of)):
+        partition.size[partition.of[row]] += 1
+    reserve(partition)
+    partition.size[:] = 0
+    partition.excess[:] = 0
+    partition.counts[:] = 0
+    partition.present[:] = 0
+    for row in range(len(partition.of)):
+        c = partition.of[row]
+        put(partition, row, c)
+        for s in range(table.column.shape[1]):
+            partition.counts[c, table.column[table.cell[row], s]] += 1
+    for c in range(len(partition.size)):
+        count_class(table, partition, c)
+
+
+@kernel
+def count_class(table: Table, partition: Partition, c: int) -> None:
+    """The figures of one class, from its members and counts by value."""
+    partition.fresh[:, c] = False
+    for j in range(table.quasi.shape[1]):
+        scan(table, partition, c, j)
+        partition.wide[c, j] = (
+            0.0 if partition.size[c] == 0 else width(j, partition.low[c, j], partition.high[c, j], table.widths)
+        )
+    partition.width[c] = partition.wide[c].sum()
+    for s in range(table.column.shape[1]):
+        reached, total, present = 0, 0, 0
+        for v in range(table.first[s], table.first[s + 1]):
+            reached = partition.counts[c, v] + (reached if table.metric[s] == ORDERED else 0)
+            partition.excess[c, v] = table.requirement.rows * reached - partition.size[c] * table.expected[v]
+            present += partition.counts[c, v] > 0
+            total += abs(partition.excess[c, v])
+        partition.present[c, s] = present
+        partition.total[c, s] = total if table.metric[s] != HIERARCHICAL else 0
+
+
+@kernel
+def reserve(partition: Partition) -> None:
+    """Give each class room for half as many rows more, and some. Members are to be put in again."""
+    at = 0
+    for c in range(len(partition.size)):
+        partition.start[c], partition.room[c] = at, partition.size[c] + partition.size[c] // 2 + 8
+        at += partition.room[c]
+
+
+@kernel
+def repack(partition: Partition) -> None:
+    """Room as `reserve` gives it, members in the order that they had."""
+    for at in range(len(partition.member)):
+        partition.old[at] = partition.member[at]
+    for c in range(len(partition.start)):
+        partition.old_start[c] = partition.start[c]
+    reserve(partition)
+    for c in range(len(partition.size)):
+        for at in range(partition.size[c]):
+            partition.member[partition.start[c] + at] = partition.old[partition.old_start[c] + at]
+
+
+@kernel
+def put(partition: Partition, row: int, c: int) -> None:
+    """Make the row the last member of class c, which has room."""
+    partition.member[partition.start[c] + partition.size[c]] = row
+    partition.place[row] = partition.size[c]
+    partition.size[c] += 1
+    partition.of[row] = c
+
+
+@kernel
+def move(table: Table, partition: Partition, row: int, to: int) -> None:
+    """Move a row to another class, which has room."""
+    c, cell = partition.of[row], table.cell[row]
+    last = partition.member[partition.start[c] + partition.size[c] - 1]
+    partition.member[partition.start[c] + partition.place[row]] = last
+    partition.place[last] = partition.place[row]
+    partition.size[c] -= 1
+    put(partition, row, to)
+    change_box(table, partition, c, row, -1)
+    change_box(table, partition, to, -1, row)
+    change_excess(table, partition, c, cell, -1)
+    change_excess(table, partition, to, cell, 1)
+
+
+@kernel
+def swap(table: Table, partition: Partition, row: int, other: int) -> None:
+    """Two rows of different classes change places."""
+    c, d = partition.of[row], partition.of[other]
+    (
+        partition.member[partition.start[c] + partition.place[row]],
+        partition.member[partition.start[d] + partition.place[other]],
+    ) = other, row
+    partition.place[row], partition.place[other] = partition.place[other], partition.place[row]
+    partition.of[row], partition.of[other] = d, c
+    change_box(table, partition, c, row, other)
+    change_box(table, partition, d, other, row)
+    if table.cell[row] != table.cell[other]:
+        change_excess(table, partition, c, table.cell[row], -1)
+        change_excess(table, partition, c, table.cell[other], 1)
+        change_excess(table, partition, d, table.cell[other], -1)
+        change_excess(table, partition, d, table.cell[row], 1)
+
+
+@kernel
+def loss(partition: Partition) -> float:
+    """What the classes cost: rows times width, summed. The NCP is this by rows and quasi-identifiers."""
+    total = 0.0
+    for c in range(len(partition.size)):
+        total += partition.size[c] * partition.width[c]
+    return total

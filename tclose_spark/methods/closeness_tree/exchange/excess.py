@@ -1,0 +1,170 @@
+"""Distances of classes in exact integers, kept up to date: which values a class may lose or gain.
+
+With c_v the counts of a class of s rows and N_v those of the table of n, the excess of a value is n c_v - s N_v,
+cumulative for an ordered attribute; the numerator of each distance follows from the excesses (see
+`measures.distances`). When a row joins (sign +1) or leaves (-1), every excess changes by -sign N_v, and that of its
+value (ordered: of all values from it on) by sign n besides. So one pass over the excesses, and a correction for each
+value, tell for all values at once which a class may lose or gain.
+"""
+
+from __future__ import annotations
+
+from tclose_spark.kernels import kernel
+from tclose_spark.methods.blocks.requirement import ANYTHING, EQUAL, HIERARCHICAL, ORDERED
+from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table
+
+
+@kernel
+def may(table: Table, partition: Partition, side: int, c: int, cell: int) -> bool:
+    """Whether a row of this cell may leave class c (side LEAVE; it is in it) or join it (JOIN), so that c holds what is
+    required.
+    """
+    if not partition.fresh[side, c]:
+        judge(table, partition, side, c)
+    for s in range(table.column.shape[1]):  # noqa: SIM110
+        if not partition.allowed[side, c, table.column[cell, s]]:
+            return False
+    return True
+
+
+@kernel
+def sign_of(side: int) -> int:
+    """How many rows more a class has after it: 1 (JOIN) or -1 (LEAVE)."""
+    return 1 if side == JOIN else -1
+
+
+@kernel
+def judge(table: Table, partition: Partition, side: int, c: int) -> None:
+    """Set allowed[side, c] for all values of all attributes, exactly, each as if the others did not count."""
+    partition.fresh[side, c] = True
+    size = partition.size[c] + sign_of(side)
+    if size < table.requirement.k or size >= table.requirement.limits.shape[1]:
+        partition.allowed[side, c] = False
+        return
+    for s in range(table.column.shape[1]):
+        limit = table.requirement.limits[s, size]
+        if limit == ANYTHING:
+            partition.allowed[side, c, table.first[s] : table.first[s + 1]] = True
+        elif table.metric[s] == HIERARCHICAL:
+            judge_hierarchical(table, partition, side, c, s, limit)
+        else:
+            judge_flat(table, partition, side, c, s, limit)
+        if side == LEAVE and partition.present[c, s] <= table.requirement.distinct[s]:
+            for v in range(table.first[s], table.first[s + 1]):
+                if partition.counts[c, v] == 1:
+                    partition.allowed[side, c, v] = False
+
+
+@kernel
+def judge_flat(table: Table, partition: Partition, side: int, c: int, s: int, limit: int) -> None:
+    """Set allowed[side, c] for the values of an equal or ordered attribute: the sum of |excesses| as it would be, at
+    most limit.
+
+    Invariant of the second pass: numerator is the sum with the values' own changes counted in from v on (ordered) or at
+    v only (equal).
+    """
+    sign = sign_of(side)
+    change, total = sign * table.requirement.rows, 0
+    for v in range(table.first[s], table.first[s + 1]):
+        total += abs(partition.excess[c, v] - sign * table.expected[v])
+    for v in range(table.first[s + 1] - 1, table.first[s] - 1, -1):
+        excess = partition.excess[c, v] - sign * table.expected[v]
+        after = total + abs(excess + change) - abs(excess)
+        partition.allowed[side, c, v] = after <= limit
+        if table.metric[s] == ORDERED:
+            total = after
+
+
+@kernel
+def judge_hierarchical(table: Table, partition: Partition, side: int, c: int, s: int, limit: int) -> None:
+    """Set allowed[side, c] for the values of a hierarchical attribute: the nodes above a value are corrected, the
+    others stay.
+    """
+    sign = sign_of(side)
+    change, total = sign * table.requirement.rows, sum_nodes(table, partition, c, s, sign)
+    for v in range(table.first[s + 1] - table.first[s]):
+        after, node, below = total, v, partition.nodes[0, 0, v]
+        for h in range(1, table.requirement.heights[s] + 1):
+            node = table.requirement.parents[s, h - 1, node]
+            above, more = partition.nodes[0, h, node], partition.nodes[1, h, node]
+            after -= h * min(more, more - above)
+            more += max(below + change, 0) - max(below, 0)
+            after += h * min(more, more - above - change)
+            below = above
+        partition.allowed[side, c, table.first[s] + v] = after <= limit
+
+
+@kernel
+def sum_nodes(table: Table, partition: Partition, c: int, s: int, sign: int) -> int:
+    """The numerator of a hierarchical attribute in class c if its size were `sign` larger and its counts as they are.
+
+    Sets partition.nodes[0, h, u] and partition.nodes[1, h, u]: the excess of node u of height h, and the sum of the
+    positive ones of its children.
+    """
+    m, total = table.first[s + 1] - table.first[s], 0
+    partition.nodes[:, : table.requirement.heights[s] + 1, :m] = 0
+    for v in range(m):
+        partition.nodes[0, 0, v] = partition.excess[c, table.first[s] + v] - sign * table.expected[table.first[s] + v]
+    for h in range(1, table.requirement.heights[s] + 1):
+        for v in range(m):
+            node = table.requirement.parents[s, h - 1, v]
+            if node >= 0:
+                partition.nodes[0, h, node] += partition.nodes[0, h - 1, v]
+                partition.nodes[1, h, node] += max(partition.nodes[0, h - 1, v], 0)
+        for node in range(m):
+            total += h * min(partition.nodes[1, h, node], partition.nodes[1, h, node] - partition.nodes[0, h, node])
+    return total
+
+
+@kernel
+def may_swap(table: Table, partition: Partition, c: int, leaving: int, joining: int) -> bool:
+    """Whether class c still holds what is required when a row of cell `joining` takes the place of one of `leaving`."""
+    for s in range(table.column.shape[1]):
+        out, into = table.column[leaving, s], table.column[joining, s]
+        if out == into:
+            continue
+        if (
+            partition.present[c, s] - (partition.counts[c, out] == 1) + (partition.counts[c, into] == 0)
+            < table.requirement.distinct[s]
+        ):
+            return False
+        limit = table.requirement.limits[s, partition.size[c]]
+        if limit != ANYTHING and swapped_numerator(table, partition, c, s, out, into) > limit:
+            return False
+    return True
+
+
+@kernel
+def swapped_numerator(table: Table, partition: Partition, c: int, s: int, out: int, into: int) -> int:
+    """The numerator of attribute s in class c with one row of column `out` less and one of column `into` more."""
+    total = partition.total[c, s]
+    if table.metric[s] == EQUAL:
+        total += abs(partition.excess[c, out] - table.requirement.rows) - abs(partition.excess[c, out])
+        return int(total + abs(partition.excess[c, into] + table.requirement.rows) - abs(partition.excess[c, into]))
+    if table.metric[s] == ORDERED:
+        change = -table.requirement.rows if out < into else table.requirement.rows
+        for v in range(min(out, into), max(out, into)):
+            total += abs(partition.excess[c, v] + change) - abs(partition.excess[c, v])
+        return int(total)
+    partition.excess[c, out] -= table.requirement.rows
+    partition.excess[c, into] += table.requirement.rows
+    total = sum_nodes(table, partition, c, s, 0)
+    partition.excess[c, out] += table.requirement.rows
+    partition.excess[c, into] -= table.requirement.rows
+    return total
+
+
+@kernel
+def change_excess(table: Table, partition: Partition, c: int, cell: int, sign: int) -> None:
+    """A row of this cell has joined class c (sign +1) or left it (-1), and partition.size[c] says so already."""
+    for s in range(table.column.shape[1]):
+        own, total = table.column[cell, s], 0
+        partition.counts[c, own] += sign
+        partition.present[c, s] += (partition.counts[c, own] == 1) if sign > 0 else -(partition.counts[c, own] == 0)
+        for v in range(table.first[s], table.first[s + 1]):
+            partition.excess[c, v] -= sign * table.expected[v]
+            if v == own or (v > own and table.metric[s] == ORDERED):
+                partition.excess[c, v] += sign * table.requirement.rows
+            total += abs(partition.excess[c, v])
+        partition.total[c, s] = total if table.metric[s] != HIERARCHICAL else 0
+    partition.fresh[:, c] = False

@@ -1,0 +1,174 @@
+"""What the exchange works on: rows that never change, and classes of rows with all that is known of them, kept up to
+date.
+
+Both are tuples of plain arrays, which numba passes without copying.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.kernels import kernel
+from tclose_spark.kernels.mixing import GOLDEN, mixed
+from tclose_spark.kernels.widths import LabelWidths
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.requirement import ORDERED, Requirement, metrics_of
+from tclose_spark.table.arrays import Codes, FloatArray, IntArray
+
+LEAVE, JOIN = 0, 1
+
+
+class Table(NamedTuple):
+    """The rows and what classes of them must hold, with the values of all sensitive attributes in one row of columns.
+
+    quasi: dense codes of the quasi-identifiers, shape (n, q).
+    cell: each row's tuple of sensitive values, shape (n,).
+    widths: of the labels that cover these codes.
+    requirement: what every class must hold.
+    first: attribute s has the columns first[s]..first[s + 1]-1, shape (attributes + 1,).
+    column: the column of each attribute's value in each cell, shape (cells, attributes).
+    metric: EQUAL, ORDERED or HIERARCHICAL, shape (attributes,).
+    expected: records of the whole table with the value; of an ordered attribute, with this value or a lower one; shape
+        (columns,).
+    """
+
+    quasi: Codes
+    cell: Codes
+    widths: LabelWidths
+    requirement: Requirement
+    first: IntArray
+    column: Codes
+    metric: NDArray[np.int8]
+    expected: IntArray
+
+
+class Partition(NamedTuple):
+    """Rows in classes. Invariant between changes: every array is what a recount from `of` would give.
+
+    of: each row's class, shape (n,).
+    place: each row's position among the members of its class, from start[c], shape (n,).
+    start: members of class c are member[start[c]:start[c] + size[c]], shape (classes,).
+    room: how many positions are reserved for them, shape (classes,).
+    size: how many there are, shape (classes,).
+    member: rows, class by class, with room between, shape (2 n + 8 classes,).
+    low: the lowest code of each class in each quasi-identifier, shape (classes, q).
+    high: the highest.
+    low_rows: how many members have the lowest code.
+    high_rows: how many have the highest.
+    low_next: the lowest code but one (-2: not known; see `boxes`).
+    high_next: the highest but one.
+    wide: the width of the label from low to high, shape (classes, q).
+    width: its sum over quasi-identifiers, shape (classes,).
+    excess: n c_v - s N_v of each value, cumulative for an ordered attribute, shape (classes, columns).
+    counts: c_v, the members with each value, shape (classes, columns).
+    total: the numerator of the distance, 0 for a hierarchical one, shape (classes, attributes).
+    present: how many distinct values there are, shape (classes, attributes).
+    allowed: whether a row with this value may LEAVE or JOIN; right only where fresh; shape (2, classes, columns).
+    fresh: whether `allowed` is up to date, shape (2, classes).
+    nodes: to work in (see `excess.sum_nodes`), shape (2, highest + 1, largest domain).
+    old: to work in, as member.
+    old_start: to work in, as start.
+    rank: to work in: the place of each row in an order, shape (n,).
+    tail: to work in: widths of the last rows of a class, shape (n,).
+    random: the generator's state, shape (1,).
+    """
+
+    of: Codes
+    place: Codes
+    start: IntArray
+    room: IntArray
+    size: IntArray
+    member: Codes
+    low: Codes
+    high: Codes
+    low_rows: Codes
+    high_rows: Codes
+    low_next: Codes
+    high_next: Codes
+    wide: FloatArray
+    width: FloatArray
+    excess: IntArray
+    counts: Codes
+    total: IntArray
+    present: IntArray
+    allowed: NDArray[np.uint8]
+    fresh: NDArray[np.bool_]
+    nodes: IntArray
+    old: Codes
+    old_start: IntArray
+    rank: Codes
+    tail: FloatArray
+    random: NDArray[np.uint64]
+
+
+def make_table(block: Block) -> Table:
+    """The block as the kernels read it."""
+    requirement = block.requirement
+    first = np.concatenate([[0], np.cumsum(requirement.domains)]).astype(np.int64)
+    metric = metrics_of(requirement)
+    expected = [
+        np.cumsum(counts[:m]) if kind == ORDERED else counts[:m]
+        for counts, m, kind in zip(requirement.tables, requirement.domains, metric, strict=True)
+    ]
+    return Table(
+        quasi=np.ascontiguousarray(block.quasi, np.int32),
+        cell=np.ascontiguousarray(block.cell, np.int32),
+        widths=block.widths,
+        requirement=requirement,
+        first=first,
+        column=(requirement.codes + first[:-1]).astype(np.int32),
+        metric=metric,
+        expected=np.concatenate(expected).astype(np.int64),
+    )
+
+
+def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -> Partition:
+    """The classes with members in row order; figures are still to be counted (`changes.count_all`).
+
+    classes: (n,), 0.. . spare: so many more classes, without rows.
+    """
+    rows, q = table.quasi.shape
+    groups, columns, attributes = int(classes.max()) + 1 + spare, len(table.expected), len(table.metric)
+    _, highest, longest = table.requirement.parents.shape
+
+    def box() -> Codes:
+        return np.zeros((groups, q), np.int32)
+
+    return Partition(
+        of=classes.astype(np.int32),
+        place=np.zeros(rows, np.int32),
+        start=np.zeros(groups, np.int64),
+        room=np.zeros(groups, np.int64),
+        size=np.bincount(classes, minlength=groups).astype(np.int64),
+        member=np.zeros(2 * rows + 8 * groups, np.int32),
+        low=box(),
+        high=box(),
+        low_rows=box(),
+        high_rows=box(),
+        low_next=box(),
+        high_next=box(),
+        wide=np.zeros((groups, q)),
+        width=np.zeros(groups),
+        excess=np.zeros((groups, columns), np.int64),
+        counts=np.zeros((groups, columns), np.int32),
+        total=np.zeros((groups, attributes), np.int64),
+        present=np.zeros((groups, attributes), np.int64),
+        allowed=np.zeros((2, groups, columns), np.uint8),
+        fresh=np.zeros((2, groups), np.bool_),
+        nodes=np.zeros((2, highest + 1, longest), np.int64),
+        old=np.zeros(2 * rows + 8 * groups, np.int32),
+        old_start=np.zeros(groups, np.int64),
+        rank=np.zeros(rows, np.int32),
+        tail=np.zeros(rows),
+        random=np.array([seed], np.uint64),
+    )
+
+
+@kernel
+def draw(random: NDArray[np.uint64]) -> Any:
+    """The next of a sequence of 64-bit integers (splitmix64), as a nonnegative int64."""
+    random[0] += np.uint64(GOLDEN)
+    return np.int64(mixed(random[0]) >> np.uint64(1))

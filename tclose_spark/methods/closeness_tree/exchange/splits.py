@@ -1,0 +1,170 @@
+"""Splits: a class that has become two classes' worth of rows is cut in two along a lexicographic order."""
+
+from __future__ import annotations
+
+from tclose_spark.kernels import kernel
+from tclose_spark.kernels.widths import width
+from tclose_spark.methods.blocks.requirement import ANYTHING, HIERARCHICAL, ORDERED
+from tclose_spark.methods.closeness_tree.exchange.boxes import ABOVE, BELOW
+from tclose_spark.methods.closeness_tree.exchange.changes import count_class
+from tclose_spark.methods.closeness_tree.exchange.excess import sum_nodes
+from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
+from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST
+from tclose_spark.table.arrays import Codes
+
+MOST = 256  # rows of a class that is looked at
+
+
+@kernel
+def split_all(table: Table, partition: Partition, order: Codes) -> int:
+    """Cut every class that can be cut with less loss, where it is least, so that both parts hold what is required.
+    Returns how many were cut.
+
+    order: (n,). New classes take numbers that have no rows; where there are none left, no more are cut. The part that
+    is cut off has no spare room.
+    """
+    free, cut = 0, 0
+    for at in range(len(order)):
+        partition.rank[order[at]] = at
+    for c in range(len(partition.size)):
+        if partition.size[c] < 2 * table.requirement.k or partition.size[c] > MOST or partition.size[c] < 2:
+            continue
+        while free < len(partition.size) and partition.size[free] > 0:
+            free += 1
+        if free == len(partition.size):
+            break
+        sort_members(partition, c)
+        best = best_cut(table, partition, c, free)
+        if best > 0:
+            cut_off(table, partition, c, free, best)
+            cut += 1
+        else:
+            partition.counts[free] = 0
+            count_class(table, partition, free)
+    return cut
+
+
+@kernel
+def sort_members(partition: Partition, c: int) -> None:
+    """Put the members of class c in the order of partition.rank (by insertion: classes are small)."""
+    start = partition.start[c]
+    for at in range(1, partition.size[c]):
+        row, to = partition.member[start + at], at
+        while to > 0 and partition.rank[partition.member[start + to - 1]] > partition.rank[row]:
+            partition.member[start + to] = partition.member[start + to - 1]
+            to -= 1
+        partition.member[start + to] = row
+    for at in range(partition.size[c]):
+        partition.place[partition.member[start + at]] = at
+
+
+@kernel
+def best_cut(table: Table, partition: Partition, c: int, free: int) -> int:
+    """How many of the first members of class c are best cut off, 0 if none; uses the figures of the empty class `free`
+    as work space.
+    """
+    size, start = partition.size[c], partition.start[c]
+    empty_box(partition, free)
+    for at in range(size - 1, -1, -1):
+        partition.tail[at] = widen(table, partition, free, partition.member[start + at])
+    empty_box(partition, free)
+    partition.counts[free] = 0
+    best, least = 0, size * partition.width[c] - LEAST
+    for at in range(size - table.requirement.k):
+        row, rows = partition.member[start + at], at + 1
+        head = widen(table, partition, free, row)
+        for s in range(table.column.shape[1]):
+            partition.counts[free, table.column[table.cell[row], s]] += 1
+        after = rows * head + (size - rows) * partition.tail[rows]
+        if rows >= table.requirement.k and after < least and both_hold(table, partition, c, free, rows):
+            best, least = rows, after
+    return best
+
+
+@kernel
+def empty_box(partition: Partition, c: int) -> None:
+    """The box of no rows."""
+    partition.low[c] = ABOVE
+    partition.high[c] = BELOW
+    partition.wide[c] = 0.0
+
+
+@kernel
+def widen(table: Table, partition: Partition, c: int, row: int) -> float:
+    """Widen the box of class c for the row; returns its width."""
+    total = 0.0
+    for j in range(table.quasi.shape[1]):
+        code = table.quasi[row, j]
+        if code < partition.low[c, j] or code > partition.high[c, j]:
+            partition.low[c, j], partition.high[c, j] = min(code, partition.low[c, j]), max(code, partition.high[c, j])
+            partition.wide[c, j] = width(j, partition.low[c, j], partition.high[c, j], table.widths)
+        total += partition.wide[c, j]
+    return total
+
+
+@kernel
+def both_hold(table: Table, partition: Partition, c: int, part: int, rows: int) -> bool:
+    """Whether the part of class c with the counts of class `part`, and the rest, hold what is required. Leaves the
+    figures of c as they are.
+    """
+    for s in range(table.column.shape[1]):
+        reached = 0
+        for v in range(table.first[s], table.first[s + 1]):
+            reached = partition.counts[part, v] + (reached if table.metric[s] == ORDERED else 0)
+            partition.excess[part, v] = table.requirement.rows * reached - rows * table.expected[v]
+    if not excess_holds(table, partition, part, rows):
+        return False
+    give(partition, c, part, -1)
+    well = excess_holds(table, partition, c, partition.size[c] - rows)
+    give(partition, c, part, 1)
+    return well
+
+
+@kernel
+def give(partition: Partition, c: int, part: int, sign: int) -> None:
+    """Add (sign 1) or take away (-1) the excesses and counts of class `part` to those of c."""
+    for v in range(partition.excess.shape[1]):
+        partition.excess[c, v] += sign * partition.excess[part, v]
+        partition.counts[c, v] += sign * partition.counts[part, v]
+
+
+@kernel
+def excess_holds(table: Table, partition: Partition, c: int, size: int) -> bool:
+    """Whether a class of `size` rows with the excesses and counts of class c holds what is required, but for k."""
+    for s in range(table.column.shape[1]):
+        present, total = 0, 0
+        for v in range(table.first[s], table.first[s + 1]):
+            present += partition.counts[c, v] > 0
+            total += abs(partition.excess[c, v])
+        if present < table.requirement.distinct[s]:
+            return False
+        limit = table.requirement.limits[s, size]
+        if (
+            limit != ANYTHING
+            and (sum_nodes(table, partition, c, s, 0) if table.metric[s] == HIERARCHICAL else total) > limit
+        ):
+            return False
+    return True
+
+
+@kernel
+def cut_off(table: Table, partition: Partition, c: int, free: int, rows: int) -> None:
+    """Make the first `rows` members of class c the class `free`, in the room where they are."""
+    partition.counts[free] = 0
+    partition.start[free], partition.room[free], partition.size[free] = partition.start[c], rows, rows
+    partition.start[c], partition.room[c], partition.size[c] = (
+        partition.start[c] + rows,
+        partition.room[c] - rows,
+        partition.size[c] - rows,
+    )
+    for at in range(partition.start[free], partition.start[free] + rows):
+        row = partition.member[at]
+        partition.of[row] = free
+        for s in range(table.column.shape[1]):
+            partition.counts[free, table.column[table.cell[row], s]] += 1
+    for at in range(partition.size[c]):
+        partition.place[partition.member[partition.start[c] + at]] = at
+    for v in range(partition.counts.shape[1]):
+        partition.counts[c, v] -= partition.counts[free, v]
+    count_class(table, partition, free)
+    count_class(table, partition, c)
