@@ -60,17 +60,17 @@ def profile(run: Run) -> None:
     with run.stage("profile") as record:
         version = delta_version(run.spark, run.spec.input)
         table = read_table(run.spark, run.spec.input, version)
-        found = profile_table(table, run.spec, run.hierarchies, version)
-        insensitive = guard_insensitive(table, run.spec, found, run.hierarchies)
-        run.staging.write("profile.json", found.to_json())
+        profiled = profile_table(table, run.spec, run.hierarchies, version)
+        insensitive = guard_insensitive(table, run.spec, profiled, run.hierarchies)
+        run.staging.write("profile.json", profiled.to_json())
         record["input"] = {
             "path": run.spec.input.path,
-            "rows": found.rows,
+            "rows": profiled.rows,
             "version": version,
-            "fingerprint": found.fingerprint,
+            "fingerprint": profiled.fingerprint,
         }
         record |= {"insensitive": insensitive} if insensitive else {}
-        record["warnings"] = list(profile_warnings(found, run.spec))
+        record["warnings"] = list(profile_warnings(profiled, run.spec))
         for warning in record["warnings"]:
             run.announce(f"note: {warning}")
 
@@ -79,16 +79,16 @@ def plan(run: Run) -> PlanReport:
     """Decides how rows come into classes; returns what people read of the plan."""
     run.require("plan")
     with run.stage("plan") as record:
-        found = _profile(run)
-        table, encoder = _input(run, found), Encoder.of(run.spec, found, run.secret)
+        profiled = _profile(run)
+        table, encoder = _input(run, profiled), Encoder.of(run.spec, profiled, run.secret)
         method = method_of(run.spec.method)
         given = PlanningInput(
-            attributes=ResolvedAttributes.of(run.spec.attributes, found, run.hierarchies),
+            attributes=ResolvedAttributes.of(run.spec.attributes, profiled, run.hierarchies),
             k=run.spec.privacy.k,
             settings=run.spec.method,
-            sample=draw_sample(table, run.spec, encoder, found.distinct_rows, method.sample_rows(run.spec.method)),
+            sample=draw_sample(table, run.spec, encoder, profiled.distinct_rows, method.sample_rows(run.spec.method)),
             counts=partial(count_groups, table, run.spec, encoder),
-            most_suppressed=run.spec.privacy.most_suppressed(found.rows),
+            most_suppressed=run.spec.privacy.most_suppressed(profiled.rows),
             log=lambda line: run.announce(f"{'plan':<10} {line}"),
         )
         made = method.make_plan(given)
@@ -105,10 +105,10 @@ def anonymize(run: Run) -> None:
     """Moves every row into its class, generalizes, and writes the release to the staging area."""
     run.require("anonymize")
     with run.stage("anonymize") as record:
-        found = _profile(run)
-        plan = _plan(run, found)
-        anonymizer = Anonymizer(run.spec, found, plan, run.hierarchies, run.secret)
-        rows = anonymizer.linked(_input(run, found))
+        profiled = _profile(run)
+        plan = _plan(run, profiled)
+        anonymizer = Anonymizer(run.spec, profiled, plan, run.hierarchies, run.secret)
+        rows = anonymizer.linked(_input(run, profiled))
         for name in ("release", "linked"):
             run.staging.remove(name)
         with anonymizer.blocks_done.watched(plan.blocks, run.progress):
@@ -125,7 +125,7 @@ def anonymize(run: Run) -> None:
             write_delta(released, run.staging.path("release"))
         scrub_table(run.staging, "release")
         written = anonymizer.written()
-        chosen = anonymizer.minimality.figure(found, run.spec.privacy.k, written.published.rows)
+        chosen = anonymizer.minimality.figure(profiled, run.spec.privacy.k, written.published.rows)
         run.staging.write(MINIMALITY, json.dumps(chosen, indent=1), private=True)
         record |= {"written": {"raw": str(written.raw), "published": str(written.published)}, "method": written.method}
 
@@ -135,7 +135,7 @@ def verify(run: Run, finished: bool = False) -> Verdict:
     staged, or if `finished` says so.
 
     Raises:
-        GuaranteeError: if anything that was asked does not hold.
+        GuaranteeError: if anything that is required does not hold.
         ConfigurationError: if there is nothing to judge.
     """
     if finished and not run.finished:
@@ -170,11 +170,11 @@ def _verify_again(run: Run) -> Verdict:
     state = json.loads(run.internal.read(STATE))
     if state["configuration"] != run.fingerprint:
         raise ConfigurationError(f"verify: the release in {run.public.path()} was made with another configuration")
-    found = Profile.from_json(run.internal.read("profile.json"))
+    profiled = Profile.from_json(run.internal.read("profile.json"))
     try:
         run.internal.remove("recheck")
-        with sized_shuffles(run.spark, found.rows):
-            verdict = _judge(run, found, state, run.public, run.internal.path("recheck"))
+        with sized_shuffles(run.spark, profiled.rows):
+            verdict = _judge(run, profiled, state, run.public, run.internal.path("recheck"))
     finally:
         run.internal.remove("recheck")
     _require_holds(verdict, f"the finished release in {run.public.path()} does not hold what was asked")
@@ -187,7 +187,7 @@ def _verify_again(run: Run) -> Verdict:
     return verdict
 
 
-def _judge(run: Run, found: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
+def _judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
     """The verdict on the release in a folder."""
     if not folder.exists(f"release/{LOG}"):
         raise GuaranteeError(f"there is no release in {folder.path('release')}")
@@ -197,7 +197,7 @@ def _judge(run: Run, found: Profile, state: Mapping[str, Any], folder: Folder, c
     stages = state["stages"]
     evidence = Evidence(stages["profile"]["input"]["fingerprint"], **stages["anonymize"]["written"])
     return verify_release(
-        read_delta(run.spark, folder.path("release")), run.spec, found, run.hierarchies, evidence, classes
+        read_delta(run.spark, folder.path("release")), run.spec, profiled, run.hierarchies, evidence, classes
     )
 
 
@@ -205,17 +205,18 @@ def _minimality(run: Run) -> dict[str, Any]:
     """What the method's choices tell of those left in wide classes, at worst and without values; the console hears of
     it.
     """
-    found = json.loads(run.staging.read(MINIMALITY))
-    if not found["measured"]:
-        run.announce(f"note: what the method's choices tell is not measured: {found['why']}")
+    minimality = json.loads(run.staging.read(MINIMALITY))
+    if not minimality["measured"]:
+        run.announce(f"note: what the method's choices tell is not measured: {minimality['why']}")
         return {"measured": False}
-    if found["left_out"]:
+    if minimality["left_out"]:
         run.announce(
-            f"note: what the method's choices tell is not measured for {', '.join(found['left_out'])}: too many values"
+            f"note: what the method's choices tell is not measured for {', '.join(minimality['left_out'])}: too many "
+            "values"
         )
-    if found["worst"] is None:
+    if minimality["worst"] is None:
         return {"measured": True, "worst": None}
-    worst = {key: x for key, x in found["worst"].items() if key not in ("value", "sensitive_value")}
+    worst = {key: x for key, x in minimality["worst"].items() if key not in ("value", "sensitive_value")}
     run.announce(
         f"note: the {worst['sensitive_attribute']} of people of some {worst['quasi_identifier']} who are left in wide "
         "classes follows from how classes are chosen, beyond what these classes say; how far is in "
@@ -257,14 +258,14 @@ def _extremes(run: Run) -> dict[str, list[dict[str, Any]]]:
     shown = classes.select("size", "quasi_identifiers", *[quoted(column) for column in emd.values()])
 
     def first(order: Sequence[Any]) -> list[dict[str, Any]]:
-        found = shown.orderBy(*order).limit(EXTREMES).collect()
+        extremes = shown.orderBy(*order).limit(EXTREMES).collect()
         return [
             {
                 "size": row["size"],
                 "labels": row["quasi_identifiers"].asDict(),
                 "emd": {name: row[column] for name, column in emd.items()},
             }
-            for row in found
+            for row in extremes
         ]
 
     return {
@@ -326,8 +327,8 @@ def _move(run: Run, name: str, public: bool) -> None:
 
 
 def _certificate(run: Run) -> Mapping[str, Any]:
-    found: dict[str, Any] = json.loads(run.public.read(CERTIFICATE))
-    return found
+    certificate: dict[str, Any] = json.loads(run.public.read(CERTIFICATE))
+    return certificate
 
 
 def release(run: Run) -> Mapping[str, Any]:
@@ -344,15 +345,15 @@ def _profile(run: Run) -> Profile:
     return Profile.from_json(run.staging.read("profile.json"))
 
 
-def _plan(run: Run, found: Profile) -> Plan:
-    attributes = ResolvedAttributes.of(run.spec.attributes, found, run.hierarchies)
+def _plan(run: Run, profiled: Profile) -> Plan:
+    attributes = ResolvedAttributes.of(run.spec.attributes, profiled, run.hierarchies)
     return method_of(run.spec.method).read_plan(
         json.loads(run.staging.read("plan.json")), attributes, run.spec.privacy.k, run.spec.method
     )
 
 
-def _input(run: Run, found: Profile) -> DataFrame:
+def _input(run: Run, profiled: Profile) -> DataFrame:
     """The input as it was profiled: a Delta table at the same version; the fingerprint tells whether another
     changed.
     """
-    return read_table(run.spark, run.spec.input, found.version)
+    return read_table(run.spark, run.spec.input, profiled.version)

@@ -66,7 +66,7 @@ class Audit:
     @property
     def verdict(self) -> str:
         """Either "holds" or "violated"; "measured" where nothing is required."""
-        if not any(g.asked is not None for g in self.guarantees):
+        if not any(g.required is not None for g in self.guarantees):
             return "measured"
         return "holds" if self.holds else "violated"
 
@@ -242,9 +242,9 @@ def _near_supersets(
     guarantees: Sequence[Guarantee], classes: DataFrame, question: Question, attributes: Sequence[JudgedAttribute]
 ) -> list[Guarantee]:
     """(n, t)-closeness required in place of t-closeness, which is only reported."""
-    result = [replace(g, asked=None, classes=0, rows=0) if g.measure == "t-closeness" else g for g in guarantees]
+    result = [replace(g, required=None, classes=0, rows=0) if g.measure == "t-closeness" else g for g in guarantees]
     for a in attributes:
-        if a.asked.t is not None:
+        if a.settings.t is not None:
             superset, emd = quoted(measure_column("superset", a.name)), quoted(measure_column("nt_emd", a.name))
             open_class = superset.isNull()
             (found,) = (
@@ -268,7 +268,7 @@ def _near_supersets(
                 **found["worst"]["quasi_identifiers"],
                 "(superset)": found["worst"]["superset"] or "none was found",
             }
-            asked = f"n = {question.n}, t = {float(a.asked.t):g}"
+            asked = f"n = {question.n}, t = {float(a.settings.t):g}"
             size = found["worst"]["size"]
             result.append(
                 Guarantee(
@@ -288,15 +288,17 @@ def _near_supersets(
 def suite_of(question: Question, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
     """The expectations over the class table that say what is required."""
     near = question.n is not None
-    reported = [replace(a, asked=a.asked.model_copy(update={"t": None})) if near else a for a in attributes]
-    proofs = [expect_present(measure_column("superset", a.name)) for a in attributes if near and a.asked.t is not None]
+    reported = [replace(a, settings=a.settings.model_copy(update={"t": None})) if near else a for a in attributes]
+    proofs = [
+        expect_present(measure_column("superset", a.name)) for a in attributes if near and a.settings.t is not None
+    ]
     return [expect_some_rows(), *expectations_of(question.k, reported), *proofs]
 
 
 def _guarantee_json(g: Guarantee, question: Question) -> dict[str, Any]:
     asked = question.sensitive_attributes.get(g.attribute or "")
     exact = isinstance(g.achieved, Fraction)
-    bound = f"c = {g.asked.c}, l = {g.asked.l}" if isinstance(g.asked, Recursive) else g.asked
+    bound = f"c = {g.required.c}, l = {g.required.l}" if isinstance(g.required, Recursive) else g.required
     return {
         "measure": g.measure,
         "attribute": g.attribute,
@@ -305,7 +307,7 @@ def _guarantee_json(g: Guarantee, question: Question) -> dict[str, Any]:
         "asked_exact": str(bound) if isinstance(bound, Fraction) else None,
         "achieved": float(g.achieved) if exact else g.achieved,
         "achieved_exact": str(g.achieved) if exact else None,
-        "holds": g.holds if g.asked is not None else None,
+        "holds": g.holds if g.required is not None else None,
         "classes": g.classes,
         "rows": g.rows,
         "worst": dict(g.worst),

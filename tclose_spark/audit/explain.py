@@ -50,7 +50,7 @@ class Explanation:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; fractions as text p/q beside decimals."""
-        values, settings = self.attribute.values, self.attribute.asked
+        values, settings = self.attribute.values, self.attribute.settings
         return {
             "class": dict(self.labels),
             "attribute": self.attribute.name,
@@ -114,7 +114,7 @@ def explain_class(
     classes = Classes.of(tally, attributes)
     labels_of = {name: column[0].as_py() for name, column in zip(question.labels, tally.labels, strict=True)}
     explained = [_explained(labels_of, a, classes) for a in wanted]
-    return max(explained, key=lambda e: e.emd / (e.attribute.asked.t or 1))
+    return max(explained, key=lambda e: e.emd / (e.attribute.settings.t or 1))
 
 
 def _explained(labels: Mapping[str, Any], a: JudgedAttribute, classes: Classes) -> Explanation:
@@ -130,7 +130,7 @@ def _farthest(
     """The labels of the class whose distance is the largest part of its t, over the wanted attributes."""
     plain_labels = [JudgedQuasi(name, (name,), LabelLoss(False)) for name in question.labels]
     classes = class_table(tallies, plain_labels, attributes)
-    closeness_ratios = [quoted(a.column("emd")) / float(a.asked.t or 1) for a in wanted]
+    closeness_ratios = [quoted(a.column("emd")) / float(a.settings.t or 1) for a in wanted]
     farthest = classes.agg(
         F.max(
             F.struct(

@@ -76,14 +76,14 @@ def _guarantees(audit: Audit) -> Table:
     title = "Guarantees (classes and rows: that break it)"
     table = _table(title, "guarantee", "attribute", "asked", "achieved", "holds", "classes", "rows", "worst class")
     for g in audit.guarantees:
-        told = g.asked is None
+        told = g.required is None
         holds = Text("told", "dim") if told else Text("yes", "green") if g.holds else Text("NO", "red")
         asked = (
             ""
             if told
-            else f"({_number(g.asked.c)}, {g.asked.l})"
-            if isinstance(g.asked, Recursive)
-            else _number(g.asked)
+            else f"({_number(g.required.c)}, {g.required.l})"
+            if isinstance(g.required, Recursive)
+            else _number(g.required)
         )
         broken = ("", "") if told else (f"{g.classes:,}", f"{g.rows:,}")
         _add(table, g.measure, g.attribute or "", asked, _achieved(g), holds, *broken, _worst(g.worst, g.size))
@@ -170,12 +170,12 @@ def explanation_lines(explanation: Explanation) -> Iterator[Table | Text]:
     n, size = int(whole.sum()), int(part.sum())
     asked = (
         ""
-        if a.asked.t is None
-        else f", asked {_number(a.asked.t)}: {'holds' if explanation.emd <= a.asked.t else 'does NOT hold'}"
+        if a.settings.t is None
+        else f", asked {_number(a.settings.t)}: {'holds' if explanation.emd <= a.settings.t else 'does NOT hold'}"
     )
     yield Text(f"Class {_labels(explanation.labels)}: {size:,} records, compared with {n:,}")
     yield Text(
-        f"Earth mover's distance of {a.name} ({a.asked.distance}): {_number(explanation.emd)} = "
+        f"Earth mover's distance of {a.name} ({a.settings.distance}): {_number(explanation.emd)} = "
         f"{explanation.emd}{asked}"
     )
     table = _table(f"Distribution of {a.name}", "value", "class", "share of class", "share of table", "difference")

@@ -132,7 +132,7 @@ def with_supersets(
     tallies: of the same classes and attributes; ladders: one for each column of labels. vectors: to try, for the
     attributes that have a t (at least one). The whole table is tried first, and a class of n records proves itself.
     """
-    limited = [a for a in attributes if a.asked.t is not None]
+    limited = [a for a in attributes if a.settings.t is not None]
     rows = int(limited[0].distance.table.sum())
     holds_against_all = {a.name: (quoted(a.column("margin")) >= 0) if n <= rows else F.lit(False) for a in limited}
     large = F.col("size") >= n
@@ -200,7 +200,7 @@ def _best(
         .add("emd", "double")
         .add("superset", "string")
     )
-    limited = {i: a for i, a in enumerate(attributes) if a.asked.t is not None}
+    limited = {i: a for i, a in enumerate(attributes) if a.settings.t is not None}
     result = T.StructType([text.schema["asking"], *[T.StructField(f"best{i}", best) for i in limited]])
     compared = map_batches(
         pairs, _compare([ladder.name for ladder in ladders], limited, len(lists), to_arrow_schema(result)), result
@@ -277,7 +277,7 @@ def _compare(names: Sequence[str], limited: Mapping[int, JudgedAttribute], lists
                 compared: dict[str, Any] = {"asking": row["asking"]}
                 for i, a in limited.items():
                     emd = _emd(a.distance, _counts(whole, i, places[i]), _counts(part, i, places[i]))
-                    proves = emd <= (a.asked.t or 0)
+                    proves = emd <= (a.settings.t or 0)
                     compared[f"best{i}"] = {
                         "fails": not proves,
                         "records": row["records"] if proves else 0,

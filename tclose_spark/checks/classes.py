@@ -1,4 +1,4 @@
-"""The class table: one row for each equivalence class, with all that is asked of it in exact figures."""
+"""The class table: one row for each equivalence class, with all that is required of it in exact figures."""
 
 from __future__ import annotations
 
@@ -80,18 +80,18 @@ class ClassMeasure(Protocol):
 
 @dataclass(frozen=True)
 class JudgedAttribute:
-    """A sensitive attribute: its domain in order, its distance from the whole table, what is asked. It is a
+    """A sensitive attribute: its domain in order, its distance from the whole table, its settings. It is a
     `ClassMeasure`:
 
     `emd_` (a double, to read), `numerator_` (see `measures.distances`), `margin_` (t as p/q: p * denominator - q *
-    numerator, so t holds where it is >= 0; 0 where no t is asked), `distinct_`, `entropy_` (of l-diversity, a double to
-    read), and where asked `exact_entropy_` (a margin that holds where >= 0) and `recursive_margin_` (holds where > 0).
+    numerator, so t holds where it is >= 0; 0 where no t is required), `distinct_`, `entropy_` (of l-diversity, a double to
+    read), and where required `exact_entropy_` (a margin that holds where >= 0) and `recursive_margin_` (holds where > 0).
     """
 
     name: str
     values: tuple[str | None, ...]
     distance: GroundDistance
-    asked: SensitiveAttribute
+    settings: SensitiveAttribute
 
     @property
     def unused(self) -> tuple[str | None, ...]:
@@ -111,9 +111,9 @@ class JudgedAttribute:
             ("distinct", pa.int64()),
             ("entropy", pa.float64()),
         ]
-        if self.asked.l.entropy is not None:
+        if self.settings.l.entropy is not None:
             columns.append(("exact_entropy", pa.float64()))
-        if self.asked.l.recursive is not None:
+        if self.settings.l.recursive is not None:
             columns.append(("recursive_margin", EXACT))
         return [(self.column(measure), kind) for measure, kind in columns]
 
@@ -123,11 +123,11 @@ class JudgedAttribute:
 
     def measured(self, histogram: Histograms) -> list[pa.Array]:
         """The columns of classes with these histograms of its values."""
-        asked = self.asked
+        settings = self.settings
         numerators = self.distance.numerators(histogram).astype(object)
         denominators = histogram.sizes.astype(object) * (self.distance.scale * int(self.distance.table.sum()))
-        t = asked.t if asked.t is not None else Fraction(0)
-        margin = t.numerator * denominators - t.denominator * numerators if asked.t is not None else 0 * denominators
+        t = settings.t if settings.t is not None else Fraction(0)
+        margin = t.numerator * denominators - t.denominator * numerators if settings.t is not None else 0 * denominators
         arrays = [
             pa.array((numerators / denominators).astype(np.float64)),
             pa.array(numerators.tolist(), EXACT),
@@ -135,10 +135,10 @@ class JudgedAttribute:
             pa.array(diversity.distinct(histogram)),
             pa.array(diversity.entropy(histogram)),
         ]
-        if asked.l.entropy is not None:
-            arrays.append(pa.array(diversity.entropy_margins(histogram, asked.l.entropy)))
-        if asked.l.recursive is not None:
-            margins = diversity.recursive_margins(histogram, asked.l.recursive.c, asked.l.recursive.l)
+        if settings.l.entropy is not None:
+            arrays.append(pa.array(diversity.entropy_margins(histogram, settings.l.entropy)))
+        if settings.l.recursive is not None:
+            margins = diversity.recursive_margins(histogram, settings.l.recursive.c, settings.l.recursive.l)
             arrays.append(_signed(margins))
         return arrays
 
@@ -151,7 +151,7 @@ def _signed(margins: Any) -> pa.Array:
 
 def judged_attribute(
     name: str,
-    asked: SensitiveAttribute,
+    settings: SensitiveAttribute,
     counts: Counts,
     hierarchy: Hierarchy | None,
     kind: T.DataType,
@@ -161,9 +161,9 @@ def judged_attribute(
     Raises:
         InputError: if a value has no place in the domain.
     """
-    domain = sensitive_domain(name, counts, asked, hierarchy, isinstance(kind, T.StringType))
-    distance = ground_distance(asked.distance, domain.table, domain.values, hierarchy)
-    return JudgedAttribute(name, domain.values, distance, asked)
+    domain = sensitive_domain(name, counts, settings, hierarchy, isinstance(kind, T.StringType))
+    distance = ground_distance(settings.distance, domain.table, domain.values, hierarchy)
+    return JudgedAttribute(name, domain.values, distance, settings)
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,8 @@ def _differences(integers: pa.Array, bounds: pa.Array) -> NDArray[np.float64]:
     numbers = integers.fill_null(0).to_numpy()
     doubles = numbers.astype(np.float64)
     rest = np.where(doubles < 2.0**63, numbers - np.where(doubles < 2.0**63, doubles, 0.0).astype(np.int64), -1)
-    told = bounds.to_numpy(zero_copy_only=False)
-    result: NDArray[np.float64] = np.where(doubles == told, rest, doubles - told)
+    ends = bounds.to_numpy(zero_copy_only=False)
+    result: NDArray[np.float64] = np.where(doubles == ends, rest, doubles - ends)
     return result
 
 

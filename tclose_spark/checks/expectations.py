@@ -61,7 +61,7 @@ def expect_at_most(column: str, bound: float, meaning: str) -> Expectation:
 
 
 def expectations_of(k: int | None, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
-    """The suite over the class table: all that is asked, class by class, and fail-closed where a figure is missing.
+    """The suite over the class table: all that is required, class by class, and fail-closed where a figure is missing.
 
     A figure that is a double is expected to keep its bound as far as doubles tell, which no class that does fails to;
     beside it stands the margin, whose sign is exact, and judges ties.
@@ -80,34 +80,37 @@ def expectations_of(k: int | None, attributes: Sequence[JudgedAttribute]) -> lis
 
 def _of_closeness(a: JudgedAttribute) -> list[Expectation]:
     """EMD <= t, in doubles and exactly. Both sides are correctly rounded, so EMD <= t stays true of the doubles."""
-    if a.asked.t is None:
+    if a.settings.t is None:
         return []
     emd, margin = a.column("emd"), a.column("margin")
-    asked = f"t-closeness of {a.name}: EMD <= {a.asked.t}"
+    meaning = f"t-closeness of {a.name}: EMD <= {a.settings.t}"
     return [
-        expect_at_most(emd, float(a.asked.t), f"{asked} in every class"),
+        expect_at_most(emd, float(a.settings.t), f"{meaning} in every class"),
         expect_present(margin),
-        expect_at_least(margin, 0, f"{asked} in every class, in exact integers"),
+        expect_at_least(margin, 0, f"{meaning} in every class, in exact integers"),
     ]
 
 
 def _of_diversity(a: JudgedAttribute) -> list[Expectation]:
-    """The kinds of l-diversity that are asked; without any, that a class has values."""
-    asked = a.asked.l
-    found = [
+    """The kinds of l-diversity that are required; without any, that a class has values."""
+    required = a.settings.l
+    expectations = [
         expect_at_least(
             a.column("distinct"),
-            asked.distinct or 1,
-            f"distinct l-diversity of {a.name}: at least {asked.distinct or 1} values",
+            required.distinct or 1,
+            f"distinct l-diversity of {a.name}: at least {required.distinct or 1} values",
         )
     ]
-    if asked.entropy is not None:
+    if required.entropy is not None:
         entropy, margin = a.column("entropy"), a.column("exact_entropy")
-        meaning = f"entropy l-diversity of {a.name}: at least {asked.entropy}"
-        found += [expect_present(entropy), expect_at_least(entropy, readable_entropy(float(asked.entropy)), meaning)]
-        found += [expect_present(margin), expect_at_least(margin, 0, f"{meaning}, exactly")]
-    if asked.recursive is not None:
+        meaning = f"entropy l-diversity of {a.name}: at least {required.entropy}"
+        expectations += [
+            expect_present(entropy),
+            expect_at_least(entropy, readable_entropy(float(required.entropy)), meaning),
+        ]
+        expectations += [expect_present(margin), expect_at_least(margin, 0, f"{meaning}, exactly")]
+    if required.recursive is not None:
         margin = a.column("recursive_margin")
-        meaning = f"recursive ({asked.recursive.c}, {asked.recursive.l})-diversity of {a.name}"
-        found += [expect_present(margin), expect_at_least(margin, 0, meaning, strict=True)]
-    return found
+        meaning = f"recursive ({required.recursive.c}, {required.recursive.l})-diversity of {a.name}"
+        expectations += [expect_present(margin), expect_at_least(margin, 0, meaning, strict=True)]
+    return expectations

@@ -26,14 +26,14 @@ class Guarantee:
     """One thing that every class must have.
 
     measure: "k-anonymity", "t-closeness", "distinct l-diversity", "entropy l-diversity", "recursive (c, l)-diversity".
-    attribute: the sensitive attribute; None for k. asked: the bound, None where the measure is only told. achieved: of
+    attribute: the sensitive attribute; None for k. required: the bound, None where the measure is only reported. achieved: of
     the worst class (a Fraction for t; for recursive diversity whether it holds). classes, rows: how many break it, and
     their records. worst: the labels of the class that is farthest off; size: its records.
     """
 
     measure: str
     attribute: str | None
-    asked: Any
+    required: Any
     achieved: Any
     classes: int
     rows: int
@@ -98,7 +98,7 @@ def class_figures(
     suppressed: rows that are in no class: each loses 1 of every quasi-identifier, and as many rows as the table has
     cannot be told from it.
     """
-    asked = [part for a in attributes for part in _guarantees_of(a)]
+    wanted = [part for a in attributes for part in _guarantees_of(a)]
     aggregates = [F.count(F.lit(1)).alias("classes"), F.min("quasi_identifiers").alias("labels")]
     aggregates += [
         F.sum((F.col("losses")[q.name] * F.col("size")).cast(LOSS)).alias(f"loss {i}") for i, q in enumerate(quasi)
@@ -107,7 +107,7 @@ def class_figures(
         F.sum((quoted(a.column("distinct")) == 1).cast("bigint")).alias(f"homogeneous {i}")
         for i, a in enumerate(attributes)
     ]
-    for i, part in enumerate(asked):
+    for i, part in enumerate(wanted):
         aggregates.append(F.min(F.struct(part.rank.alias("rank"), F.col("quasi_identifiers"))).alias(f"worst {i}"))
         aggregates.append(F.sum(part.broken.cast("bigint")).alias(f"broken {i}"))
     by_size = classes.groupBy("size").agg(*aggregates).orderBy("size").toArrow().to_pylist()
@@ -125,7 +125,7 @@ def class_figures(
             by_size[0]["size"],
         )
     ]
-    guarantees += [part.found(by_size, i) for i, part in enumerate(asked)]
+    guarantees += [part.guarantee(by_size, i) for i, part in enumerate(wanted)]
     return ClassFigures(
         rows=rows,
         classes=sum(part["classes"] for part in by_size),
@@ -150,12 +150,12 @@ def class_figures(
 def losses_of_rows(classes: DataFrame, losses: Sequence[Column], suppressed: int = 0) -> list[float]:
     """Means over all rows of what each class loses; a suppressed row loses 1."""
     sums = [F.sum((loss * F.col("size")).cast(LOSS)) for loss in losses]
-    *found, rows = classes.agg(*sums, F.sum("size")).toArrow().to_pylist()[0].values()
-    return [float(total + suppressed) / (rows + suppressed) for total in found]
+    *totals, rows = classes.agg(*sums, F.sum("size")).toArrow().to_pylist()[0].values()
+    return [float(total + suppressed) / (rows + suppressed) for total in totals]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _GuaranteeColumns:
     """A guarantee as columns of the class table. rank: the smaller the worse, among classes of one size; broken: by
     this class.
     """
@@ -166,7 +166,7 @@ class _Asked:
     rank: Column
     broken: Column
 
-    def found(self, by_size: Sequence[Mapping[str, Any]], i: int) -> Guarantee:
+    def guarantee(self, by_size: Sequence[Mapping[str, Any]], i: int) -> Guarantee:
         """The guarantee with the figures of every class size."""
         achieved = {part["size"]: self.achieved(part[f"worst {i}"]["rank"], part["size"]) for part in by_size}
         worst = (max if self.measure == "t-closeness" else min)(by_size, key=lambda part: achieved[part["size"]])
@@ -189,18 +189,20 @@ class _Asked:
         return Fraction(-int(rank), distance.scale * int(distance.table.sum()) * size)
 
 
-def _guarantees_of(a: JudgedAttribute) -> list[_Asked]:
-    """What is asked of an attribute; t, distinct and entropy are told where they are not."""
-    diversity, never = a.asked.l, F.lit(False)
+def _guarantees_of(a: JudgedAttribute) -> list[_GuaranteeColumns]:
+    """What is required of an attribute; t, distinct and entropy are reported where they are not."""
+    diversity, never = a.settings.l, F.lit(False)
     distinct, entropy = quoted(a.column("distinct")), quoted(a.column("entropy"))
     few = never if diversity.distinct is None else distinct < diversity.distinct
     low = never if diversity.entropy is None else quoted(a.column("exact_entropy")) < 0
     parts = [
-        _Asked("t-closeness", a, a.asked.t, -quoted(a.column("numerator")), quoted(a.column("margin")) < 0),
-        _Asked("distinct l-diversity", a, diversity.distinct, distinct, few),
-        _Asked("entropy l-diversity", a, diversity.entropy, entropy, low),
+        _GuaranteeColumns(
+            "t-closeness", a, a.settings.t, -quoted(a.column("numerator")), quoted(a.column("margin")) < 0
+        ),
+        _GuaranteeColumns("distinct l-diversity", a, diversity.distinct, distinct, few),
+        _GuaranteeColumns("entropy l-diversity", a, diversity.entropy, entropy, low),
     ]
     if diversity.recursive is not None:
         margin = quoted(a.column("recursive_margin"))
-        parts.append(_Asked("recursive (c, l)-diversity", a, diversity.recursive, margin, margin <= 0))
+        parts.append(_GuaranteeColumns("recursive (c, l)-diversity", a, diversity.recursive, margin, margin <= 0))
     return parts

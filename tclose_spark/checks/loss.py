@@ -33,10 +33,10 @@ def names_of_release(tallies: DataFrame, spec: ReleaseSpec) -> dict[str, Named]:
     readers = [
         numbers if quasi[n].is_numeric else members if quasi[n].generalization == "set" else themselves for n in columns
     ]
-    found = named_by(tallies, dict(enumerate(readers)))
+    by_column = named_by(tallies, dict(enumerate(readers)))
     together: dict[str, Named] = {}
     for place, name in enumerate(columns):
-        together[name] = found[place] | together[name] if name in together else found[place]
+        together[name] = by_column[place] | together[name] if name in together else by_column[place]
     return together
 
 
@@ -46,10 +46,10 @@ def judged_quasi(
     """The quasi-identifiers with what their labels lose, measured on what all labels name."""
     columns = published_columns(spec)
     judged = []
-    for name, asked in spec.attributes.quasi_identifiers.items():
-        span = named[name].span if asked.is_numeric else Fraction(0)
+    for name, settings in spec.attributes.quasi_identifiers.items():
+        span = named[name].span if settings.is_numeric else Fraction(0)
         loss = LabelLoss(
-            asked.is_numeric, span, len(named[name].names), hierarchies.get(name), asked.generalization == "set"
+            settings.is_numeric, span, len(named[name].names), hierarchies.get(name), settings.generalization == "set"
         )
         judged.append(JudgedQuasi(name, columns[name], loss))
     return judged
@@ -59,9 +59,9 @@ def measured_on(spec: ReleaseSpec, named: Mapping[str, Named]) -> dict[str, dict
     """What the loss of each quasi-identifier's labels is measured on."""
     quasi = spec.attributes.quasi_identifiers
     measured = {}
-    for name, found in named.items():
+    for name, of_labels in named.items():
         numeric, sets = quasi[name].is_numeric, quasi[name].generalization == "set"
-        measured[name] = {"span": str(found.span)} if numeric else {"named": len(found.names)} if sets else {}
+        measured[name] = {"span": str(of_labels.span)} if numeric else {"named": len(of_labels.names)} if sets else {}
     return measured
 
 

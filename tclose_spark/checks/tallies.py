@@ -217,13 +217,13 @@ def count_columns(table: DataFrame, names: Sequence[str]) -> list[dict[str | Non
         .groupBy("place", "value")
         .agg(F.sum("n").alias("n"))
     )
-    found = grouped.limit(MOST_VALUES + 1).toArrow()
-    if found.num_rows > MOST_VALUES:
+    listing = grouped.limit(MOST_VALUES + 1).toArrow()
+    if listing.num_rows > MOST_VALUES:
         raise InputError(
             f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values in all; coarser ones say as much"
         )
     counts: list[dict[str | None, int]] = [{} for _ in names]
-    for place, value, n in zip(*(column.to_pylist() for column in found.columns), strict=True):
+    for place, value, n in zip(*(column.to_pylist() for column in listing.columns), strict=True):
         counts[place][value] = n
     return counts
 
@@ -231,10 +231,10 @@ def count_columns(table: DataFrame, names: Sequence[str]) -> list[dict[str | Non
 def _count_each(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for place, column in enumerate(batch.columns):
-            found = column.value_counts()
-            places = pa.array([place] * len(found), pa.int32())
+            counted = column.value_counts()
+            places = pa.array([place] * len(counted), pa.int32())
             yield pa.RecordBatch.from_arrays(
-                [places, found.field("values"), found.field("counts")], names=["place", "value", "n"]
+                [places, counted.field("values"), counted.field("counts")], names=["place", "value", "n"]
             )
 
 
@@ -249,10 +249,10 @@ def _count(tallies: DataFrame, attributes: Sequence[str]) -> Histogram | None:
     """How many records have each tuple of some attributes; None if there are more than MOST_VALUES."""
     picked = tallies.select(*attributes, "n")
     tuples = map_batches(picked, _count_tuples, "key array<string>, n bigint").groupBy("key").agg(F.sum("n").alias("n"))
-    found = tuples.limit(MOST_VALUES + 1).toArrow()
-    if found.num_rows > MOST_VALUES:
+    listing = tuples.limit(MOST_VALUES + 1).toArrow()
+    if listing.num_rows > MOST_VALUES:
         return None
-    return {tuple(key): n for key, n in zip(found["key"].to_pylist(), found["n"].to_pylist(), strict=True)}
+    return {tuple(key): n for key, n in zip(listing["key"].to_pylist(), listing["n"].to_pylist(), strict=True)}
 
 
 def _count_tuples(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

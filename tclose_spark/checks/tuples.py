@@ -63,18 +63,18 @@ def tuple_keys(codes: IntArray, domains: Sequence[int]) -> IntArray:
     return keys
 
 
-def tuple_closeness(found: Histogram | None, attributes: Sequence[JudgedAttribute]) -> TupleCloseness | None:
+def tuple_closeness(histogram: Histogram | None, attributes: Sequence[JudgedAttribute]) -> TupleCloseness | None:
     """Equal distance on the tuples of all sensitive attributes; None where they are too many."""
     domains = tuple(len(a.values) for a in attributes)
-    if found is None or math.prod(domains) >= MOST_KEYS:
+    if histogram is None or math.prod(domains) >= MOST_KEYS:
         return None
     places = [{value: code for code, value in enumerate(a.values)} for a in attributes]
     codes = np.array(
-        [[place[value] for place, value in zip(places, key, strict=True)] for key in found], dtype=np.int64
+        [[place[value] for place, value in zip(places, key, strict=True)] for key in histogram], dtype=np.int64
     )
     keys = tuple_keys(codes, domains)
     order = np.argsort(keys)
-    return TupleCloseness(domains, keys[order], np.array(list(found.values()), dtype=np.int64)[order])
+    return TupleCloseness(domains, keys[order], np.array(list(histogram.values()), dtype=np.int64)[order])
 
 
 def farthest_of_tuples(classes: DataFrame, tuples: TupleCloseness, names: Sequence[str]) -> Guarantee:

@@ -2,7 +2,7 @@
 again.
 
 A suite that is read from a file may silently lose expectations; so suites are built in code, and what was evaluated is
-compared with what was asked. Results count the classes that break an expectation and hold no values.
+compared with what is required. Results count the classes that break an expectation and hold no values.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation])
     """What a suite finds in a class table. One of at most MOST_LOCAL classes is judged in this process, without Spark.
 
     Raises:
-        GuaranteeError: if anything but what was asked was evaluated. An expectation whose figures are not to be had
+        GuaranteeError: if anything but what is required was evaluated. An expectation whose figures are not to be had
         does not hold.
     """
     local = _brought(classes, expectations)
@@ -184,8 +184,8 @@ def _count(result: Any) -> str:
 
 def _keep_counts(result: Any) -> None:
     """Leaves of an evaluation only its counts: no values, and no message that may hold some."""
-    told = [*TOLD, "observed_value"] if result.expectation_config.type.startswith("expect_table_row_count") else TOLD
-    result.result = {key: value for key, value in result.result.items() if key in told}
+    kept = [*TOLD, "observed_value"] if result.expectation_config.type.startswith("expect_table_row_count") else TOLD
+    result.result = {key: value for key, value in result.result.items() if key in kept}
     result.exception_info = {"raised_exception": False, "exception_message": None, "exception_traceback": None}
 
 

@@ -1,4 +1,4 @@
-"""The independent verifier: reads what was written, and from that alone says whether all that was asked holds."""
+"""The independent verifier: reads what was written, and from that alone says whether all that is required holds."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether everything that was asked holds."""
+        """Whether everything that is required holds."""
         return not self.problems
 
 
@@ -96,9 +96,9 @@ def verify_release(
         with _labels_required():
             write_delta(class_table(tallies, quasi, attributes, [tuples] if tuples else []), classes_path)
     classes = read_delta(release.sparkSession, classes_path)
-    found = Multiset.of(observation.get, "release")
+    released = Multiset.of(observation.get, "release")
     figures = class_figures(classes, spec.privacy.k, quasi, attributes, left.rows)
-    problems = _disagreements(evidence, found, profile, figures, left, spec.privacy)
+    problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
     apart = None
     if left.public and not left.unexplained:
@@ -110,18 +110,18 @@ def verify_release(
     if not validation.passed and not validation.failures:
         problems.append("Great Expectations: the suite over the class table does not pass")
     texts = [field.name for field in release.schema if isinstance(field.dataType, T.StringType)]
-    told = {
+    figures_of = {
         **_as_json(figures, attributes, counts, left, apart),
         "quasi_identifiers": measured_on(spec, named),
         "warnings": warnings_of(figures, named, _judged_attributes(release, counts, spec, hierarchies), texts),
-        "fingerprint": str(found),
-        "rows": found.rows,
+        "fingerprint": str(released),
+        "rows": released.rows,
         "expectations_evaluated": len(expectations),
         "by_input": loss_by_input(classes, quasi, profile, left.rows),
     }
     if tuples is not None:
-        told["tuples_emd"] = str(farthest_of_tuples(classes, tuples, [a.name for a in attributes]).achieved)
-    return Verdict(tuple(problems), told, validation)
+        figures_of["tuples_emd"] = str(farthest_of_tuples(classes, tuples, [a.name for a in attributes]).achieved)
+    return Verdict(tuple(problems), figures_of, validation)
 
 
 def _require_columns(release: DataFrame, spec: ReleaseSpec) -> None:
@@ -155,27 +155,27 @@ def _judged_attributes(
     """The sensitive attributes with their distributions over the whole release, counted anew."""
     try:
         return [
-            judged_attribute(name, asked, found, hierarchies.get(name), release.schema[name].dataType)
-            for (name, asked), found in zip(spec.attributes.sensitive_attributes.items(), counts, strict=True)
+            judged_attribute(name, settings, rows_of, hierarchies.get(name), release.schema[name].dataType)
+            for (name, settings), rows_of in zip(spec.attributes.sensitive_attributes.items(), counts, strict=True)
         ]
     except InputError as error:
         raise GuaranteeError(f"the release cannot be judged: {error}", values=error.values) from None
 
 
 def _disagreements(
-    evidence: Evidence, found: Multiset, profile: Profile, figures: ClassFigures, left: LeftOut, privacy: Privacy
+    evidence: Evidence, released: Multiset, profile: Profile, figures: ClassFigures, left: LeftOut, privacy: Privacy
 ) -> list[str]:
     """What speaks against the release being the input, generalized, less what may be suppressed."""
     problems = []
     if evidence.raw != evidence.input or evidence.input != profile.fingerprint:
         problems.append("the rows whose labels were checked while writing are not the input's")
-    if str(found) != evidence.published:
+    if str(released) != evidence.published:
         problems.append("the release that is read back is not the one that was written")
     most = privacy.most_suppressed(profile.rows)
-    if not found.rows == profile.rows - left.rows == figures.rows or not 0 <= left.rows <= most:
+    if not released.rows == profile.rows - left.rows == figures.rows or not 0 <= left.rows <= most:
         problems.append(
-            f"{found.rows} rows are released in {figures.rows} rows of classes, of {profile.rows} rows of the input; "
-            f"{left.rows} are suppressed, and privacy.suppression_limit allows {most}"
+            f"{released.rows} rows are released in {figures.rows} rows of classes, of {profile.rows} rows of the "
+            f"input; {left.rows} are suppressed, and privacy.suppression_limit allows {most}"
         )
     problems += [
         f"{profile.sensitive[i].name}: the released values are not those of the input" for i in left.unexplained
@@ -187,16 +187,16 @@ def _violation(broken: Guarantee, suppressed: bool = False) -> str:
     """What is required and does not hold, in a line; of the classes, or of the suppressed rows."""
     classes = AS_A_CLASS if suppressed else f"{broken.classes} classes ({broken.rows} rows)"
     if broken.measure == "k-anonymity":
-        return f"{classes} are smaller than k = {broken.asked}; the smallest has {broken.achieved}"
+        return f"{classes} are smaller than k = {broken.required}; the smallest has {broken.achieved}"
     if broken.measure == "t-closeness":
         return (
-            f"{broken.attribute}: {classes} are farther than t = {broken.asked}; the worst is "
+            f"{broken.attribute}: {classes} are farther than t = {broken.required}; the worst is "
             f"{float(broken.achieved):.6f}"
         )
     if broken.measure.startswith("recursive"):
-        return f"{broken.attribute}: {classes} are not recursive ({broken.asked.c}, {broken.asked.l})-diverse"
+        return f"{broken.attribute}: {classes} are not recursive ({broken.required.c}, {broken.required.l})-diverse"
     return (
-        f"{broken.attribute}: {classes} have less {broken.measure} than {broken.asked}; the worst has "
+        f"{broken.attribute}: {classes} have less {broken.measure} than {broken.required}; the worst has "
         f"{broken.achieved:.6g}"
     )
 
@@ -241,8 +241,8 @@ def _of_attributes(figures: ClassFigures, attributes: Sequence[JudgedAttribute])
             "entropy": achieved["entropy l-diversity", a.name],
             "homogeneous": vars(figures.homogeneous[a.name]),
         }
-        if a.asked.l.entropy is not None:
+        if a.settings.l.entropy is not None:
             entries[a.name]["entropy_holds"] = holds["entropy l-diversity", a.name]
-        if a.asked.l.recursive is not None:
+        if a.settings.l.recursive is not None:
             entries[a.name]["recursive_holds"] = achieved["recursive (c, l)-diversity", a.name]
     return entries

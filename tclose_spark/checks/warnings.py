@@ -19,37 +19,37 @@ def warnings_of(
     figures: ClassFigures, quasi: Mapping[str, Named], attributes: Sequence[JudgedAttribute], texts: Sequence[str]
 ) -> list[str]:
     """All warnings of a release. quasi: what its labels name; texts: the columns that are text."""
-    found = [f"{name}: the published value is * in all rows" for name, named in quasi.items() if named.suppressed]
+    sentences = [f"{name}: the published value is * in all rows" for name, named in quasi.items() if named.suppressed]
     for name, named in quasi.items():
         if name in texts and (spellings := count_spellings(named.names)):
-            found.append(f"{name}: {spellings:,} of {len(named.names):,} published values {SPELLED}")
+            sentences.append(f"{name}: {spellings:,} of {len(named.names):,} published values {SPELLED}")
     for attribute in attributes:
-        found += _of_values(attribute, attribute.name in texts)
-    return [*found, *_of_use(figures)]
+        sentences += _of_values(attribute, attribute.name in texts)
+    return [*sentences, *_of_use(figures)]
 
 
 def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
     """Warnings of the values of one sensitive attribute."""
     name, unused = attribute.name, attribute.unused
     present = [value for value, n in zip(attribute.values, attribute.distance.table, strict=True) if n]
-    found = []
+    sentences = []
     if present == [None]:
-        found.append(f"{name}: missing in all rows; it tells nothing")
+        sentences.append(f"{name}: missing in all rows; it tells nothing")
     elif len(present) == 1:
-        found.append(f"{name}: all rows have one value; who is known to be in the table has it for certain")
+        sentences.append(f"{name}: all rows have one value; who is known to be in the table has it for certain")
     elif 2 * len(present) > (rows := int(attribute.distance.table.sum())):
-        found.append(
+        sentences.append(
             f"{name}: nearly unique, {len(present):,} values in {rows:,} rows; who knows a person's value of it finds "
             "the record, and with it the other columns"
         )
     if is_text and (spellings := count_spellings(present)):
-        found.append(f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l")
-    if unused and isinstance(attribute.asked.order, tuple):
-        found.append(
+        sentences.append(f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l")
+    if unused and isinstance(attribute.settings.order, tuple):
+        sentences.append(
             f"{name}: {len(unused):,} of the {len(attribute.values):,} values of its order are in no row; each makes "
             "every distance smaller"
         )
-    return found
+    return sentences
 
 
 def _of_use(figures: ClassFigures) -> list[str]:

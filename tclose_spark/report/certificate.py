@@ -1,4 +1,4 @@
-"""The certificate: what was asked of a release and what is reached, for a disclosure board and for machines."""
+"""The certificate: what is required of a release and what is reached, for a disclosure board and for machines."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def build_certificate(
     figures: the verifier's. rows, version: of the input. All of it follows from the release and the run file with its
     hierarchies, and every figure can be computed again from the release and what stands under `attributes`.
     """
-    asked = spec.attributes.sensitive_attributes
-    found = figures["attributes"]
+    settings = spec.attributes.sensitive_attributes
+    reached = figures["attributes"]
     return {
         "verdict": "holds",
-        "unprotected": {name: found[name]["homogeneous"] for name in asked if not asked[name].limited},
+        "unprotected": {name: reached[name]["homogeneous"] for name in settings if not settings[name].limited},
         "tool": {"name": "tclose_spark", "version": __version__},
         "issued": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "release": {
@@ -43,10 +43,10 @@ def build_certificate(
         },
         "input": {"rows": rows, "version": version},
         "method": spec.method.model_dump(exclude_none=True),
-        "guarantees": _guarantees(spec, figures["smallest_class"], found),
+        "guarantees": _guarantees(spec, figures["smallest_class"], reached),
         **({"suppressed": _suppressed(spec, figures["suppressed"], rows)} if spec.privacy.suppression_limit else {}),
         "attributes": {
-            "sensitive": {name: _sensitive(asked[name], found[name], hierarchies.get(name)) for name in asked},
+            "sensitive": {name: _sensitive(settings[name], reached[name], hierarchies.get(name)) for name in settings},
             "quasi_identifiers": {
                 name: {**_quasi(quasi, hierarchies.get(name)), **figures["quasi_identifiers"][name]}
                 for name, quasi in spec.attributes.quasi_identifiers.items()
@@ -95,31 +95,31 @@ def _suppressed(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dic
     return {**entry, "guarantees": _guarantees(spec, figures["rows"], figures["attributes"]), "certain": of_one_value}
 
 
-def _sensitive(asked: SensitiveAttribute, found: Mapping[str, Any], hierarchy: Hierarchy | None) -> dict[str, Any]:
+def _sensitive(settings: SensitiveAttribute, reached: Mapping[str, Any], hierarchy: Hierarchy | None) -> dict[str, Any]:
     """What is needed to compute an attribute's figures again; and of how many people it is certain."""
     entry = {
-        "distance": asked.distance,
-        "m": found["domain"]["size"],
-        "domain": found["domain"],
-        "unused": found["unused"],
-        **({"input": found["input"]} if "input" in found else {}),
-        "missing": asked.missing if asked.kind.missing else "value",
-        "homogeneous": found["homogeneous"],
+        "distance": settings.distance,
+        "m": reached["domain"]["size"],
+        "domain": reached["domain"],
+        "unused": reached["unused"],
+        **({"input": reached["input"]} if "input" in reached else {}),
+        "missing": settings.missing if settings.kind.missing else "value",
+        "homogeneous": reached["homogeneous"],
     }
-    if asked.kind.ordered:
-        entry["order"] = asked.order if isinstance(asked.order, str) else "list"
-    if asked.text is not None:
-        entry["text"] = asked.text.model_dump(mode="json", exclude_defaults=True)
+    if settings.kind.ordered:
+        entry["order"] = settings.order if isinstance(settings.order, str) else "list"
+    if settings.text is not None:
+        entry["text"] = settings.text.model_dump(mode="json", exclude_defaults=True)
     return entry if hierarchy is None else {**entry, "hierarchy": _tree(hierarchy.without_missing())}
 
 
-def _quasi(asked: QuasiIdentifier, hierarchy: Hierarchy | None) -> dict[str, Any]:
+def _quasi(settings: QuasiIdentifier, hierarchy: Hierarchy | None) -> dict[str, Any]:
     """How a quasi-identifier is published: what was set, and the form of its labels."""
-    entry = {"type": asked.type, **asked.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})}
+    entry = {"type": settings.type, **settings.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})}
     if hierarchy is not None:
         return {**entry, "hierarchy": _tree(hierarchy)}
-    form = "numeric_output" if asked.is_numeric else "generalization"
-    return {**entry, form: getattr(asked, form)}
+    form = "numeric_output" if settings.is_numeric else "generalization"
+    return {**entry, form: getattr(settings, form)}
 
 
 def _tree(hierarchy: Hierarchy) -> dict[str, Any]:
@@ -135,29 +135,29 @@ def _information(figures: Mapping[str, Any]) -> dict[str, Any]:
     return {"tuples": {"distance": "equal", "achieved": float(reached), "achieved_exact": str(reached)}}
 
 
-def _closeness(asked: SensitiveAttribute, reached: Fraction) -> dict[str, Any]:
+def _closeness(settings: SensitiveAttribute, reached: Fraction) -> dict[str, Any]:
     return {
-        "distance": asked.distance,
-        "required": None if asked.t is None else float(asked.t),
-        "required_exact": None if asked.t is None else str(asked.t),
+        "distance": settings.distance,
+        "required": None if settings.t is None else float(settings.t),
+        "required_exact": None if settings.t is None else str(settings.t),
         "achieved": float(reached),
         "achieved_exact": str(reached),
     }
 
 
-def _diversity(asked: SensitiveAttribute, found: Mapping[str, Any]) -> dict[str, Any]:
+def _diversity(settings: SensitiveAttribute, reached: Mapping[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = {}
-    if asked.l.distinct is not None:
-        entry["distinct"] = {"required": asked.l.distinct, "achieved": found["distinct"]}
-    if asked.l.entropy is not None:
+    if settings.l.distinct is not None:
+        entry["distinct"] = {"required": settings.l.distinct, "achieved": reached["distinct"]}
+    if settings.l.entropy is not None:
         entry["entropy"] = {
-            "required": float(asked.l.entropy),
-            "achieved": found["entropy"],
-            "holds": found["entropy_holds"],
+            "required": float(settings.l.entropy),
+            "achieved": reached["entropy"],
+            "holds": reached["entropy_holds"],
         }
-    if asked.l.recursive is not None:
+    if settings.l.recursive is not None:
         entry["recursive"] = {
-            "required": {"c": str(asked.l.recursive.c), "l": asked.l.recursive.l},
-            "holds": found["recursive_holds"],
+            "required": {"c": str(settings.l.recursive.c), "l": settings.l.recursive.l},
+            "holds": reached["recursive_holds"],
         }
     return entry

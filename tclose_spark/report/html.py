@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tclose_spark.measures.diversity import readable_entropy
 from tclose_spark.runfile.distances import DISTANCES
 
-MARK = 100  # where a guarantee's bar has the mark of what was asked, of BAR units
+MARK = 100  # where a guarantee's bar has the mark of what is required, of BAR units
 BAR = 150
 
 WHOLE = {"input": "whole input table, suppressed rows included", "released": "whole released table"}
@@ -24,20 +24,20 @@ WHOLE = {"input": "whole input table, suppressed rows included", "released": "wh
 
 @dataclass(frozen=True)
 class Guarantee:
-    """One line of what was asked and what is reached.
+    """One line of what is required and what is reached.
 
-    exact_asked, exact_reached: fractions, "" where the figures are exact as they are. bar: filled units of BAR, None
-    where there is nothing to compare. met: None where nothing was asked.
+    exact_required, exact_reached: fractions, "" where the figures are exact as they are. bar: filled units of BAR, None
+    where there is nothing to compare. met: None where nothing is required.
     """
 
     name: str
     attribute: str
     meaning: str
-    asked: str
+    required: str
     reached: str
     met: bool | None
     bar: float | None = None
-    exact_asked: str = ""
+    exact_required: str = ""
     exact_reached: str = ""
 
 
@@ -116,44 +116,44 @@ def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[Guarantee
         yield from _diversity(attribute, kinds)
 
 
-def _at_least(name: str, attribute: str, meaning: str, found: Mapping[str, Any], met: bool) -> Guarantee:
-    """The line of a figure that has to reach what was asked."""
-    achieved, required = found["achieved"], found["required"]
+def _at_least(name: str, attribute: str, meaning: str, figure: Mapping[str, Any], met: bool) -> Guarantee:
+    """The line of a figure that has to reach what is required."""
+    achieved, required = figure["achieved"], figure["required"]
     return Guarantee(
         name, attribute, meaning, f"at least {number(required)}", number(achieved), met, _filled(achieved, required)
     )
 
 
 def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> Guarantee:
-    """The line of a t, which may be measured without being asked; compared as exact fractions."""
+    """The line of a t, which may be measured without being required; compared as exact fractions."""
     meaning = f"largest distance of a class from the {whole}; {DISTANCES[t['distance']].meaning}"
     reached, exact = number(t["achieved"]), t["achieved_exact"]
     if t["required"] is None:
         return Guarantee("t-closeness", attribute, meaning, "nothing", reached, None, exact_reached=exact)
     met = Fraction(exact) <= Fraction(t["required_exact"])
-    asked, bar = f"at most {number(t['required'])}", _filled(t["achieved"], t["required"])
-    return Guarantee("t-closeness", attribute, meaning, asked, reached, met, bar, t["required_exact"], exact)
+    required, bar = f"at most {number(t['required'])}", _filled(t["achieved"], t["required"])
+    return Guarantee("t-closeness", attribute, meaning, required, reached, met, bar, t["required_exact"], exact)
 
 
 def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[Guarantee]:
-    """The lines of the kinds of l-diversity that were asked of an attribute."""
-    if found := kinds.get("distinct"):
-        met = found["achieved"] >= found["required"]
-        yield _at_least("Distinct l-diversity", attribute, "fewest different values in a class", found, met)
-    if found := kinds.get("entropy"):
-        met = found["holds"] and found["achieved"] >= readable_entropy(
-            found["required"]
+    """The lines of the kinds of l-diversity that are required of an attribute."""
+    if figure := kinds.get("distinct"):
+        met = figure["achieved"] >= figure["required"]
+        yield _at_least("Distinct l-diversity", attribute, "fewest different values in a class", figure, met)
+    if figure := kinds.get("entropy"):
+        met = figure["holds"] and figure["achieved"] >= readable_entropy(
+            figure["required"]
         )  # the figure is no exact number
         meaning = "lowest effective number of values in a class (exp of the entropy)"
-        yield _at_least("Entropy l-diversity", attribute, meaning, found, met)
-    if found := kinds.get("recursive"):
-        c, level = found["required"]["c"], found["required"]["l"]
+        yield _at_least("Entropy l-diversity", attribute, meaning, figure, met)
+    if figure := kinds.get("recursive"):
+        c, level = figure["required"]["c"], figure["required"]["l"]
         meaning = (
             f"the most frequent value of a class has fewer than {c} times the rows of all values of rank {level} and "
             "below"
         )
-        reached = "in every class" if found["holds"] else "not in every class"
-        yield Guarantee("Recursive l-diversity", attribute, meaning, f"c = {c}, l = {level}", reached, found["holds"])
+        reached = "in every class" if figure["holds"] else "not in every class"
+        yield Guarantee("Recursive l-diversity", attribute, meaning, f"c = {c}, l = {level}", reached, figure["holds"])
 
 
 def _roles(certificate: Mapping[str, Any]) -> dict[str, list[str]]:

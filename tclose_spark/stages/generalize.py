@@ -27,11 +27,13 @@ class Generalizer:
     @staticmethod
     def of(spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> Generalizer:
         """The generalizer that a run file asks for."""
-        asked = spec.attributes.quasi_identifiers
+        settings = spec.attributes.quasi_identifiers
         return Generalizer(
             tuple(domain.name for domain in profile.quasi),
-            tuple(make_labeller(domain, asked[domain.name], hierarchies.get(domain.name)) for domain in profile.quasi),
-            tuple(asked[domain.name].numeric_output == "bounds" for domain in profile.quasi),
+            tuple(
+                make_labeller(domain, settings[domain.name], hierarchies.get(domain.name)) for domain in profile.quasi
+            ),
+            tuple(settings[domain.name].numeric_output == "bounds" for domain in profile.quasi),
         )
 
     def schema(self) -> list[tuple[str, pa.DataType]]:

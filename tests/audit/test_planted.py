@@ -548,7 +548,7 @@ def test_classes_that_are_near_a_superset_and_far_from_the_whole_table(
     audit = near(spark, classes, columns, n, t, classes_output=str(tmp_path / "classes"))
     assert audit.verdict == "holds"
     assert guarantee(audit, T).achieved == (Fraction(1, 2) if len(columns) == 2 else Fraction(5, 9))
-    assert guarantee(audit, T).asked is None
+    assert guarantee(audit, T).required is None
     proofs = (
         spark.read.format("delta")
         .load(str(tmp_path / "classes"))

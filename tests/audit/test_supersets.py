@@ -148,7 +148,7 @@ def proven(
     classes = class_table(tallies, quasi, attributes)
     tried = list(nearest_heights(ladders)) if vectors is None else vectors
     found = with_supersets(classes, tallies, ladders, attributes, n, tried)
-    asked = [a.name for a in attributes if a.asked.t is not None]
+    asked = [a.name for a in attributes if a.settings.t is not None]
     assert set(found.columns) - set(classes.columns) == {
         f"{column}_{name}" for column in ("superset", "nt_emd") for name in asked
     }
@@ -263,13 +263,13 @@ def test_the_named_superset_proves_the_class_and_where_none_is_named_there_is_no
         classes.setdefault((r["city"], r["sex"]), []).append(r)
     assert set(found) == set(classes)
     ways = Counter()
-    for a in (a for a in attributes if a.asked.t is not None):
+    for a in (a for a in attributes if a.settings.t is not None):
         inside = {labels: Counter(r[a.name] for r in rows) for labels, rows in classes.items()}
         whole = Counter(r[a.name] for r in records)
         for labels, row in found.items():
             told, distance = row[f"superset_{a.name}"], row[f"nt_emd_{a.name}"]
-            far = emd(inside[labels], whole, a.values, a.asked.distance)
-            if far <= a.asked.t:
+            far = emd(inside[labels], whole, a.values, a.settings.distance)
+            if far <= a.settings.t:
                 assert (told, distance) == (WHOLE, pytest.approx(float(far)))
                 ways[WHOLE] += 1
                 continue
@@ -285,7 +285,7 @@ def test_the_named_superset_proves_the_class_and_where_none_is_named_there_is_no
             proofs = {
                 nodes: x
                 for nodes, counts in large.items()
-                if (x := emd(inside[labels], counts, a.values, a.asked.distance)) <= a.asked.t
+                if (x := emd(inside[labels], counts, a.values, a.settings.distance)) <= a.settings.t
             }
             ways["proven" if proofs else "open"] += 1
             if not proofs:
