@@ -29,12 +29,15 @@ ROUNDING = 1e-9
 class Exposure:
     """What one attack reaches.
 
-    attack: "homogeneity", "background knowledge", "skewness", "similarity" or "knowing another". attribute: that is
-    learned.
-    criterion: what makes a class count. classes, people: how many count. worst: the class with the highest gain in
-    belief, by its labels; about: the value, range or node that is learned there. before, after: the belief in it
-    without and with the attack; size: the records of that class. Where the attack has no worst class (knowing another)
-    before and after are means over all people, and about is the attribute that is known.
+    attack: "homogeneity", "background knowledge", "skewness", "similarity" or "knowing another".
+    attribute: that is learned.
+    criterion: what makes a class count.
+    classes, people: how many count.
+    worst: the class with the highest gain in belief, by its labels.
+    about: the value, range or node that is learned there.
+    before, after: the belief in it without and with the attack.
+    size: the records of that class. Where the attack has no worst class (knowing another) before and after are means
+        over all people, and about is the attribute that is known.
     """
 
     attack: str

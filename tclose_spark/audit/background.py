@@ -44,8 +44,8 @@ class Axis:
     """The codes of one quasi-identifier.
 
     ends: of a numeric one, the numbers at which some interval begins or ends, ascending: number ends[i] has code 2 i +
-    1, a number between ends[i - 1] and ends[i] has 2 i. places: the code of each value that is no number, in tree
-    order.
+        1, a number between ends[i - 1] and ends[i] has 2 i.
+    places: the code of each value that is no number, in tree order.
     spans: of a hierarchy, the first and last code below each node.
     """
 
@@ -107,9 +107,11 @@ class Axis:
 
 @dataclass(frozen=True)
 class Guesses:
-    """Of one sensitive attribute: how many people are guessed; said: how often the classes that they fit say what is
-    guessed; at_least: how often the outsider expects it, at least; right: how often it is so, where the list of people
-    tells.
+    """Of one sensitive attribute: how many people are guessed.
+
+    said: how often the classes that they fit say what is guessed.
+    at_least: how often the outsider expects it, at least.
+    right: how often it is so, where the list of people tells.
     """
 
     attribute: str
@@ -123,10 +125,12 @@ class Guesses:
 class BackgroundJoin:
     """What a background table of people says of the published one.
 
-    joined: the quasi-identifiers by which. people: in the background table; candidates: those who fit some class (the
-    others can be seen not to be in the table). members: at least so many can be seen to be in it, if everyone in it is
-    in the background table. risks: of re-identification (see `measures.reidentification.Risks`). guesses: of the
-    sensitive attributes (see `audit.outsider`).
+    joined: the quasi-identifiers by which.
+    people: in the background table.
+    candidates: those who fit some class (the others can be seen not to be in the table).
+    members: at least so many can be seen to be in it, if everyone in it is in the background table.
+    risks: of re-identification (see `measures.reidentification.Risks`).
+    guesses: of the sensitive attributes (see `audit.outsider`).
     """
 
     joined: tuple[str, ...]

@@ -33,8 +33,9 @@ from tclose_spark.table.hierarchy import Hierarchy
 class Explanation:
     """A class and one sensitive attribute.
 
-    labels: of the class, by column. values: the domain in order; part, whole: records of the class and of the table
-    with each value, shape (m,). plan: the cheapest way to turn the class's distribution into the table's.
+    labels: of the class, by column. values: the domain in order.
+    part, whole: records of the class and of the table with each value, shape (m,).
+    plan: the cheapest way to turn the class's distribution into the table's.
     """
 
     labels: Mapping[str, Any]

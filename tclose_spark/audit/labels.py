@@ -32,9 +32,11 @@ FACTS = "quasi int, low string, high string, texts array<string>, intervals bool
 class LabelFacts:
     """What the labels of one quasi-identifier have in common.
 
-    low, high: of those that are numbers or intervals. texts: the others, apart from `*` (at most MOST_TEXTS of them).
-    intervals: some are intervals. sets: some are sets of values. unclear: one that is no number, and looks like a range
-    or a mask.
+    low, high: of those that are numbers or intervals.
+    texts: the others, apart from `*` (at most MOST_TEXTS of them).
+    intervals: some are intervals.
+    sets: some are sets of values.
+    unclear: one that is no number, and looks like a range or a mask.
     """
 
     low: Fraction | None = None

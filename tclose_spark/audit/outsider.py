@@ -265,8 +265,13 @@ def _worth_telling(
 
 @dataclass
 class _Sum:
-    """Of one target. people: who are guessed by it; said: the sum of what the classes that they fit say; right: of how
-    many the guess is right; covered: all whose value is the target's; boxes: the classes that the guessed fit.
+    """Of one target.
+
+    people: who are guessed by it.
+    said: the sum of what the classes that they fit say.
+    right: of how many the guess is right.
+    covered: all whose value is the target's.
+    boxes: the classes that the guessed fit.
     """
 
     people: int = 0

@@ -41,8 +41,10 @@ def measure_column(measure: str, attribute: str) -> str:
 class Classes:
     """Some classes with their sensitive values as codes.
 
-    sizes: records of each class. tuples: histograms over the tuples of `codes`, shape (tuples, attributes), whose
-    columns are codes of the attributes' domains. marginals: by attribute, the histograms of its values.
+    sizes: records of each class.
+    tuples: histograms over the tuples of `codes`, shape (tuples, attributes), whose columns are codes of the
+        attributes' domains.
+    marginals: by attribute, the histograms of its values.
     """
 
     sizes: IntArray
@@ -80,12 +82,16 @@ class ClassMeasure(Protocol):
 
 @dataclass(frozen=True)
 class JudgedAttribute:
-    """A sensitive attribute: its domain in order, its distance from the whole table, its settings. It is a
-    `ClassMeasure`:
+    """A sensitive attribute: its domain in order, its distance from the whole table, its settings.
 
-    `emd_` (a double, to read), `numerator_` (see `measures.distances`), `margin_` (t as p/q: p * denominator - q *
-    numerator, so t holds where it is >= 0; 0 where no t is required), `distinct_`, `entropy_` (of l-diversity, a double to
-    read), and where required `exact_entropy_` (a margin that holds where >= 0) and `recursive_margin_` (holds where > 0).
+    As a `ClassMeasure` it has, each with its name behind it:
+
+    `emd_`: a double, to read.
+    `numerator_`: see `measures.distances`.
+    `margin_`: with t as p/q, p * denominator - q * numerator, so t holds where it is >= 0; 0 where no t is required.
+    `distinct_`, `entropy_`: of l-diversity, the latter a double to read.
+    `exact_entropy_`: where required, a margin that holds where it is >= 0.
+    `recursive_margin_`: where required, one that holds where it is > 0.
     """
 
     name: str

@@ -63,8 +63,10 @@ def _differences(integers: pa.Array, bounds: pa.Array) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What the labels of one quasi-identifier may say of a raw value. paths: leaf to its path, where there is a
-    hierarchy; sets: labels may be sets.
+    """What the labels of one quasi-identifier may say of a raw value.
+
+    paths: leaf to its path, where there is a hierarchy.
+    sets: labels may be sets.
     """
 
     numeric: bool

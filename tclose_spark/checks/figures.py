@@ -26,9 +26,12 @@ class Guarantee:
     """One thing that every class must have.
 
     measure: "k-anonymity", "t-closeness", "distinct l-diversity", "entropy l-diversity", "recursive (c, l)-diversity".
-    attribute: the sensitive attribute; None for k. required: the bound, None where the measure is only reported. achieved: of
-    the worst class (a Fraction for t; for recursive diversity whether it holds). classes, rows: how many break it, and
-    their records. worst: the labels of the class that is farthest off; size: its records.
+    attribute: the sensitive attribute; None for k.
+    required: the bound, None where the measure is only reported.
+    achieved: of the worst class (a Fraction for t; for recursive diversity whether it holds).
+    classes, rows: how many break it, and their records.
+    worst: the labels of the class that is farthest off.
+    size: its records.
     """
 
     measure: str
@@ -56,9 +59,11 @@ class Homogeneous:
 
 @dataclass(frozen=True)
 class ClassFigures:
-    """All classes together. rows: of the classes; suppressed ones count in discernibility and losses only.
+    """All classes together.
 
-    losses: mean information loss by quasi-identifier, over rows. homogeneous: by sensitive attribute.
+    rows: of the classes; suppressed ones count in discernibility and losses only.
+    losses: mean information loss by quasi-identifier, over rows.
+    homogeneous: by sensitive attribute.
     """
 
     rows: int
@@ -156,8 +161,10 @@ def losses_of_rows(classes: DataFrame, losses: Sequence[Column], suppressed: int
 
 @dataclass(frozen=True)
 class _GuaranteeColumns:
-    """A guarantee as columns of the class table. rank: the smaller the worse, among classes of one size; broken: by
-    this class.
+    """A guarantee as columns of the class table.
+
+    rank: the smaller the worse, among classes of one size.
+    broken: by this class.
     """
 
     measure: str

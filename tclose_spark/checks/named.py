@@ -47,7 +47,10 @@ def themselves(labels: Collection[str]) -> Collection[str]:
 
 @dataclass(frozen=True)
 class Named:
-    """What the labels of a quasi-identifier name. suppressed: they are all `*`."""
+    """What the labels of a quasi-identifier name.
+
+    suppressed: they are all `*`.
+    """
 
     names: frozenset[str]
     suppressed: bool

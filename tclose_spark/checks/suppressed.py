@@ -22,9 +22,10 @@ from tclose_spark.table.listing import LONGEST, listing
 class LeftOut:
     """The rows that are suppressed.
 
-    rows: how many, as counted while the rows were written. values: of each sensitive attribute, how many rows of each
-    value the input has more than the release. public: whether that follows from the certificate, since it tells the
-    input's distribution, which the classes are compared with.
+    rows: how many, as counted while the rows were written.
+    values: of each sensitive attribute, how many rows of each value the input has more than the release.
+    public: whether that follows from the certificate, since it tells the input's distribution, which the classes are
+        compared with.
     """
 
     rows: int

@@ -33,8 +33,11 @@ Histogram = dict[tuple[str | None, ...], int]
 
 @dataclass(frozen=True)
 class Tally:
-    """Some classes. labels: one array a published column, a row a class. tuples: the histogram of each class over the
-    codes 0.. of the tuples in `values`, which has one array of text a sensitive attribute, a row a tuple.
+    """Some classes.
+
+    labels: one array a published column, a row a class.
+    tuples: the histogram of each class over the codes 0.. of the tuples in `values`, which has one array of text a
+        sensitive attribute, a row a tuple.
     """
 
     labels: list[pa.Array]

@@ -29,7 +29,8 @@ class TupleCloseness:
     """Equal distance over the tuples of all sensitive attributes (a `ClassMeasure`): `tuples_emd`, and
     `tuples_numerator`.
 
-    keys: of the tuples that the whole table has, ascending (see `tuple_keys`); counts: their records.
+    keys: of the tuples that the whole table has, ascending (see `tuple_keys`).
+    counts: their records.
     """
 
     domains: tuple[int, ...]

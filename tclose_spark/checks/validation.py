@@ -50,8 +50,9 @@ th, td { border: 1px solid #ccc; padding: .3rem .6rem; text-align: left; vertica
 
 @dataclass(frozen=True)
 class Validation:
-    """What a suite finds. failures: a line for each expectation that does not hold, with the number of classes that
-    break it.
+    """What a suite finds.
+
+    failures: a line for each expectation that does not hold, with the number of classes that break it.
     """
 
     name: str

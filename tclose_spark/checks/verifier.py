@@ -50,8 +50,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found. problems: one line each, empty where all holds; figures: the certificate's, and under `by_input`
-    what is measured on the raw table and stays internal; validation: what the Great Expectations suite found.
+    """What was found.
+
+    problems: one line each, empty where all holds.
+    figures: the certificate's, and under `by_input` what is measured on the raw table and stays internal.
+    validation: what the Great Expectations suite found.
     """
 
     problems: tuple[str, ...]

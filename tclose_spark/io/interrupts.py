@@ -20,7 +20,10 @@ PATIENCE = 3.0  # seconds that compiled code has to come back to Python
 
 @dataclass
 class Interrupt:
-    """What was received, if anything. message: what is told then."""
+    """What was received, if anything.
+
+    message: what is told then.
+    """
 
     message: str = MESSAGE
     received: int | None = None

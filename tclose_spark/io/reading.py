@@ -44,7 +44,8 @@ SHOWN = 5  # columns that a message lists
 class Opened:
     """A table that was read.
 
-    source: where from. columns: those that are used.
+    source: where from.
+    columns: those that are used.
     """
 
     table: DataFrame

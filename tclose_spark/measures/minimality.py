@@ -31,8 +31,8 @@ class Tally:
     """People by value of a quasi-identifier, height of their label, and sensitive value: arrays of shape (values,
     heights, m).
 
-    people: how many there are. said: how many of them their classes say have the sensitive value, in units of 1 / UNIT
-    person.
+    people: how many there are.
+    said: how many of them their classes say have the sensitive value, in units of 1 / UNIT person.
     """
 
     people: IntArray
@@ -90,10 +90,13 @@ def _pairs(owner: IntArray, inside: Histograms) -> Iterator[tuple[slice, IntArra
 class LeftBehind:
     """People of one value (or node) of a quasi-identifier who are left in wide classes, and one sensitive value.
 
-    height, node, sensitive: codes of both. people: of that value; wide: left in wide classes. true, said: the share of
-    these that has the sensitive value, and that their classes say. narrow, whole: the share of those in narrow classes,
-    of all. evidence: at least so much is -log of the chance of such a surplus if those who are left were drawn by lot
-    (Hoeffding 1963).
+    height, node, sensitive: codes of both.
+    people: of that value.
+    wide: left in wide classes.
+    true, said: the share of these that has the sensitive value, and that their classes say.
+    narrow, whole: the share of those in narrow classes, of all.
+    evidence: at least so much is -log of the chance of such a surplus if those who are left were drawn by lot
+        (Hoeffding 1963).
     """
 
     height: int

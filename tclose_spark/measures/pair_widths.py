@@ -57,8 +57,10 @@ class NumberWidths:
 
 @dataclass(frozen=True)
 class NodeWidths:
-    """Values in a tree. nodes: for each height 0..H the node above each record; shares: its width. H + 1 arrays of
-    shape (n,).
+    """Values in a tree.
+
+    nodes: for each height 0..H the node above each record.
+    shares: its width. H + 1 arrays of shape (n,).
     """
 
     nodes: Sequence[IntArray]

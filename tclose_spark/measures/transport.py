@@ -28,8 +28,9 @@ from tclose_spark.table.arrays import IntArray
 class Move:
     """Mass that goes from one value to another.
 
-    source, target: codes. mass: share of the class that moves, above 0. distance: ground distance of the two, above 0,
-    at most 1.
+    source, target: codes.
+    mass: share of the class that moves, above 0.
+    distance: ground distance of the two, above 0, at most 1.
     """
 
     source: int

@@ -100,7 +100,8 @@ def set_members(label: str) -> list[str]:
 class LabelLoss:
     """The information loss of the labels of one quasi-identifier.
 
-    span: the range of all labels, of a numeric one. sets: labels may be sets of the `distinct` values that they name.
+    span: the range of all labels, of a numeric one.
+    sets: labels may be sets of the `distinct` values that they name.
     foreign: labels are another tool's (see `read_interval`), and a text among them is a value.
     """
 

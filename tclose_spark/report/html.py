@@ -26,8 +26,9 @@ WHOLE = {"input": "whole input table, suppressed rows included", "released": "wh
 class Guarantee:
     """One line of what is required and what is reached.
 
-    exact_required, exact_reached: fractions, "" where the figures are exact as they are. bar: filled units of BAR, None
-    where there is nothing to compare. met: None where nothing is required.
+    exact_required, exact_reached: fractions, "" where the figures are exact as they are.
+    bar: filled units of BAR, None where there is nothing to compare.
+    met: None where nothing is required.
     """
 
     name: str

@@ -29,8 +29,10 @@ GROUP = "tclose_spark.methods"
 
 
 class MethodSettings(Section):
-    """The `method` section of a run file. makes_l: kinds of l-diversity that the method can promise; takes_bins:
-    whether it looks at `bins` of sensitive attributes.
+    """The `method` section of a run file.
+
+    makes_l: kinds of l-diversity that the method can promise.
+    takes_bins: whether it looks at `bins` of sensitive attributes.
     """
 
     makes_l: ClassVar[tuple[str, ...]] = ()

@@ -78,8 +78,10 @@ def guard_insensitive(
 
 @dataclass(frozen=True)
 class Sample:
-    """Different records, weight of each alike. quasi: prepared columns; insensitive: a number for each value, by
-    column.
+    """Different records, weight of each alike.
+
+    quasi: prepared columns.
+    insensitive: a number for each value, by column.
     """
 
     quasi: Sequence[pa.ChunkedArray]

@@ -40,8 +40,10 @@ class Scale:
     """The values of one quasi-identifier as a tree: 0 is a missing value, 1, 2, .. are values, ranges of numbers or
     nodes.
 
-    nodes: see `measures.minimality.label_heights`. names: of the nodes of each height. edges: of a numeric one, the
-    codes at which the ranges from the second on begin; value_of: of another, the value of each code.
+    nodes: see `measures.minimality.label_heights`.
+    names: of the nodes of each height.
+    edges: of a numeric one, the codes at which the ranges from the second on begin.
+    value_of: of another, the value of each code.
     """
 
     nodes: tuple[IntArray, ...]
@@ -112,7 +114,9 @@ class Scale:
 @dataclass(frozen=True)
 class Groups:
     """One sensitive attribute in at most MOST_SENSITIVE groups: its values, or ranges of an ordered one's, or its most
-    frequent ones and the rest. group_of: of each of the profile's cells.
+    frequent ones and the rest.
+
+    group_of: of each of the profile's cells.
     """
 
     group_of: IntArray

@@ -31,9 +31,12 @@ Counts = Mapping[str | None, int]
 class QuasiDomain:
     """A quasi-identifier of the input.
 
-    kind: "integer", "double" or "category". values: a category's domain, in code order (the hierarchy's leaves where
-    there is one). low, high: the range of a numeric one. present: how many distinct values a category's rows have.
-    spellings: how many of these are another spelling of one of them (see `text`). missing: rows without a value.
+    kind: "integer", "double" or "category".
+    values: a category's domain, in code order (the hierarchy's leaves where there is one).
+    low, high: the range of a numeric one.
+    present: how many distinct values a category's rows have.
+    spellings: how many of these are another spelling of one of them (see `text`).
+    missing: rows without a value.
     """
 
     name: str
@@ -64,9 +67,11 @@ class SensitiveDomain:
 class Profile:
     """One pass over the input, in a size that does not grow with its rows.
 
-    cells: the distinct tuples of sensitive codes, lexicographically sorted; cell_counts: their rows.
-    distinct_rows: about how many different rows there are. fingerprint: of the prepared rows as a multiset (it stays
-    internal). version: of a Delta input.
+    cells: the distinct tuples of sensitive codes, lexicographically sorted.
+    cell_counts: their rows.
+    distinct_rows: about how many different rows there are.
+    fingerprint: of the prepared rows as a multiset (it stays internal).
+    version: of a Delta input.
     """
 
     rows: int

@@ -101,7 +101,8 @@ class RangeLabels(ABC):
 class NumericLabels(RangeLabels):
     """The number itself where a class has only one, else the closed interval `[lo, hi]` of its numbers.
 
-    integral: codes are integers, not encoded doubles. round_to: ends are moved outward to multiples of this.
+    integral: codes are integers, not encoded doubles.
+    round_to: ends are moved outward to multiples of this.
 
     >>> codes, starts = np.array([31, 38, 40, 40]), np.array([0, 2])  # two classes of two rows
     >>> NumericLabels(integral=True).label(codes, starts)[1]

@@ -19,9 +19,10 @@ from tclose_spark.table.labels import MISSING, decode_numbers, encode_numbers
 class Rows:
     """n records as codes.
 
-    quasi: one int64 array of shape (n,) for each quasi-identifier (see `labels`). cell: the sensitive tuple's place
-    in `Profile.cells`. hash: a keyed 64-bit hash of a record's content, insensitive columns included; records that
-    agree in it and in all codes are alike, so (hash, codes) orders records by their content only.
+    quasi: one int64 array of shape (n,) for each quasi-identifier (see `labels`).
+    cell: the sensitive tuple's place in `Profile.cells`.
+    hash: a keyed 64-bit hash of a record's content, insensitive columns included; records that agree in it and in all
+        codes are alike, so (hash, codes) orders records by their content only.
     """
 
     quasi: tuple[IntArray, ...]

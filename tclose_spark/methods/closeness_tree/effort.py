@@ -30,11 +30,12 @@ ROWS_PER_BLOCK = 40_000  # of most blocks, at most
 
 @dataclass(frozen=True)
 class Effort:
-    """trees: grown for each block; one: as the plan says. heats: how many of the best go on, and for how many rounds of
-    annealing, each after so many `sweeps` (see `exchange`); the best of the last heat is kept.
+    """trees: grown for each block; one: as the plan says.
+    heats: how many of the best go on, and for how many rounds of annealing, each after so many `sweeps` (see
+        `exchange`); the best of the last heat is kept.
 
-    sample_rows: of the sample that the plan is grown on. rows_per_task: about; a task holds whole blocks, so 1 is a
-    task for each.
+    sample_rows: of the sample that the plan is grown on.
+    rows_per_task: about; a task holds whole blocks, so 1 is a task for each.
     """
 
     trees: int

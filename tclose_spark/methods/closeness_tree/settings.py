@@ -18,8 +18,9 @@ def _effort(value: Any) -> Any:
 
 
 class ClosenessTree(MethodSettings):
-    """Carve a tree of valid classes, then exchange rows. effort: in work, not in time; a number is sweeps over the
-    rows.
+    """Carve a tree of valid classes, then exchange rows.
+
+    effort: in work, not in time; a number is sweeps over the rows.
     """
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)

@@ -29,8 +29,10 @@ MOST_BUCKETS = 1 << 22  # parts times stretches: what the driver and every task 
 
 @dataclass(frozen=True)
 class Dealt:
-    """Rows of one task in the order of parts and ranks. here: their places; part, classes: of each; all of shape
-    (stayed,).
+    """Rows of one task in the order of parts and ranks.
+
+    here: their places.
+    part, classes: of each; all of shape (stayed,).
     """
 
     here: IntArray
@@ -40,11 +42,14 @@ class Dealt:
 
 @dataclass(frozen=True)
 class Numbering:
-    """See the module. part_of: the part of each cell, shape (cells,). groups: of classes, even ranges that stay in one
-    task.
+    """See the module.
+
+    part_of: the part of each cell, shape (cells,).
+    groups: of classes, even ranges that stay in one task.
     block: how many classes of a group exchange rows with each other (see `nearest`).
 
-    cuts: ascending order keys at which a new stretch begins; bucket_counts: shape (parts, stretches).
+    cuts: ascending order keys at which a new stretch begins.
+    bucket_counts: shape (parts, stretches).
     """
 
     part_of: IntArray

@@ -13,7 +13,10 @@ from tclose_spark.table.rows import Rows
 
 @dataclass(frozen=True)
 class DealtPlan:
-    """Rows are sent and numbered by `numbering`; widths: where near rows are gathered inside blocks of classes."""
+    """Rows are sent and numbered by `numbering`.
+
+    widths: where near rows are gathered inside blocks of classes.
+    """
 
     numbering: Numbering
     widths: QuasiWidths | None

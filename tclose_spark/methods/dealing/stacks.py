@@ -21,7 +21,11 @@ CHUNK = 1 << 22  # entries of a dense table of compositions held at once: 32 MiB
 
 @dataclass(frozen=True)
 class Stack:
-    """Cells one on another. order: the cells from the first to the last, shape (cells,); counts: rows by cell."""
+    """Cells one on another.
+
+    order: the cells from the first to the last, shape (cells,).
+    counts: rows by cell.
+    """
 
     order: IntArray
     counts: IntArray

@@ -31,8 +31,8 @@ Bins = Mapping[int, IntArray]
 
 @dataclass(frozen=True)
 class Fragment:
-    """cells: shape (c,); the cells of the matrix in it, ascending. box: shape (attributes, 2); its index ranges, if it
-    is a box.
+    """cells: shape (c,); the cells of the matrix in it, ascending.
+    box: shape (attributes, 2); its index ranges, if it is a box.
     """
 
     cells: IntArray

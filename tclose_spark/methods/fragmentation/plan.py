@@ -38,7 +38,11 @@ CANDIDATES = 16  # fragmentations that are looked at, their numbers of fragments
 
 @dataclass(frozen=True)
 class FragmentationPlan(DealtPlan):
-    """See the module. measured: classes that break a t are joined with the next ones; codes: of each cell, for this."""
+    """See the module.
+
+    measured: classes that break a t are joined with the next ones.
+    codes: of each cell, for this.
+    """
 
     attributes: tuple[ResolvedSensitive, ...]
     codes: IntArray

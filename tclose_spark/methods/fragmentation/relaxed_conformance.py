@@ -35,9 +35,11 @@ MOST_FEATURES = 2_000  # of an attribute, that mixtures are measured in
 class FragmentTable:
     """What the charge needs to know of a fragmentation. S attributes, f fragments.
 
-    rows: shape (f,). deltas: shape (S, f), in units of distance. gaps: for each attribute the differences between each
-    fragment and the table in the features whose weighted sum is the distance (cumulative shares, or shares of values or
-    nodes), shape (f, features); of very many features, sums of neighbours (see `_measure`).
+    rows: shape (f,).
+    deltas: shape (S, f), in units of distance.
+    gaps: for each attribute the differences between each fragment and the table in the features whose weighted sum is
+        the distance (cumulative shares, or shares of values or nodes), shape (f, features); of very many features, sums
+        of neighbours (see `_measure`).
     weights: of one feature of each attribute, shape (S,).
     """
 

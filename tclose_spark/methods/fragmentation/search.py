@@ -52,11 +52,12 @@ class SearchPath:
     """The fragmentations that a search went through: step i cuts fragment `parents[i]` of step i and makes fragment i +
     1.
 
-    last_fragment_of: shape (cells,); the fragment of each cell at the end. parents: shape (steps,); the fragment that
-    was cut.
-    attributes: shape (steps,); the attribute along which. last: shape (steps,); the last code of the half that stayed.
-    exact_bounds: steps + 1 times the bounds, from the one fragment to the end. box: shape (attributes, 2), of the one
-    fragment where fragments are boxes, else None.
+    last_fragment_of: shape (cells,); the fragment of each cell at the end.
+    parents: shape (steps,); the fragment that was cut.
+    attributes: shape (steps,); the attribute along which.
+    last: shape (steps,); the last code of the half that stayed.
+    exact_bounds: steps + 1 times the bounds, from the one fragment to the end.
+    box: shape (attributes, 2), of the one fragment where fragments are boxes, else None.
     """
 
     last_fragment_of: IntArray

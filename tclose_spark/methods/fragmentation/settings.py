@@ -23,8 +23,8 @@ def _seconds(value: Any) -> Fraction:
 class Fragmentation(MethodSettings):
     """Fragmentation of the multiplicity matrix (Gowda 2023, ch. 4; Weber, ch. 3).
 
-    most_fragments: where the search ends. search_seconds: without a fragmentation that meets every t by then, nothing
-    is released.
+    most_fragments: where the search ends.
+    search_seconds: without a fragmentation that meets every t by then, nothing is released.
     """
 
     takes_bins: ClassVar[bool] = True

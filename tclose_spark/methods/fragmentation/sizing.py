@@ -25,11 +25,16 @@ EACH_SIZE = 64  # up to here every size is looked at, above about every fiftieth
 class Candidate:
     """A fragmentation that may be taken, and the classes that are dealt from it.
 
-    fragments: how many. fragment_of: of each cell, shape (cells,). bounds: the aggregate bound of each attribute.
-    stack: of the fragments, in the order called `order`. size: of the smallest class; classes: how many. proven: bounds
-    with the charge for rounding shares, at this size. smallest: the least class size whose bounds hold (below k, too).
-    loss: of information, when the sample is dealt. measured: whether the size rests on distances measured, not on
-    bounds.
+    fragments: how many.
+    fragment_of: of each cell, shape (cells,).
+    bounds: the aggregate bound of each attribute.
+    stack: of the fragments, in the order called `order`.
+    size: of the smallest class.
+    classes: how many.
+    proven: bounds with the charge for rounding shares, at this size.
+    smallest: the least class size whose bounds hold (below k, too).
+    loss: of information, when the sample is dealt.
+    measured: whether the size rests on distances measured, not on bounds.
     """
 
     fragments: int

@@ -33,8 +33,9 @@ class LayeredDeal:
     """Groups of classes, each with its share of every cell (that of dealing in turn), dealt in layers by itself.
 
     So neither a task nor the plan holds all classes, and any task finds the classes of a group again.
-    codes: of each cell, shape (cells, attributes). starts: the first class of each group, and their number, shape
-    (groups + 1,).
+
+    codes: of each cell, shape (cells, attributes).
+    starts: the first class of each group, and their number, shape (groups + 1,).
     """
 
     stack: Stack

@@ -38,7 +38,10 @@ from tclose_spark.table.rows import Rows
 
 @dataclass(frozen=True)
 class StackAndDealPlan(DealtPlan):
-    """See the module. layers: where classes are dealt in layers."""
+    """See the module.
+
+    layers: where classes are dealt in layers.
+    """
 
     layers: LayeredDeal | None = None
     sizes: tuple[SizeReport, ...] = ()

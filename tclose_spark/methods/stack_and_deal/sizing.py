@@ -42,9 +42,9 @@ class SizeReport:
     """What dealing to `classes` classes, the smallest of `size` records, reaches: the exact largest EMD of each
     attribute.
 
-    bounds: no even classes do better. order: what the stack is called. emd is empty where a bound is above what is
-    required already, so that nothing was dealt. In layers, it is that of the groups of classes that were looked at (see
-    MOST_GROUPS).
+    bounds: no even classes do better.
+    order: what the stack is called. emd is empty where a bound is above what is required already, so that nothing was
+        dealt. In layers, it is that of the groups of classes that were looked at (see MOST_GROUPS).
     """
 
     size: int

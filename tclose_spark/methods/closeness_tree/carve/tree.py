@@ -23,8 +23,8 @@ MOST_SINGLES = 50  # regions of at least a fiftieth of the rows each
 
 
 class Tree(NamedTuple):
-    """leaf: of each of the block's rows, shape (n,), numbered in the order of the tree. depth: splits above the deepest
-    leaf.
+    """leaf: of each of the block's rows, shape (n,), numbered in the order of the tree.
+    depth: splits above the deepest leaf.
     splits: in a form that applies to other rows; empty unless Growth.keep_splits.
     """
 
