@@ -315,18 +315,18 @@ def audit(
     from tclose_spark.audit.commands import AuditArguments, run_audit
 
     given = AuditArguments(
-        table,
-        quasi_identifiers or [],
-        sensitive or [],
-        hierarchy or [],
-        config,
-        k,
-        t,
-        n,
-        gain,
-        format_,
-        option or [],
-        reference,
+        table=table,
+        quasi_identifiers=quasi_identifiers or [],
+        sensitive=sensitive or [],
+        hierarchies=hierarchy or [],
+        config=config,
+        k=k,
+        t=t,
+        n=n,
+        gain=gain,
+        format=format_,
+        options=option or [],
+        reference=reference,
     )
     run_audit(given, background, classes_output, expectations_output, supersets, attacks, labels, as_json)
 
@@ -355,18 +355,18 @@ def explain(
     from tclose_spark.audit.commands import AuditArguments, run_explain
 
     given = AuditArguments(
-        table,
-        quasi_identifiers or [],
-        sensitive or [],
-        hierarchy or [],
-        config,
-        None,
-        t,
-        None,
-        "0.2",
-        format_,
-        option or [],
-        reference,
+        table=table,
+        quasi_identifiers=quasi_identifiers or [],
+        sensitive=sensitive or [],
+        hierarchies=hierarchy or [],
+        config=config,
+        k=None,
+        t=t,
+        n=None,
+        gain="0.2",
+        format=format_,
+        options=option or [],
+        reference=reference,
     )
     run_explain(given, attribute, labels or [], as_json)
 

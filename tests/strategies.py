@@ -196,7 +196,9 @@ def make_profile(records: Sequence[Record], spec: ReleaseSpec, hierarchies: Mapp
         if asked.is_numeric:
             known = [value for value in values if value is not None] or [0]
             kind = "double" if any(isinstance(value, float) for value in known) else "integer"
-            domains.append(QuasiDomain(name, kind, values.count(None), low=min(known), high=max(known)))
+            domains.append(
+                QuasiDomain(name=name, kind=kind, missing=values.count(None), low=min(known), high=max(known))
+            )
         else:
             domains.append(categorical_domain(name, Counter(values), hierarchies.get(name)))
     sensitive = []
@@ -205,11 +207,13 @@ def make_profile(records: Sequence[Record], spec: ReleaseSpec, hierarchies: Mapp
         counts = Counter(as_text(record[name]) for record in records)
         sensitive.append(sensitive_domain(name, counts, attribute, hierarchies.get(name), is_text))
     cells = Counter(tuple(d.values.index(as_text(record[d.name])) for d in sensitive) for record in records)
+    tuples, tuple_counts = zip(*sorted(cells.items()), strict=True)
     return Profile(
-        len(records),
-        tuple(domains),
-        tuple(sensitive),
-        *zip(*sorted(cells.items()), strict=True),
+        rows=len(records),
+        quasi=tuple(domains),
+        sensitive=tuple(sensitive),
+        cells=tuples,
+        cell_counts=tuple_counts,
         distinct_rows=len(records),
         fingerprint="",
     )

@@ -263,4 +263,11 @@ def test_a_profile_survives_json(records):
         profile.cell_codes.tolist(),
         profile.cell_table.tolist(),
     )
-    assert Profile.from_json(Profile(3, (), (), (), (), 3, "f", version=7).to_json()).version == 7
+    assert (
+        Profile.from_json(
+            Profile(
+                rows=3, quasi=(), sensitive=(), cells=(), cell_counts=(), distinct_rows=3, fingerprint="f", version=7
+            ).to_json()
+        ).version
+        == 7
+    )

@@ -184,10 +184,10 @@ def test_every_integer_is_a_multiple_of_one_half():
 
 def test_range_shares_of_the_widest_ranges_there_are():
     codes = np.array([-(2**63) + 1, -1, 0, 2**63 - 1])
-    whole = QuasiDomain("x", "integer", 0, low=-(2**63) + 1, high=2**63 - 1)
+    whole = QuasiDomain(name="x", kind="integer", missing=0, low=-(2**63) + 1, high=2**63 - 1)
     assert range_shares(np.full(4, codes[0]), codes, whole).tolist() == pytest.approx([0, 0.5, 0.5, 1])
     largest = 1.7e308
-    doubles = QuasiDomain("x", "double", 0, low=-largest, high=largest)
+    doubles = QuasiDomain(name="x", kind="double", missing=0, low=-largest, high=largest)
     assert range_shares(np.array(codes_of(*[-largest] * 2)), np.array(codes_of(0, largest)), doubles).tolist() == [
         0.5,
         1,

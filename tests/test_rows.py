@@ -12,9 +12,9 @@ from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.labels import MISSING
 from tclose_spark.table.rows import Codec, Rows, UnknownValueError
 
-SEX = QuasiDomain("sex", "category", 1, ("female", "male"), 2)
-AGE = QuasiDomain("age", "integer", 1, low=0, high=99)
-WEIGHT = QuasiDomain("weight", "double", 1, low=0, high=99)
+SEX = QuasiDomain(name="sex", kind="category", missing=1, values=("female", "male"), present=2)
+AGE = QuasiDomain(name="age", kind="integer", missing=1, low=0, high=99)
+WEIGHT = QuasiDomain(name="weight", kind="double", missing=1, low=0, high=99)
 M = int(MISSING)
 
 
@@ -24,7 +24,17 @@ def codec_of(
     """The codec of these domains; without cells, one for each value of the only sensitive attribute."""
     cells = [(code,) for code in range(len(sensitive[0]))] if cells is None else cells
     attributes = tuple(SensitiveDomain(f"s{i}", values, (1,) * len(values)) for i, values in enumerate(sensitive))
-    return Codec.of(Profile(len(cells), tuple(quasi), attributes, tuple(cells), (1,) * len(cells), len(cells), ""))
+    return Codec.of(
+        Profile(
+            rows=len(cells),
+            quasi=tuple(quasi),
+            sensitive=attributes,
+            cells=tuple(cells),
+            cell_counts=(1,) * len(cells),
+            distinct_rows=len(cells),
+            fingerprint="",
+        )
+    )
 
 
 def hashes(n: int) -> HashArray:
@@ -114,7 +124,12 @@ def coded_rows(draw: st.DrawFn) -> tuple[Codec, Rows]:
     """Rows of any codes; a category may be narrow or too large for 16 bits."""
     large = draw(st.sampled_from([1, 2, 2**15 - 1, 2**15, 40_000]))
     codec = codec_of(
-        [QuasiDomain("zip", "category", 0, tuple(map(str, range(large))), large), AGE, WEIGHT], ("a", "b", "c")
+        [
+            QuasiDomain(name="zip", kind="category", missing=0, values=tuple(map(str, range(large))), present=large),
+            AGE,
+            WEIGHT,
+        ],
+        ("a", "b", "c"),
     )
     n = draw(st.integers(0, 8))
     places, numbers = st.just(M) | st.integers(0, large - 1), st.integers(M, 2**63 - 1)
@@ -142,7 +157,14 @@ def test_packed_rows_are_unpacked_as_they_were(case, data):
 
 @pytest.mark.parametrize(("categories", "bytes_a_row"), [(100, 14), (2**15 - 1, 14), (2**15, 20)])
 def test_a_category_takes_two_bytes_where_it_fits(categories, bytes_a_row):
-    codec = codec_of([QuasiDomain("zip", "category", 0, tuple(map(str, range(categories))), categories)], ("a",))
+    codec = codec_of(
+        [
+            QuasiDomain(
+                name="zip", kind="category", missing=0, values=tuple(map(str, range(categories))), present=categories
+            )
+        ],
+        ("a",),
+    )
     codes = np.array([categories - 1, M, 0])
     rows = Rows((codes,), np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.uint64))
     assert len(codec.pack(rows)[0].as_py()) == bytes_a_row

@@ -25,7 +25,7 @@ from tclose_spark.table.hierarchy import Hierarchy
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Exposure:
     """What one attack reaches.
 
@@ -196,36 +196,36 @@ def exposures(
             worst = sums[f"worst {name} {i}"]
             result.append(
                 Exposure(
-                    name,
-                    part.attribute.name,
-                    attack.criterion,
-                    sums[f"classes {name} {i}"],
-                    sums[f"people {name} {i}"],
-                    worst["before"],
-                    worst["after"],
-                    worst["about"],
-                    worst["quasi_identifiers"],
-                    worst["size"],
+                    attack=name,
+                    attribute=part.attribute.name,
+                    criterion=attack.criterion,
+                    classes=sums[f"classes {name} {i}"],
+                    people=sums[f"people {name} {i}"],
+                    before=worst["before"],
+                    after=worst["after"],
+                    about=worst["about"],
+                    worst=worst["quasi_identifiers"],
+                    size=worst["size"],
                 )
             )
     for i, j in pairs:
         known, target = columns[i].attribute.name, columns[j].attribute.name
         result.append(
             Exposure(
-                "knowing another",
-                target,
-                f"who knows the class and {known} is certain of {target}",
-                sums[f"classes {i} {j}"],
-                sums[f"people {i} {j}"],
-                sums[f"guessed {j}"] / rows,
-                sums[f"told {i} {j}"] / rows,
-                known,
+                attack="knowing another",
+                attribute=target,
+                criterion=f"who knows the class and {known} is certain of {target}",
+                classes=sums[f"classes {i} {j}"],
+                people=sums[f"people {i} {j}"],
+                before=sums[f"guessed {j}"] / rows,
+                after=sums[f"told {i} {j}"] / rows,
+                about=known,
             )
         )
     return result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Attack:
     """An attack as columns of the class table."""
 
@@ -253,34 +253,34 @@ def _attacks(part: AttackColumns) -> dict[str, _Attack]:
     likeliest, second = column("likeliest_rows"), column("second_rows")
     found = {
         "homogeneity": _Attack(
-            f"all records of the class have one {name}",
-            likeliest == size,
-            column("likeliest_name"),
-            column("likeliest_before"),
-            likeliest / size,
+            criterion=f"all records of the class have one {name}",
+            exposed=likeliest == size,
+            about=column("likeliest_name"),
+            before=column("likeliest_before"),
+            after=likeliest / size,
         ),
         "background knowledge": _Attack(
-            f"who can rule out one {name} is certain",
-            column("distinct") <= 2,
-            column("likeliest_name"),
-            likeliest / size,
-            likeliest / (size - second),
+            criterion=f"who can rule out one {name} is certain",
+            exposed=column("distinct") <= 2,
+            about=column("likeliest_name"),
+            before=likeliest / size,
+            after=likeliest / (size - second),
         ),
         "skewness": _Attack(
-            f"belief in some {name} rises by more than {threshold}",
-            column("value_over"),
-            column("value_name"),
-            column("value_before"),
-            column("value_before") + column("value_gain"),
+            criterion=f"belief in some {name} rises by more than {threshold}",
+            exposed=column("value_over"),
+            about=column("value_name"),
+            before=column("value_before"),
+            after=column("value_before") + column("value_gain"),
         ),
     }
     if part.has_groups:
         found["similarity"] = _Attack(
-            f"belief in similar values of {name} rises by more than {threshold}, and than in any of "
+            criterion=f"belief in similar values of {name} rises by more than {threshold}, and than in any of "
             f"{attacks.RANDOM_CLASSES:,} random classes of about the size",
-            column("group_over"),
-            column("group_name"),
-            column("group_before"),
-            column("group_before") + column("group_gain"),
+            exposed=column("group_over"),
+            about=column("group_name"),
+            before=column("group_before"),
+            after=column("group_before") + column("group_gain"),
         )
     return found

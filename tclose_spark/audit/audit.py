@@ -39,7 +39,7 @@ from tclose_spark.table.hierarchy import Hierarchy
 SUPERSETS = 64  # vectors of heights that are tried for (n, t)-closeness
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Audit:
     """What an audit says.
 
@@ -171,12 +171,12 @@ def audit_table(
             if len(guesses) < len(attributes):
                 notes.append("the outsider's guesses are not told: too many classes, or labels that are sets of values")
         audit = Audit(
-            question,
-            figures,
-            tuple(guarantees),
-            tuple(exposures(classes, columns, knowing, figures.rows)),
-            joined,
-            tuple(notes),
+            question=question,
+            figures=figures,
+            guarantees=tuple(guarantees),
+            exposures=tuple(exposures(classes, columns, knowing, figures.rows)),
+            background=joined,
+            notes=tuple(notes),
         )
         suite = suite_of(question, attributes)
         if validate(classes, "every class", suite).passed != audit.holds:
@@ -272,14 +272,14 @@ def _near_supersets(
             size = found["worst"]["size"]
             result.append(
                 Guarantee(
-                    "(n, t)-closeness",
-                    a.name,
-                    asked,
-                    found["worst"]["emd"],
-                    found["classes"],
-                    found["rows"],
-                    worst,
-                    size,
+                    measure="(n, t)-closeness",
+                    attribute=a.name,
+                    required=asked,
+                    achieved=found["worst"]["emd"],
+                    classes=found["classes"],
+                    rows=found["rows"],
+                    worst=worst,
+                    size=size,
                 )
             )
     return result

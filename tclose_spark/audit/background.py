@@ -105,7 +105,7 @@ class Axis:
         return [(places[value], places[value]) for value in dict.fromkeys(set_members(label))]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Guesses:
     """Of one sensitive attribute: how many people are guessed.
 
@@ -121,7 +121,7 @@ class Guesses:
     right: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BackgroundJoin:
     """What a background table of people says of the published one.
 
@@ -184,7 +184,11 @@ def join_background(
         seen = np.isin(owner, np.flatnonzero(population <= sizes))
         members = _located(people, axes, low[seen], high[seen], sizes[owner[seen]]).agg(F.sum("candidates")).head()
     return BackgroundJoin(
-        tuple(names), int(sums[0]), int(sums[1]), int(members[0] or 0) if members else 0, risks(sizes, population)
+        joined=tuple(names),
+        people=int(sums[0]),
+        candidates=int(sums[1]),
+        members=int(members[0] or 0) if members else 0,
+        risks=risks(sizes, population),
     )
 
 

@@ -29,7 +29,7 @@ WIDTH = 200  # of what is not printed on a terminal; COLUMNS says another
 FORMATS = ("csv", "parquet", "delta", "table")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AuditArguments:
     """What both commands are given: a table and what is required of it."""
 

@@ -29,7 +29,7 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchy import Hierarchy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Explanation:
     """A class and one sensitive attribute.
 
@@ -122,14 +122,16 @@ def _explained(labels: Mapping[str, Any], a: JudgedAttribute, classes: Classes) 
     histogram = classes.marginals[a.name]
     part = np.zeros(len(a.values), dtype=np.int64)
     part[histogram.values] = histogram.counts
-    return Explanation(labels, a, part, a.distance.table, transport_plan(a.distance, part))
+    return Explanation(
+        labels=labels, attribute=a, part=part, whole=a.distance.table, plan=transport_plan(a.distance, part)
+    )
 
 
 def _farthest(
     tallies: DataFrame, question: Question, attributes: Sequence[JudgedAttribute], wanted: Sequence[JudgedAttribute]
 ) -> Mapping[str, str | None]:
     """The labels of the class whose distance is the largest part of its t, over the wanted attributes."""
-    plain_labels = [JudgedQuasi(name, (name,), LabelLoss(False)) for name in question.labels]
+    plain_labels = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in question.labels]
     classes = class_table(tallies, plain_labels, attributes)
     closeness_ratios = [quoted(a.column("emd")) / float(a.settings.t or 1) for a in wanted]
     farthest = classes.agg(

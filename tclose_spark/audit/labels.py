@@ -28,7 +28,7 @@ MOST_KNOWN = 100_000  # labels that a task remembers to have seen
 FACTS = "quasi int, low string, high string, texts array<string>, intervals boolean, sets boolean, unclear string"
 
 
-@dataclass
+@dataclass(kw_only=True)
 class LabelFacts:
     """What the labels of one quasi-identifier have in common.
 
@@ -90,16 +90,16 @@ def judged_quasi(
     for name, columns in question.columns.items():
         facts_of = [next(facts) for _ in columns]
         if len(columns) == 2:
-            loss = LabelLoss(True, span=_span(name, facts_of))
+            loss = LabelLoss(numeric=True, span=_span(name, facts_of))
         elif name in hierarchies:
             unknown = _unknown(tallies, question.labels.index(name), hierarchies[name])
             if unknown:
                 raise InputError(
                     f"quasi-identifier {name!r}: its hierarchy lacks {unknown} labels; add a row for each value"
                 )
-            loss = LabelLoss(False, hierarchy=hierarchies[name])
+            loss = LabelLoss(numeric=False, hierarchy=hierarchies[name])
         elif facts_of[0].numeric:
-            loss = LabelLoss(True, span=facts_of[0].span, foreign=True)
+            loss = LabelLoss(numeric=True, span=facts_of[0].span, foreign=True)
             notes += _notes(name, facts_of[0])
             if facts_of[0].texts:
                 notes.append(
@@ -109,7 +109,7 @@ def judged_quasi(
         else:
             column = question.labels.index(name)
             distinct = len(named_by(tallies, {column: members})[column].names) if facts_of[0].sets else 0
-            loss = LabelLoss(False, distinct=distinct, sets=facts_of[0].sets)
+            loss = LabelLoss(numeric=False, distinct=distinct, sets=facts_of[0].sets)
             notes += _notes(name, facts_of[0])
         quasi.append(JudgedQuasi(name, columns, loss))
     return quasi, notes

@@ -215,7 +215,7 @@ def _guesses(
         return None
     targets = find_targets(low, high, counts)
     if not targets:
-        return Guesses(judged.name, 0, None, None, None)
+        return Guesses(attribute=judged.name, people=0, said=None, at_least=None, right=None)
     told_of, which = np.unique([target.sensitive for target in targets], return_inverse=True)
     targets, counts = (
         [replace(target, sensitive=int(i)) for target, i in zip(targets, which, strict=True)],
@@ -232,9 +232,15 @@ def _guesses(
         )
     n = sum(one.people for one, _ in worth)
     if not n:
-        return Guesses(judged.name, 0, None, None, None)
+        return Guesses(attribute=judged.name, people=0, said=None, at_least=None, right=None)
     said, right = sum(one.said for one, _ in worth) / n, sum(one.right for one, _ in worth) / n
-    return Guesses(judged.name, n, said, sum(expects * one.people for one, expects in worth) / n, right)
+    return Guesses(
+        attribute=judged.name,
+        people=n,
+        said=said,
+        at_least=sum(expects * one.people for one, expects in worth) / n,
+        right=right,
+    )
 
 
 def _worth_telling(
@@ -263,7 +269,7 @@ def _worth_telling(
     return []
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Sum:
     """Of one target.
 
@@ -322,5 +328,5 @@ def _sums(
     )
     sums = [_Sum() for _ in targets]
     for row in summed.toArrow().to_pylist():
-        sums[row["target"]] = _Sum(*[row[name] for name in (*figures, "boxes")])
+        sums[row["target"]] = _Sum(**{name: row[name] for name in (*figures, "boxes")})
     return sums

@@ -21,7 +21,7 @@ Labels = Mapping[str, Any]
 """A class, by the labels of its published columns."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Guarantee:
     """One thing that every class must have.
 
@@ -57,7 +57,7 @@ class Homogeneous:
     rows: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClassFigures:
     """All classes together.
 
@@ -120,14 +120,14 @@ def class_figures(
     small = [part for part in by_size if k is not None and part["size"] < k]
     guarantees = [
         Guarantee(
-            "k-anonymity",
-            None,
-            k,
-            by_size[0]["size"],
-            sum(part["classes"] for part in small),
-            sum(part["classes"] * part["size"] for part in small),
-            by_size[0]["labels"],
-            by_size[0]["size"],
+            measure="k-anonymity",
+            attribute=None,
+            required=k,
+            achieved=by_size[0]["size"],
+            classes=sum(part["classes"] for part in small),
+            rows=sum(part["classes"] * part["size"] for part in small),
+            worst=by_size[0]["labels"],
+            size=by_size[0]["size"],
         )
     ]
     guarantees += [part.guarantee(by_size, i) for i, part in enumerate(wanted)]
@@ -159,7 +159,7 @@ def losses_of_rows(classes: DataFrame, losses: Sequence[Column], suppressed: int
     return [float(total + suppressed) / (rows + suppressed) for total in totals]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _GuaranteeColumns:
     """A guarantee as columns of the class table.
 
@@ -178,14 +178,14 @@ class _GuaranteeColumns:
         achieved = {part["size"]: self.achieved(part[f"worst {i}"]["rank"], part["size"]) for part in by_size}
         worst = (max if self.measure == "t-closeness" else min)(by_size, key=lambda part: achieved[part["size"]])
         return Guarantee(
-            self.measure,
-            self.attribute.name,
-            self.bound,
-            achieved[worst["size"]] > 0 if self.measure.startswith("recursive") else achieved[worst["size"]],
-            sum(part[f"broken {i}"] for part in by_size),
-            sum(part[f"broken {i}"] * part["size"] for part in by_size),
-            worst[f"worst {i}"]["quasi_identifiers"],
-            worst["size"],
+            measure=self.measure,
+            attribute=self.attribute.name,
+            required=self.bound,
+            achieved=achieved[worst["size"]] > 0 if self.measure.startswith("recursive") else achieved[worst["size"]],
+            classes=sum(part[f"broken {i}"] for part in by_size),
+            rows=sum(part[f"broken {i}"] * part["size"] for part in by_size),
+            worst=worst[f"worst {i}"]["quasi_identifiers"],
+            size=worst["size"],
         )
 
     def achieved(self, rank: Any, size: int) -> Any:
@@ -204,12 +204,28 @@ def _guarantees_of(a: JudgedAttribute) -> list[_GuaranteeColumns]:
     low = never if diversity.entropy is None else quoted(a.column("exact_entropy")) < 0
     parts = [
         _GuaranteeColumns(
-            "t-closeness", a, a.settings.t, -quoted(a.column("numerator")), quoted(a.column("margin")) < 0
+            measure="t-closeness",
+            attribute=a,
+            bound=a.settings.t,
+            rank=-quoted(a.column("numerator")),
+            broken=quoted(a.column("margin")) < 0,
         ),
-        _GuaranteeColumns("distinct l-diversity", a, diversity.distinct, distinct, few),
-        _GuaranteeColumns("entropy l-diversity", a, diversity.entropy, entropy, low),
+        _GuaranteeColumns(
+            measure="distinct l-diversity", attribute=a, bound=diversity.distinct, rank=distinct, broken=few
+        ),
+        _GuaranteeColumns(
+            measure="entropy l-diversity", attribute=a, bound=diversity.entropy, rank=entropy, broken=low
+        ),
     ]
     if diversity.recursive is not None:
         margin = quoted(a.column("recursive_margin"))
-        parts.append(_GuaranteeColumns("recursive (c, l)-diversity", a, diversity.recursive, margin, margin <= 0))
+        parts.append(
+            _GuaranteeColumns(
+                measure="recursive (c, l)-diversity",
+                attribute=a,
+                bound=diversity.recursive,
+                rank=margin,
+                broken=margin <= 0,
+            )
+        )
     return parts

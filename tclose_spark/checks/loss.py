@@ -49,7 +49,11 @@ def judged_quasi(
     for name, settings in spec.attributes.quasi_identifiers.items():
         span = named[name].span if settings.is_numeric else Fraction(0)
         loss = LabelLoss(
-            settings.is_numeric, span, len(named[name].names), hierarchies.get(name), settings.generalization == "set"
+            numeric=settings.is_numeric,
+            span=span,
+            distinct=len(named[name].names),
+            hierarchy=hierarchies.get(name),
+            sets=settings.generalization == "set",
         )
         judged.append(JudgedQuasi(name, columns[name], loss))
     return judged

@@ -92,5 +92,12 @@ def farthest_of_tuples(classes: DataFrame, tuples: TupleCloseness, names: Sequen
     emds = [(Fraction(int(part["worst"]["tuples_numerator"]), unit * part["size"]), part) for part in by_size]
     emd, part = max(emds, key=lambda pair: pair[0])
     return Guarantee(
-        "t-closeness of tuples", " and ".join(names), None, emd, 0, 0, part["worst"]["quasi_identifiers"], part["size"]
+        measure="t-closeness of tuples",
+        attribute=" and ".join(names),
+        required=None,
+        achieved=emd,
+        classes=0,
+        rows=0,
+        worst=part["worst"]["quasi_identifiers"],
+        size=part["size"],
     )

@@ -18,7 +18,7 @@ SHORT = "interrupted"  # of commands that publish nothing
 PATIENCE = 3.0  # seconds that compiled code has to come back to Python
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Interrupt:
     """What was received, if anything.
 
@@ -60,7 +60,7 @@ def noticed(message: str = MESSAGE, last: bool = False) -> Iterator[Interrupt]:
     in another one nothing is changed.
     """
     global _current
-    interrupt = Interrupt(message)
+    interrupt = Interrupt(message=message)
     if threading.current_thread() is not threading.main_thread():
         yield interrupt
         return

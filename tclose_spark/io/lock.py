@@ -20,7 +20,7 @@ LOCK = "lock"
 TAKEOVER = "lock.takeover"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Owner:
     """A process: where it runs, whose it is, and since when it holds the lock. `born` tells it from a later one of the
     same number.
@@ -36,11 +36,11 @@ class Owner:
     def of_this_process() -> Owner:
         """We, now."""
         return Owner(
-            socket.gethostname(),
-            os.getpid(),
-            _born(os.getpid()),
-            _user(),
-            datetime.now(UTC).isoformat(timespec="seconds"),
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            born=_born(os.getpid()),
+            user=_user(),
+            since=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
     @property

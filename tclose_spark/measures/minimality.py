@@ -86,7 +86,7 @@ def _pairs(owner: IntArray, inside: Histograms) -> Iterator[tuple[slice, IntArra
         yield slice(first, last), many, np.arange(int(many.sum())) + np.repeat(begin, many)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LeftBehind:
     """People of one value (or node) of a quasi-identifier who are left in wide classes, and one sensitive value.
 
@@ -151,8 +151,18 @@ def _largest(height: int, node: int, narrow: IntArray, wide: IntArray, said: Flo
     true, stated, whole = wide / n2, said / n2, (narrow + wide) / (n1 + n2)
     evidence = n2 * _divergence(true, np.maximum(stated, whole))
     s = int(np.argmax(evidence))
-    shares = (float(x[s]) for x in (true, stated, narrow / n1, whole, evidence))
-    return LeftBehind(height, node, s, n1 + n2, n2, *shares)
+    return LeftBehind(
+        height=height,
+        node=node,
+        sensitive=s,
+        people=n1 + n2,
+        wide=n2,
+        true=float(true[s]),
+        said=float(stated[s]),
+        narrow=float(narrow[s] / n1),
+        whole=float(whole[s]),
+        evidence=float(evidence[s]),
+    )
 
 
 def _divergence(true: FloatArray, expected: FloatArray) -> FloatArray:

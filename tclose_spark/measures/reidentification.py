@@ -99,7 +99,7 @@ def _inside(place: CodeArray, lows: CodeArray, highs: CodeArray) -> NDArray[np.b
     return inside
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Risks:
     """Risks of re-identification of a published table, shares of 1, and who can be seen to be in it.
 

@@ -96,7 +96,7 @@ def set_members(label: str) -> list[str]:
     return next(csv.reader(io.StringIO(label[1:-1], newline=""), skipinitialspace=True))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LabelLoss:
     """The information loss of the labels of one quasi-identifier.
 

@@ -54,7 +54,7 @@ def require_rows(k: int, rows: int) -> None:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settled:
     """What a task made of the rows sent to it.
 

@@ -22,7 +22,7 @@ WHOLE = {"input": "whole input table, suppressed rows included", "released": "wh
 """What distances are measured from, where rows are suppressed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Guarantee:
     """One line of what is required and what is reached.
 
@@ -121,7 +121,13 @@ def _at_least(name: str, attribute: str, meaning: str, figure: Mapping[str, Any]
     """The line of a figure that has to reach what is required."""
     achieved, required = figure["achieved"], figure["required"]
     return Guarantee(
-        name, attribute, meaning, f"at least {number(required)}", number(achieved), met, _filled(achieved, required)
+        name=name,
+        attribute=attribute,
+        meaning=meaning,
+        required=f"at least {number(required)}",
+        reached=number(achieved),
+        met=met,
+        bar=_filled(achieved, required),
     )
 
 
@@ -130,10 +136,28 @@ def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> Guarantee:
     meaning = f"largest distance of a class from the {whole}; {DISTANCES[t['distance']].meaning}"
     reached, exact = number(t["achieved"]), t["achieved_exact"]
     if t["required"] is None:
-        return Guarantee("t-closeness", attribute, meaning, "nothing", reached, None, exact_reached=exact)
+        return Guarantee(
+            name="t-closeness",
+            attribute=attribute,
+            meaning=meaning,
+            required="nothing",
+            reached=reached,
+            met=None,
+            exact_reached=exact,
+        )
     met = Fraction(exact) <= Fraction(t["required_exact"])
     required, bar = f"at most {number(t['required'])}", _filled(t["achieved"], t["required"])
-    return Guarantee("t-closeness", attribute, meaning, required, reached, met, bar, t["required_exact"], exact)
+    return Guarantee(
+        name="t-closeness",
+        attribute=attribute,
+        meaning=meaning,
+        required=required,
+        reached=reached,
+        met=met,
+        bar=bar,
+        exact_required=t["required_exact"],
+        exact_reached=exact,
+    )
 
 
 def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[Guarantee]:
@@ -154,7 +178,14 @@ def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[Guarantee]:
             "below"
         )
         reached = "in every class" if figure["holds"] else "not in every class"
-        yield Guarantee("Recursive l-diversity", attribute, meaning, f"c = {c}, l = {level}", reached, figure["holds"])
+        yield Guarantee(
+            name="Recursive l-diversity",
+            attribute=attribute,
+            meaning=meaning,
+            required=f"c = {c}, l = {level}",
+            reached=reached,
+            met=figure["holds"],
+        )
 
 
 def _roles(certificate: Mapping[str, Any]) -> dict[str, list[str]]:

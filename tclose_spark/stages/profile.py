@@ -250,7 +250,9 @@ def _numeric(spec: ReleaseSpec) -> list[str]:
 
 
 def _numeric_domain(name: str, figures: Mapping[str, Any], i: int, kind: str) -> QuasiDomain:
-    return QuasiDomain(name, kind, int(figures[f"missing{i}"]), low=figures[f"low{i}"], high=figures[f"high{i}"])
+    return QuasiDomain(
+        name=name, kind=kind, missing=int(figures[f"missing{i}"]), low=figures[f"low{i}"], high=figures[f"high{i}"]
+    )
 
 
 def _marginal(tuples: Histogram, i: int) -> Counts:

@@ -27,7 +27,7 @@ Counts = Mapping[str | None, int]
 """How many rows hold each value, as text; None is a missing value."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class QuasiDomain:
     """A quasi-identifier of the input.
 
@@ -63,7 +63,7 @@ class SensitiveDomain:
         return np.array(self.counts, dtype=np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Profile:
     """One pass over the input, in a size that does not grow with its rows.
 
@@ -168,7 +168,12 @@ def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, s
         _require_leaves("quasi-identifier", name, counts, hierarchy)
     values = hierarchy.leaves if hierarchy is not None else tuple(by_value(present))
     return QuasiDomain(
-        name, "category", counts.get(None, 0), values=values, present=len(present), spellings=count_spellings(present)
+        name=name,
+        kind="category",
+        missing=counts.get(None, 0),
+        values=values,
+        present=len(present),
+        spellings=count_spellings(present),
     )
 
 

@@ -59,7 +59,7 @@ def attacks(
     attributes = [judged(name, column) for name, column in table.items() if name not in labels]
     columns = [AttackColumns(a, gain, CITIES if KINDS.get(a.name) == "hierarchical" else None) for a in attributes]
     knowing = KnowingColumns(tuple(a.name for a in attributes)) if len(attributes) > 1 else None
-    quasi = [JudgedQuasi(name, (name,), LabelLoss(False)) for name in labels]
+    quasi = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in labels]
     tallies = tally_classes(frame.repartition(2), labels, [a.name for a in attributes], 7)
     classes = class_table(tallies, quasi, attributes, [*columns, *([knowing] if knowing else [])])
     rows = len(next(iter(table.values())))
@@ -78,42 +78,42 @@ def test_the_attacks_on_one_attribute(spark: SparkSession):
     assert list(attacks(spark, table, ["sex"]).values()) == [
         # without the table 4/10 have gout, in the class all do
         Exposure(
-            "homogeneity",
-            "disease",
-            "all records of the class have one disease",
-            1,
-            3,
-            0.4,
-            1.0,
-            "gout",
-            {"sex": "f"},
-            3,
+            attack="homogeneity",
+            attribute="disease",
+            criterion="all records of the class have one disease",
+            classes=1,
+            people=3,
+            before=0.4,
+            after=1.0,
+            about="gout",
+            worst={"sex": "f"},
+            size=3,
         ),
         # of four, three have flu: who rules out ulcer is certain; likewise of one disease
         Exposure(
-            "background knowledge",
-            "disease",
-            "who can rule out one disease is certain",
-            2,
-            7,
-            0.75,
-            1.0,
-            "flu",
-            {"sex": "m"},
-            4,
+            attack="background knowledge",
+            attribute="disease",
+            criterion="who can rule out one disease is certain",
+            classes=2,
+            people=7,
+            before=0.75,
+            after=1.0,
+            about="flu",
+            worst={"sex": "m"},
+            size=4,
         ),
         # gout from 4/10 to 1; flu from 4/10 to 3/4
         Exposure(
-            "skewness",
-            "disease",
-            "belief in some disease rises by more than 0.2",
-            2,
-            7,
-            0.4,
-            1.0,
-            "gout",
-            {"sex": "f"},
-            3,
+            attack="skewness",
+            attribute="disease",
+            criterion="belief in some disease rises by more than 0.2",
+            classes=2,
+            people=7,
+            before=0.4,
+            after=1.0,
+            about="gout",
+            worst={"sex": "f"},
+            size=3,
         ),
     ]
 
@@ -150,7 +150,7 @@ def test_dealt_classes_are_not_similar_and_planted_ones_are(spark: SparkSession)
         part = AttackColumns(judged_salary, FIFTH)
         table = class_table(
             tally_classes(frame, ["q"], ["salary"]),
-            [JudgedQuasi("q", ("q",), LabelLoss(False))],
+            [JudgedQuasi("q", ("q",), LabelLoss(numeric=False))],
             [judged_salary],
             [part],
         )
@@ -330,7 +330,7 @@ def test_the_distance_of_tuples(spark: SparkSession):
     tuples = TupleCloseness((2, 2), keys, np.array([1, 1, 1, 1]))
     classes = class_table(
         tally_classes(frame, ["sex"], ["a", "b"]),
-        [JudgedQuasi("sex", ("sex",), LabelLoss(False))],
+        [JudgedQuasi("sex", ("sex",), LabelLoss(numeric=False))],
         attributes,
         [tuples],
     )
@@ -362,7 +362,10 @@ def test_an_attribute_called_tuples(spark: SparkSession):
     frame = spark.createDataFrame([("1", "x"), ("1", "y")], ["q", "tuples"])
     tuples = TupleCloseness((2,), np.array([0, 1]), np.array([1, 1]))
     classes = class_table(
-        tally_classes(frame, ["q"], ["tuples"]), [JudgedQuasi("q", ("q",), LabelLoss(False))], attributes, [tuples]
+        tally_classes(frame, ["q"], ["tuples"]),
+        [JudgedQuasi("q", ("q",), LabelLoss(numeric=False))],
+        attributes,
+        [tuples],
     )
     assert len(set(classes.columns)) == len(classes.columns)
 

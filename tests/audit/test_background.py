@@ -18,11 +18,11 @@ from tclose_spark.measures.utility import LabelLoss
 from tclose_spark.table.hierarchy import Hierarchy
 
 TREES = {"city": CITIES}
-AGE = JudgedQuasi("age", ("age",), LabelLoss(True, span=Fraction(60), foreign=True))
-CITY = JudgedQuasi("city", ("city",), LabelLoss(False, hierarchy=CITIES))
-JOB = JudgedQuasi("job", ("job",), LabelLoss(False, distinct=4, sets=True))
-SEX = JudgedQuasi("sex", ("sex",), LabelLoss(False))
-BOUNDS = JudgedQuasi("year", ("year_min", "year_max"), LabelLoss(True, span=Fraction(60)))
+AGE = JudgedQuasi("age", ("age",), LabelLoss(numeric=True, span=Fraction(60), foreign=True))
+CITY = JudgedQuasi("city", ("city",), LabelLoss(numeric=False, hierarchy=CITIES))
+JOB = JudgedQuasi("job", ("job",), LabelLoss(numeric=False, distinct=4, sets=True))
+SEX = JudgedQuasi("sex", ("sex",), LabelLoss(numeric=False))
+BOUNDS = JudgedQuasi("year", ("year_min", "year_max"), LabelLoss(numeric=True, span=Fraction(60)))
 QUASI = [AGE, CITY, JOB]
 
 
@@ -113,7 +113,7 @@ def test_a_value_that_stands_twice_in_a_set_is_one(spark: SparkSession):
 
 def test_numbers_below_nodes_are_numbers_however_they_are_written(spark: SparkSession):
     tree = Hierarchy.build([("38", "thirties", "*"), ("39", "thirties", "*"), ("40", "forties", "*")], "ages")
-    age = JudgedQuasi("age", ("age",), LabelLoss(False, hierarchy=tree))
+    age = JudgedQuasi("age", ("age",), LabelLoss(numeric=False, hierarchy=tree))
     people = spark.createDataFrame(
         [(38.0,), (39.0,), (None,)], "age double"
     )  # as pandas writes whole numbers of which one is missing

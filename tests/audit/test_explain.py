@@ -77,7 +77,7 @@ def test_the_plan_costs_the_distance_of_the_class_table(table: DataFrame, attrib
     attributes = judged_attributes(
         table, count_values(tallies, ["disease", "pay", "city"])[0], asked, {"city": CITIES}, None
     )
-    quasi = [JudgedQuasi(name, (name,), LabelLoss(False)) for name in ("age", "sex")]
+    quasi = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in ("age", "sex")]
     emds = {
         tuple(row["quasi_identifiers"]): row[f"emd_{attribute}"]
         for row in class_table(tallies, quasi, attributes).collect()

@@ -265,7 +265,7 @@ def test_what_is_no_interval_is_a_text(label: str):
 
 
 def test_the_loss_of_another_tools_interval():
-    loss = LabelLoss(True, span=Fraction(40), foreign=True)
+    loss = LabelLoss(numeric=True, span=Fraction(40), foreign=True)
     assert [
         loss.of(label) for label in ("[20, 30[", "]20, 30)", "(20; 30]", "[20, 30]", "30", "[0, 99]", "*", None)
     ] == [

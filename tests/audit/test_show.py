@@ -32,7 +32,15 @@ FIRST: Labels = {"age": "]30, 39]", "sex": "f"}
 
 
 def k_of(asked: int | None, achieved: int, classes: int = 0, rows: int = 0, worst: Labels = OLD) -> Guarantee:
-    return Guarantee("k-anonymity", None, asked, achieved, classes, rows, worst)
+    return Guarantee(
+        measure="k-anonymity",
+        attribute=None,
+        required=asked,
+        achieved=achieved,
+        classes=classes,
+        rows=rows,
+        worst=worst,
+    )
 
 
 def audit(
@@ -43,8 +51,24 @@ def audit(
     losses: Mapping[str, float] | None = None,
 ) -> Audit:
     """An audit of 1,200 rows in 300 classes that found this."""
-    figures = ClassFigures(1200, 300, 2, 31, 98_765, losses or {"age": 0.25, "sex": 0.0}, {}, tuple(guarantees))
-    return Audit(ask(["age", "sex"]), figures, tuple(guarantees), tuple(exposures), background, tuple(notes))
+    figures = ClassFigures(
+        rows=1200,
+        classes=300,
+        smallest=2,
+        largest=31,
+        discernibility=98_765,
+        losses=losses or {"age": 0.25, "sex": 0.0},
+        homogeneous={},
+        guarantees=tuple(guarantees),
+    )
+    return Audit(
+        question=ask(["age", "sex"]),
+        figures=figures,
+        guarantees=tuple(guarantees),
+        exposures=tuple(exposures),
+        background=background,
+        notes=tuple(notes),
+    )
 
 
 @pytest.fixture
@@ -74,23 +98,69 @@ def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
             audit(
                 [
                     k_of(5, 2, classes=7, rows=1234),
-                    Guarantee("t-closeness", "salary", Fraction(1, 5), Fraction(5, 12), 3, 10, FIRST),
-                    Guarantee("t-closeness", "town", None, Fraction(1, 2), 0, 0, OLD),
-                    Guarantee("distinct l-diversity", "salary", 2, 3, 0, 0, FIRST),
-                    Guarantee("entropy l-diversity", "salary", Fraction(5, 2), 2.6666666, 0, 0, FIRST),
                     Guarantee(
-                        "recursive (c, l)-diversity", "salary", Recursive(c=Fraction(3), l=2), False, 1, 4, FIRST
+                        measure="t-closeness",
+                        attribute="salary",
+                        required=Fraction(1, 5),
+                        achieved=Fraction(5, 12),
+                        classes=3,
+                        rows=10,
+                        worst=FIRST,
                     ),
                     Guarantee(
-                        "(n, t)-closeness",
-                        "salary",
-                        "n = 9, t = 0.2",
-                        0.25,
-                        1,
-                        4,
-                        {**FIRST, "(superset)": "age=*, sex=f"},
+                        measure="t-closeness",
+                        attribute="town",
+                        required=None,
+                        achieved=Fraction(1, 2),
+                        classes=0,
+                        rows=0,
+                        worst=OLD,
                     ),
-                    Guarantee("t-closeness of tuples", "salary and town", None, Fraction(3, 4), 0, 0, FIRST),
+                    Guarantee(
+                        measure="distinct l-diversity",
+                        attribute="salary",
+                        required=2,
+                        achieved=3,
+                        classes=0,
+                        rows=0,
+                        worst=FIRST,
+                    ),
+                    Guarantee(
+                        measure="entropy l-diversity",
+                        attribute="salary",
+                        required=Fraction(5, 2),
+                        achieved=2.6666666,
+                        classes=0,
+                        rows=0,
+                        worst=FIRST,
+                    ),
+                    Guarantee(
+                        measure="recursive (c, l)-diversity",
+                        attribute="salary",
+                        required=Recursive(c=Fraction(3), l=2),
+                        achieved=False,
+                        classes=1,
+                        rows=4,
+                        worst=FIRST,
+                    ),
+                    Guarantee(
+                        measure="(n, t)-closeness",
+                        attribute="salary",
+                        required="n = 9, t = 0.2",
+                        achieved=0.25,
+                        classes=1,
+                        rows=4,
+                        worst={**FIRST, "(superset)": "age=*, sex=f"},
+                    ),
+                    Guarantee(
+                        measure="t-closeness of tuples",
+                        attribute="salary and town",
+                        required=None,
+                        achieved=Fraction(3, 4),
+                        classes=0,
+                        rows=0,
+                        worst=FIRST,
+                    ),
                 ]
             ),
             "people.csv",
@@ -149,20 +219,36 @@ def test_attacks(printed: Callable[[Any], str]):
                 [k_of(2, 2)],
                 [
                     Exposure(
-                        "homogeneity", "pay", "all records of the class have one pay", 3, 1017, 0.1, 1.0, "[low]", FIRST
+                        attack="homogeneity",
+                        attribute="pay",
+                        criterion="all records of the class have one pay",
+                        classes=3,
+                        people=1017,
+                        before=0.1,
+                        after=1.0,
+                        about="[low]",
+                        worst=FIRST,
                     ),
                     Exposure(
-                        "skewness", "pay", "belief in a pay rises by more than 0.2", 0, 0, 0.25, 0.3333333, None, OLD
+                        attack="skewness",
+                        attribute="pay",
+                        criterion="belief in a pay rises by more than 0.2",
+                        classes=0,
+                        people=0,
+                        before=0.25,
+                        after=0.3333333,
+                        about=None,
+                        worst=OLD,
                     ),
                     Exposure(
-                        "knowing another",
-                        "pay",
-                        "who knows the class and town is certain of pay",
-                        2,
-                        5,
-                        0.4,
-                        0.65,
-                        "town",
+                        attack="knowing another",
+                        attribute="pay",
+                        criterion="who knows the class and town is certain of pay",
+                        classes=2,
+                        people=5,
+                        before=0.4,
+                        after=0.65,
+                        about="town",
                     ),
                 ],
             ),
@@ -197,7 +283,13 @@ def test_attacks(printed: Callable[[Any], str]):
 def test_the_background_join(printed: Callable[[Any], str]):
     found = risks(np.array([2, 4]), np.array([1, 8]))  # two records that one person fits, four that eight do
     text = printed(
-        audit_lines(audit([k_of(2, 2)], background=BackgroundJoin(("age", "sex"), 1009, 9, 1, found)), "people.csv")
+        audit_lines(
+            audit(
+                [k_of(2, 2)],
+                background=BackgroundJoin(joined=("age", "sex"), people=1009, candidates=9, members=1, risks=found),
+            ),
+            "people.csv",
+        )
     )
     assert "Join with the background table, by age, sex" in [line.strip() for line in text.splitlines()]
     assert cells(text, "prosecutor")[1] == "0.500000"
@@ -225,8 +317,30 @@ def test_names_and_values_in_brackets_are_no_markup(printed: Callable[[Any], str
     text = printed(
         audit_lines(
             audit(
-                [Guarantee("t-closeness", name, None, Fraction(1, 2), 0, 0, worst)],
-                [Exposure("skewness", name, f"belief in a {name} rises", 0, 0, 0.2, 0.3, name, worst)],
+                [
+                    Guarantee(
+                        measure="t-closeness",
+                        attribute=name,
+                        required=None,
+                        achieved=Fraction(1, 2),
+                        classes=0,
+                        rows=0,
+                        worst=worst,
+                    )
+                ],
+                [
+                    Exposure(
+                        attack="skewness",
+                        attribute=name,
+                        criterion=f"belief in a {name} rises",
+                        classes=0,
+                        people=0,
+                        before=0.2,
+                        after=0.3,
+                        about=name,
+                        worst=worst,
+                    )
+                ],
                 notes=[f"{name}: differ"],
                 losses={name: 0.5},
             ),
@@ -244,7 +358,7 @@ def test_names_and_values_in_brackets_are_no_markup(printed: Callable[[Any], str
 
 @pytest.mark.parametrize("name", ["[bold]", "[/]"])
 def test_the_background_table_is_named_as_it_is(printed: Callable[[Any], str], name: str):
-    found = BackgroundJoin((name,), 8, 8, 0, risks(np.array([4]), np.array([8])))
+    found = BackgroundJoin(joined=(name,), people=8, candidates=8, members=0, risks=risks(np.array([4]), np.array([8])))
     assert f"Join with the background table, by {name}" in printed(
         audit_lines(audit([k_of(2, 2)], background=found), "people.csv")
     )
@@ -258,7 +372,25 @@ def test_a_missing_label_is_not_the_text_missing(printed: Callable[[Any], str]):
 @pytest.mark.parametrize("value", ["a\\[b]", "1:100:5"])
 def test_no_value_is_rewritten(printed: Callable[[Any], str], value: str):
     text = printed(
-        audit_lines(audit([k_of(2, 2)], [Exposure("skewness", "pay", "so", 0, 0, 0.2, 0.3, value, OLD)]), "people.csv")
+        audit_lines(
+            audit(
+                [k_of(2, 2)],
+                [
+                    Exposure(
+                        attack="skewness",
+                        attribute="pay",
+                        criterion="so",
+                        classes=0,
+                        people=0,
+                        before=0.2,
+                        after=0.3,
+                        about=value,
+                        worst=OLD,
+                    )
+                ],
+            ),
+            "people.csv",
+        )
     )
     assert cells(text, "skewness")[5] == value
 
@@ -274,7 +406,13 @@ def explanation(
     judged = JudgedAttribute(
         "pay", tuple(values), distance, SensitiveAttribute.model_validate({"distance": "ordered", **asked})
     )
-    return Explanation(labels, judged, np.array(part), distance.table, transport_plan(distance, np.array(part)))
+    return Explanation(
+        labels=labels,
+        attribute=judged,
+        part=np.array(part),
+        whole=distance.table,
+        plan=transport_plan(distance, np.array(part)),
+    )
 
 
 def test_a_class_explained(printed: Callable[[Any], str]):

@@ -144,7 +144,7 @@ def proven(
         [tuple(r[name] for name in names) for r in records], ", ".join(f"{name} string" for name in names)
     )
     tallies = tally_classes(table.repartition(2), names[: len(ladders)], names[len(ladders) :])
-    quasi = [JudgedQuasi(ladder.name, (ladder.name,), LabelLoss(False)) for ladder in ladders]
+    quasi = [JudgedQuasi(ladder.name, (ladder.name,), LabelLoss(numeric=False)) for ladder in ladders]
     classes = class_table(tallies, quasi, attributes)
     tried = list(nearest_heights(ladders)) if vectors is None else vectors
     found = with_supersets(classes, tallies, ladders, attributes, n, tried)

@@ -23,9 +23,9 @@ from tclose_spark.measures.distances import EqualDistance, GroundDistance, Hiera
 from tclose_spark.measures.utility import LabelLoss
 from tclose_spark.runfile.attributes import SensitiveAttribute
 
-AGE = JudgedQuasi("age", ("age",), LabelLoss(True, span=Fraction(40)))
-SEX = JudgedQuasi("sex", ("sex",), LabelLoss(False, distinct=2))
-CITY = JudgedQuasi("city", ("city",), LabelLoss(False, distinct=5, hierarchy=CITIES))
+AGE = JudgedQuasi("age", ("age",), LabelLoss(numeric=True, span=Fraction(40)))
+SEX = JudgedQuasi("sex", ("sex",), LabelLoss(numeric=False, distinct=2))
+CITY = JudgedQuasi("city", ("city",), LabelLoss(numeric=False, distinct=5, hierarchy=CITIES))
 
 
 def judged(name: str, values: Sequence[str | None], counts: Sequence[int], **asked: Any) -> JudgedAttribute:
@@ -93,7 +93,7 @@ def test_bounds_are_two_columns_of_one_quasi_identifier(spark: SparkSession) -> 
     release = spark.createDataFrame(
         [(20, 30, "a"), (20, 30, "b"), (20, 40, "a")], "age_min long, age_max long, disease string"
     )
-    age = JudgedQuasi("age", ("age_min", "age_max"), LabelLoss(True, span=Fraction(40)))
+    age = JudgedQuasi("age", ("age_min", "age_max"), LabelLoss(numeric=True, span=Fraction(40)))
     found = rows(class_table(release, [age], [judged("disease", ["a", "b"], [2, 1])]))
     assert [(row["quasi_identifiers"].asDict(), row["size"], row["loss"]) for row in found] == [
         ({"age_min": "20", "age_max": "30"}, 2, 0.25),
@@ -113,10 +113,10 @@ def test_bounds_are_two_columns_of_one_quasi_identifier(spark: SparkSession) -> 
     ],
 )
 def test_the_loss_of_bounds_is_exact(low: object, high: object, loss: float) -> None:
-    age = JudgedQuasi("age", ("age_min", "age_max"), LabelLoss(True, span=Fraction(100)))
+    age = JudgedQuasi("age", ("age_min", "age_max"), LabelLoss(numeric=True, span=Fraction(100)))
     texts = [pa.array([None if end is None else str(end)], pa.string()) for end in (low, high)]
     assert age.losses(texts).tolist() == [loss]
-    huge = JudgedQuasi("age", ("age_min", "age_max"), LabelLoss(True, span=Fraction(2 * 10**308)))
+    huge = JudgedQuasi("age", ("age_min", "age_max"), LabelLoss(numeric=True, span=Fraction(2 * 10**308)))
     assert huge.losses([pa.array(["-1e308"]), pa.array(["1e308"])]).tolist() == [1.0]
 
 

@@ -19,8 +19,8 @@ from tclose_spark.measures.distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.utility import LabelLoss
 from tclose_spark.runfile.attributes import Recursive, SensitiveAttribute
 
-AGE = JudgedQuasi("age", ("age",), LabelLoss(True, span=Fraction(40)))
-SEX = JudgedQuasi("sex", ("sex",), LabelLoss(False, distinct=2))
+AGE = JudgedQuasi("age", ("age",), LabelLoss(numeric=True, span=Fraction(40)))
+SEX = JudgedQuasi("sex", ("sex",), LabelLoss(numeric=False, distinct=2))
 
 
 def disease(counts: Sequence[int], **asked: Any) -> JudgedAttribute:
@@ -53,13 +53,51 @@ def test_three_classes(spark: SparkSession):
     assert found.ncp == pytest.approx((3 * 0.25 + 2 * 0.5 + 2) / 12)
     old, young, alone = ({"age": age, "sex": sex} for age, sex, _ in (OLD[0], YOUNG[0], ALONE[0]))
     assert found.guarantees == (
-        Guarantee("k-anonymity", None, 3, 1, 2, 3, alone, 1),
+        Guarantee(
+            measure="k-anonymity", attribute=None, required=3, achieved=1, classes=2, rows=3, worst=alone, size=1
+        ),
         # shares of a: 2/3 in the table and among the old, 1/2 and 1 in the others
-        Guarantee("t-closeness", "disease", Fraction(1, 4), Fraction(1, 3), 1, 1, alone, 1),
-        Guarantee("distinct l-diversity", "disease", 2, 1, 1, 1, alone, 1),
-        Guarantee("entropy l-diversity", "disease", Fraction(3, 2), 1.0, 1, 1, alone, 1),
+        Guarantee(
+            measure="t-closeness",
+            attribute="disease",
+            required=Fraction(1, 4),
+            achieved=Fraction(1, 3),
+            classes=1,
+            rows=1,
+            worst=alone,
+            size=1,
+        ),
+        Guarantee(
+            measure="distinct l-diversity",
+            attribute="disease",
+            required=2,
+            achieved=1,
+            classes=1,
+            rows=1,
+            worst=alone,
+            size=1,
+        ),
+        Guarantee(
+            measure="entropy l-diversity",
+            attribute="disease",
+            required=Fraction(3, 2),
+            achieved=1.0,
+            classes=1,
+            rows=1,
+            worst=alone,
+            size=1,
+        ),
         # r1 < 3 r2: 2 < 3 and 1 < 3 hold, 1 < 0 does not
-        Guarantee("recursive (c, l)-diversity", "disease", Recursive(c=Fraction(3), l=2), False, 1, 1, alone, 1),
+        Guarantee(
+            measure="recursive (c, l)-diversity",
+            attribute="disease",
+            required=Recursive(c=Fraction(3), l=2),
+            achieved=False,
+            classes=1,
+            rows=1,
+            worst=alone,
+            size=1,
+        ),
     )
     assert found.of("t-closeness", "disease") == found.guarantees[1]
     assert found.of("t-closeness") is None
@@ -80,10 +118,39 @@ def test_what_is_not_asked_is_told_and_broken_by_none(spark: SparkSession):
     found = figures(spark, [*OLD, *YOUNG, *ALONE], None, disease([4, 2]))
     alone = {"age": None, "sex": "f"}
     assert found.guarantees == (
-        Guarantee("k-anonymity", None, None, 1, 0, 0, alone, 1),
-        Guarantee("t-closeness", "disease", None, Fraction(1, 3), 0, 0, alone, 1),
-        Guarantee("distinct l-diversity", "disease", None, 1, 0, 0, alone, 1),
-        Guarantee("entropy l-diversity", "disease", None, 1.0, 0, 0, alone, 1),
+        Guarantee(
+            measure="k-anonymity", attribute=None, required=None, achieved=1, classes=0, rows=0, worst=alone, size=1
+        ),
+        Guarantee(
+            measure="t-closeness",
+            attribute="disease",
+            required=None,
+            achieved=Fraction(1, 3),
+            classes=0,
+            rows=0,
+            worst=alone,
+            size=1,
+        ),
+        Guarantee(
+            measure="distinct l-diversity",
+            attribute="disease",
+            required=None,
+            achieved=1,
+            classes=0,
+            rows=0,
+            worst=alone,
+            size=1,
+        ),
+        Guarantee(
+            measure="entropy l-diversity",
+            attribute="disease",
+            required=None,
+            achieved=1.0,
+            classes=0,
+            rows=0,
+            worst=alone,
+            size=1,
+        ),
     )
     assert found.broken == []
 

@@ -247,8 +247,8 @@ class WomenOnly:
         everyone, nobody = np.arange(len(rows)), np.zeros(0, dtype=np.int64)
         figures = {"rows": float(len(rows))}
         if task:
-            return Settled(nobody, nobody, figures=figures, suppressed=everyone)
-        return Settled(everyone, 0 * everyone, figures=figures)
+            return Settled(here=nobody, classes=nobody, figures=figures, suppressed=everyone)
+        return Settled(here=everyone, classes=0 * everyone, figures=figures)
 
     def describe(self, figures: dict[str, float]) -> dict[str, Any]:
         return dict(figures)

@@ -73,7 +73,7 @@ def test_round_robin_chooses_nobody(make_run: MakeRun):
 
 
 def test_numbers_are_halved():
-    scale = Scale.of(QuasiDomain("age", "integer", 0, low=17, high=90), None, 10_000)
+    scale = Scale.of(QuasiDomain(name="age", kind="integer", missing=0, low=17, high=90), None, 10_000)
     assert scale is not None
     codes = np.array([MISSING, 17, 18, 19, 90, 89])
     assert scale.values(codes).tolist() == [0, 1, 1, 2, 37, 37]  # in ranges of two years
@@ -83,14 +83,14 @@ def test_numbers_are_halved():
 
 
 def test_doubles_are_halved_too():
-    scale = Scale.of(QuasiDomain("pay", "double", 0, low=-1.0, high=1.0), None, 20)
+    scale = Scale.of(QuasiDomain(name="pay", kind="double", missing=0, low=-1.0, high=1.0), None, 20)
     assert scale is not None
     assert scale.names[0] == ("missing", "-1 to -0.5", "-0.5 to 0", "0 to 0.5", "0.5 to 1")
     assert scale.values(encode_numbers(np.array([np.nan, -1, -0.5, -0.0, 0.75, 1]))).tolist() == [0, 1, 2, 3, 4, 4]
 
 
 def test_a_hierarchy_is_cut_below_where_its_leaves_are_too_many():
-    domain = QuasiDomain("city", "category", 0, values=CITIES.leaves)
+    domain = QuasiDomain(name="city", kind="category", missing=0, values=CITIES.leaves)
     codes = np.array([MISSING, *range(len(CITIES.leaves))])
     fine, coarse = (Scale.of(domain, CITIES, most) for most in (1000, 16))
     assert fine is not None
@@ -102,13 +102,24 @@ def test_a_hierarchy_is_cut_below_where_its_leaves_are_too_many():
     ]
     assert len(fine.nodes) == CITIES.height
     assert Scale.of(domain, CITIES, 1) is None
-    assert Scale.of(QuasiDomain("zip", "category", 0, values=tuple(map(str, range(99)))), None, 100) is None
+    assert (
+        Scale.of(QuasiDomain(name="zip", kind="category", missing=0, values=tuple(map(str, range(99)))), None, 100)
+        is None
+    )
 
 
 def profile_of(counts: tuple[int, ...]) -> Profile:
     """A table with one sensitive attribute of values 0, 1, .. with these counts."""
     domain = SensitiveDomain("pay", tuple(str(i) for i in range(len(counts))), counts)
-    return Profile(sum(counts), (), (domain,), tuple((i,) for i in range(len(counts))), counts, 1, "")
+    return Profile(
+        rows=sum(counts),
+        quasi=(),
+        sensitive=(domain,),
+        cells=tuple((i,) for i in range(len(counts))),
+        cell_counts=counts,
+        distinct_rows=1,
+        fingerprint="",
+    )
 
 
 def test_many_sensitive_values_are_grouped(monkeypatch: pytest.MonkeyPatch):
@@ -139,7 +150,9 @@ def test_a_session_without_a_context_says_that_it_cannot_count():
 
 def test_a_count_that_lacks_rows_is_not_told(spark: Any):
     counter = MinimalityCounter(
-        spark, (Scale.of(QuasiDomain("age", "integer", 0, low=1, high=2), None, 99),), (Groups(np.zeros(1), ("a",)),)
+        spark,
+        (Scale.of(QuasiDomain(name="age", kind="integer", missing=0, low=1, high=2), None, 99),),
+        (Groups(np.zeros(1), ("a",)),),
     )
     assert counter._sum is not None
     counter._sum.add({(0, 0): np.array([[0], [3], [0]])})

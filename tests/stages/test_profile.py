@@ -44,9 +44,11 @@ def test_profile_of_five_people(make_run: MakeRun) -> None:
     profile = profile_of(make_run(PEOPLE, **ROLES))
     assert profile.rows == 5
     assert profile.quasi == (
-        QuasiDomain("age", "integer", missing=1, low=20, high=40),
-        QuasiDomain("city", "category", missing=1, values=("Pisa", "Siena", "Bari", "Lyon", "Nice"), present=3),
-        QuasiDomain("sex", "category", missing=1, values=("f", "m"), present=2),
+        QuasiDomain(name="age", kind="integer", missing=1, low=20, high=40),
+        QuasiDomain(
+            name="city", kind="category", missing=1, values=("Pisa", "Siena", "Bari", "Lyon", "Nice"), present=3
+        ),
+        QuasiDomain(name="sex", kind="category", missing=1, values=("f", "m"), present=2),
     )
     assert profile.sensitive == (
         SensitiveDomain("disease", ("flu", "gout", None), (3, 1, 1)),
@@ -65,8 +67,8 @@ def test_text_that_is_a_number_and_nan(make_run: MakeRun) -> None:
     people = {"age": ["7", "1e2", None], "weight": [float("nan"), -0.0, 2.5], "disease": ["a", "b", "a"]}
     profile = profile_of(make_run(people, quasi={"age": {"type": "numeric"}, "weight": {"type": "numeric"}}, k=2))
     assert profile.quasi == (
-        QuasiDomain("age", "double", missing=1, low=7.0, high=100.0),
-        QuasiDomain("weight", "double", missing=1, low=0.0, high=2.5),
+        QuasiDomain(name="age", kind="double", missing=1, low=7.0, high=100.0),
+        QuasiDomain(name="weight", kind="double", missing=1, low=0.0, high=2.5),
     )
 
 
@@ -83,7 +85,9 @@ def test_the_profile_is_what_counting_in_memory_gives(
     known = [value for value in age if value is not None]
     assert profile.quasi[0].missing == city.count(None)
     assert profile.quasi[0].values == tuple(sorted(set(city) - {None}))
-    assert profile.quasi[1] == QuasiDomain("age", "integer", missing=age.count(None), low=min(known), high=max(known))
+    assert profile.quasi[1] == QuasiDomain(
+        name="age", kind="integer", missing=age.count(None), low=min(known), high=max(known)
+    )
     values = [attribute.values for attribute in profile.sensitive]
     found = {(values[0][a], values[1][b]): n for (a, b), n in zip(profile.cells, profile.cell_counts, strict=True)}
     assert found == Counter(zip(disease, site, strict=True))
@@ -131,7 +135,7 @@ def test_options_make_spellings_one_value(make_run: MakeRun) -> None:
     text = {"strip": True, "case": "fold", "normal_form": "NFC"}
     asked = {"quasi": {"age": {"type": "numeric"}, "sex": {"text": text}}, "insensitive_attributes": ["note"], "k": 2}
     profile = profile_of(make_run(SPELLED, **asked, sensitive={"disease": {"t": 1, "text": text}}))
-    assert profile.quasi[1] == QuasiDomain("sex", "category", missing=1, values=("f", "m"), present=2)
+    assert profile.quasi[1] == QuasiDomain(name="sex", kind="category", missing=1, values=("f", "m"), present=2)
     assert profile.sensitive == (SensitiveDomain("disease", ("flu", "gout", "go\u00fct"), (3, 1, 2)),)
 
 

@@ -87,7 +87,9 @@ class BlockLayout:
             classes_here, figures_here = classes_of(dense_block)
             classes[places] = first_class[number] + classes_here
             measured.append(figures_here)
-        return Settled(np.arange(len(rows)), classes, blocks=len(measured), figures=_together(measured, figures))
+        return Settled(
+            here=np.arange(len(rows)), classes=classes, blocks=len(measured), figures=_together(measured, figures)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""

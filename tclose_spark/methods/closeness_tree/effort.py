@@ -28,7 +28,7 @@ PLANNED = 3  # of them are tried on the sample
 ROWS_PER_BLOCK = 40_000  # of most blocks, at most
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Effort:
     """trees: grown for each block; one: as the plan says.
     heats: how many of the best go on, and for how many rounds of annealing, each after so many `sweeps` (see

@@ -40,7 +40,7 @@ class Dealt:
     classes: IntArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Numbering:
     """See the module.
 
@@ -82,7 +82,15 @@ class Numbering:
         cuts = _cut_evenly(np.sort(locality.key(sample)), min(tasks * BUCKETS_PER_TASK, most))
         counted = counts(lambda rows: bucket_of(part_of[rows.cell], locality.key(rows), cuts), parts * (len(cuts) + 1))
         return Numbering(
-            part_of, stack, classes, groups or tasks, block, tasks, locality, cuts, counted.reshape(parts, -1)
+            part_of=part_of,
+            stack=stack,
+            classes=classes,
+            groups=groups or tasks,
+            block=block,
+            tasks=tasks,
+            locality=locality,
+            cuts=cuts,
+            bucket_counts=counted.reshape(parts, -1),
         )
 
     @cached_property
@@ -194,15 +202,15 @@ class Numbering:
             Digit(categories, None if bins is None else tuple(bins)) for categories, bins in tree["locality"]["digits"]
         )
         return Numbering(
-            part_of,
-            Stack(np.array(tree["stack_order"], dtype=np.int64), counts),
-            tree["classes"],
-            tree["groups"],
-            tree["block_classes"],
-            tree["tasks"],
-            Locality(digits, tuple(tree["locality"]["order"])),
-            np.array([int(cut) for cut in tree["cuts"]], dtype=np.uint64),
-            np.array(tree["bucket_counts"], dtype=np.int64).reshape(len(counts), -1),
+            part_of=part_of,
+            stack=Stack(np.array(tree["stack_order"], dtype=np.int64), counts),
+            classes=tree["classes"],
+            groups=tree["groups"],
+            block=tree["block_classes"],
+            tasks=tree["tasks"],
+            locality=Locality(digits, tuple(tree["locality"]["order"])),
+            cuts=np.array([int(cut) for cut in tree["cuts"]], dtype=np.uint64),
+            bucket_counts=np.array(tree["bucket_counts"], dtype=np.int64).reshape(len(counts), -1),
         )
 
 

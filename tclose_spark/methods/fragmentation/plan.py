@@ -61,7 +61,7 @@ class FragmentationPlan(DealtPlan):
             classes, joined = join_until_close(
                 self.attributes, self.codes[stayed.cell], classes, self.numbering.blocks(classes)
             )
-        return Settled(dealt.here, classes, figures={"joined": joined})
+        return Settled(here=dealt.here, classes=classes, figures={"joined": joined})
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan."""

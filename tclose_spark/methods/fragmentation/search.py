@@ -47,7 +47,7 @@ LEAST_T = 1e-6
 """A smaller t weighs as much as this one, so that a t of 0 has a weight."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchPath:
     """The fragmentations that a search went through: step i cuts fragment `parents[i]` of step i and makes fragment i +
     1.
@@ -250,7 +250,14 @@ class _Search:
         for number, fragment in enumerate(self._fragments):
             last_fragment_of[fragment.cells] = number
         parents, attributes, last = np.array(self._steps, dtype=np.int64).reshape(-1, 3).T
-        return SearchPath(last_fragment_of, parents, attributes, last, tuple(self._bounds), self._box)
+        return SearchPath(
+            last_fragment_of=last_fragment_of,
+            parents=parents,
+            attributes=attributes,
+            last=last,
+            exact_bounds=tuple(self._bounds),
+            box=self._box,
+        )
 
 
 def _fragments(matrix: MultiplicityMatrix, spreads: Sequence[Spread], kind: Kind, bins: Bins) -> Fragments:

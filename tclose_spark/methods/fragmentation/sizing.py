@@ -21,7 +21,7 @@ ORDERS = 3  # of the portfolio, those whose bounds are lowest at one size are lo
 EACH_SIZE = 64  # up to here every size is looked at, above about every fiftieth
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Candidate:
     """A fragmentation that may be taken, and the classes that are dealt from it.
 
@@ -114,7 +114,17 @@ def prove(
     order, stack, size, e, proven = _first_proven(table, stacks, limits, k if provable else n, n)
     below = _first_proven(table, stacks, limits, 2, min(k, n)) if provable and k > 2 else None
     smallest = below[2] if below is not None and np.all(below[4] <= limits) else size
-    return Candidate(fragments, fragment_of, bounds, stack, order, size, e, tuple(proven.tolist()), smallest)
+    return Candidate(
+        fragments=fragments,
+        fragment_of=fragment_of,
+        bounds=bounds,
+        stack=stack,
+        order=order,
+        size=size,
+        classes=e,
+        proven=tuple(proven.tolist()),
+        smallest=smallest,
+    )
 
 
 def _first_proven(
@@ -154,13 +164,13 @@ def conform_exactly(
     small = [d for d in range(1, isqrt(most) + 1) if most % d == 0]
     e = max(d for d in {1, *small, *(most // d for d in small)} if d == 1 or matrix.rows // d >= k)
     return Candidate(
-        len(rows),
-        fragment_of,
-        bounds,
-        Stack(np.arange(len(rows)), rows),
-        "as found",
-        matrix.rows // e,
-        e,
-        bounds,
-        matrix.rows // most,
+        fragments=len(rows),
+        fragment_of=fragment_of,
+        bounds=bounds,
+        stack=Stack(np.arange(len(rows)), rows),
+        order="as found",
+        size=matrix.rows // e,
+        classes=e,
+        proven=bounds,
+        smallest=matrix.rows // most,
     )

@@ -59,14 +59,14 @@ def kernel_distances(distances: Sequence[GroundDistance], weights: Sequence[floa
             shares[a, level, : node.max() + 1] = np.bincount(node, share)
         units[a] = weights[a] / distance.features.scale
     return KernelDistances(
-        np.array([d.features.cumulative for d in distances]),
-        shares,
-        nodes,
-        heights,
-        below,
-        sums,
-        domains,
-        units,
+        cumulative=np.array([d.features.cumulative for d in distances]),
+        shares=shares,
+        nodes=nodes,
+        heights=heights,
+        below=below,
+        sums=sums,
+        domains=domains,
+        units=units,
     )
 
 

@@ -53,7 +53,7 @@ class StackAndDealPlan(DealtPlan):
         """See Plan."""
         dealt = self.numbering.deal(rows, task)
         classes = dealt.classes if self.layers is None else self._in_layers(dealt, self.layers, task)
-        return Settled(dealt.here, self.gathered(rows.take(dealt.here), dealt.part, classes))
+        return Settled(here=dealt.here, classes=self.gathered(rows.take(dealt.here), dealt.part, classes))
 
     def _in_layers(self, dealt: Dealt, layers: LayeredDeal, task: int) -> IntArray:
         """The classes of a task's rows as the layers of its groups have them."""

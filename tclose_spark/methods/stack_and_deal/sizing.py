@@ -37,7 +37,7 @@ Stacks = Sequence[tuple[str, Stack]]
 """Orders of the stack that may be taken, with what they are called."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SizeReport:
     """What dealing to `classes` classes, the smallest of `size` records, reaches: the exact largest EMD of each
     attribute.
@@ -71,7 +71,7 @@ def report_size(given: PlanningInput, stacks: Stacks, e: int) -> SizeReport:
     bounds = tuple(lower_bound(a.distance, e) for a in attributes)
     layered = given.settings.deal == "layered"
     if layered and not reaches(attributes, bounds):
-        return SizeReport(n // e, e, "", bounds, (), False)
+        return SizeReport(size=n // e, classes=e, order="", bounds=bounds, emd=(), holds=False)
     reached = [
         (tuple(maximum_emd(stack, given.attributes.cells[:, a.column], a.distance, e) for a in attributes), name, stack)
         for name, stack in stacks
@@ -81,9 +81,11 @@ def report_size(given: PlanningInput, stacks: Stacks, e: int) -> SizeReport:
     )
     if not layered:
         diverse = reaches(attributes, emd) and all(_deals_diversely(given, stack, a, e) for a in attributes)
-        return SizeReport(n // e, e, order, bounds, emd, diverse)
+        return SizeReport(size=n // e, classes=e, order=order, bounds=bounds, emd=emd, holds=diverse)
     emd, diverse = _reached_in_layers(given, layered_deal(given.attributes, stack, e))
-    return SizeReport(n // e, e, order, bounds, emd, diverse and reaches(attributes, emd))
+    return SizeReport(
+        size=n // e, classes=e, order=order, bounds=bounds, emd=emd, holds=diverse and reaches(attributes, emd)
+    )
 
 
 def _reached_in_layers(given: PlanningInput, deal: LayeredDeal) -> tuple[tuple[Fraction, ...], bool]:

@@ -65,7 +65,7 @@ def quasi_of(domain: QuasiDomain) -> ResolvedQuasi:
 @given(st.lists(st.none() | st.floats(-1e6, 1e6), min_size=1, max_size=50), st.lists(st.floats(-1e7, 1e7), min_size=1))
 def test_bins_of_a_number_keep_its_order(sample, others):
     codes = encode_numbers(np.array([np.nan if x is None else x for x in sample]))
-    (digit,) = make_digits([quasi_of(QuasiDomain("x", "double", 0))], rows_of(codes.tolist()))
+    (digit,) = make_digits([quasi_of(QuasiDomain(name="x", kind="double", missing=0))], rows_of(codes.tolist()))
     assert digit.bins == tuple(sorted(set(digit.bins)))
     digits = digit.of(encode_numbers(np.array(sorted(others))))
     assert (np.diff(digits) >= 0).all()
@@ -74,18 +74,18 @@ def test_bins_of_a_number_keep_its_order(sample, others):
 
 
 def test_bins_hold_even_shares_of_the_sample():
-    (digit,) = make_digits([quasi_of(QuasiDomain("x", "integer", 0))], rows_of(list(range(10_000))))
+    (digit,) = make_digits([quasi_of(QuasiDomain(name="x", kind="integer", missing=0))], rows_of(list(range(10_000))))
     shares = np.bincount(digit.of(np.arange(10_000)))
     assert shares.max() <= 10_000 / BINS + 2
 
 
 def test_each_of_few_numbers_has_a_bin_of_its_own():
-    (digit,) = make_digits([quasi_of(QuasiDomain("x", "integer", 1))], rows_of([M, 30, 30, 20, 50]))
+    (digit,) = make_digits([quasi_of(QuasiDomain(name="x", kind="integer", missing=1))], rows_of([M, 30, 30, 20, 50]))
     assert digit.of(np.array([20, 30, 50])).tolist() == [1, 2, 3]
 
 
 def test_a_sample_without_numbers_has_one_bin():
-    (digit,) = make_digits([quasi_of(QuasiDomain("x", "integer", 1))], rows_of([M, M]))
+    (digit,) = make_digits([quasi_of(QuasiDomain(name="x", kind="integer", missing=1))], rows_of([M, M]))
     assert digit.of(np.array([M, 7])).tolist() == [0, 1]
 
 
@@ -159,7 +159,10 @@ def test_the_chosen_order_loses_no_more_than_the_first(records, size):
 def test_the_digit_that_classes_should_share_leads():
     # Three sexes and sixty ages, independent: whichever of them a class's loss depends on should lead.
     rows = rows_of([i % 3 for i in range(60)], [(7 * i) % 60 for i in range(60)])
-    domains = [QuasiDomain("sex", "category", 0, ("f", "m", "x")), QuasiDomain("age", "integer", 0)]
+    domains = [
+        QuasiDomain(name="sex", kind="category", missing=0, values=("f", "m", "x")),
+        QuasiDomain(name="age", kind="integer", missing=0),
+    ]
     start, stack = (
         Locality(make_digits([quasi_of(domain) for domain in domains], rows)),
         stack_by_frequency(np.array([60])),

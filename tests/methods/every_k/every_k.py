@@ -65,7 +65,7 @@ class EveryKPlan:
             stay = np.append(stay, left[:1])
         classes = np.minimum(np.arange(len(stay)) // self.k, len(stay) // self.k - 1)
         regions = self._regions(rows.take(stay), classes)
-        return Settled(stay, classes, regions, figures={"rows": len(rows)}, suppressed=left)
+        return Settled(here=stay, classes=classes, regions=regions, figures={"rows": len(rows)}, suppressed=left)
 
     def _regions(self, rows: Rows, classes: IntArray) -> IntArray | None:
         if self.settings.others == "own":

@@ -190,7 +190,10 @@ def test_peel_keeps_both_sides_within_the_limit(drawn_problem, data):
         return values
 
     part, inside, outside = given_part.copy(), by_value(given_part), by_value(whole - given_part)
-    division, scratch = Division(part, cells, inside, outside, whole.sum()), scratch_of(goal)
+    division, scratch = (
+        Division(part=part, cells=cells, inside=inside, outside=outside, rows=whole.sum()),
+        scratch_of(goal),
+    )
     size = peel(division, part.sum(), limit, 2.0, goal, scratch)
     assert np.all((part >= 0) & (part <= given_part))
     assert np.array_equal(inside, by_value(part))
