@@ -61,7 +61,7 @@ def profile(run: Run) -> None:
         version = delta_version(run.spark, run.spec.input)
         table = read_table(run.spark, run.spec.input, version)
         profiled = profile_table(table, run.spec, run.hierarchies, version)
-        insensitive = guard_insensitive(table, run.spec, profiled, run.hierarchies)
+        insensitive = guard_insensitive(table, run.spec, profiled, _attributes(run, profiled).quasi_identifiers)
         run.staging.write("profile.json", profiled.to_json())
         record["input"] = {
             "path": run.spec.input.path,
@@ -83,7 +83,7 @@ def plan(run: Run) -> PlanReport:
         table, encoder = _input(run, profiled), Encoder.of(run.spec, profiled, run.secret)
         method = method_of(run.spec.method)
         given = PlanningInput(
-            attributes=ResolvedAttributes.of(run.spec.attributes, profiled, run.hierarchies),
+            attributes=_attributes(run, profiled),
             k=run.spec.privacy.k,
             settings=run.spec.method,
             sample=draw_sample(table, run.spec, encoder, profiled.distinct_rows, method.sample_rows(run.spec.method)),
@@ -106,8 +106,9 @@ def anonymize(run: Run) -> None:
     run.require("anonymize")
     with run.stage("anonymize") as record:
         profiled = _profile(run)
-        plan = _plan(run, profiled)
-        anonymizer = Anonymizer(run.spec, profiled, plan, run.hierarchies, run.secret)
+        attributes = _attributes(run, profiled)
+        plan = _plan(run, attributes)
+        anonymizer = Anonymizer(run.spec, profiled, attributes, plan, run.secret)
         rows = anonymizer.linked(_input(run, profiled))
         for name in ("release", "linked"):
             run.staging.remove(name)
@@ -345,8 +346,11 @@ def _profile(run: Run) -> Profile:
     return Profile.from_json(run.staging.read("profile.json"))
 
 
-def _plan(run: Run, profiled: Profile) -> Plan:
-    attributes = ResolvedAttributes.of(run.spec.attributes, profiled, run.hierarchies)
+def _attributes(run: Run, profiled: Profile) -> ResolvedAttributes:
+    return ResolvedAttributes.of(run.spec.attributes, profiled, run.hierarchies)
+
+
+def _plan(run: Run, attributes: ResolvedAttributes) -> Plan:
     return method_of(run.spec.method).read_plan(
         json.loads(run.staging.read("plan.json")), attributes, run.spec.privacy.k, run.spec.method
     )

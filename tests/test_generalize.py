@@ -27,7 +27,7 @@ QUASI = st.sampled_from(
 
 def publish(problem: Problem, rows: Rows, classes: Any, ties: Any = None) -> list[tuple[Any, ...]]:
     """The published rows in order: their labels, then the sensitive cell, then the tie."""
-    generalizer = Generalizer.of(problem.spec, problem.profile, problem.hierarchies)
+    generalizer = Generalizer.of(problem.attributes.quasi_identifiers)
     keys = [] if ties is None else [np.asarray(ties)]
     order, columns = generalizer.publish(rows, np.asarray(classes, dtype=np.int64), keys)
     assert [
@@ -127,7 +127,7 @@ def test_bounds_are_two_numbers():
     ]
     bounds = {"type": "numeric", "numeric_output": "bounds"}
     problem, rows = make_problem(records, DISEASE, {"age": bounds, "weight": bounds})
-    generalizer = Generalizer.of(problem.spec, problem.profile, {})
+    generalizer = Generalizer.of(problem.attributes.quasi_identifiers)
     assert generalizer.schema() == [
         ("age_min", pa.int64()),
         ("age_max", pa.int64()),

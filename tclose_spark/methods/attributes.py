@@ -14,10 +14,11 @@ from tclose_spark.measures import diversity
 from tclose_spark.measures.distances import GroundDistance, ground_distance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.runfile.attributes import Attributes, Bins, Diversity
+from tclose_spark.runfile.attributes import Attributes, Bins, Diversity, QuasiIdentifier
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.labels import Labeller, make_labeller
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +28,31 @@ class ResolvedQuasi:
     domain: its kind, range or values.
     hierarchy: of a categorical one that has one.
     sets: whether its labels are sets of values (where there is no hierarchy).
+    labeller: what writes its labels.
+    bounds: whether it is published as two numbers in place of a label.
     """
 
     domain: QuasiDomain
     hierarchy: Hierarchy | None
     sets: bool
+    labeller: Labeller
+    bounds: bool
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.domain.name
+
+    @staticmethod
+    def of(settings: QuasiIdentifier, domain: QuasiDomain, hierarchy: Hierarchy | None) -> ResolvedQuasi:
+        """A quasi-identifier of a profiled table."""
+        return ResolvedQuasi(
+            domain=domain,
+            hierarchy=hierarchy,
+            sets=settings.generalization == "set",
+            labeller=make_labeller(domain, settings, hierarchy),
+            bounds=settings.numeric_output == "bounds",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,10 +103,7 @@ class ResolvedAttributes:
         quasi, sensitive = settings.quasi_identifiers, settings.sensitive_attributes
         return ResolvedAttributes(
             rows=profile.rows,
-            quasi_identifiers=tuple(
-                ResolvedQuasi(domain=d, hierarchy=hierarchies.get(d.name), sets=quasi[d.name].generalization == "set")
-                for d in profile.quasi
-            ),
+            quasi_identifiers=tuple(ResolvedQuasi.of(quasi[d.name], d, hierarchies.get(d.name)) for d in profile.quasi),
             sensitive=tuple(
                 ResolvedSensitive(
                     column=i,

@@ -21,6 +21,7 @@ from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.progress import TaskCounter
 from tclose_spark.io.tables import SUPPRESSED, Multiset
 from tclose_spark.io.workers import Mapper, map_batches
+from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, Settled
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import REST, Encoder, code_table, passing_columns
@@ -55,15 +56,13 @@ class Anonymizer:
     """One run's rows on their way: holds what the executors need, builds the table that is written."""
 
     def __init__(
-        self, spec: ReleaseSpec, profile: Profile, plan: Plan, hierarchies: Mapping[str, Hierarchy], secret: str
+        self, spec: ReleaseSpec, profile: Profile, attributes: ResolvedAttributes, plan: Plan, secret: str
     ) -> None:
-        self.spec, self.profile, self.plan, self.hierarchies = spec, profile, plan, hierarchies
+        self.spec, self.profile, self.attributes, self.plan = spec, profile, attributes, plan
         self.encoder = Encoder.of(spec, profile, secret)
-        self.generalizer = Generalizer.of(spec, profile, hierarchies)
-        quasi = spec.attributes.quasi_identifiers
+        self.generalizer = Generalizer.of(attributes.quasi_identifiers)
         self.coverages = tuple(
-            Coverage(d.kind != "category", _paths(hierarchies.get(d.name)), quasi[d.name].generalization == "set")
-            for d in profile.quasi
+            Coverage(q.domain.kind != "category", _paths(q.hierarchy), q.sets) for q in attributes.quasi_identifiers
         )
         self.observation = Observation()
         self.blocks_done: TaskCounter
@@ -106,9 +105,7 @@ class Anonymizer:
         blocks_done counts meanwhile.
         """
         self.blocks_done = TaskCounter(table.sparkSession)
-        self.minimality = MinimalityCounter.of(
-            table.sparkSession, self.spec, self.profile, self.plan.tasks, self.hierarchies
-        )
+        self.minimality = MinimalityCounter.of(table.sparkSession, self.attributes, self.plan.tasks)
         coded = code_table(table, self.spec, passing=True)
         beside = coded.schema.fields[self.encoder.quasi + self.encoder.sensitive :]
         passing = dict(

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.domains import Profile
-from tclose_spark.table.hierarchy import Hierarchy
-from tclose_spark.table.labels import MISSING, Labeller, NumericLabels, make_labeller, ranges
+from tclose_spark.table.labels import MISSING, Labeller, NumericLabels, ranges
 from tclose_spark.table.rows import Rows
 
 
 @dataclass(frozen=True)
 class Generalizer:
-    """Writes the published columns of the quasi-identifiers: a label each, or two bounds where those are asked."""
+    """Writes the published columns of the quasi-identifiers: a label each, or two bounds."""
 
     names: tuple[str, ...]
     labellers: tuple[Labeller, ...]
     bounds: tuple[bool, ...]
 
     @staticmethod
-    def of(spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> Generalizer:
-        """The generalizer that a run file asks for."""
-        settings = spec.attributes.quasi_identifiers
+    def of(quasi: Sequence[ResolvedQuasi]) -> Generalizer:
+        """The generalizer of these quasi-identifiers."""
         return Generalizer(
-            tuple(domain.name for domain in profile.quasi),
-            tuple(
-                make_labeller(domain, settings[domain.name], hierarchies.get(domain.name)) for domain in profile.quasi
-            ),
-            tuple(settings[domain.name].numeric_output == "bounds" for domain in profile.quasi),
+            tuple(q.name for q in quasi), tuple(q.labeller for q in quasi), tuple(q.bounds for q in quasi)
         )
 
     def schema(self) -> list[tuple[str, pa.DataType]]:

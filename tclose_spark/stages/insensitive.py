@@ -28,6 +28,7 @@ from tclose_spark.measures.pair_widths import (
     mean_width,
     share_taken_back,
 )
+from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.profile import column_places
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
@@ -44,7 +45,7 @@ Columns = tuple[str, ...]
 
 
 def guard_insensitive(
-    table: DataFrame, spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy]
+    table: DataFrame, spec: ReleaseSpec, profile: Profile, quasi: Sequence[ResolvedQuasi]
 ) -> dict[str, Any]:
     """What the insensitive columns of a raw table tell, for the record; nothing where there are none. One pass over the
     table.
@@ -67,12 +68,12 @@ def guard_insensitive(
             f"{profile.rows} rows): published as they are, they link rows to people; drop one, make it coarser, or "
             "give it another role (one that is named in attributes.allow_unique is left out of this)"
         )
-    figures = _taken_back(sample, spec, profile, hierarchies, guarded)
+    figures = _taken_back(sample, attributes.insensitive_attributes, quasi, guarded)
     refused = [
         figure for figure in figures if set(figure["columns"]) <= set(guarded) and figure["share"] > MOST_TAKEN_BACK
     ]
     if refused:
-        raise InputError(_told(sample, profile, hierarchies, refused))
+        raise InputError(_refusal(sample, quasi, refused))
     return {"combinations": tuples, "taken_back": figures}
 
 
@@ -153,31 +154,29 @@ def _nearly_unique(table: DataFrame, spec: ReleaseSpec, guarded: Sequence[str], 
 
 
 def _taken_back(
-    sample: Sample, spec: ReleaseSpec, profile: Profile, hierarchies: Mapping[str, Hierarchy], guarded: Sequence[str]
+    sample: Sample, insensitive: Sequence[str], quasi: Sequence[ResolvedQuasi], guarded: Sequence[str]
 ) -> list[dict[str, Any]]:
     """What each insensitive column, and all guarded ones together, take back of each quasi-identifier."""
-    together: list[Columns] = [(name,) for name in spec.attributes.insensitive_attributes]
+    together: list[Columns] = [(name,) for name in insensitive]
     together += [tuple(guarded)] if len(guarded) > 1 else []
     figures: list[dict[str, Any]] = []
-    for domain, column in zip(profile.quasi, sample.quasi, strict=True):
-        widths = pair_widths(domain, column, hierarchies.get(domain.name))
+    for q, column in zip(quasi, sample.quasi, strict=True):
+        widths = pair_widths(q.domain, column, q.hierarchy)
         figures += [
-            {"columns": list(columns), "quasi_identifier": domain.name, "share": round(share, 4)}
+            {"columns": list(columns), "quasi_identifier": q.name, "share": round(share, 4)}
             for columns, share in zip(together, sample.taken_back(widths, together), strict=True)
             if share is not None
         ]
     return figures
 
 
-def _told(
-    sample: Sample, profile: Profile, hierarchies: Mapping[str, Hierarchy], refused: Sequence[Mapping[str, Any]]
-) -> str:
+def _refusal(sample: Sample, quasi: Sequence[ResolvedQuasi], refused: Sequence[Mapping[str, Any]]) -> str:
     """The message about the fewest columns that take back too much, and of these the worst."""
     worst = min(refused, key=lambda figure: (len(figure["columns"]), -figure["share"]))
-    place = [domain.name for domain in profile.quasi].index(worst["quasi_identifier"])
+    place, taken = next((i, q) for i, q in enumerate(quasi) if q.name == worst["quasi_identifier"])
     columns, share = tuple(worst["columns"]), worst["share"]
     if len(columns) > 1:
-        widths = pair_widths(profile.quasi[place], sample.quasi[place], hierarchies.get(worst["quasi_identifier"]))
+        widths = pair_widths(taken.domain, sample.quasi[place], taken.hierarchy)
 
         def measure(candidates: Sequence[Columns]) -> list[float]:
             return [share or 0.0 for share in sample.taken_back(widths, candidates)]

@@ -8,7 +8,7 @@ and where equal labels lie in several tasks each of these parts, which meets k a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,9 +20,9 @@ from pyspark.sql import SparkSession
 
 from tclose_spark.measures.bins import equal_mass
 from tclose_spark.measures.minimality import LeftBehind, Tally, beyond_chance, left_behind, tally
-from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.domains import Profile, QuasiDomain
+from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.labels import MISSING, encode_numbers, write_number
 from tclose_spark.table.rows import Rows
@@ -123,24 +123,21 @@ class Groups:
     names: tuple[str, ...]
 
     @staticmethod
-    def of(profile: Profile, i: int, ordered: bool) -> Groups:
-        """The groups of the profile's sensitive attribute i."""
-        domain = profile.sensitive[i]
+    def of(domain: SensitiveDomain, codes: IntArray, ordered: bool) -> Groups:
+        """The groups of a sensitive attribute. codes: of its values in each of the profile's cells."""
         values = ["missing" if value is None else value for value in domain.values]
         if len(values) <= MOST_SENSITIVE:
-            return Groups(profile.cell_codes[:, i], tuple(values))
+            return Groups(codes, tuple(values))
         if ordered:
             group = equal_mass(domain.table, MOST_SENSITIVE)
             ends = [
                 (np.flatnonzero(group == g)[0], np.flatnonzero(group == g)[-1]) for g in range(int(group.max()) + 1)
             ]
-            return Groups(
-                group[profile.cell_codes[:, i]], tuple(f"{values[low]} to {values[high]}" for low, high in ends)
-            )
+            return Groups(group[codes], tuple(f"{values[low]} to {values[high]}" for low, high in ends))
         frequent = np.argsort(-domain.table, kind="stable")[: MOST_SENSITIVE - 1]
         group = np.full(len(values), len(frequent))
         group[frequent] = np.arange(len(frequent))
-        return Groups(group[profile.cell_codes[:, i]], (*(values[code] for code in frequent), "any other"))
+        return Groups(group[codes], (*(values[code] for code in frequent), "any other"))
 
 
 class _Added(AccumulatorParam[Sparse]):
@@ -176,18 +173,15 @@ class MinimalityCounter:
             self._sum = None
 
     @staticmethod
-    def of(
-        spark: SparkSession, spec: ReleaseSpec, profile: Profile, tasks: int, hierarchies: Mapping[str, Hierarchy]
-    ) -> MinimalityCounter:
+    def of(spark: SparkSession, attributes: ResolvedAttributes, tasks: int) -> MinimalityCounter:
         """The counter of a run whose classes are finished in so many tasks."""
-        settings = spec.attributes.sensitive_attributes
+        quasi = attributes.quasi_identifiers
         groups = [
-            Groups.of(profile, i, settings[domain.name].kind.ordered) for i, domain in enumerate(profile.sensitive)
+            Groups.of(a.domain, attributes.cells[:, a.column], a.distance.features.cumulative)
+            for a in attributes.sensitive
         ]
-        most = min(MOST_CELLS, MOST_SENT // tasks) // (len(profile.quasi) * sum(len(group.names) for group in groups))
-        return MinimalityCounter(
-            spark, [Scale.of(domain, hierarchies.get(domain.name), most) for domain in profile.quasi], groups
-        )
+        most = min(MOST_CELLS, MOST_SENT // tasks) // (len(quasi) * sum(len(group.names) for group in groups))
+        return MinimalityCounter(spark, [Scale.of(q.domain, q.hierarchy, most) for q in quasi], groups)
 
     def add(self, rows: Rows, labels: Sequence[pa.Array]) -> None:
         """In a task: counts its rows, which are in the order of their published labels."""

@@ -16,6 +16,7 @@ from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables import Multiset, prepare, quoted, write_delta
+from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation
 from tclose_spark.methods.method import GroupCounts, Plan, Settled
@@ -104,7 +105,7 @@ def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
     plan = plan_by_method(problem, count_in(rows), 10**6)
     assert plan.tasks == 1
     settled = plan.settle(rows, 0)
-    order, labels = Generalizer.of(run.spec, profile, run.hierarchies).publish(
+    order, labels = Generalizer.of(attributes_of(run, profile).quasi_identifiers).publish(
         rows.take(settled.here), settled.classes, []
     )
     kept = [people[place][len(profile.quasi) :] for place in settled.here[order]]
@@ -114,6 +115,10 @@ def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
             for label, values in zip(zip(*[c.to_pylist() for c in labels], strict=True), kept, strict=True)
         ]
     )
+
+
+def attributes_of(run: Run, profile: Profile) -> ResolvedAttributes:
+    return ResolvedAttributes.of(run.spec.attributes, profile, run.hierarchies)
 
 
 def prepare_run(run: Run, table: DataFrame, rows_per_task: int = 1000) -> tuple[Profile, Plan]:
@@ -132,7 +137,7 @@ def distributed(run: Run, table: DataFrame, rows_per_task: int) -> Counter[tuple
     """The release as Spark makes it, and as `written` finds that nothing was lost."""
     profile, plan = prepare_run(run, table, rows_per_task)
     assert plan.tasks > 1 or rows_per_task >= profile.rows
-    anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
+    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), plan, run.secret)
     rows = anonymizer.linked(table).select(*anonymizer.published()).collect()
     anonymizer.written()
     return comparable(rows)
@@ -195,7 +200,7 @@ def test_insensitive_columns_pass_as_they_are(make_run: MakeRun, drawn_people: D
     run = make_run(people, drop_others=True, insensitive_attributes=columns, allow_unique=["id"])
     table = input_of(run)
     profile, plan = prepare_run(run, table)
-    anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
+    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), plan, run.secret)
     released = anonymizer.linked(table).select(*anonymizer.published())
     kept = ["disease", *columns]
     assert comparable(released.select(kept).collect()) == comparable(table.select(kept).collect())
@@ -222,7 +227,7 @@ def test_linked_rows_show_what_was_published_for_what(make_run: MakeRun) -> None
     run = make_run(people, k=2)
     table = input_of(run)
     profile, plan = prepare_run(run, table)
-    anonymizer = Anonymizer(run.spec, profile, plan, {}, run.secret)
+    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), plan, run.secret)
     linked = anonymizer.linked(table).select(*anonymizer.linked_columns())
     assert linked.columns == ["age", "sex", "disease", "age_raw", "sex_raw"]
     assert sorted(tuple(row) for row in linked.collect()) == [
@@ -269,7 +274,7 @@ def test_a_task_may_suppress_all_of_its_rows(make_run: MakeRun) -> None:
     )
     table = input_of(run)
     profile = profile_table(table, run.spec, {})
-    anonymizer = Anonymizer(run.spec, profile, women_only(), {}, run.secret)
+    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), women_only(), run.secret)
     linked = anonymizer.linked(table).cache()
     rows = [row.asDict() for row in linked.select(*anonymizer.linked_columns()).collect()]
     men = sorted((row for row in rows if row["suppressed"]), key=lambda row: row["age_raw"])
@@ -301,7 +306,7 @@ def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_peop
     run = make_run(drawn_people(12), drop_others=True, insensitive_attributes=["note"])
     table = input_of(run)
     profile, plan = prepare_run(run, table)
-    anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
+    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), plan, run.secret)
     released = anonymizer.linked(table.orderBy("id")).select(*anonymizer.published())
     rows = [tuple((value is not None, value) for value in row) for row in released.select("age", "sex").collect()]
     assert rows == sorted(rows)
@@ -311,7 +316,7 @@ def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_peop
 
 
 def written(run: Run, table: DataFrame, profile: Profile, plan: Plan) -> None:
-    anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
+    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), plan, run.secret)
     write_delta(anonymizer.linked(table).select(*anonymizer.published()), run.staging.path("release"))
     anonymizer.written()
 
@@ -355,7 +360,7 @@ def test_a_label_that_does_not_cover_its_value_is_not_released(make_run: MakeRun
         def label(self, codes: Any, starts: Any) -> tuple[Any, list[str | None]]:
             return starts * 0, ["[20, 21]"]
 
-    anonymizer = Anonymizer(run.spec, profile, plan, run.hierarchies, run.secret)
+    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), plan, run.secret)
     honest = anonymizer.generalizer
     anonymizer.generalizer = replace(honest, labellers=(Liar(), *honest.labellers[1:]))
     write_delta(anonymizer.linked(table).select(*anonymizer.published()), run.staging.path("release"))

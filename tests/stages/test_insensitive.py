@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from tclose_spark.errors import InputError
 from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
+from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.stages import insensitive
 from tclose_spark.stages.insensitive import guard_insensitive, smallest_set
 from tclose_spark.stages.profile import profile_table
@@ -45,7 +46,9 @@ ROLES: dict[str, Any] = {
 def guard(run: Run, partitions: int = 0) -> dict[str, Any]:
     table = read_table(run.spark, run.spec.input)
     table = table.repartition(partitions, F.rand(partitions)) if partitions else table
-    return guard_insensitive(table, run.spec, profile_table(table, run.spec, run.hierarchies), run.hierarchies)
+    profile = profile_table(table, run.spec, run.hierarchies)
+    attributes = ResolvedAttributes.of(run.spec.attributes, profile, run.hierarchies)
+    return guard_insensitive(table, run.spec, profile, attributes.quasi_identifiers)
 
 
 def shares(record: dict[str, Any]) -> dict[tuple[str, str], float]:

@@ -124,13 +124,13 @@ def profile_of(counts: tuple[int, ...]) -> Profile:
 
 def test_many_sensitive_values_are_grouped(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(minimality, "MOST_SENSITIVE", 3)
-    profile = profile_of((1, 9, 1, 5, 2, 1))
-    ordered, other = Groups.of(profile, 0, True), Groups.of(profile, 0, False)
+    (domain,), codes = profile_of((1, 9, 1, 5, 2, 1)).sensitive, np.arange(6)
+    ordered, other = Groups.of(domain, codes, True), Groups.of(domain, codes, False)
     assert np.all(np.diff(ordered.group_of) >= 0)
     assert ordered.names[0].startswith("0 to ")
     assert other.names == ("1", "3", "any other")
     assert other.group_of.tolist() == [2, 0, 2, 1, 2, 2]
-    assert Groups.of(profile_of((1, 2)), 0, True).names == ("0", "1")
+    assert Groups.of(profile_of((1, 2)).sensitive[0], np.arange(2), True).names == ("0", "1")
 
 
 def test_what_tasks_send_is_added_up():

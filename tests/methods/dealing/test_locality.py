@@ -21,6 +21,7 @@ from tclose_spark.methods.dealing.locality import (
     make_digits,
 )
 from tclose_spark.methods.dealing.stacks import stack_by_frequency
+from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, encode_numbers, range_losses
 from tclose_spark.table.rows import Rows
@@ -58,7 +59,8 @@ def test_digits_of_a_category_keep_its_order_and_fit(categories, data):
 
 
 def quasi_of(domain: QuasiDomain) -> ResolvedQuasi:
-    return ResolvedQuasi(domain=domain, hierarchy=None, sets=False)
+    settings = QuasiIdentifier(type="categorical" if domain.kind == "category" else "numeric")
+    return ResolvedQuasi.of(settings, domain, None)
 
 
 @drawn(100)

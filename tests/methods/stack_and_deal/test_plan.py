@@ -91,7 +91,7 @@ def largest_distances(problem: Problem, rows: Rows, classes: np.ndarray) -> tupl
 def test_by_published_labels_no_distance_is_larger(records, sensitive, deal):
     problem, rows = make_problem(records, sensitive, deal=deal)
     rows, classes = settle_all(plan_of(problem, rows), rows)
-    order, labels = Generalizer.of(problem.spec, problem.profile, problem.hierarchies).publish(rows, classes, [])
+    order, labels = Generalizer.of(problem.attributes.quasi_identifiers).publish(rows, classes, [])
     groups: dict[tuple[str | None, ...], int] = {}
     by_label = np.array(
         [groups.setdefault(label, len(groups)) for label in zip(*[c.to_pylist() for c in labels], strict=True)]
