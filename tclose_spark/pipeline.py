@@ -115,10 +115,8 @@ def anonymize(run: Run) -> None:
         with anonymizer.blocks_done.watched(plan.blocks, run.progress):
             if run.spec.output.keep_linked:
                 write_delta(rows.select(*anonymizer.linked_columns()), run.staging.path("linked"))
-                kept, linked = (
-                    [quoted(name) for name in anonymizer.names],
-                    read_delta(run.spark, run.staging.path("linked")),
-                )
+                kept = [quoted(name) for name in anonymizer.names]
+                linked = read_delta(run.spark, run.staging.path("linked"))
                 linked = linked.where(~F.col(SUPPRESSED)) if run.spec.privacy.suppression_limit else linked
                 released = linked.select(*kept).sortWithinPartitions(*kept)
             else:
