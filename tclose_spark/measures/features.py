@@ -32,7 +32,7 @@ class Features:
     """What a distance is a sum over.
 
     values: m, how many values the domain has.
-    scale: z above, at least 1.
+    scale: z above, at least 1, and so large that no two values are farther apart than 1.
     cumulative: the form, see above.
     parents: of nodes, for each height the node above each node of the height below, up to the root; the children of a
         node are consecutive. () where the values are right below the root.
@@ -110,8 +110,8 @@ class Features:
         >>> Features(values=3, scale=2).numerators(np.array([2, 1, 1]), classes).tolist()  # of 2 * 4 * 2
         [8, 12]
         """
-        most = max(self.scale, self.values, 0 if self.weights is None else int(self.weights.sum()))
-        bound = 4 * most * int(table.sum()) * int(classes.sizes.max())  # a factor 4 covers sums of both signs
+        n, largest = int(table.sum()), int(classes.sizes.max())
+        bound = 4 * max(self.scale, self.values) * n * largest  # a factor 4 covers sums of both signs
         return self._along(table, classes, bound) if self.cumulative else self._at_nodes(table, classes, bound)
 
     def _along(self, table: IntArray, classes: Histograms, bound: int) -> ExactArray:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from strategies import count_tables, drawn, trees
-from uneven import uneven
+from uneven import uneven, uneven_over
 
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.exact import WIDEST
@@ -53,6 +53,13 @@ def test_steps_may_differ(case, most, data):
     m = len(distance.table)
     counts = st.lists(st.integers(0, most // m), min_size=m, max_size=m).filter(any)
     classes = np.array(data.draw(st.lists(counts, min_size=1, max_size=4)))
+    assert emds(distance, classes) == by_feature(distance, classes)
+
+
+@pytest.mark.parametrize("kind", ["numeric", "weighted tree"])
+def test_steps_that_differ_are_exact_beyond_64_bits(kind):
+    distance = uneven_over(np.array([3, 1, 2, 5]) * 10**12)[kind]
+    classes = np.array([[10**12, 5, 1, 0], [0, 1, 10**12, 7]])
     assert emds(distance, classes) == by_feature(distance, classes)
 
 
