@@ -24,11 +24,10 @@ from tclose_spark.io.tables import plain
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import Counts, TupleCounts, marginal
 
 ROWS_AT_ONCE = 1 << 20  # held as text in a task: some 100 MB of a dozen columns
 MOST_VALUES = 2_000_000  # distinct values, or tuples of them, that a driver is asked to hold
-Histogram = dict[tuple[str | None, ...], int]
-"""How many records have each tuple of values, as text."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +184,7 @@ def _start_of_last_class(table: pa.Table, labels: int) -> int:
     return int(places[-1]) + 1 if len(places) else 0
 
 
-def count_values(tallies: DataFrame, names: Sequence[str]) -> tuple[list[dict[str | None, int]], Histogram | None]:
+def count_values(tallies: DataFrame, names: Sequence[str]) -> tuple[list[Counts], TupleCounts | None]:
     """(how many records have each value of each sensitive attribute, in the order of `names`, and each tuple of them;
     None if there are more tuples than MOST_VALUES).
 
@@ -195,8 +194,8 @@ def count_values(tallies: DataFrame, names: Sequence[str]) -> tuple[list[dict[st
     attributes = [name for name in tallies.columns if name.startswith("v")]
     tuples = _count(tallies, attributes) if attributes else None
     if tuples is not None:
-        return [_marginal(tuples, i) for i in range(len(attributes))], tuples
-    marginals = []
+        return [marginal(tuples, i) for i in range(len(attributes))], tuples
+    marginals: list[Counts] = []
     for i, attribute in enumerate(attributes):
         counts = _count(tallies, [attribute])
         if counts is None:
@@ -241,14 +240,7 @@ def _count_each(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             )
 
 
-def _marginal(tuples: Histogram, i: int) -> dict[str | None, int]:
-    counts: dict[str | None, int] = {}
-    for key, n in tuples.items():
-        counts[key[i]] = counts.get(key[i], 0) + n
-    return counts
-
-
-def _count(tallies: DataFrame, attributes: Sequence[str]) -> Histogram | None:
+def _count(tallies: DataFrame, attributes: Sequence[str]) -> TupleCounts | None:
     """How many records have each tuple of some attributes; None if there are more than MOST_VALUES."""
     picked = tallies.select(*attributes, "n")
     tuples = map_batches(picked, _count_tuples, "key array<string>, n bigint").groupBy("key").agg(F.sum("n").alias("n"))

@@ -16,10 +16,10 @@ from pyspark.sql import functions as F
 
 from tclose_spark.checks.classes import Classes, JudgedAttribute
 from tclose_spark.checks.figures import Guarantee
-from tclose_spark.checks.tallies import Histogram
 from tclose_spark.measures.distances import EqualDistance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import TupleCounts
 
 MOST_KEYS = 1 << 62
 
@@ -64,7 +64,7 @@ def tuple_keys(codes: IntArray, domains: Sequence[int]) -> IntArray:
     return keys
 
 
-def tuple_closeness(histogram: Histogram | None, attributes: Sequence[JudgedAttribute]) -> TupleCloseness | None:
+def tuple_closeness(histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]) -> TupleCloseness | None:
     """Equal distance on the tuples of all sensitive attributes; None where they are too many."""
     domains = tuple(len(a.values) for a in attributes)
     if histogram is None or math.prod(domains) >= MOST_KEYS:

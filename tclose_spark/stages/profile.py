@@ -28,14 +28,13 @@ from tclose_spark.io.tables import (
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
-from tclose_spark.table.domains import Counts, Profile, QuasiDomain, categorical_domain, sensitive_domain
+from tclose_spark.table.domains import Profile, QuasiDomain, TupleCounts, categorical_domain, marginal, sensitive_domain
 from tclose_spark.table.hierarchy import Hierarchy
 
 MOST_VALUES = 2_000_000  # distinct values, of all domains together, that a driver is asked to hold
 MOST_TOLD = 1000  # values that are wrong, that are written down for who has to mend them
 COUNTED = "group int, key array<string>, n bigint"
 
-Histogram = dict[tuple[str | None, ...], int]
 """How many rows hold each tuple of values, as text."""
 
 
@@ -83,7 +82,7 @@ def profile_table(
     attributes = []
     for i, name in enumerate(sensitive):
         is_text = isinstance(table.schema[name].dataType, T.StringType)
-        attributes.append(sensitive_domain(name, _marginal(tuples, i), sensitive[name], hierarchies.get(name), is_text))
+        attributes.append(sensitive_domain(name, marginal(tuples, i), sensitive[name], hierarchies.get(name), is_text))
     places = [{value: code for code, value in enumerate(attribute.values)} for attribute in attributes]
     cells = sorted((tuple(place[v] for place, v in zip(places, key, strict=True)), n) for key, n in tuples.items())
     return Profile(
@@ -110,7 +109,7 @@ def _check_text(table: DataFrame, spec: ReleaseSpec) -> None:
                 )
 
 
-def _histograms(table: DataFrame, spec: ReleaseSpec, observation: Observation) -> list[Histogram]:
+def _histograms(table: DataFrame, spec: ReleaseSpec, observation: Observation) -> Sequence[TupleCounts]:
     """Counts of the values of each quasi-identifier (none for a number), and last of the sensitive tuples."""
     quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
     numeric = _numeric(spec)
@@ -133,7 +132,7 @@ def _histograms(table: DataFrame, spec: ReleaseSpec, observation: Observation) -
     )
     with sized_shuffles(table.sparkSession, MOST_VALUES):  # what is shuffled is counts of values
         listing = counted.limit(MOST_VALUES + 1).toArrow()
-    histograms: list[Histogram] = [{} for _ in groups]
+    histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in groups]
     for group, key, n in zip(*(column.to_pylist() for column in listing.columns), strict=True):
         histograms[group][tuple(key)] = n
     if listing.num_rows > MOST_VALUES:
@@ -253,11 +252,3 @@ def _numeric_domain(name: str, figures: Mapping[str, Any], i: int, kind: str) ->
     return QuasiDomain(
         name=name, kind=kind, missing=int(figures[f"missing{i}"]), low=figures[f"low{i}"], high=figures[f"high{i}"]
     )
-
-
-def _marginal(tuples: Histogram, i: int) -> Counts:
-    """Counts of one attribute in the histogram of the tuples."""
-    counts: dict[str | None, int] = {}
-    for key, n in tuples.items():
-        counts[key[i]] = counts.get(key[i], 0) + n
-    return counts

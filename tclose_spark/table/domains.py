@@ -26,6 +26,21 @@ DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
 Counts = Mapping[str | None, int]
 """How many rows hold each value, as text; None is a missing value."""
 
+TupleCounts = Mapping[tuple[str | None, ...], int]
+"""How many rows hold each tuple of values of some columns."""
+
+
+def marginal(tuples: TupleCounts, column: int) -> Counts:
+    """How many rows hold each value of one of the columns.
+
+    >>> marginal({("a", "x"): 2, ("b", "x"): 1, ("a", "y"): 4}, 0)
+    {'a': 6, 'b': 1}
+    """
+    counts: dict[str | None, int] = {}
+    for values, rows in tuples.items():
+        counts[values[column]] = counts.get(values[column], 0) + rows
+    return counts
+
 
 @dataclass(frozen=True, kw_only=True)
 class QuasiDomain:
