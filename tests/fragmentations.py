@@ -9,7 +9,7 @@ import numpy as np
 
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.fragmentation.bounds import Bounds, box_deltas
+from tclose_spark.methods.fragmentation.box_deltas import Bounds, box_deltas
 from tclose_spark.methods.fragmentation.spread import Spread, spread_of
 
 

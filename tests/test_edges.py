@@ -19,7 +19,7 @@ from strategies import CITIES
 
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
-from tclose_spark.measures.utility import interval_ends
+from tclose_spark.measures.information_loss import interval_ends
 
 ROWS = 60
 DRAW = np.random.default_rng(7)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import CITIES, drawn, trees
 
 from tclose_spark.checks.coverage import Coverage
-from tclose_spark.measures.utility import interval_ends, set_members
+from tclose_spark.measures.information_loss import interval_ends, set_members
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import (
     MISSING,

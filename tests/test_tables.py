@@ -13,10 +13,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.io.fingerprint import Fingerprint, content_hash
 from tclose_spark.io.reading import delta_version, read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage import open_folder
-from tclose_spark.io.tables import MALFORMED, Multiset, content_hash, prepare, quoted, write_delta
+from tclose_spark.io.tables import MALFORMED, prepare, quoted, write_delta
 from tclose_spark.runfile.spec import Input
 from tclose_spark.stages.publish import scrub_table
 
@@ -34,9 +35,9 @@ ROLES: dict[str, Any] = {
 
 
 def fingerprint(table: DataFrame) -> str:
-    figures = table.agg(*Multiset.columns([quoted(name) for name in table.columns], "x")).head()
+    figures = table.agg(*Fingerprint.columns([quoted(name) for name in table.columns], "x")).head()
     assert figures is not None
-    return str(Multiset.of(figures, "x"))
+    return str(Fingerprint.of(figures, "x"))
 
 
 def rows(table: DataFrame) -> list[tuple[Any, ...]]:
@@ -224,8 +225,8 @@ def fingerprints(spark: SparkSession) -> dict[tuple[str, int], str]:
         (name, side, *row) for name, tables in DIFFERENT.items() for side, table in enumerate(tables) for row in table
     ]
     table = spark.createDataFrame(records, "name string, side int, a string, b string")
-    found = table.groupBy("name", "side").agg(*Multiset.columns([F.col("a"), F.col("b")], "x")).collect()
-    return {(row["name"], row["side"]): str(Multiset.of(row, "x")) for row in found}
+    found = table.groupBy("name", "side").agg(*Fingerprint.columns([F.col("a"), F.col("b")], "x")).collect()
+    return {(row["name"], row["side"]): str(Fingerprint.of(row, "x")) for row in found}
 
 
 @pytest.mark.parametrize("name", DIFFERENT)

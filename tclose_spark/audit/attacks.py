@@ -109,14 +109,14 @@ class AttackColumns:
         single = attacks.skewness(distance.table, histograms)
         arrays += self._gains(single, texts.take(pa.array(single.first)), classes.sizes, none)
         if distance.features.parents:
-            node = attacks.similar_node(distance, histograms)
+            node = attacks.similarity_of_nodes(distance, histograms)
             paths = self.hierarchy.paths if self.hierarchy is not None else ()
             names = [
                 paths[leaf][height] for leaf, height in zip(node.first.tolist(), node.height.tolist(), strict=True)
             ]
             arrays += self._gains(node, pa.array(names, pa.string()), classes.sizes, self._chance(classes.sizes))
         elif distance.features.cumulative:
-            span = attacks.similar_range(distance.table, histograms)
+            span = attacks.similarity_of_ranges(distance.table, histograms)
             values = ["missing" if value is None else value for value in self.attribute.values]
             ends = zip(span.first.tolist(), span.last.tolist(), strict=True)
             names = [values[low] if low == high else f"{values[low]} .. {values[high]}" for low, high in ends]

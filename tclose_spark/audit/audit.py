@@ -15,10 +15,10 @@ from pyspark.sql import functions as F
 
 from tclose_spark.audit.attacks import AttackColumns, Exposure, KnowingColumns, exposures
 from tclose_spark.audit.background import BackgroundJoin, join_background
-from tclose_spark.audit.bounds import with_bounds
 from tclose_spark.audit.inputs import check_rows, check_table, judged_attributes, normal, trees_of
 from tclose_spark.audit.labels import judged_quasi
 from tclose_spark.audit.outsider import guess_people
+from tclose_spark.audit.published_bounds import with_bounds
 from tclose_spark.audit.question import Question
 from tclose_spark.audit.supersets import Ladder, count_heights, heights_to_try, with_supersets
 from tclose_spark.checks.classes import ClassMeasure, JudgedAttribute, class_table, measure_column

@@ -27,8 +27,8 @@ from tclose_spark.errors import InputError
 from tclose_spark.io.session import kept
 from tclose_spark.io.tables import plain
 from tclose_spark.io.workers import map_batches
+from tclose_spark.measures.information_loss import interval_or_none, set_members
 from tclose_spark.measures.reidentification import Risks, count_inside, risks
-from tclose_spark.measures.utility import interval_or_none, set_members
 from tclose_spark.runfile.numbers import parse_number
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchy import ROOT, Hierarchy

@@ -14,8 +14,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tclose_spark.audit.bounds import with_bounds
 from tclose_spark.audit.inputs import check_table, judged_attributes, normal, trees_of
+from tclose_spark.audit.published_bounds import with_bounds
 from tclose_spark.audit.question import Question
 from tclose_spark.checks.classes import Classes, JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.tallies import Tally, count_values, tally_classes
@@ -23,8 +23,8 @@ from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.session import kept
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.tables import quoted
+from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.measures.transport import TransportPlan, transport_plan
-from tclose_spark.measures.utility import LabelLoss
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchy import Hierarchy
 

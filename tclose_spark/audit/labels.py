@@ -18,7 +18,7 @@ from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.checks.named import members, named_by
 from tclose_spark.errors import InputError
 from tclose_spark.io.workers import Mapper, map_batches
-from tclose_spark.measures.utility import LabelLoss, read_interval, set_members
+from tclose_spark.measures.information_loss import LabelLoss, read_interval, set_members
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
 

@@ -21,7 +21,7 @@ from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances import GroundDistance, ground_distance
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Counts, sensitive_domain
@@ -139,7 +139,7 @@ class JudgedAttribute:
             pa.array(numerators.tolist(), EXACT),
             _signed(margin),
             pa.array(diversity.distinct(histogram)),
-            pa.array(diversity.entropy(histogram)),
+            pa.array(diversity.entropy_l(histogram)),
         ]
         if settings.l.entropy is not None:
             arrays.append(pa.array(diversity.entropy_margins(histogram, settings.l.entropy)))

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tclose_spark.measures.utility import interval_ends, set_members
+from tclose_spark.measures.information_loss import interval_ends, set_members
 
 BoolArray = NDArray[np.bool_]
 NOTHING = (Fraction(0), Fraction(-1))

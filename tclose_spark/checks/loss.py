@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.checks.figures import losses_of_rows
 from tclose_spark.checks.named import Named, members, named_by, numbers, themselves
-from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.hierarchy import ROOT, Hierarchy

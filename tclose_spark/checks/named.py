@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from tclose_spark.checks.tallies import MOST_VALUES
 from tclose_spark.errors import InputError
 from tclose_spark.io.workers import Mapper, map_batches
-from tclose_spark.measures.utility import NoLabelError, interval_ends, set_members
+from tclose_spark.measures.information_loss import NoLabelError, interval_ends, set_members
 from tclose_spark.table.hierarchy import ROOT
 
 Reader = Callable[[Collection[str]], Iterable[str]]

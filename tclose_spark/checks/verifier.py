@@ -21,8 +21,9 @@ from tclose_spark.checks.tuples import farthest_of_tuples, tuple_closeness
 from tclose_spark.checks.validation import Validation, validate
 from tclose_spark.checks.warnings import warnings_of
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io.fingerprint import Fingerprint
 from tclose_spark.io.session import kept
-from tclose_spark.io.tables import Multiset, quoted, read_delta, write_delta
+from tclose_spark.io.tables import quoted, read_delta, write_delta
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.domains import Counts, Profile
 from tclose_spark.table.hierarchy import Hierarchy
@@ -35,7 +36,7 @@ AS_A_CLASS = (
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the run wrote down of its input and its rows, as hashes (see `tables.Multiset`)."""
+    """What the run wrote down of its input and its rows, as hashes (see `io.fingerprint`)."""
 
     input: str
     raw: str
@@ -86,7 +87,7 @@ def verify_release(
     if release.isEmpty():
         raise GuaranteeError("the release has no rows; nothing is published")
     observation = Observation()
-    observed = release.observe(observation, *Multiset.columns([quoted(name) for name in release.columns], "release"))
+    observed = release.observe(observation, *Fingerprint.columns([quoted(name) for name in release.columns], "release"))
     labels = [column for columns in published_columns(spec).values() for column in columns]
     with kept(tally_classes(observed, labels, list(spec.attributes.sensitive_attributes))) as tallies:
         with _labels_required():
@@ -99,7 +100,7 @@ def verify_release(
         with _labels_required():
             write_delta(class_table(tallies, quasi, attributes, [tuples] if tuples else []), classes_path)
     classes = read_delta(release.sparkSession, classes_path)
-    released = Multiset.of(observation.get, "release")
+    released = Fingerprint.of(observation.get, "release")
     figures = class_figures(classes, spec.privacy.k, quasi, attributes, left.rows)
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
@@ -166,7 +167,7 @@ def _judged_attributes(
 
 
 def _disagreements(
-    evidence: Evidence, released: Multiset, profile: Profile, figures: ClassFigures, left: LeftOut, privacy: Privacy
+    evidence: Evidence, released: Fingerprint, profile: Profile, figures: ClassFigures, left: LeftOut, privacy: Privacy
 ) -> list[str]:
     """What speaks against the release being the input, generalized, less what may be suppressed."""
     problems = []

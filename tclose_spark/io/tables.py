@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # pyspark's stubs lack it
@@ -239,45 +237,6 @@ def not_numbers(table: DataFrame, name: str) -> Column:
     if isinstance(kind, T.FloatType | T.DoubleType):
         return column.isin(math.inf, -math.inf)
     return column.cast("bigint") == F.lit(-(2**63))  # stands for a missing value in codes
-
-
-def content_hash(columns: Sequence[Column], purpose: str) -> Column:
-    """A 64-bit hash of a row's content, a different one for each purpose; it is no secret. NULLs count by their place
-    (xxhash64 alone skips them).
-    """
-    nulls = [
-        sum(
-            (F.when(c.isNull(), F.lit(1 << i)).otherwise(F.lit(0)) for i, c in enumerate(part)), F.lit(0).cast("bigint")
-        )
-        for part in (columns[i : i + 60] for i in range(0, len(columns), 60))
-    ]
-    return F.xxhash64(F.lit(purpose), *nulls, *columns)
-
-
-@dataclass(frozen=True)
-class Multiset:
-    """A fingerprint of the rows of a table as a multiset: their number, and the sum of their hashes modulo 2^64."""
-
-    rows: int
-    digest: int
-
-    @staticmethod
-    def columns(columns: Sequence[Column], prefix: str, where: Column | None = None) -> list[Column]:
-        """Aggregates that `of` reads back; with `where` of these rows only. The sum wraps around, whatever the order of
-        the rows (see `session.SETTINGS`).
-        """
-        one, digest = F.lit(1), content_hash(columns, "multiset")
-        if where is not None:
-            one, digest = F.when(where, one), F.when(where, digest)
-        return [F.count(one).alias(f"{prefix}_rows"), F.sum(digest).alias(f"{prefix}_digest")]
-
-    @staticmethod
-    def of(figures: Mapping[str, Any] | Row, prefix: str) -> Multiset:
-        """The fingerprint in a row (or an observation) that holds `columns`."""
-        return Multiset(int(figures[f"{prefix}_rows"]), int(figures[f"{prefix}_digest"] or 0))
-
-    def __str__(self) -> str:
-        return f"{self.rows:x}-{self.digest % 2**64:016x}"
 
 
 def read_delta(spark: SparkSession, path: str) -> DataFrame:

@@ -97,7 +97,7 @@ def skewness(table: IntArray, classes: Histograms) -> Gain:
     return Gain(largest, value, value, np.zeros_like(value))
 
 
-def similar_range(table: IntArray, classes: Histograms) -> Gain:
+def similarity_of_ranges(table: IntArray, classes: Histograms) -> Gain:
     """The range of consecutive values that gains most in each class (similarity attack, Li et al. 2007, section 3).
 
     table: counts of the whole table, shape (m,); codes are ranks in the declared order. The range begins and ends at
@@ -123,7 +123,7 @@ def similar_range(table: IntArray, classes: Histograms) -> Gain:
     return Gain(largest, classes.values[start], classes.values[end], np.zeros_like(end))
 
 
-def similar_node(distance: GroundDistance, classes: Histograms) -> Gain:
+def similarity_of_nodes(distance: GroundDistance, classes: Histograms) -> Gain:
     """The inner node of the hierarchy that gains most in each class (similarity attack, Li et al. 2007, section 3).
 
     The lowest of equal nodes, then the first in the tree's order. Where no inner node gains, and where the hierarchy
@@ -168,7 +168,7 @@ def chance_gains(distance: GroundDistance) -> FloatArray:
     for size in (s for s in DRAWN_SIZES if s <= most):
         owner = np.repeat(np.arange(RANDOM_CLASSES), size)
         classes = Histograms.tally(owner, codes[:, :size].ravel(), np.ones_like(owner), RANDOM_CLASSES, len(ends))
-        result[size:] = float(similar(distance, classes).numerators.max()) / (n * size)
+        result[size:] = float(similarity(distance, classes).numerators.max()) / (n * size)
     if n <= LARGEST_DRAWN:
         result[n:] = 0.0
     return result
@@ -179,9 +179,13 @@ def chance_gain(gains: FloatArray, sizes: IntArray) -> FloatArray:
     return gains[np.minimum(sizes, LARGEST_DRAWN)] * np.sqrt(np.minimum(1.0, LARGEST_DRAWN / sizes))
 
 
-def similar(distance: GroundDistance, classes: Histograms) -> Gain:
+def similarity(distance: GroundDistance, classes: Histograms) -> Gain:
     """The group of similar values that gains most: a node of a hierarchy, else a range."""
-    return similar_node(distance, classes) if distance.features.parents else similar_range(distance.table, classes)
+    return (
+        similarity_of_nodes(distance, classes)
+        if distance.features.parents
+        else similarity_of_ranges(distance.table, classes)
+    )
 
 
 def knowing_another(tuples: Histograms, known: IntArray, target: IntArray) -> Knowing:

@@ -137,7 +137,7 @@ def entropy_l(quasi_identifiers: Sequence[Column], sensitive: Column) -> float:
     Raises:
         ValueError: see `equivalence_classes`; if `sensitive` has another length.
     """
-    return float(diversity.entropy(_histograms_of(quasi_identifiers, sensitive)).min())
+    return float(diversity.entropy_l(_histograms_of(quasi_identifiers, sensitive)).min())
 
 
 def recursive_cl(quasi_identifiers: Sequence[Column], sensitive: Column, c: Number, l: int) -> bool:  # noqa: E741

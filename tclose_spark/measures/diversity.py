@@ -22,12 +22,12 @@ def distinct(classes: Histograms) -> IntArray:
     return classes.entries_of
 
 
-def entropy(classes: Histograms) -> NDArray[np.float64]:
+def entropy_l(classes: Histograms) -> NDArray[np.float64]:
     """exp of the Shannon entropy of each class, shape (groups,): a class is entropy l-diverse when this is >= l.
 
     In doubles, to be read; `entropy_margins` decides.
 
-    >>> entropy(Histograms.dense(np.array([[2, 2, 2], [5, 0, 0]]))).round(6).tolist()
+    >>> entropy_l(Histograms.dense(np.array([[2, 2, 2], [5, 0, 0]]))).round(6).tolist()
     [3.0, 1.0]
     """
     result: NDArray[np.float64] = np.exp(_shannon(classes))

@@ -18,8 +18,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from tclose_spark.checks.coverage import Coverage
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io.fingerprint import Fingerprint
 from tclose_spark.io.progress import TaskCounter
-from tclose_spark.io.tables import SUPPRESSED, Multiset
+from tclose_spark.io.tables import SUPPRESSED
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, Settled
@@ -47,8 +48,8 @@ class Written:
     work. The raw side has every row, the published side those that are not suppressed.
     """
 
-    raw: Multiset
-    published: Multiset
+    raw: Fingerprint
+    published: Fingerprint
     method: dict[str, Any]
 
 
@@ -118,8 +119,8 @@ class Anonymizer:
         raw, published = self._sides()
         return finished.observe(
             self.observation,
-            *Multiset.columns(raw, "raw"),
-            *Multiset.columns(published, "published", _kept()),
+            *Fingerprint.columns(raw, "raw"),
+            *Fingerprint.columns(published, "published", _kept()),
             F.sum(UNCOVERED).alias(UNCOVERED),
             *(
                 getattr(F, how)(FIGURE.format(i)).alias(FIGURE.format(i))
@@ -202,8 +203,8 @@ class Anonymizer:
         """
         figures = self.observation.get
         raw, published, uncovered = (
-            Multiset.of(figures, "raw"),
-            Multiset.of(figures, "published"),
+            Fingerprint.of(figures, "raw"),
+            Fingerprint.of(figures, "published"),
             int(figures[UNCOVERED] or 0),
         )
         if raw.rows != self.profile.rows or str(raw) != self.profile.fingerprint:

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.tables import content_hash, prepare, prepared_name
+from tclose_spark.io.fingerprint import content_hash
+from tclose_spark.io.tables import prepare, prepared_name
 from tclose_spark.io.workers import map_batches
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import IntArray

@@ -12,13 +12,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError, Offending
+from tclose_spark.io.fingerprint import Fingerprint, content_hash
 from tclose_spark.io.reading import Opened, check_text, explained, holds_damage, is_damaged, malformed_rows
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.tables import (
     MALFORMED,
-    Multiset,
     check_columns,
-    content_hash,
     integral_columns,
     not_numbers,
     prepared,
@@ -92,7 +91,7 @@ def profile_table(
         cells=tuple(cell for cell, _ in cells),
         cell_counts=tuple(n for _, n in cells),
         distinct_rows=int(figures["distinct_rows"]),
-        fingerprint=str(Multiset.of(figures, "input")),
+        fingerprint=str(Fingerprint.of(figures, "input")),
         version=version,
     )
 
@@ -177,7 +176,7 @@ def _figures(spec: ReleaseSpec, numeric: Sequence[str]) -> list[Column]:
         figures.append(F.approx_count_distinct(F.xxhash64(place[name]), 0.02).alias(f"distinct{i}"))
     published = [F.col(column) for column in place.values()]
     figures.append(F.approx_count_distinct(content_hash(published, "multiset")).alias("distinct_rows"))
-    return figures + Multiset.columns(published, "input")
+    return figures + Fingerprint.columns(published, "input")
 
 
 def _tally(sizes: Sequence[int]) -> Mapper:

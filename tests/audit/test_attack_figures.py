@@ -20,7 +20,7 @@ from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.checks.tuples import TupleCloseness, tuple_keys
 from tclose_spark.measures.attacks import chance_gains
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import SensitiveAttribute
 
 Key = tuple[Any, ...]

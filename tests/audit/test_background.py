@@ -14,7 +14,7 @@ from strategies import CITIES
 from tclose_spark.audit.background import EVERYTHING, MISSING, STRANGE, Axis, BackgroundJoin, join_background
 from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.errors import InputError
-from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.table.hierarchy import Hierarchy
 
 TREES = {"city": CITIES}

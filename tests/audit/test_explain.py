@@ -14,7 +14,7 @@ from tclose_spark.audit.question import Question, ask
 from tclose_spark.checks.classes import JudgedQuasi, class_table
 from tclose_spark.checks.tallies import count_values, tally_classes
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.measures.information_loss import LabelLoss
 
 ROWS = [
     ("[20, 29]", "f", "flu", 1, "Pisa"),

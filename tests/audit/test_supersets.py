@@ -25,7 +25,7 @@ from tclose_spark.audit.supersets import (
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.measures.distances import EqualDistance, OrderedDistance
-from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import SensitiveAttribute
 
 Labels = tuple[str | None, ...]

@@ -20,7 +20,7 @@ from tclose_spark.checks import classes
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, judged_attribute
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import SensitiveAttribute
 
 AGE = JudgedQuasi("age", ("age",), LabelLoss(numeric=True, span=Fraction(40)))

@@ -16,7 +16,7 @@ from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_tabl
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.measures.distances import EqualDistance, OrderedDistance
-from tclose_spark.measures.utility import LabelLoss
+from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import Recursive, SensitiveAttribute
 
 AGE = JudgedQuasi("age", ("age",), LabelLoss(numeric=True, span=Fraction(40)))

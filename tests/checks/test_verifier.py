@@ -20,7 +20,8 @@ from tclose_spark.checks.classes import JudgedAttribute
 from tclose_spark.checks.suppressed import input_listing
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.tables import Multiset, quoted
+from tclose_spark.io.fingerprint import Fingerprint
+from tclose_spark.io.tables import quoted
 from tclose_spark.measures.distances import EqualDistance
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -60,9 +61,9 @@ def table_of(spark: SparkSession, rows: Sequence[Record], columns: Sequence[str]
 
 
 def fingerprint(table: DataFrame) -> str:
-    figures = table.agg(*Multiset.columns([quoted(name) for name in table.columns], "x")).head()
+    figures = table.agg(*Fingerprint.columns([quoted(name) for name in table.columns], "x")).head()
     assert figures is not None
-    return str(Multiset.of(figures, "x"))
+    return str(Fingerprint.of(figures, "x"))
 
 
 @pytest.fixture

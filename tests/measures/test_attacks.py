@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from strategies import LI_FIGURE_1, count_tables, drawn, trees
 
 from tclose_spark.measures import attacks
-from tclose_spark.measures.attacks import Gain, knowing_another, likeliest, similar_node, similar_range, skewness
+from tclose_spark.measures.attacks import (
+    Gain,
+    knowing_another,
+    likeliest,
+    similarity_of_nodes,
+    similarity_of_ranges,
+    skewness,
+)
 from tclose_spark.measures.distances import HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
 
@@ -93,7 +100,7 @@ def test_skewness_is_the_largest_gain_of_a_value(cases, data):
 @given(st.data())
 def test_similar_range_is_the_best_of_all_ranges(cases, data):
     table, classes = data.draw(cases)
-    found = similar_range(table, Histograms.dense(classes))
+    found = similarity_of_ranges(table, Histograms.dense(classes))
     for counts, (first, last), gain in zip(classes, ranges(found), gains(found, table, classes), strict=True):
         m = len(counts)
         by_range = {(i, j): gain_of(counts, table, i, j) for i in range(m) for j in range(i, m)}
@@ -108,7 +115,7 @@ def test_similar_range_of_classes_with_many_values():
     classes[2] = 0
     classes[2, 41] = 1
     table = generator.integers(0, 50, 100)
-    found = similar_range(table, Histograms.dense(classes))
+    found = similarity_of_ranges(table, Histograms.dense(classes))
     for counts, (first, last), gain in zip(classes, ranges(found), gains(found, table, classes), strict=True):
         assert gain == gain_of(counts, table, first, last)
         assert gain == max(gain_of(counts, table, i, j) for i in range(100) for j in range(i, 100))
@@ -124,7 +131,7 @@ def test_similar_node_is_the_best_of_all_inner_nodes(most, data):
     counts_of_class = st.lists(st.integers(0, most), min_size=m, max_size=m).filter(any)
     classes = np.array(data.draw(st.lists(counts_of_class, min_size=1, max_size=5)), dtype=np.int64)
     table = np.array(data.draw(counts_of_class), dtype=np.int64) if data.draw(st.booleans()) else classes.sum(axis=0)
-    found = similar_node(HierarchicalDistance(table, tree.parents), Histograms.dense(classes))
+    found = similarity_of_nodes(HierarchicalDistance(table, tree.parents), Histograms.dense(classes))
     inner = [
         (height, int(under.min()), int(under.max()))
         for height in range(1, tree.height)
@@ -143,7 +150,7 @@ def test_similar_node_is_the_best_of_all_inner_nodes(most, data):
 
 def test_a_hierarchy_without_inner_nodes_gains_nothing():
     flat = HierarchicalDistance(np.array([5, 3, 2]), (np.zeros(3, dtype=np.int64),))
-    found = similar_node(flat, Histograms.dense(np.array([[0, 0, 2], [1, 1, 0]])))
+    found = similarity_of_nodes(flat, Histograms.dense(np.array([[0, 0, 2], [1, 1, 0]])))
     assert found.numerators.tolist() == [0, 0]
     assert ranges(found) == [(0, 2)] * 2
     assert found.height.tolist() == [1, 1]
@@ -152,7 +159,9 @@ def test_a_hierarchy_without_inner_nodes_gains_nothing():
 @drawn(50)
 @given(count_tables(classes=1))
 def test_the_table_itself_gains_nothing(classes):
-    found = [search(classes[0], Histograms.dense(classes)).numerators.tolist() for search in (skewness, similar_range)]
+    found = [
+        search(classes[0], Histograms.dense(classes)).numerators.tolist() for search in (skewness, similarity_of_ranges)
+    ]
     assert found == [[0], [0]]
 
 
@@ -162,7 +171,7 @@ def test_the_table_itself_gains_nothing(classes):
 def test_a_range_gains_at_least_what_a_value_gains(cases, data):
     table, classes = data.draw(cases)
     histograms = Histograms.dense(classes)
-    assert np.all(similar_range(table, histograms).numerators >= skewness(table, histograms).numerators)
+    assert np.all(similarity_of_ranges(table, histograms).numerators >= skewness(table, histograms).numerators)
 
 
 def knowing_of(counts: list[int], known: list[int], target: list[int]) -> tuple[int, int, int]:
@@ -201,7 +210,7 @@ def test_classes_of_one_record():
     ranked = likeliest(classes)
     assert (ranked.value.tolist(), ranked.first.tolist(), ranked.second.tolist()) == ([1, 0], [1, 1], [0, 0])
     table = np.array([1, 2, 7])
-    for found in (skewness(table, classes), similar_range(table, classes)):
+    for found in (skewness(table, classes), similarity_of_ranges(table, classes)):
         assert ranges(found) == [(1, 1), (0, 0)]
         assert found.numerators.tolist() == [8, 9]
 
@@ -210,7 +219,7 @@ def test_equal_values_and_ranges_are_settled_by_the_lowest_code():
     classes = Histograms.dense(np.array([[0, 3, 1, 3, 0]]))
     table = np.array([0, 3, 1, 3, 0])
     assert likeliest(classes).value.tolist() == [1]
-    assert ranges(skewness(table, classes)) == ranges(similar_range(table, classes)) == [(1, 1)]
+    assert ranges(skewness(table, classes)) == ranges(similarity_of_ranges(table, classes)) == [(1, 1)]
 
 
 def counts_of(values: list, domain: list) -> list[int]:
@@ -245,7 +254,7 @@ def test_li_example_2_skewness():
 def test_li_table_4_similar_salaries():
     classes = np.array([counts_of(part, list(range(3, 12))) for part in ([3, 4, 5], [6, 11, 8], [7, 9, 10])])
     table = classes.sum(axis=0)
-    found = similar_range(table, Histograms.dense(classes))
+    found = similarity_of_ranges(table, Histograms.dense(classes))
     assert gains(found, table, classes) == [Fraction(2, 3), Fraction(1, 3), Fraction(5, 9)]
     assert [(first + 3, last + 3) for first, last in ranges(found)] == [(3, 5), (6, 8), (7, 10)]
 
@@ -259,7 +268,7 @@ def test_li_table_4_similar_diseases():
     ]
     classes = np.array([counts_of(part, list(tree.leaves)) for part in diseases])
     table = classes.sum(axis=0)
-    found = similar_node(HierarchicalDistance(table, tree.parents), Histograms.dense(classes))
+    found = similarity_of_nodes(HierarchicalDistance(table, tree.parents), Histograms.dense(classes))
     assert gains(found, table, classes) == [Fraction(4, 9), Fraction(2, 9), Fraction(2, 9)]
     labels = [tree.paths[leaf][height] for leaf, height in zip(found.first, found.height, strict=True)]
     assert labels == ["stomach", "respiratory infection", "respiratory infection"]
@@ -278,7 +287,7 @@ def test_what_chance_gives_falls_with_the_size_and_is_reached_by_few():
         classes = Histograms.tally(
             np.repeat(np.arange(4000), size), codes.ravel(), np.ones(codes.size, dtype=np.int64), 4000, 50
         )
-        found = attacks.similar(distance, classes).numerators / (2000 * size)
+        found = attacks.similarity(distance, classes).numerators / (2000 * size)
         expected = attacks.chance_gain(gains, np.full(4000, size))
         assert (found > expected + 1e-9).sum() <= 20
         assert found.max() > 0.7 * expected[0]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import count_tables, drawn
 
 from tclose_spark.measures import diversity
-from tclose_spark.measures.diversity import distinct, entropy, entropy_margins, readable_entropy, recursive_margins
+from tclose_spark.measures.diversity import distinct, entropy_l, entropy_margins, readable_entropy, recursive_margins
 from tclose_spark.measures.histograms import Histograms
 
 CLASSES = Histograms.dense(np.array([[4, 0, 0, 0], [2, 2, 0, 0], [1, 1, 1, 1], [0, 5, 2, 1]]))
@@ -21,8 +21,8 @@ def test_counts_distinct_values():
 
 
 def test_entropy_is_the_number_of_equally_likely_values():
-    assert entropy(CLASSES)[:3].tolist() == pytest.approx([1, 2, 4])
-    assert entropy(CLASSES)[3] == pytest.approx(
+    assert entropy_l(CLASSES)[:3].tolist() == pytest.approx([1, 2, 4])
+    assert entropy_l(CLASSES)[3] == pytest.approx(
         math.exp(-(5 / 8 * math.log(5 / 8) + 2 / 8 * math.log(2 / 8) + 1 / 8 * math.log(1 / 8)))
     )
 
@@ -57,7 +57,7 @@ def test_recursive_margins_do_not_overflow():
 @given(count_tables())
 def test_entropy_and_distinct_are_those_of_the_definition(classes):
     histograms = Histograms.dense(classes)
-    for counts, values, found in zip(classes.tolist(), distinct(histograms), entropy(histograms), strict=True):
+    for counts, values, found in zip(classes.tolist(), distinct(histograms), entropy_l(histograms), strict=True):
         shares = [count / sum(counts) for count in counts if count]
         assert values == len(shares)
         assert found == pytest.approx(math.prod(share**-share for share in shares))
@@ -109,4 +109,4 @@ def test_what_is_too_large_to_be_decided_is_not_diverse(monkeypatch):
 @given(count_tables(), st.fractions(min_value=1, max_value=8, max_denominator=12))
 def test_no_diverse_class_reads_as_if_it_were_not(classes, level):
     histograms = Histograms.dense(classes)
-    assert np.all((entropy_margins(histograms, level) < 0) | (entropy(histograms) >= readable_entropy(float(level))))
+    assert np.all((entropy_margins(histograms, level) < 0) | (entropy_l(histograms) >= readable_entropy(float(level))))

@@ -13,9 +13,10 @@ from pyspark.sql import functions as F
 from strategies import Problem, count_in
 
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io.fingerprint import Fingerprint
 from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables import Multiset, prepare, quoted, write_delta
+from tclose_spark.io.tables import prepare, quoted, write_delta
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation
@@ -297,9 +298,9 @@ def test_a_task_may_suppress_all_of_its_rows(make_run: MakeRun) -> None:
     written = anonymizer.written()
     assert (written.raw.rows, written.published.rows, written.method) == (9, 4, {"rows": 9.0})
     assert str(written.raw) == profile.fingerprint
-    one = released.agg(*Multiset.columns([quoted(name) for name in released.columns], "x")).head()
+    one = released.agg(*Fingerprint.columns([quoted(name) for name in released.columns], "x")).head()
     assert one is not None
-    assert Multiset.of(one, "x") == written.published
+    assert Fingerprint.of(one, "x") == written.published
 
 
 def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_people: Draw) -> None:

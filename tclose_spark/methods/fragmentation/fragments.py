@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
-from tclose_spark.methods.fragmentation.bounds import Bounds, box_deltas
+from tclose_spark.methods.fragmentation.box_deltas import Bounds, box_deltas
 from tclose_spark.methods.fragmentation.spread import Spread
 from tclose_spark.table.arrays import IntArray
 

@@ -43,7 +43,7 @@ class Regions(NamedTuple):
 
 
 @kernel
-def entropy(p: float) -> float:
+def binary_entropy(p: float) -> float:
     """Bits of a choice with probability p, 0 < p < 1."""
     return -(p * log2(p) + (1.0 - p) * log2(1.0 - p))
 
@@ -110,8 +110,8 @@ def add_region(
     """Add the region (j, a, b), present codes a..b of j, if both sides are large enough and it can gain; how many there
     are now.
 
-    The bound: a carved part of share p gains at most p (w0 - inner) and p / entropy(p) grows with p, so p of all its
-    rows.
+    The bound: a carved part of share p gains at most p (w0 - inner) and p / binary_entropy(p) grows with p, so p of all
+    its rows.
     """
     j, a, b = region
     length = present.length[j]
@@ -128,7 +128,7 @@ def add_region(
     if gain <= 0.0:
         return count
     regions.where[count, 0], regions.where[count, 1], regions.where[count, 2] = j, a, b
-    regions.inner[count], regions.outer[count], regions.bound[count] = inner, outer, gain / entropy(p)
+    regions.inner[count], regions.outer[count], regions.bound[count] = inner, outer, gain / binary_entropy(p)
     return count + 1
 
 

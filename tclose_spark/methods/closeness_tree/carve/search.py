@@ -15,7 +15,7 @@ from tclose_spark.methods.closeness_tree.carve.node import HALVES, NOTHING, REGI
 from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, SMALLEST_SHARE, Division, largest_part, peel
 from tclose_spark.methods.closeness_tree.carve.regions import (
     Present,
-    entropy,
+    binary_entropy,
     find_present,
     propose_cuts,
     propose_nodes,
@@ -81,7 +81,7 @@ def is_diverse(values: FloatArray, domains: IntArray, distinct: IntArray) -> boo
 @kernel
 def rate(gain: float, p: float, inside: float, outside: float, before: float, price: float) -> float:
     """The score of a split: width gained for the bits it takes and for the closeness ratio it adds."""
-    return gain / (entropy(p) + price * max(0.0, p * inside + (1.0 - p) * outside - before))
+    return gain / (binary_entropy(p) + price * max(0.0, p * inside + (1.0 - p) * outside - before))
 
 
 @kernel
@@ -113,7 +113,7 @@ def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, spac
     share = min(share, bound / rows)
     division = Division(part=part, cells=node.cells, inside=inside, outside=outside, rows=float(rows))
     for step in range(TARGETS):
-        if inner >= w0 - 1e-12 or share * (w0 - inner) <= best * entropy(share):
+        if inner >= w0 - 1e-12 or share * (w0 - inner) <= best * binary_entropy(share):
             break
         target = limit if step == 0 else low + (limit - low) * (1.0 - step / TARGETS)
         size = peel(division, size, target, smallest, goal, space.scratch)
@@ -211,7 +211,7 @@ def try_halves(best: float, j: int, level: int, limit: float, node: Node, rules:
         - p * width(j, lo, top, rules.widths)
         - (1.0 - p) * width(j, bottom, hi, rules.widths)
     )
-    if gain <= best * entropy(p):
+    if gain <= best * binary_entropy(p):
         return best
     by_value(part, node.cells, rules.goal.codes, space.inside)
     subtract(space.whole, space.inside, space.outside)

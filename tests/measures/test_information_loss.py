@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from strategies import CITIES
 
-from tclose_spark.measures.utility import LabelLoss, discernibility, interval_ends, set_members
+from tclose_spark.measures.information_loss import LabelLoss, discernibility, interval_ends, set_members
 
 AGE = LabelLoss(numeric=True, span=Fraction(40))
 CITY = LabelLoss(numeric=False, distinct=4, hierarchy=CITIES)
