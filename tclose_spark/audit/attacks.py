@@ -36,8 +36,10 @@ class Exposure:
     worst: the class with the highest gain in belief, by its labels.
     about: the value, range or node that is learned there.
     before, after: the belief in it without and with the attack.
-    size: the records of that class. Where the attack has no worst class (knowing another) before and after are means
-        over all people, and about is the attribute that is known.
+    size: the records of that class.
+
+    Where the attack has no worst class (knowing another) before and after are means over all people, and about is the
+    attribute that is known.
     """
 
     attack: str

@@ -179,7 +179,7 @@ def audit_table(
             notes=tuple(notes),
         )
         suite = suite_of(question, attributes)
-        if validate(classes, "every class", suite).passed != audit.holds:
+        if validate(classes, "every class", suite, figures.classes).passed != audit.holds:
             raise GuaranteeError(
                 "Great Expectations comes to another verdict on the class table; this is an error of ours, please "
                 "report it"

@@ -107,8 +107,9 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class Guesses:
-    """Of one sensitive attribute: how many people are guessed.
+    """An outsider's guesses of one sensitive attribute.
 
+    people: how many are guessed.
     said: how often the classes that they fit say what is guessed.
     at_least: how often the outsider expects it, at least.
     right: how often it is so, where the list of people tells.

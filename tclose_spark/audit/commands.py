@@ -31,7 +31,7 @@ FORMATS = ("csv", "parquet", "delta", "table")
 
 @dataclass(frozen=True, kw_only=True)
 class AuditArguments:
-    """What both commands are given: a table and what is required of it."""
+    """What both commands are given: a table and what is asked about it."""
 
     table: str
     quasi_identifiers: Sequence[str]

@@ -33,7 +33,8 @@ from tclose_spark.table.hierarchy import Hierarchy
 class Explanation:
     """A class and one sensitive attribute.
 
-    labels: of the class, by column. values: the domain in order.
+    labels: of the class, by column.
+    attribute: its values in order, and its distance.
     part, whole: records of the class and of the table with each value, shape (m,).
     plan: the cheapest way to turn the class's distribution into the table's.
     """
@@ -113,8 +114,8 @@ def explain_class(
         rows = _class_of(tallies, question, labels if labels else _farthest(tallies, question, attributes, wanted))
     tally = Tally.read(rows, len(question.labels))
     classes = Classes.of(tally, attributes)
-    labels_of = {name: column[0].as_py() for name, column in zip(question.labels, tally.labels, strict=True)}
-    explained = [_explained(labels_of, a, classes) for a in wanted]
+    class_labels = {name: column[0].as_py() for name, column in zip(question.labels, tally.labels, strict=True)}
+    explained = [_explained(class_labels, a, classes) for a in wanted]
     return max(explained, key=lambda e: e.emd / (e.attribute.settings.t or 1))
 
 

@@ -88,9 +88,9 @@ def judged_quasi(
     facts = iter(_facts(tallies, len(question.labels)))
     quasi, notes = [], []
     for name, columns in question.columns.items():
-        facts_of = [next(facts) for _ in columns]
+        column_facts = [next(facts) for _ in columns]
         if len(columns) == 2:
-            loss = LabelLoss(numeric=True, span=_span(name, facts_of))
+            loss = LabelLoss(numeric=True, span=_span(name, column_facts))
         elif name in hierarchies:
             unknown = _unknown(tallies, question.labels.index(name), hierarchies[name])
             if unknown:
@@ -98,19 +98,19 @@ def judged_quasi(
                     f"quasi-identifier {name!r}: its hierarchy lacks {unknown} labels; add a row for each value"
                 )
             loss = LabelLoss(numeric=False, hierarchy=hierarchies[name])
-        elif facts_of[0].numeric:
-            loss = LabelLoss(numeric=True, span=facts_of[0].span, foreign=True)
-            notes += _notes(name, facts_of[0])
-            if facts_of[0].texts:
+        elif column_facts[0].numeric:
+            loss = LabelLoss(numeric=True, span=column_facts[0].span, foreign=True)
+            notes += _notes(name, column_facts[0])
+            if column_facts[0].texts:
                 notes.append(
-                    f"{name}: texts stand among intervals ({_number(facts_of[0].texts)}), and count as values (no "
+                    f"{name}: texts stand among intervals ({_number(column_facts[0].texts)}), and count as values (no "
                     "information lost)"
                 )
         else:
             column = question.labels.index(name)
-            distinct = len(named_by(tallies, {column: members})[column].names) if facts_of[0].sets else 0
-            loss = LabelLoss(numeric=False, distinct=distinct, sets=facts_of[0].sets)
-            notes += _notes(name, facts_of[0])
+            distinct = len(named_by(tallies, {column: members})[column].names) if column_facts[0].sets else 0
+            loss = LabelLoss(numeric=False, distinct=distinct, sets=column_facts[0].sets)
+            notes += _notes(name, column_facts[0])
         quasi.append(JudgedQuasi(name, columns, loss))
     return quasi, notes
 

@@ -200,9 +200,9 @@ def _guesses(
     gain: Fraction,
 ) -> Guesses | None:
     keys, m = [label.alias(f"l{i}") for i, label in enumerate(published)], len(judged.values)
-    listing = tallies.select(*keys, f"v{place}", "n").limit(MOST_CLASSES + 1).toArrow()
-    tally = Tally.read(listing, len(keys))
-    if listing.num_rows > MOST_CLASSES or tally.tuples.groups * m > MOST_CELLS:
+    counted = tallies.select(*keys, f"v{place}", "n").limit(MOST_CLASSES + 1).toArrow()
+    tally = Tally.read(counted, len(keys))
+    if counted.num_rows > MOST_CLASSES or tally.tuples.groups * m > MOST_CELLS:
         return None
     texts = [column.to_pylist() for column in tally.labels]
     axes = [Axis.of(q, set(column), trees.get(q.name)) for q, column in zip(joined, texts, strict=True)]

@@ -1,4 +1,4 @@
-"""What is required of a table that is there already: which columns are what, and how much privacy."""
+"""What an audit is asked of a table that is there already: which columns are what, and how much privacy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SETTINGS = (
 class Question(Section):
     """Columns and bounds. What has no bound is measured and reported; exit codes and verdict follow from bounds only.
 
-    n: closeness is required to a natural superset of at least n records instead of the whole table.
+    n: classes must be close to a natural superset of at least n records instead of the whole table.
     gain: a rise in belief above which a class counts as exposed to an attack.
     """
 

@@ -89,9 +89,9 @@ def heights_to_try(ladders: Sequence[Ladder], most: int) -> list[Heights]:
     """
     if count_heights(ladders) <= most:
         return list(nearest_heights(ladders))
-    low = list(islice(nearest_heights(ladders), most - most // 2))
+    near = list(islice(nearest_heights(ladders), most - most // 2))
     far = islice(nearest_heights(ladders), most // 2)  # as many steps below the whole table
-    return low + [tuple(ladder.height - h for ladder, h in zip(ladders, heights, strict=True)) for heights in far]
+    return near + [tuple(ladder.height - h for ladder, h in zip(ladders, heights, strict=True)) for heights in far]
 
 
 def nearest_heights(ladders: Sequence[Ladder]) -> Iterator[Heights]:
@@ -132,14 +132,14 @@ def with_supersets(
     tallies: of the same classes and attributes; ladders: one for each column of labels. vectors: to try, for the
     attributes that have a t (at least one). The whole table is tried first, and a class of n records proves itself.
     """
-    limited = [a for a in attributes if a.settings.t is not None]
-    rows = int(limited[0].distance.table.sum())
-    holds_against_all = {a.name: (quoted(a.column("margin")) >= 0) if n <= rows else F.lit(False) for a in limited}
+    with_t = [a for a in attributes if a.settings.t is not None]
+    rows = int(with_t[0].distance.table.sum())
+    holds_against_all = {a.name: (quoted(a.column("margin")) >= 0) if n <= rows else F.lit(False) for a in with_t}
     large = F.col("size") >= n
     unproven = classes.where(~large & ~reduce(and_, holds_against_all.values())).select("quasi_identifiers")
     best = _best(unproven, tallies, ladders, attributes, n, vectors)
     joined = classes.join(best, classes["quasi_identifiers"].eqNullSafe(best["asking"]), "left")
-    for a in limited:
+    for a in with_t:
         nearest, emd = quoted(f"best_{a.name}"), quoted(a.column("emd"))
         superset = (
             F.when(holds_against_all[a.name], WHOLE).when(large, ITSELF).when(~nearest["fails"], nearest["superset"])
@@ -154,7 +154,7 @@ def with_supersets(
         joined = joined.withColumns(
             {measure_column("superset", a.name): superset, measure_column("nt_emd", a.name): distance}
         )
-    return joined.drop("asking", *[f"best_{a.name}" for a in limited])
+    return joined.drop("asking", *[f"best_{a.name}" for a in with_t])
 
 
 def _best(
@@ -200,12 +200,12 @@ def _best(
         .add("emd", "double")
         .add("superset", "string")
     )
-    limited = {i: a for i, a in enumerate(attributes) if a.settings.t is not None}
-    result = T.StructType([text.schema["asking"], *[T.StructField(f"best{i}", best) for i in limited]])
+    with_t = {i: a for i, a in enumerate(attributes) if a.settings.t is not None}
+    result = T.StructType([text.schema["asking"], *[T.StructField(f"best{i}", best) for i in with_t]])
     compared = map_batches(
-        pairs, _compare([ladder.name for ladder in ladders], limited, len(lists), to_arrow_schema(result)), result
+        pairs, _compare([ladder.name for ladder in ladders], with_t, len(lists), to_arrow_schema(result)), result
     )
-    return compared.groupBy("asking").agg(*[F.min(f"best{i}").alias(f"best_{a.name}") for i, a in limited.items()])
+    return compared.groupBy("asking").agg(*[F.min(f"best{i}").alias(f"best_{a.name}") for i, a in with_t.items()])
 
 
 def _keys(
@@ -264,9 +264,9 @@ def _ask(ladders: Sequence[Ladder], vectors: Sequence[Heights]) -> Mapper:
     return ask
 
 
-def _compare(names: Sequence[str], limited: Mapping[int, JudgedAttribute], lists: int, schema: pa.Schema) -> Mapper:
+def _compare(names: Sequence[str], with_t: Mapping[int, JudgedAttribute], lists: int, schema: pa.Schema) -> Mapper:
     """Each class with each of its supersets: whether it proves the class, and how far it is."""
-    places = {i: {value: code for code, value in enumerate(a.values)} for i, a in limited.items()}
+    places = {i: {value: code for code, value in enumerate(a.values)} for i, a in with_t.items()}
 
     def compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -275,7 +275,7 @@ def _compare(names: Sequence[str], limited: Mapping[int, JudgedAttribute], lists
                 values = list(row.values())
                 whole, part = values[3 : 3 + lists], values[3 + lists :]
                 compared: dict[str, Any] = {"asking": row["asking"]}
-                for i, a in limited.items():
+                for i, a in with_t.items():
                     emd = _emd(a.distance, _counts(whole, i, places[i]), _counts(part, i, places[i]))
                     proves = emd <= (a.settings.t or 0)
                     compared[f"best{i}"] = {

@@ -63,6 +63,7 @@ class ClassFigures:
 
     rows: of the classes; suppressed ones count in discernibility and losses only.
     losses: mean information loss by quasi-identifier, over rows.
+    released_ncp: mean information loss over quasi-identifiers and the rows of the classes.
     homogeneous: by sensitive attribute.
     """
 
@@ -72,6 +73,7 @@ class ClassFigures:
     largest: int
     discernibility: int
     losses: Mapping[str, float]
+    released_ncp: float
     homogeneous: Mapping[str, Homogeneous]
     guarantees: tuple[Guarantee, ...]
 
@@ -131,16 +133,15 @@ def class_figures(
         )
     ]
     guarantees += [part.guarantee(by_size, i) for i, part in enumerate(wanted)]
+    lost = {q.name: sum(part[f"loss {i}"] for part in by_size) for i, q in enumerate(quasi)}
     return ClassFigures(
         rows=rows,
         classes=sum(part["classes"] for part in by_size),
         smallest=by_size[0]["size"],
         largest=by_size[-1]["size"],
         discernibility=sum(part["size"] ** 2 * part["classes"] for part in by_size) + suppressed * (rows + suppressed),
-        losses={
-            q.name: float(sum(part[f"loss {i}"] for part in by_size) + suppressed) / (rows + suppressed)
-            for i, q in enumerate(quasi)
-        },
+        losses={q.name: float(lost[q.name] + suppressed) / (rows + suppressed) for q in quasi},
+        released_ncp=float(sum(lost.values())) / (rows * len(quasi)),
         homogeneous={
             a.name: Homogeneous(
                 sum(part[f"homogeneous {i}"] for part in by_size),

@@ -73,17 +73,17 @@ def named_by(tallies: DataFrame, readers: Mapping[int, Reader]) -> dict[int, Nam
         InputError: if they name more than a driver holds.
     """
     picked = tallies.select(*[F.col(f"l{i}") for i in readers])
-    listing = (
+    counted = (
         map_batches(picked, _read(list(readers.values())), "place int, name string")
         .distinct()
         .limit(MOST_VALUES + 1)
         .toArrow()
     )
-    if listing.num_rows > MOST_VALUES:
+    if counted.num_rows > MOST_VALUES:
         raise InputError(f"the labels name more than {MOST_VALUES:,} values in all; coarser ones say as much")
     names: dict[int, set[str | None]] = {i: set() for i in readers}
     order = list(readers)
-    for place, name in zip(listing["place"].to_pylist(), listing["name"].to_pylist(), strict=True):
+    for place, name in zip(counted["place"].to_pylist(), counted["name"].to_pylist(), strict=True):
         names[order[place]].add(name)
     return {i: Named(frozenset(n for n in said if n not in (None, ROOT)), said == {ROOT}) for i, said in names.items()}
 

@@ -219,13 +219,13 @@ def count_columns(table: DataFrame, names: Sequence[str]) -> list[dict[str | Non
         .groupBy("place", "value")
         .agg(F.sum("n").alias("n"))
     )
-    listing = grouped.limit(MOST_VALUES + 1).toArrow()
-    if listing.num_rows > MOST_VALUES:
+    counted = grouped.limit(MOST_VALUES + 1).toArrow()
+    if counted.num_rows > MOST_VALUES:
         raise InputError(
             f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values in all; coarser ones say as much"
         )
     counts: list[dict[str | None, int]] = [{} for _ in names]
-    for place, value, n in zip(*(column.to_pylist() for column in listing.columns), strict=True):
+    for place, value, n in zip(*(column.to_pylist() for column in counted.columns), strict=True):
         counts[place][value] = n
     return counts
 
@@ -244,10 +244,10 @@ def _count(tallies: DataFrame, attributes: Sequence[str]) -> TupleCounts | None:
     """How many records have each tuple of some attributes; None if there are more than MOST_VALUES."""
     picked = tallies.select(*attributes, "n")
     tuples = map_batches(picked, _count_tuples, "key array<string>, n bigint").groupBy("key").agg(F.sum("n").alias("n"))
-    listing = tuples.limit(MOST_VALUES + 1).toArrow()
-    if listing.num_rows > MOST_VALUES:
+    counted = tuples.limit(MOST_VALUES + 1).toArrow()
+    if counted.num_rows > MOST_VALUES:
         return None
-    return {tuple(key): n for key, n in zip(listing["key"].to_pylist(), listing["n"].to_pylist(), strict=True)}
+    return {tuple(key): n for key, n in zip(counted["key"].to_pylist(), counted["n"].to_pylist(), strict=True)}
 
 
 def _count_tuples(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

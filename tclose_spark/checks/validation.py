@@ -86,14 +86,14 @@ def suite_json(name: str, expectations: Sequence[Expectation]) -> str:
     return json.dumps(suite, indent=1, default=str)
 
 
-def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation]) -> Validation:
-    """What a suite finds in a class table. One of at most MOST_LOCAL classes is judged in this process, without Spark.
+def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation], size: int) -> Validation:
+    """What a suite finds in a class table of so many classes. Of at most MOST_LOCAL they are judged in this process.
 
     Raises:
         GuaranteeError: if anything but what is required was evaluated. An expectation whose figures are not to be had
         does not hold.
     """
-    local = _brought(classes, expectations)
+    local = _brought(classes, expectations) if size <= MOST_LOCAL else None
     checkpoint = _checkpoint(_context("ephemeral"), name, expectations, "spark" if local is None else "pandas")
     (results,) = checkpoint.run(
         batch_parameters={"dataframe": classes if local is None else local}
@@ -107,11 +107,10 @@ def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation])
 
 
 def _brought(classes: DataFrame, expectations: Sequence[Expectation]) -> Any:
-    """The figures that a suite is about as a pandas table; None where there are more than MOST_LOCAL classes."""
+    """The figures that a suite is about, as a pandas table."""
     about = {dict(expectation.arguments).get("column") for expectation in expectations}
     columns = [column for column in classes.columns if column in about] or classes.columns[:1]
-    figures = classes.select(*map(quoted, columns)).limit(MOST_LOCAL + 1).toArrow()
-    return None if figures.num_rows > MOST_LOCAL else figures.to_pandas()
+    return classes.select(*map(quoted, columns)).toArrow().to_pandas()
 
 
 def _context(mode: Any, folder: str | None = None) -> Any:

@@ -109,7 +109,7 @@ def verify_release(
         apart = suppressed_class(release.sparkSession, left, spec.privacy.k, attributes)
         problems += [_violation(broken, suppressed=True) for broken in apart.broken]
     expectations = [expect_rows(figures.classes), *expectations_of(spec.privacy.k, attributes)]
-    validation = validate(classes, f"{spec.name}: every class", expectations)
+    validation = validate(classes, f"{spec.name}: every class", expectations, figures.classes)
     problems += [f"Great Expectations: {failure}" for failure in validation.failures]
     if not validation.passed and not validation.failures:
         problems.append("Great Expectations: the suite over the class table does not pass")
@@ -156,7 +156,7 @@ def _labels_required() -> Iterator[None]:
 def _judged_attributes(
     release: DataFrame, counts: Sequence[Counts], spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]
 ) -> list[JudgedAttribute]:
-    """The sensitive attributes with their distributions over the whole release, counted anew."""
+    """The sensitive attributes with these distributions of the whole table."""
     try:
         return [
             judged_attribute(name, settings, rows_of, hierarchies.get(name), release.schema[name].dataType)

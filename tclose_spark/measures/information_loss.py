@@ -1,4 +1,4 @@
-"""Information loss of published labels, read from the labels themselves (NCP, discernibility, average class size).
+"""Information loss of published labels, read from the labels themselves (NCP).
 
 NCP of a label: 0 for a value; for an interval its length over the range of all labels, at most 1; for an inner node the
 share of the hierarchy's leaves below it; for a set its share of the values that all labels name; 1 for `*` (Li et al.
@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -163,13 +162,3 @@ class LabelLoss:
         if label not in hierarchy.leaves_under:
             raise NoLabelError("no node of the hierarchy")
         return Fraction(hierarchy.leaves_under[label], len(hierarchy.paths))
-
-
-def discernibility(sizes: Collection[int], suppressed: int = 0) -> int:
-    """Sum of squared class sizes, and for each suppressed row the rows of the whole table (Bayardo and Agrawal
-    2005).
-
-    >>> discernibility([2, 3]), discernibility([2, 3], suppressed=1)
-    (13, 19)
-    """
-    return sum(size * size for size in sizes) + suppressed * (sum(sizes) + suppressed)

@@ -33,8 +33,9 @@ class PairWidths(Protocol):
 
 @dataclass(frozen=True)
 class NumberWidths:
-    """Numbers. place: of each in the range of all, 0 to 1; NaN if missing, which with a number makes `*` (width 1).
-    Shape (n,).
+    """Numbers.
+
+    place: of each in the range of all, 0 to 1, shape (n,); NaN if missing, which with a number makes `*` (width 1).
     """
 
     place: FloatArray
@@ -60,7 +61,9 @@ class NodeWidths:
     """Values in a tree.
 
     nodes: for each height 0..H the node above each record.
-    shares: its width. H + 1 arrays of shape (n,).
+    shares: the width of that node.
+
+    Both are H + 1 arrays of shape (n,).
     """
 
     nodes: Sequence[IntArray]

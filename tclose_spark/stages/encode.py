@@ -27,10 +27,10 @@ LOW_BITS = np.uint64(2**31 - 1)
 
 @dataclass(frozen=True)
 class Encoder:
-    """Turns batches of `code_table` into rows.
+    """Turns batches of `code_table` into rows. Their hash is keyed with the secret and taken over all published
+    columns, so it orders rows by content.
 
-    quasi, sensitive: how many columns of each it begins with; one more where there are insensitive attributes. The hash
-        is keyed with the secret and taken over all published columns, so it orders rows by content.
+    quasi, sensitive: how many columns of each it begins with; one more where there are insensitive attributes.
     """
 
     codec: Codec

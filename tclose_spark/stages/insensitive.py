@@ -173,10 +173,10 @@ def _taken_back(
 def _refusal(sample: Sample, quasi: Sequence[ResolvedQuasi], refused: Sequence[Mapping[str, Any]]) -> str:
     """The message about the fewest columns that take back too much, and of these the worst."""
     worst = min(refused, key=lambda figure: (len(figure["columns"]), -figure["share"]))
-    place, taken = next((i, q) for i, q in enumerate(quasi) if q.name == worst["quasi_identifier"])
+    place, undone = next((i, q) for i, q in enumerate(quasi) if q.name == worst["quasi_identifier"])
     columns, share = tuple(worst["columns"]), worst["share"]
     if len(columns) > 1:
-        widths = pair_widths(taken.domain, sample.quasi[place], taken.hierarchy)
+        widths = pair_widths(undone.domain, sample.quasi[place], undone.hierarchy)
 
         def measure(candidates: Sequence[Columns]) -> list[float]:
             return [share or 0.0 for share in sample.taken_back(widths, candidates)]

@@ -130,11 +130,11 @@ def _histograms(table: DataFrame, spec: ReleaseSpec, observation: Observation) -
         .agg(F.sum("n").alias("n"))
     )
     with sized_shuffles(table.sparkSession, MOST_VALUES):  # what is shuffled is counts of values
-        listing = counted.limit(MOST_VALUES + 1).toArrow()
+        counts = counted.limit(MOST_VALUES + 1).toArrow()
     histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in groups]
-    for group, key, n in zip(*(column.to_pylist() for column in listing.columns), strict=True):
+    for group, key, n in zip(*(column.to_pylist() for column in counts.columns), strict=True):
         histograms[group][tuple(key)] = n
-    if listing.num_rows > MOST_VALUES:
+    if counts.num_rows > MOST_VALUES:
         largest = max(range(len(groups)), key=lambda g: len(histograms[g]))
         names = list(sensitive) if largest == len(quasi) else [list(quasi)[largest]]
         raise InputError(

@@ -206,8 +206,9 @@ def sensitive_domain(
     elif hierarchy is not None:
         if None in counts and attribute.missing == "error":
             raise InputError(
-                f"sensitive attribute {name!r} is missing in {counts[None]} rows and has a hierarchical distance; "
-                f"give attributes.sensitive_attributes.{name}.missing: leaf (a leaf of its own under the root)"
+                f"sensitive attribute {name!r} is missing in {counts[None]} rows and has a {attribute.distance} "
+                f"distance; give attributes.sensitive_attributes.{name}.missing: leaf (a leaf of its own under the "
+                "root)"
             )
         leaf = attribute.missing == "leaf"
         _require_leaves("sensitive attribute", name, counts, hierarchy.without_missing() if leaf else hierarchy)

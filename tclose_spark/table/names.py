@@ -37,9 +37,9 @@ def are_names(columns: Sequence[str], expected: Collection[str]) -> bool:
 def instead_of(column: str, columns: Sequence[str], expected: Collection[str]) -> str:
     """What a table has in place of a column that it lacks, and what may be wrong.
 
-    expected: all the columns it should have.
-
     Names that are near come first. Where they may be values of a person only their number is reported.
+
+    expected: all the columns it should have.
     """
     if not are_names(columns, expected):
         return f"it has {len(columns)} column{'' if len(columns) == 1 else 's'}{_why_not(columns, expected)}"

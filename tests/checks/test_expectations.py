@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.checks import validation
 from tclose_spark.checks.expectations import Expectation, expect_at_least, expect_at_most, expect_present, expect_rows
-from tclose_spark.checks.validation import Validation, validate
+from tclose_spark.checks.validation import Validation
 from tclose_spark.errors import GuaranteeError
 
 SUITE = [
@@ -31,7 +31,7 @@ SUITE = [
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A class table is judged the same in this process and, where it is large, by Spark."""
     if request.param == "spark":
-        monkeypatch.setattr(validation, "MOST_LOCAL", 0)
+        monkeypatch.setattr(validation, "MOST_LOCAL", -1)
 
 
 KINDS = {"emd": pa.float64(), "size": pa.int64(), "margin": pa.decimal128(38, 0), "age": pa.string()}
@@ -42,6 +42,10 @@ def classes(spark: SparkSession, *rows: tuple[Any, ...], columns: Sequence[str] 
     return spark.createDataFrame(
         pa.table({name: pa.array(column, KINDS[name]) for name, column in zip(columns, values, strict=True)})
     )
+
+
+def validate(table: DataFrame, name: str, suite: Sequence[Expectation]) -> Validation:
+    return validation.validate(table, name, suite, table.count())
 
 
 def failed(found: Validation) -> list[str]:

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from strategies import CITIES
 
-from tclose_spark.measures.information_loss import LabelLoss, discernibility, interval_ends, set_members
+from tclose_spark.measures.information_loss import LabelLoss, interval_ends, set_members
 
 AGE = LabelLoss(numeric=True, span=Fraction(40))
 CITY = LabelLoss(numeric=False, distinct=4, hierarchy=CITIES)
@@ -97,13 +97,3 @@ def test_reads_the_ends_of_an_interval(label, ends):
 )
 def test_reads_the_members_of_a_set(label, members):
     assert set_members(label) == members
-
-
-def test_discernibility_is_the_sum_of_squared_sizes():
-    assert discernibility([2, 3, 5]) == 38
-    assert discernibility([10**10]) == 10**20
-
-
-def test_a_suppressed_row_is_like_all_rows():
-    assert discernibility([2, 3, 5], suppressed=2) == 38 + 2 * 12
-    assert discernibility([], suppressed=3) == 9

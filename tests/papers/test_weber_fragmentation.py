@@ -67,6 +67,6 @@ def test_definitions_7_and_8_a_split_makes_one_fragment_more_and_its_union_is_th
 
 def test_sections_3_4_2_and_4_1_3_one_row_more_leaves_one_class():
     sizes = [250, 100, 350, 300]
-    assert (gcd_classes(sizes), sum(sizes) // gcd_classes(sizes)) == (50, 20)
+    assert gcd_classes(sizes) == 50
     sizes[3] += 1
-    assert (gcd_classes(sizes), sum(sizes) // gcd_classes(sizes)) == (1, 1001)
+    assert gcd_classes(sizes) == 1

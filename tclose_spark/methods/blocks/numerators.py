@@ -39,8 +39,7 @@ def twice_hierarchical_numerator(
 ) -> Any:
     """Sum over all nodes but the root of |n c - s N| of the rows below the node: twice the numerator.
 
-    What is too much below a node must leave through it: `measures.distances` adds up the same transport at the inner
-    nodes.
+    What is too much below a node must leave through it: `measures.features` adds up the same.
     excess: (domain,), to work in, of the type of counts. Invariant: before each height, excess[:level] is n c - s N of
     the nodes one height lower, in the tree's order. A node's children are consecutive and no node comes after its first
     child, so a height overwrites the one below in place.

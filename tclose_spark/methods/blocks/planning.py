@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tclose_spark.methods.attributes import require_plain
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.layout import BlockLayout
@@ -50,8 +51,10 @@ class SampledTable:
         """The table of a run.
 
         Raises:
+            ConfigurationError: if a distance has steps that differ, which kernels take for one.
             UnreachableError: if even the whole table does not hold k and distinct l.
         """
+        require_plain(given.attributes.sensitive, "a method that makes classes in blocks")
         dense = Dense(given.attributes, given.k)
         dense.require_reachable()
         rows = min(len(given.sample), max(dense.most_rows, 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tclose_spark.methods.attributes import ResolvedAttributes, require_plain
+from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 from tclose_spark.methods.method import Method, Plan, PlanningInput, PlanReport
 from tclose_spark.runfile.attributes import SensitiveAttribute
@@ -23,7 +23,6 @@ def _sample_rows(settings: ClosenessTree) -> int:
 def _make_plan(given: PlanningInput) -> Plan:
     from tclose_spark.methods.closeness_tree.plan import make_plan
 
-    require_plain(given.attributes.sensitive, "the closeness tree")
     return make_plan(given)
 
 

@@ -47,7 +47,6 @@ class Numbering:
     part_of: the part of each cell, shape (cells,).
     groups: of classes, even ranges that stay in one task.
     block: how many classes of a group exchange rows with each other (see `nearest`).
-
     cuts: ascending order keys at which a new stretch begins.
     bucket_counts: shape (parts, stretches).
     """

@@ -1,4 +1,4 @@
-"""The bins that a run file wants of an ordered attribute."""
+"""The bins that a run file sets for an ordered attribute."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:
     """The bin of each value of an ordered attribute, shape (m,); missing values have one of their own.
 
     Raises:
-        InputError: if bins by width or by edges are required of values that are no numbers.
+        InputError: if bins by width or by edges are set for values that are no numbers.
     """
     known = [i for i, value in enumerate(domain.values) if value is not None]
     if not known:

@@ -31,7 +31,9 @@ Bins = Mapping[int, IntArray]
 
 @dataclass(frozen=True)
 class Fragment:
-    """cells: shape (c,); the cells of the matrix in it, ascending.
+    """Some cells of the matrix.
+
+    cells: shape (c,); ascending.
     box: shape (attributes, 2); its index ranges, if it is a box.
     """
 
@@ -204,7 +206,7 @@ class PaperFragments:
     """
 
     def __init__(self, matrix: MultiplicityMatrix, spreads: Sequence[Spread], bins: Bins) -> None:
-        if not all(spread.features.cumulative and spread.features.even for spread in spreads):
+        if not all(spread.features.cumulative and spread.features.plain for spread in spreads):
             raise ValueError("the papers' bounds are for ordered attributes only; use the bounds of the domain")
         self._matrix = matrix
         self._bins = bins

@@ -33,7 +33,7 @@ MOST_FEATURES = 2_000  # of an attribute, that mixtures are measured in
 
 @dataclass(frozen=True)
 class FragmentTable:
-    """What the charge needs to know of a fragmentation. S attributes, f fragments.
+    """What the proven bounds need of a fragmentation. S attributes, f fragments.
 
     rows: shape (f,).
     deltas: shape (S, f), in units of distance.

@@ -133,7 +133,7 @@ def find_fragmentation(
     Raises:
         UnreachableError: if the time is over before.
         ValueError: if no attribute has a t, bins are of an attribute that is not ordered, or the papers' bounds are
-        wanted for one.
+        to be met by one.
     """
     if all(t is None for t in thresholds):
         raise ValueError("no sensitive attribute has a t to search for")

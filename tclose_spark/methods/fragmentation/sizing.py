@@ -31,7 +31,7 @@ class Candidate:
     stack: of the fragments, in the order called `order`.
     size: of the smallest class.
     classes: how many.
-    proven: bounds with the charge for rounding shares, at this size.
+    proven: bounds with what rounding shares costs, at this size.
     smallest: the least class size whose bounds hold (below k, too).
     loss: of information, when the sample is dealt.
     measured: whether the size rests on distances measured, not on bounds.

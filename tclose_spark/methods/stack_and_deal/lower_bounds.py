@@ -37,7 +37,7 @@ def supply_bound(distance: GroundDistance, e: int) -> Fraction:
     n, features = int(distance.table.sum()), distance.features
     size, larger = divmod(n, e)
     counts = features.counts(distance.table[None, :])[0]
-    table = exact(counts, 4 * n * max(n, max(len(counts), features.scale) * e))
+    table = exact(counts, 4 * n * max(n, len(counts) * e) * features.scale)
     floors, parts = zip(*[(size_ * table // n, size_ * table % n) for size_ in (size, size + 1)], strict=True)
     classes = (e - larger, larger)
     up = (

@@ -19,9 +19,14 @@ from tclose_spark.table.rows import Rows
 
 
 class EveryK(MethodSettings):
-    """by: the place of the quasi-identifier. others: whether the labels of the others are the classes' own, their whole
-    domain (a global recoding), or a lie: the lowest value. suppress: how many rows it leaves out, whatever is allowed.
-    mistake: with one row that it leaves out (or else with the last one). any_t: a t is taken, and not looked at.
+    """Its section of a run file.
+
+    by: the place of the quasi-identifier.
+    others: whether the labels of the others are the classes' own, their whole domain (a global recoding), or a lie: the
+        lowest value.
+    suppress: how many rows it leaves out, whatever is allowed.
+    mistake: with one row that it leaves out (or else with the last one).
+    any_t: a t is taken, and not looked at.
     """
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)  # it looks at none, but may be lucky
@@ -35,8 +40,12 @@ class EveryK(MethodSettings):
 
 @dataclass(frozen=True)
 class EveryKPlan:
-    """rows: of the table. k: of a class. domains: lowest and highest code of each quasi-identifier. most: that may be
-    suppressed.
+    """What tasks need.
+
+    rows: of the table.
+    k: of a class.
+    domains: lowest and highest code of each quasi-identifier.
+    most: that may be suppressed.
     """
 
     rows: int

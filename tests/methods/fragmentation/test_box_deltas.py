@@ -74,6 +74,17 @@ def test_bounds_are_those_of_the_definition_for_any_sets_of_cells(data):
     assert aggregate_bounds(case.matrix, fragment_of, case.spreads) == case.bounds(fragment_of)
 
 
+@drawn(100)
+@given(st.data())
+def test_a_search_adds_up_the_bounds_of_the_definition(data):
+    case = data.draw(cases(3))
+    path = find_fragmentation(
+        case.matrix, case.spreads, [0.1] * case.matrix.attributes, most=data.draw(st.integers(1, 6))
+    )
+    for steps in range(path.steps + 1):
+        assert path.exact_bounds[steps] == case.bounds(path.fragmentation(steps))
+
+
 @drawn(300)
 @given(st.data())
 def test_the_bounds_of_the_domain_are_never_above_the_papers(data):
@@ -84,7 +95,7 @@ def test_the_bounds_of_the_domain_are_never_above_the_papers(data):
     fragment_of, boxes = path.fragmentation(path.steps), path.boxes(path.steps)
     papers = paper_bounds(case.matrix, fragment_of, boxes)
     assert all(a <= b for a, b in zip(aggregate_bounds(case.matrix, fragment_of, case.spreads), papers, strict=True))
-    assert papers == box_bounds(case.matrix, fragment_of, boxes)
+    assert papers == path.exact_bounds[path.steps] == box_bounds(case.matrix, fragment_of, boxes)
 
 
 def box_bounds(matrix: MultiplicityMatrix, fragment_of: np.ndarray, boxes: np.ndarray) -> tuple[Fraction, ...]:

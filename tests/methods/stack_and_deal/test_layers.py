@@ -17,6 +17,7 @@ from tclose_spark.measures.distances import (
     OrderedDistance,
     maximum,
 )
+from tclose_spark.measures.features import Features
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.orders import orders, serpentine
@@ -181,6 +182,18 @@ def test_the_bound_does_not_overflow():
     bound = supply_bound(OrderedDistance(table), 2 * 10**8)
     parts = [Fraction(5 * (i + 1) % 1000, 1000) for i in range(999)]
     assert bound == sum(2 * f * (1 - f) for f in parts) / (999 * 5)
+
+
+def test_the_bound_does_not_overflow_with_large_weights():
+    class Heavy(EqualDistance):
+        """The equal distance in units of a five-thousandth."""
+
+        @property
+        def features(self) -> Features:
+            return Features(values=len(self.table), scale=2 * 5000, weights=np.full(len(self.table), 5000))
+
+    table = np.full(1000, 10**5)
+    assert supply_bound(Heavy(table), 10**6) == supply_bound(EqualDistance(table), 10**6)
 
 
 def test_a_rare_value_must_be_somewhere():

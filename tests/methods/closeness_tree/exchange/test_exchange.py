@@ -1,4 +1,4 @@
-"""Exchange: classes keep all that is limited of them and never lose more. Checked in fractions and from the
+"""Exchange: classes keep all that is required of them and never lose more. Checked in fractions and from the
 definitions.
 """
 
@@ -220,7 +220,7 @@ def assert_counted(table: Table, partition: Partition) -> None:
 
 @given(starts(), st.integers(0, 4), st.integers(0, 4), st.integers(0, 2**63))
 @drawn(150)
-def test_classes_keep_what_is_limited_and_lose_no_more(start: Start, sweeps: int, anneal: int, seed: int) -> None:
+def test_classes_keep_what_is_required_and_lose_no_more(start: Start, sweeps: int, anneal: int, seed: int) -> None:
     block, classes, _, _ = start
     given_classes = classes.copy()
     found = exchange(block, classes, sweeps, anneal, seed)
@@ -308,7 +308,7 @@ def test_sweeps_never_lose_more(start: Start, seed: int) -> None:
 
 @given(starts(), st.integers(0, 2**32))
 @drawn(100)
-def test_splits_keep_what_is_limited(start: Start, seed: int) -> None:
+def test_splits_keep_what_is_required(start: Start, seed: int) -> None:
     block, _, distances, _ = start
     one = np.zeros(len(block.cell), np.int64)
     t = [max(found) + Fraction(1, 4) for found in distances_of(block, one, distances)]
@@ -343,7 +343,7 @@ def test_a_class_of_two_kinds_of_rows_is_cut_in_two() -> None:
 
 @given(starts(), st.integers(1, 4))
 @drawn(60)
-def test_a_block_in_parts_keeps_what_is_limited(start: Start, parts: int) -> None:
+def test_a_block_in_parts_keeps_what_is_required(start: Start, parts: int) -> None:
     block, classes, _, _ = start
     figures = 2 * (int(classes.max()) + 1) * int(block.requirement.domains.sum())
     with pytest.MonkeyPatch.context() as patch:
