@@ -96,7 +96,7 @@ def resolved(
         column=0,
         domain=domain,
         hierarchy=hierarchy,
-        distance=ground_distance(domain.table, asked.distance == "ordered", hierarchy),
+        distance=ground_distance(asked.distance, domain.table, domain.values, hierarchy),
         t=None,
         l=asked.l,
         bins=None,
