@@ -63,7 +63,7 @@ class ClassFigures:
 
     rows: of the classes; suppressed ones count in discernibility and losses only.
     losses: mean information loss by quasi-identifier, over rows.
-    released_ncp: mean information loss over quasi-identifiers and the rows of the classes.
+    released_losses: the same over the rows of the classes only.
     homogeneous: by sensitive attribute.
     """
 
@@ -73,7 +73,7 @@ class ClassFigures:
     largest: int
     discernibility: int
     losses: Mapping[str, float]
-    released_ncp: float
+    released_losses: Mapping[str, float]
     homogeneous: Mapping[str, Homogeneous]
     guarantees: tuple[Guarantee, ...]
 
@@ -81,6 +81,11 @@ class ClassFigures:
     def ncp(self) -> float:
         """Mean information loss over rows and quasi-identifiers."""
         return sum(self.losses.values()) / len(self.losses)
+
+    @property
+    def released_ncp(self) -> float:
+        """Mean information loss over the rows of the classes and quasi-identifiers."""
+        return sum(self.released_losses.values()) / len(self.released_losses)
 
     @property
     def broken(self) -> list[Guarantee]:
@@ -141,7 +146,7 @@ def class_figures(
         largest=by_size[-1]["size"],
         discernibility=sum(part["size"] ** 2 * part["classes"] for part in by_size) + suppressed * (rows + suppressed),
         losses={q.name: float(lost[q.name] + suppressed) / (rows + suppressed) for q in quasi},
-        released_ncp=float(sum(lost.values())) / (rows * len(quasi)),
+        released_losses={q.name: float(lost[q.name]) / rows for q in quasi},
         homogeneous={
             a.name: Homogeneous(
                 sum(part[f"homogeneous {i}"] for part in by_size),

@@ -58,7 +58,7 @@ def audit(
         largest=31,
         discernibility=98_765,
         losses=losses or {"age": 0.25, "sex": 0.0},
-        released_ncp=0.125,
+        released_losses={},
         homogeneous={},
         guarantees=tuple(guarantees),
     )
