@@ -57,6 +57,9 @@ SETTINGS = {
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(1 << 28),
+    # What a filter implies of the columns below it is worked out for every way to write them: two dozen columns and
+    # their hashes fill the driver's memory.
+    "spark.sql.constraintPropagation.enabled": "false",
     # A lost executor must never lose or double rows: detect an output that differs after a retry, redo it whole.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
