@@ -10,10 +10,8 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.checks.classes import measure_column
@@ -30,14 +28,16 @@ from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
 from tclose_spark.stages.anonymize import Anonymizer
-from tclose_spark.stages.encode import Encoder, count_groups, draw_sample
+from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.publish import LOG, scrub_table, stray_files
+from tclose_spark.stages.staging import StagedColumns, staged_batches
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.domains import Profile
 
 MINIMALITY = "minimality.json"
+STAGED_ROWS, STAGED_COLUMNS = "rows", "columns.json"
 MADE_PUBLIC = ("release", "report.html")
 KEPT_INTERNAL = (
     "linked",
@@ -53,16 +53,23 @@ EXTREMES = 10
 
 
 def profile(run: Run) -> None:
-    """Reads the input: domains, ranges, histogram, fingerprint in one pass; what insensitive columns tell in another,
-    if there are any.
+    """Reads the input and stages its rows: domains, ranges, histogram, fingerprint in one pass; what insensitive
+    columns tell in another, if there are any. No later stage reads it.
     """
     run.begin()
     with run.stage("profile") as record:
         version = delta_version(run.spark, run.spec.input)
         table = read_table(run.spark, run.spec.input, version)
-        profiled = profile_table(table, run.spec, run.hierarchies, version)
-        insensitive = guard_insensitive(table, run.spec, profiled, _attributes(run, profiled).quasi_identifiers)
+        try:
+            profiled = profile_table(
+                table, run.spec, run.hierarchies, run.staging.path(STAGED_ROWS), run.secret, version
+            )
+            insensitive = guard_insensitive(table, run.spec, profiled, _attributes(run, profiled).quasi_identifiers)
+        except BaseException:
+            run.staging.remove(STAGED_ROWS)  # nothing follows that would need them
+            raise
         run.staging.write("profile.json", profiled.to_json())
+        run.staging.write(STAGED_COLUMNS, StagedColumns.of(table, run.spec).to_json())
         record["input"] = {
             "path": run.spec.input.path,
             "rows": profiled.rows,
@@ -80,14 +87,13 @@ def plan(run: Run) -> PlanReport:
     run.require("plan")
     with run.stage("plan") as record:
         profiled = _profile(run)
-        table, encoder = _input(run, profiled), Encoder.of(run.spec, profiled, run.secret)
-        method = method_of(run.spec.method)
+        method, table = method_of(run.spec.method), _encoded(run, profiled)
         given = PlanningInput(
             attributes=_attributes(run, profiled),
             k=run.spec.privacy.k,
             settings=run.spec.method,
-            sample=draw_sample(table, run.spec, encoder, profiled.distinct_rows, method.sample_rows(run.spec.method)),
-            counts=partial(count_groups, table, run.spec, encoder),
+            sample=table.sample(method.sample_rows(run.spec.method)),
+            counts=table.counts,
             most_suppressed=run.spec.privacy.most_suppressed(profiled.rows),
             log=lambda line: run.announce(f"{'plan':<10} {line}"),
         )
@@ -108,8 +114,8 @@ def anonymize(run: Run) -> None:
         profiled = _profile(run)
         attributes = _attributes(run, profiled)
         plan = _plan(run, attributes)
-        anonymizer = Anonymizer(run.spec, profiled, attributes, plan, run.secret)
-        rows = anonymizer.linked(_input(run, profiled))
+        anonymizer = Anonymizer(run.spec, profiled, attributes, plan, _columns(run))
+        rows = anonymizer.linked(staged_batches(run.spark, run.staging.path(STAGED_ROWS)))
         for name in ("release", "linked"):
             run.staging.remove(name)
         with anonymizer.blocks_done.watched(plan.blocks, run.progress):
@@ -195,9 +201,8 @@ def _judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder
         raise GuaranteeError(f"{folder.path('release')} holds {len(strays)} files that its log does not list")
     stages = state["stages"]
     evidence = Evidence(stages["profile"]["input"]["fingerprint"], **stages["anonymize"]["written"])
-    return verify_release(
-        read_delta(run.spark, folder.path("release")), run.spec, profiled, run.hierarchies, evidence, classes
-    )
+    release, path = read_delta(run.spark, folder.path("release")), folder.path("release")
+    return verify_release(release, path, run.spec, profiled, run.hierarchies, evidence, classes)
 
 
 def _minimality(run: Run) -> dict[str, Any]:
@@ -354,8 +359,11 @@ def _plan(run: Run, attributes: ResolvedAttributes) -> Plan:
     )
 
 
-def _input(run: Run, profiled: Profile) -> DataFrame:
-    """The input as it was profiled: a Delta table at the same version; the fingerprint tells whether another
-    changed.
-    """
-    return read_table(run.spark, run.spec.input, profiled.version)
+def _columns(run: Run) -> StagedColumns:
+    return StagedColumns.from_json(run.staging.read(STAGED_COLUMNS))
+
+
+def _encoded(run: Run, profiled: Profile) -> EncodedTable:
+    """The staged rows as codes."""
+    batches = staged_batches(run.spark, run.staging.path(STAGED_ROWS))
+    return EncodedTable(batches, Encoder.of(profiled, _columns(run)), profiled)

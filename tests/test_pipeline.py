@@ -28,13 +28,13 @@ from pyspark.sql import functions as F
 from strategies import CITIES
 
 from tclose_spark import pipeline
-from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, UnreachableError
 from tclose_spark.io.interrupts import noticed
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables import write_delta
 from tclose_spark.methods.closeness_tree import plan as top
 from tclose_spark.methods.closeness_tree.effort import EFFORTS
-from tclose_spark.stages.encode import draw_sample
+from tclose_spark.stages.encode import EncodedTable
 from tclose_spark.table.rows import Rows
 
 OpenRun = Callable[..., Run]
@@ -688,12 +688,14 @@ def test_the_closeness_tree_is_the_same_however_rows_come(
 def test_a_bad_sample_still_makes_a_release_that_holds(
     small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of: str
 ) -> None:
-    def bad(*arguments: Any) -> Rows:
-        sample = draw_sample(*arguments)
+    draw = EncodedTable.sample
+
+    def bad(table: EncodedTable, most: int) -> Rows:
+        sample = draw(table, most)
         kept = sample.quasi[0] < 27 if of == "the first rows" else sample.cell < 3
         return sample.take(np.flatnonzero(kept))
 
-    monkeypatch.setattr(pipeline, "draw_sample", bad)
+    monkeypatch.setattr(EncodedTable, "sample", bad)
     certificate = pipeline.release(open_run(tree_conf, f"output.path={tmp_path}/out"))
     assert certificate["verdict"] == "holds"
     assert certificate["release"]["rows"] == 600
@@ -712,6 +714,13 @@ def test_what_the_whole_table_does_not_hold_is_unreachable(
     with pytest.raises(UnreachableError, match=message):
         pipeline.release(open_run(tree_conf, f"output.path={tmp_path}/out", change))
     assert not (tmp_path / "out/public").exists()
+
+
+def test_a_profile_that_fails_leaves_no_rows(make_run: Callable[..., Run]) -> None:
+    run = make_run({"age": ["30", "none"], "disease": ["flu", "gout"]}, quasi={"age": {"type": "numeric"}}, k=1)
+    with pytest.raises(InputError, match="hold no finite number"):
+        pipeline.profile(run)
+    assert not run.staging.exists("rows")
 
 
 def test_progress_counts_blocks(small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from strategies import CITIES, content, drawn, make_problem, people
 
 from tclose_spark.table.arrays import HashArray
+from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.labels import MISSING
 from tclose_spark.table.rows import Codec, Rows, UnknownValueError
@@ -56,7 +57,7 @@ def test_decodes_to_the_prepared_columns():
     quasi = [pa.array(["male", None, "female"]), pa.array([30, None, -2]), pa.array([1.5, None, 0.0])]
     rows = codec.encode(quasi, [pa.array(["gout", "gout", "flu"])], hashes(3))
     assert [column.to_pylist() for column in codec.decode(rows)] == [column.to_pylist() for column in quasi]
-    assert [column.type for column in codec.decode(rows)] == [pa.string(), pa.int64(), pa.float64()]
+    assert [decoded(column).type for column in codec.decode(rows)] == [pa.string(), pa.int64(), pa.float64()]
     assert [column.to_pylist() for column in codec.sensitive_texts(rows)] == [["gout", "gout", "flu"]]
 
 
@@ -146,13 +147,12 @@ def coded_rows(draw: st.DrawFn) -> tuple[Codec, Rows]:
 def test_packed_rows_are_unpacked_as_they_were(case, data):
     codec, rows = case
     packed = codec.pack(rows)
-    assert packed.type == pa.binary()
-    assert_same(codec.unpack(packed), rows)
+    assert_same(codec.unpack(packed.tobytes()), rows)
     first = data.draw(st.integers(0, len(rows)))
     last = data.draw(st.integers(first, len(rows)))
-    assert_same(codec.unpack(packed.slice(first, last - first)), rows.take(np.arange(first, last)))
+    assert_same(codec.unpack(packed[first:last].tobytes()), rows.take(np.arange(first, last)))
     order = np.array(data.draw(st.permutations(range(len(rows)))), dtype=np.int64)
-    assert_same(codec.unpack(packed.take(pa.array(order))), rows.take(order))
+    assert_same(codec.unpack(packed[order].tobytes()), rows.take(order))
 
 
 @pytest.mark.parametrize(("categories", "bytes_a_row"), [(100, 14), (2**15 - 1, 14), (2**15, 20)])
@@ -167,7 +167,7 @@ def test_a_category_takes_two_bytes_where_it_fits(categories, bytes_a_row):
     )
     codes = np.array([categories - 1, M, 0])
     rows = Rows((codes,), np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.uint64))
-    assert len(codec.pack(rows)[0].as_py()) == bytes_a_row
+    assert codec.pack(rows).itemsize == bytes_a_row
     assert codec.unpack(codec.pack(rows)).quasi[0].tolist() == codes.tolist()
 
 

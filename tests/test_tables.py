@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.io.fingerprint import Fingerprint, content_hash
 from tclose_spark.io.reading import delta_version, read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage import open_folder
@@ -32,12 +31,6 @@ ROLES: dict[str, Any] = {
     "source": {"path": "people.csv", "format": "csv", "options": {"header": True}},
     "k": 2,
 }
-
-
-def fingerprint(table: DataFrame) -> str:
-    figures = table.agg(*Fingerprint.columns([quoted(name) for name in table.columns], "x")).head()
-    assert figures is not None
-    return str(Fingerprint.of(figures, "x"))
 
 
 def rows(table: DataFrame) -> list[tuple[Any, ...]]:
@@ -181,63 +174,6 @@ def test_the_version_of_a_delta_input_is_the_one_that_is_read(
 
 def test_other_inputs_have_no_version(spark: SparkSession) -> None:
     assert delta_version(spark, Input(path="people.csv", format="csv")) is None
-
-
-# --- fingerprints
-
-
-def table_of(
-    spark: SparkSession, records: Sequence[tuple[Any, ...]], schema: str = "a string, b string, n double"
-) -> DataFrame:
-    return spark.createDataFrame(list(records), schema)
-
-
-RECORDS = [("x", "y", 1.0), ("x", None, 2.0), (None, "x", None), ("x", "y", 1.0), ("", "z", -1.0)]
-
-
-def test_a_fingerprint_is_that_of_a_multiset(spark: SparkSession) -> None:
-    table = table_of(spark, RECORDS)
-    same = [
-        table_of(spark, RECORDS[::-1]),
-        table.repartition(1),
-        table.repartition(3, "a"),
-        table.union(table.limit(0)),
-    ]
-    assert {fingerprint(each) for each in same} == {fingerprint(table)}
-
-
-DIFFERENT = {
-    "exchanged between columns": ([("x", "y")], [("y", "x")]),
-    "exchanged between rows": ([("x", "1"), ("y", "2")], [("x", "2"), ("y", "1")]),
-    "cut elsewhere": ([("xy", "z")], [("x", "yz")]),
-    "NULL in another column": ([(None, "a")], [("a", None)]),
-    "NULL and empty text exchanged": ([("", None)], [(None, "")]),
-    "NULL for empty text": ([("a", None)], [("a", "")]),
-    "a row doubled": ([("x", "y")], [("x", "y"), ("x", "y")]),
-    "one doubled, another lost": ([("x", "y"), ("x", "y"), ("u", "v")], [("x", "y"), ("u", "v"), ("u", "v")]),
-}
-
-
-@pytest.fixture(scope="module")
-def fingerprints(spark: SparkSession) -> dict[tuple[str, int], str]:
-    """Of both tables of each of DIFFERENT, in one job."""
-    records = [
-        (name, side, *row) for name, tables in DIFFERENT.items() for side, table in enumerate(tables) for row in table
-    ]
-    table = spark.createDataFrame(records, "name string, side int, a string, b string")
-    found = table.groupBy("name", "side").agg(*Fingerprint.columns([F.col("a"), F.col("b")], "x")).collect()
-    return {(row["name"], row["side"]): str(Fingerprint.of(row, "x")) for row in found}
-
-
-@pytest.mark.parametrize("name", DIFFERENT)
-def test_different_rows_have_different_fingerprints(fingerprints: dict[tuple[str, int], str], name: str) -> None:
-    assert fingerprints[name, 0] != fingerprints[name, 1]
-
-
-def test_a_salt_changes_every_hash(spark: SparkSession) -> None:
-    table = table_of(spark, RECORDS)
-    first, second = (rows(table.select(content_hash([F.col("a")], salt))) for salt in ("one", "two"))
-    assert not set(first) & set(second)
 
 
 # --- what is written

@@ -180,9 +180,7 @@ def _best(
     part = T.StructType([T.StructField("key", T.StringType()), *[tallies.schema[name] for name in lists]])
     parts = map_batches(text.drop("asking"), _generalize(ladders, vectors), part)
     records = F.aggregate("n", F.lit(0).cast("bigint"), lambda total, more: total + more)
-    supersets = (
-        add_up(parts, ["key"], to_arrow_schema(part)).withColumn("records", records).where(F.col("records") >= n)
-    )
+    supersets = add_up(parts, 1, to_arrow_schema(part)).withColumn("records", records).where(F.col("records") >= n)
 
     asking = text.join(unproven, text["asking"].eqNullSafe(unproven["quasi_identifiers"]), "left_semi")
     own = [T.StructField(f"own_{name}", tallies.schema[name].dataType) for name in lists]

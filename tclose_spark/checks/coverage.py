@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tclose_spark.measures.information_loss import interval_ends, set_members
+from tclose_spark.table.dictionaries import coded, codes_of
 
 BoolArray = NDArray[np.bool_]
 NOTHING = (Fraction(0), Fraction(-1))
@@ -79,16 +80,17 @@ class Coverage:
         >>> Coverage(numeric=True).covered(pa.array([35, 41, None]), pa.array(["[30, 40]", "[30, 40]", "*"])).tolist()
         [True, False, True]
         """
-        label = labels.dictionary_encode(null_encoding="encode")
-        texts, which = label.dictionary.to_pylist(), label.indices.to_numpy()
+        label = coded(labels)
+        texts, which = label.dictionary.to_pylist(), codes_of(label)
         if self.numeric:
             return self._covered_numbers(raw, texts, which)
-        value = raw.dictionary_encode(null_encoding="encode")
+        value = coded(raw)
         values = value.dictionary.to_pylist()
-        pairs = value.indices.to_numpy().astype(np.int64) * len(texts) + which
+        pairs = codes_of(value) * len(texts) + which
         distinct, place = np.unique(pairs, return_inverse=True)
         verdicts = [self._covers(texts[pair % len(texts)], values[pair // len(texts)]) for pair in distinct.tolist()]
-        return np.array(verdicts, dtype=bool)[place.reshape(-1)]
+        result: BoolArray = np.array(verdicts, dtype=bool)[place.reshape(-1)]
+        return result
 
     @staticmethod
     def between(raw: pa.Array, low: pa.Array, high: pa.Array) -> BoolArray:

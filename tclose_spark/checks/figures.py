@@ -65,6 +65,7 @@ class ClassFigures:
     losses: mean information loss by quasi-identifier, over rows.
     released_losses: the same over the rows of the classes only.
     homogeneous: by sensitive attribute.
+    more_losses: means like `losses`, of what was asked for beside them.
     """
 
     rows: int
@@ -76,6 +77,7 @@ class ClassFigures:
     released_losses: Mapping[str, float]
     homogeneous: Mapping[str, Homogeneous]
     guarantees: tuple[Guarantee, ...]
+    more_losses: tuple[float, ...] = ()
 
     @property
     def ncp(self) -> float:
@@ -103,18 +105,19 @@ def class_figures(
     quasi: Sequence[JudgedQuasi],
     attributes: Sequence[JudgedAttribute],
     suppressed: int = 0,
+    more_losses: Sequence[Column] = (),
 ) -> ClassFigures:
     """The figures of a class table. One aggregation, by class size: sizes are few, and inside one numerators compare
     exactly.
 
     suppressed: rows that are in no class: each loses 1 of every quasi-identifier, and as many rows as the table has
     cannot be told from it.
+    more_losses: other measures of what a class loses, a suppressed row losing 1.
     """
     wanted = [part for a in attributes for part in _guarantees_of(a)]
     aggregates = [F.count(F.lit(1)).alias("classes"), F.min("quasi_identifiers").alias("labels")]
-    aggregates += [
-        F.sum((F.col("losses")[q.name] * F.col("size")).cast(LOSS)).alias(f"loss {i}") for i, q in enumerate(quasi)
-    ]
+    lossy = [*[F.col("losses")[q.name] for q in quasi], *more_losses]
+    aggregates += [F.sum((loss * F.col("size")).cast(LOSS)).alias(f"loss {i}") for i, loss in enumerate(lossy)]
     aggregates += [
         F.sum((quoted(a.column("distinct")) == 1).cast("bigint")).alias(f"homogeneous {i}")
         for i, a in enumerate(attributes)
@@ -138,15 +141,17 @@ def class_figures(
         )
     ]
     guarantees += [part.guarantee(by_size, i) for i, part in enumerate(wanted)]
-    lost = {q.name: sum(part[f"loss {i}"] for part in by_size) for i, q in enumerate(quasi)}
+    lost = [sum(part[f"loss {i}"] for part in by_size) for i in range(len(lossy))]
+    means = [float(loss + suppressed) / (rows + suppressed) for loss in lost]
+    names = [q.name for q in quasi]
     return ClassFigures(
         rows=rows,
         classes=sum(part["classes"] for part in by_size),
         smallest=by_size[0]["size"],
         largest=by_size[-1]["size"],
         discernibility=sum(part["size"] ** 2 * part["classes"] for part in by_size) + suppressed * (rows + suppressed),
-        losses={q.name: float(lost[q.name] + suppressed) / (rows + suppressed) for q in quasi},
-        released_losses={q.name: float(lost[q.name]) / rows for q in quasi},
+        losses=dict(zip(names, means, strict=False)),
+        released_losses={name: float(loss) / rows for name, loss in zip(names, lost, strict=False)},
         homogeneous={
             a.name: Homogeneous(
                 sum(part[f"homogeneous {i}"] for part in by_size),
@@ -155,14 +160,8 @@ def class_figures(
             for i, a in enumerate(attributes)
         },
         guarantees=tuple(guarantees),
+        more_losses=tuple(means[len(quasi) :]),
     )
-
-
-def losses_of_rows(classes: DataFrame, losses: Sequence[Column], suppressed: int = 0) -> list[float]:
-    """Means over all rows of what each class loses; a suppressed row loses 1."""
-    sums = [F.sum((loss * F.col("size")).cast(LOSS)) for loss in losses]
-    *totals, rows = classes.agg(*sums, F.sum("size")).toArrow().to_pylist()[0].values()
-    return [float(total + suppressed) / (rows + suppressed) for total in totals]
 
 
 @dataclass(frozen=True, kw_only=True)

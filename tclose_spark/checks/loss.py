@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.checks.classes import JudgedQuasi
-from tclose_spark.checks.figures import losses_of_rows
 from tclose_spark.checks.named import Named, members, named_by, numbers, themselves
 from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -69,11 +68,9 @@ def measured_on(spec: ReleaseSpec, named: Mapping[str, Named]) -> dict[str, dict
     return measured
 
 
-def loss_by_input(
-    classes: DataFrame, quasi: Sequence[JudgedQuasi], profile: Profile, suppressed: int
-) -> dict[str, Any]:
-    """Information loss over the input's range and values, a suppressed row losing 1. For its owner only: with the
-    labels it would give away the range.
+def losses_by_input(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[Column]:
+    """What a class loses of each quasi-identifier over the input's range and values, from the class table. For its
+    owner only: with the labels it would give away the range.
     """
     losses = []
     for q, domain in zip(quasi, profile.quasi, strict=True):
@@ -85,8 +82,4 @@ def loss_by_input(
             ours, its = Fraction(q.loss.distinct), Fraction(domain.present)
         wider = float(ours / its) if its else 0.0
         losses.append(F.when(label == ROOT, 1.0).otherwise(F.least(F.lit(1.0), loss * wider)))
-    means = losses_of_rows(classes, losses, suppressed)
-    return {
-        "ncp": sum(means) / len(means),
-        "ncp_by_quasi_identifier": {q.name: mean for q, mean in zip(quasi, means, strict=True)},
-    }
+    return losses

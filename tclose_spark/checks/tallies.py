@@ -24,6 +24,7 @@ from tclose_spark.io.tables import plain
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import coded, codes_of, decoded
 from tclose_spark.table.domains import Counts, TupleCounts, marginal
 
 ROWS_AT_ONCE = 1 << 20  # held as text in a task: some 100 MB of a dozen columns
@@ -55,9 +56,9 @@ class Tally:
         )
         tuples = Histograms.tally(group if owner is None else group[owner], code, counts, len(first), len(place))
         return Tally(
-            [column.take(pa.array(first)) for column in labels],
+            [decoded(column.take(pa.array(first))) for column in labels],
             tuples,
-            [column.take(pa.array(place)) for column in values],
+            [decoded(column.take(pa.array(place))) for column in values],
         )
 
     @staticmethod
@@ -98,29 +99,35 @@ def tally_classes(
         *[plain(table, name).cast("string").alias(f"l{i}") for i, name in enumerate(labels)],
         *[plain(table, name).cast("string").alias(f"v{i}") for i, name in enumerate(sensitive)],
     )
-    keys = [f"l{i}" for i in range(len(labels))]
-    schema = pa.schema(
+    schema = tally_schema(len(labels), len(sensitive))
+    parts = map_batches(rows, _tally_rows(len(labels), at_once, schema), from_arrow_schema(schema))
+    return add_up(parts, len(labels), schema)
+
+
+def tally_schema(labels: int, sensitive: int) -> pa.Schema:
+    """The columns of tallies, of so many published columns and sensitive attributes."""
+    return pa.schema(
         [
-            *[pa.field(key, pa.string()) for key in keys],
-            *[pa.field(f"v{i}", pa.list_(pa.string())) for i in range(len(sensitive))],
+            *[pa.field(f"l{i}", pa.string()) for i in range(labels)],
+            *[pa.field(f"v{i}", pa.list_(pa.string())) for i in range(sensitive)],
             pa.field("n", pa.list_(pa.int64())),
         ]
     )
-    return add_up(map_batches(rows, _tally_rows(len(labels), at_once, schema), from_arrow_schema(schema)), keys, schema)
 
 
-def add_up(parts: DataFrame, keys: Sequence[str], schema: pa.Schema) -> DataFrame:
-    """Tallies with those of equal keys added up; the keys are the first columns. One shuffle."""
+def add_up(parts: DataFrame, labels: int, schema: pa.Schema) -> DataFrame:
+    """Tallies with those of equal labels, which are the first columns, added up. One shuffle."""
+    keys = schema.names[:labels]
     together = parts.repartition(*keys).sortWithinPartitions(*keys)
-    return map_batches(together, _add_up(len(keys), schema), from_arrow_schema(schema))
+    return map_batches(together, _add_up(labels, schema), from_arrow_schema(schema))
 
 
 def group_equal(columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
     """(group of each row, a row of each group) of rows that are equal in all columns; NULL equals NULL."""
     group, groups = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column in columns:
-        codes = column.dictionary_encode(null_encoding="encode").indices.to_numpy()
-        size = int(codes.max(initial=0)) + 1
+        distinct = coded(column)
+        codes, size = codes_of(distinct), max(1, len(distinct.dictionary))
         if groups > (1 << 62) // size:
             _, group = np.unique(group, return_inverse=True)
             groups = int(group.max(initial=0)) + 1

@@ -8,24 +8,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from tclose_spark.checks.classes import JudgedAttribute, class_table, judged_attribute
 from tclose_spark.checks.expectations import expect_rows, expectations_of
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
-from tclose_spark.checks.loss import judged_quasi, loss_by_input, measured_on, names_of_release, published_columns
+from tclose_spark.checks.loss import judged_quasi, losses_by_input, measured_on, names_of_release, published_columns
+from tclose_spark.checks.released import read_released
 from tclose_spark.checks.suppressed import LeftOut, input_listing, suppressed_class
-from tclose_spark.checks.tallies import count_values, tally_classes
+from tclose_spark.checks.tallies import count_values
 from tclose_spark.checks.tuples import farthest_of_tuples, tuple_closeness
 from tclose_spark.checks.validation import Validation, validate
 from tclose_spark.checks.warnings import warnings_of
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.fingerprint import Fingerprint
 from tclose_spark.io.session import kept
-from tclose_spark.io.tables import quoted, read_delta, write_delta
+from tclose_spark.io.tables import read_delta, write_delta
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.domains import Counts, Profile
+from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.listing import listing
 
@@ -36,7 +37,7 @@ AS_A_CLASS = (
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the run wrote down of its input and its rows, as hashes (see `io.fingerprint`)."""
+    """What the run wrote down of its input and its rows, as hashes (see `table.fingerprint`)."""
 
     input: str
     raw: str
@@ -45,8 +46,7 @@ class Evidence:
     @property
     def suppressed(self) -> int:
         """The rows that were read and not published."""
-        raw, published = (int(multiset.partition("-")[0], 16) for multiset in (self.raw, self.published))
-        return raw - published
+        return Fingerprint.parse(self.raw).rows - Fingerprint.parse(self.published).rows
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ class Verdict:
 
 def verify_release(
     release: DataFrame,
+    folder: str | None,
     spec: ReleaseSpec,
     profile: Profile,
     hierarchies: Mapping[str, Hierarchy],
@@ -78,6 +79,7 @@ def verify_release(
 ) -> Verdict:
     """Judges a written release and writes its class table to `classes_path`.
 
+    folder: where the release's files lie, and no others; None of a table that lies in none.
     profile: tells the input's rows and values, with which the release must agree.
 
     Raises:
@@ -86,10 +88,9 @@ def verify_release(
     _require_columns(release, spec)
     if release.isEmpty():
         raise GuaranteeError("the release has no rows; nothing is published")
-    observation = Observation()
-    observed = release.observe(observation, *Fingerprint.columns([quoted(name) for name in release.columns], "release"))
     labels = [column for columns in published_columns(spec).values() for column in columns]
-    with kept(tally_classes(observed, labels, list(spec.attributes.sensitive_attributes))) as tallies:
+    rows = read_released(release, folder, labels, list(spec.attributes.sensitive_attributes))
+    with kept(rows.tallies) as tallies:
         with _labels_required():
             named = names_of_release(tallies, spec)
         quasi = judged_quasi(spec, named, hierarchies)
@@ -100,8 +101,8 @@ def verify_release(
         with _labels_required():
             write_delta(class_table(tallies, quasi, attributes, [tuples] if tuples else []), classes_path)
     classes = read_delta(release.sparkSession, classes_path)
-    released = Fingerprint.of(observation.get, "release")
-    figures = class_figures(classes, spec.privacy.k, quasi, attributes, left.rows)
+    released = rows.fingerprint
+    figures = class_figures(classes, spec.privacy.k, quasi, attributes, left.rows, losses_by_input(quasi, profile))
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
     apart = None
@@ -121,7 +122,10 @@ def verify_release(
         "fingerprint": str(released),
         "rows": released.rows,
         "expectations_evaluated": len(expectations),
-        "by_input": loss_by_input(classes, quasi, profile, left.rows),
+        "by_input": {
+            "ncp": sum(figures.more_losses) / len(figures.more_losses),
+            "ncp_by_quasi_identifier": {q.name: mean for q, mean in zip(quasi, figures.more_losses, strict=True)},
+        },
     }
     if tuples is not None:
         figures_of["tuples_emd"] = str(farthest_of_tuples(classes, tuples, [a.name for a in attributes]).achieved)

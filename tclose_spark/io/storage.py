@@ -245,6 +245,10 @@ def for_spark(path: str) -> str:
     return path if URI.match(path) or path.startswith("/Volumes/") else f"file://{path}"
 
 
+NO_PATTERN = {"__globPaths__": "false"}
+"""Reads the file or folder of a path that Spark would take for a pattern: [, {, * and ? are letters like others."""
+
+
 def local_path(file: str) -> Path | None:
     """The path of a file that is named by its path or by a `file:` URI, as Spark names those that it reads; None of
     other URIs.

@@ -1,12 +1,11 @@
-"""From the raw table to the published one: encode, route, one shuffle, settle, generalize, write - and prove while
+"""From the staged rows to the published table: encode, route, one shuffle, settle, generalize, write - and prove while
 writing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,32 +13,37 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from tclose_spark.checks.coverage import Coverage
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.fingerprint import Fingerprint
 from tclose_spark.io.progress import TaskCounter
 from tclose_spark.io.tables import SUPPRESSED
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, Settled
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.encode import REST, Encoder, code_table, passing_columns
+from tclose_spark.stages.encode import Encoder
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.stages.minimality import MinimalityCounter
+from tclose_spark.stages.staging import StagedColumns, batches_in, write_batch
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile
+from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
 BATCH_ROWS = 65_536
-PUBLISHED, RAW, FIGURE, UNCOVERED = (
-    "published{}",
-    "raw{}",
-    "figure{}",
-    "uncovered",
-)  # numbered: a user's names may be like any of ours
+ROWS_ROUTED = 1 << 18  # that a task holds as codes before it sends them
+ROUTED = "task int, rows binary, beside binary"
+PUBLISHED, RAW, FIGURE = "published{}", "raw{}", "figure{}"  # numbered: a user's names may be like any of ours
+KEPT, UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = "kept", "uncovered", "raw_rows", "raw_digest", "rows", "digest"
+SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST)
+"""Whole numbers of a task's rows, in the first one: how many labels do not cover their value, and both sides'
+fingerprints.
+"""
+NOTHING = Fingerprint(0, 0)
 
 
 @dataclass(frozen=True)
@@ -57,10 +61,10 @@ class Anonymizer:
     """One run's rows on their way: holds what the executors need, builds the table that is written."""
 
     def __init__(
-        self, spec: ReleaseSpec, profile: Profile, attributes: ResolvedAttributes, plan: Plan, secret: str
+        self, spec: ReleaseSpec, profile: Profile, attributes: ResolvedAttributes, plan: Plan, columns: StagedColumns
     ) -> None:
-        self.spec, self.profile, self.attributes, self.plan = spec, profile, attributes, plan
-        self.encoder = Encoder.of(spec, profile, secret)
+        self.spec, self.profile, self.attributes, self.plan, self.columns = spec, profile, attributes, plan, columns
+        self.encoder = Encoder.of(profile, columns)
         self.generalizer = Generalizer.of(attributes.quasi_identifiers)
         self.coverages = tuple(
             Coverage(q.domain.kind != "category", _paths(q.hierarchy), q.sets) for q in attributes.quasi_identifiers
@@ -85,7 +89,7 @@ class Anonymizer:
 
     def released(self, rows: DataFrame) -> DataFrame:
         """The rows of `linked` that are not suppressed, as they are published."""
-        return rows.where(_kept()).select(*self.published())
+        return rows.where(F.col(KEPT)).select(*self.published())
 
     def linked_columns(self) -> list[Column]:
         """What `output.keep_linked` keeps: the published columns, and beside them each raw quasi-identifier as
@@ -95,59 +99,44 @@ class Anonymizer:
         raw = [
             F.col(RAW.format(i)).alias(f"{name}_raw") for i, name in enumerate(self.spec.attributes.quasi_identifiers)
         ]
-        flag = [(~_kept()).alias(SUPPRESSED)] if self.spec.privacy.suppression_limit else []
+        flag = [(~F.col(KEPT)).alias(SUPPRESSED)] if self.spec.privacy.suppression_limit else []
         return [*self.published(), *raw, *flag]
 
-    def linked(self, table: DataFrame) -> DataFrame:
-        """Every row with its published columns (PUBLISHED), its raw quasi-identifiers beside them (RAW), and UNCOVERED:
-        1 where a label lies, NULL where the row is suppressed and has no labels.
+    def linked(self, batches: DataFrame) -> DataFrame:
+        """Every staged row with its published columns (PUBLISHED), with `output.keep_linked` its raw quasi-identifiers
+        beside them (RAW), and KEPT: whether it is published; a suppressed row has no labels.
 
-        A task holds whole classes. Both sides and the lies are observed as the rows are written: see `written`;
-        blocks_done counts meanwhile.
+        A task holds whole classes. Both sides and the labels that lie are observed as the rows are written: see
+        `written`; blocks_done counts meanwhile.
         """
-        self.blocks_done = TaskCounter(table.sparkSession)
-        self.minimality = MinimalityCounter.of(table.sparkSession, self.attributes, self.plan.tasks)
-        coded = code_table(table, self.spec, passing=True)
-        beside = coded.schema.fields[self.encoder.quasi + self.encoder.sensitive :]
-        passing = dict(
-            zip(passing_columns(table, self.spec), [field for field in beside if field.name != REST], strict=True)
-        )
-        sent = T.StructType([T.StructField("task", T.IntegerType()), T.StructField("row", T.BinaryType()), *beside])
-        routed = map_batches(coded, _router(self.encoder, self.plan), sent)
+        self.blocks_done = TaskCounter(batches.sparkSession)
+        self.minimality = MinimalityCounter.of(batches.sparkSession, self.attributes, self.plan.tasks)
+        routed = map_batches(batches, _router(self.encoder, self.plan), ROUTED)
         settled = routed.repartitionById(self.plan.tasks, F.col("task"))
-        finished = map_batches(settled, self._finisher(passing), self._finished_schema(passing))
-        raw, published = self._sides()
-        return finished.observe(
+        figures = {FIGURE.format(i): how for i, how in enumerate(self.plan.figures.values())}
+        return map_batches(settled, self._finisher(), self._finished_schema()).observe(
             self.observation,
-            *Fingerprint.columns(raw, "raw"),
-            *Fingerprint.columns(published, "published", _kept()),
-            F.sum(UNCOVERED).alias(UNCOVERED),
-            *(
-                getattr(F, how)(FIGURE.format(i)).alias(FIGURE.format(i))
-                for i, how in enumerate(self.plan.figures.values())
-            ),
+            *(F.sum(name).alias(name) for name in SUMS),
+            *(getattr(F, how)(name).alias(name) for name, how in figures.items()),
         )
 
-    def _sides(self) -> tuple[list[Column], list[Column]]:
-        """The columns of the raw side, as the profile hashed them, and of the published side."""
-        published = [F.col(PUBLISHED.format(i)) for i in range(len(self.names))]
-        raw = [F.col(RAW.format(i)) for i in range(len(self.profile.quasi))]
-        return raw + published[len(self.generalizer.schema()) :], published
-
-    def _finished_schema(self, passing: Mapping[str, T.StructField]) -> T.StructType:
+    def _finished_schema(self) -> T.StructType:
         labels = from_arrow_schema(pa.schema(self.generalizer.schema()))
         types = {field.name: field.dataType for field in labels} | {
-            name: field.dataType for name, field in passing.items()
+            field.name: field.dataType for field in self.columns.passing
         }
-        published = [
+        fields = [
             T.StructField(PUBLISHED.format(i), types.get(name, T.StringType())) for i, name in enumerate(self.names)
         ]
-        kinds = {"category": T.StringType(), "integer": T.LongType(), "double": T.DoubleType()}
-        raw = [T.StructField(RAW.format(i), kinds[domain.kind]) for i, domain in enumerate(self.profile.quasi)]
-        figures = [T.StructField(FIGURE.format(i), T.DoubleType()) for i in range(len(self.plan.figures))]
-        return T.StructType([*published, *raw, T.StructField(UNCOVERED, T.LongType()), *figures])
+        if self.spec.output.keep_linked:
+            kinds = {"category": T.StringType(), "integer": T.LongType(), "double": T.DoubleType()}
+            fields += [T.StructField(RAW.format(i), kinds[d.kind]) for i, d in enumerate(self.profile.quasi)]
+        fields.append(T.StructField(KEPT, T.BooleanType()))
+        fields += [T.StructField(name, T.LongType()) for name in SUMS]
+        fields += [T.StructField(FIGURE.format(i), T.DoubleType()) for i in range(len(self.plan.figures))]
+        return T.StructType(fields)
 
-    def _finisher(self, passing: Mapping[str, T.StructField]) -> Mapper:
+    def _finisher(self) -> Mapper:
         """What a task does with the rows sent to it; holds them all, in compact form."""
         codec, plan, generalizer, coverages, blocks_done = (
             self.encoder.codec,
@@ -156,40 +145,43 @@ class Anonymizer:
             self.coverages,
             self.blocks_done,
         )
-        names, minimality = self._finished_schema(passing).names, self.minimality
-        sensitive, insensitive = (
-            tuple(self.spec.attributes.sensitive_attributes),
-            self.spec.attributes.insensitive_attributes,
-        )
-        passed = {name: field.name for name, field in passing.items()}
+        schema, minimality, columns = to_arrow_schema(self._finished_schema()), self.minimality, self.columns
+        linked, insensitive = self.spec.output.keep_linked, len(self.spec.attributes.insensitive_attributes)
+
+        def finished(
+            rows: Rows, passing: list[pa.Array], labels: list[pa.Array] | None
+        ) -> tuple[list[pa.Array], tuple[int, ...]]:
+            """(the columns that are written of rows with these labels, their SUMS); without labels of suppressed
+            ones.
+            """
+            raw = codec.decode(rows)
+            values = columns.published([*raw, *codec.sensitive_texts(rows), *passing])[len(raw) :]
+            written = labels or [pa.nulls(len(rows), kind) for _, kind in generalizer.schema()]
+            sides = Fingerprint.of([*raw, *values]), Fingerprint.of([*written, *values]) if labels else NOTHING
+            uncovered = _uncovered(coverages, generalizer.bounds, raw, labels) if labels else 0
+            kept = pa.array(np.full(len(rows), labels is not None))
+            sums = (uncovered, *(n for side in sides for n in (side.rows, side.digest)))
+            return [*written, *values, *(raw if linked else []), kept], sums
 
         def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            received = list(batches)
+            received = [batch for batch in batches if batch.num_rows]
             if not received:
                 return
             sent = pa.Table.from_batches(received)
-            rows = Rows.concatenate([codec.unpack(chunk) for chunk in sent["row"].chunks])
-            columns = {name: sent[name].combine_chunks() for name in sent.column_names if name != "row"}
-            settled = plan.settle(rows, columns["task"][0].as_py())
-            rest = columns[REST].to_numpy() if REST in columns else None
-            place, labels = _labelled(generalizer, rows, settled, rest)
+            rows = codec.unpack(b"".join(sent["rows"].to_pylist()))
+            passing = _passing(sent["beside"])
+            settled = plan.settle(rows, sent["task"][0].as_py())
+            place, labels = _labelled(generalizer, rows, settled, passing[len(passing) - insensitive :])
             if settled.regions is None and len(place):
                 minimality.add(rows.take(place), labels)
             suppressed = np.zeros(0, dtype=np.int64) if settled.suppressed is None else settled.suppressed
-            figures: Mapping[str, float | None] = settled.figures
-            for here, published in chain(_parts(place, labels), _parts(suppressed, None)):
-                these = rows.take(here)
-                raw = codec.decode(these)
-                uncovered = _uncovered(coverages, generalizer.bounds, raw, published)
-                texts = dict(zip(sensitive, codec.sensitive_texts(these), strict=True))
-                kept = [
-                    columns[passed[name]].take(pa.array(here)) if name in passed else texts[name]
-                    for name in (*sensitive, *insensitive)
-                ]
-                written = published or [pa.nulls(len(here), kind) for _, kind in generalizer.schema()]
-                said = [_at_first(figures[name], len(here)) for name in plan.figures]
-                yield pa.RecordBatch.from_arrays([*written, *kept, *raw, uncovered, *said], names=names)
-                figures = dict.fromkeys(plan.figures)
+            figures: dict[str, float | None] = {name: settled.figures[name] for name in plan.figures}
+            for here, published in ((place, labels), (suppressed, None)):
+                if len(here):
+                    beside = [column.take(pa.array(here)) for column in passing]
+                    made, sums = finished(rows.take(here), beside, published)
+                    yield from _batches(made, [*sums, *figures.values()], schema)
+                    figures = dict.fromkeys(figures)
             blocks_done.add(settled.blocks)
 
         return finish
@@ -202,15 +194,12 @@ class Anonymizer:
             GuaranteeError: if a label does not cover its row's value.
         """
         figures = self.observation.get
-        raw, published, uncovered = (
-            Fingerprint.of(figures, "raw"),
-            Fingerprint.of(figures, "published"),
-            int(figures[UNCOVERED] or 0),
-        )
-        if raw.rows != self.profile.rows or str(raw) != self.profile.fingerprint:
+        uncovered, raw_rows, raw_digest, rows, digest = (int(figures[name] or 0) for name in SUMS)
+        raw, published = Fingerprint(raw_rows, raw_digest), Fingerprint(rows, digest)
+        if str(raw) != self.profile.fingerprint:
             raise InputError(
-                f"the rows that were written ({raw.rows}) are not those that were profiled ({self.profile.rows}): the "
-                "input changed meanwhile, or a retry disturbed the run; run it again"
+                f"the rows that were written ({raw.rows}) are not those that were profiled ({self.profile.rows}): a "
+                "retry disturbed the run, or what was staged is damaged; run it again from the profile"
             )
         if uncovered:
             raise GuaranteeError(f"{uncovered} rows have a label that does not cover their value; nothing is published")
@@ -221,34 +210,39 @@ class Anonymizer:
         )
 
 
-def _kept() -> Column:
-    """Whether a row of `linked` is published."""
-    return F.col(UNCOVERED).isNotNull()
+def _passing(beside: pa.ChunkedArray) -> list[pa.Array]:
+    """The columns that passed beside the rows, in their order."""
+    sent = [batch for chunk in beside.chunks if not chunk.null_count for batch in batches_in(chunk)]
+    return [column.combine_chunks() for column in pa.Table.from_batches(sent).columns] if sent else []
 
 
 def _labelled(
-    generalizer: Generalizer, rows: Rows, settled: Settled, rest: IntArray | None
+    generalizer: Generalizer, rows: Rows, settled: Settled, insensitive: Sequence[pa.Array]
 ) -> tuple[IntArray, list[pa.Array]]:
     """(places in the rows of those that stay, in the order in which they are published; their published columns)."""
     here = settled.here
     if not len(here):
         return here, []
-    order, labels = generalizer.publish(
-        rows.take(here), settled.classes, [] if rest is None else [rest[here]], settled.regions
-    )
+    ties = [content_hash([column.take(pa.array(here)) for column in insensitive])] if insensitive else []
+    order, labels = generalizer.publish(rows.take(here), settled.classes, ties, settled.regions)
     return here[order], labels
 
 
-def _parts(place: IntArray, labels: list[pa.Array] | None) -> Iterator[tuple[IntArray, list[pa.Array] | None]]:
-    """The rows at these places with their labels, BATCH_ROWS at a time."""
-    for first in range(0, len(place), BATCH_ROWS):
-        part = slice(first, first + BATCH_ROWS)
-        yield place[part], None if labels is None else [label[part] for label in labels]
-
-
-def _at_first(figure: float | None, rows: int) -> pa.Array:
-    """A column that says the figure in its first row only."""
-    return pa.concat_arrays([pa.array([figure], pa.float64()), pa.nulls(rows - 1, pa.float64())])
+def _batches(
+    columns: Sequence[pa.Array], figures: Sequence[float | None], schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """Rows as they are handed to Spark, BATCH_ROWS at a time; behind their columns the figures, in the first row
+    only.
+    """
+    rows = len(columns[0])
+    for first in range(0, rows, BATCH_ROWS):
+        part = [decoded(column.slice(first, BATCH_ROWS)) for column in columns]
+        said = [
+            pa.concat_arrays([pa.array([figure], kind), pa.nulls(len(part[0]) - 1, kind)])
+            for figure, kind in zip(figures, schema.types[len(columns) :], strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays([*part, *said], schema=schema)
+        figures = [None] * len(figures)
 
 
 def _paths(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]] | None:
@@ -256,33 +250,63 @@ def _paths(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]] | None:
 
 
 def _router(encoder: Encoder, plan: Plan) -> Mapper:
-    """Packs rows and sends them to the tasks that finish their classes."""
-    codes = encoder.quasi + encoder.sensitive
+    """Packs staged rows and sends them to the tasks that finish their classes: those of one task as one value."""
+    columns, codec = encoder.columns, encoder.codec
 
     def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: list[pa.RecordBatch] = []
         for batch in batches:
-            rows = encoder.rows(batch)
-            row, task = plan.route(rows)
-            packed, index = encoder.codec.pack(rows), pa.array(row)
-            beside = [column.take(index) for column in batch.columns[codes:]]
-            names = ["task", "row", *batch.schema.names[codes:]]
+            for staged in batches_in(batch.column(0)):
+                held.append(staged)
+                if sum(part.num_rows for part in held) >= ROWS_ROUTED:
+                    yield from sent(held)
+                    held = []
+        if held:
+            yield from sent(held)
+
+    def sent(held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = Rows.concatenate([encoder.rows(part) for part in held])
+        row, task = plan.route(rows)
+        order = np.argsort(task, kind="stable")
+        row, task = row[order], task[order]
+        packed, beside = codec.pack(rows)[row], _beside(columns, held)
+        starts = np.flatnonzero(np.diff(task, prepend=-1))
+        for first, end in zip(starts.tolist(), [*starts[1:].tolist(), len(task)], strict=True):
+            passed = None if beside is None else write_batch(_taken(beside, row[first:end]))
             yield pa.RecordBatch.from_arrays(
-                [pa.array(task.astype(np.int32)), packed.take(index), *beside], names=names
+                [
+                    pa.array([int(task[first])], pa.int32()),
+                    pa.array([packed[first:end].tobytes()], pa.binary()),
+                    pa.array([passed], pa.binary()),
+                ],
+                names=["task", "rows", "beside"],
             )
 
     return route
 
 
+def _beside(columns: StagedColumns, held: Sequence[pa.RecordBatch]) -> pa.Table | None:
+    """The columns of staged batches that pass as they are, if there are any."""
+    if not columns.passing:
+        return None
+    names = [field.name for field in columns.passing]
+    parts = [[decoded(column) for column in columns.passed(batch.columns)] for batch in held]
+    return pa.Table.from_batches([pa.RecordBatch.from_arrays(part, names=names) for part in parts])
+
+
+def _taken(table: pa.Table, index: IntArray) -> pa.RecordBatch:
+    (batch,) = table.take(pa.array(index)).combine_chunks().to_batches()
+    return batch
+
+
 def _uncovered(
-    coverages: tuple[Coverage, ...], bounds: tuple[bool, ...], raw: list[pa.Array], published: list[pa.Array] | None
-) -> pa.Array:
-    """1 where a label of a row does not cover its raw value, else 0; NULL where there are no labels. Shape (n,)."""
-    if published is None:
-        return pa.nulls(len(raw[0]), pa.int64())
+    coverages: tuple[Coverage, ...], bounds: tuple[bool, ...], raw: list[pa.Array], published: list[pa.Array]
+) -> int:
+    """How many rows have a label that does not cover its raw value."""
     result = np.ones(len(raw[0]), dtype=bool)
     columns = iter(published)
     for coverage, two, values in zip(coverages, bounds, raw, strict=True):
         result &= (
             coverage.between(values, next(columns), next(columns)) if two else coverage.covered(values, next(columns))
         )
-    return pa.array((~result).astype(np.int64))
+    return int(np.count_nonzero(~result))

@@ -1,4 +1,4 @@
-"""Raw rows as codes, on Spark: what every later pass over the input begins with."""
+"""Staged rows as codes: the sample that a plan is made from, and how many rows a plan puts where."""
 
 from __future__ import annotations
 
@@ -9,42 +9,31 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
-from tclose_spark.errors import InputError
-from tclose_spark.io.fingerprint import content_hash
-from tclose_spark.io.tables import prepare, prepared_name
 from tclose_spark.io.workers import map_batches
-from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.staging import HASH, StagedColumns, batches_in
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
-from tclose_spark.table.row_hash import RowHash
 from tclose_spark.table.rows import Codec, Rows
 
-REST = "rest"
+MOST_LOCAL = 1_000_000  # rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them
 LOW_BITS = np.uint64(2**31 - 1)
+PARTS = 64  # tasks that join what tasks drew of a large table
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Turns batches of `code_table` into rows. Their hash is keyed with the secret and taken over all published
-    columns, so it orders rows by content.
-
-    quasi, sensitive: how many columns of each it begins with; one more where there are insensitive attributes.
+    """Turns batches of staged rows into codes. Their keyed hash is of all published columns, so it orders rows by
+    content.
     """
 
     codec: Codec
-    row_hash: RowHash
-    quasi: int
-    sensitive: int
+    columns: StagedColumns
 
     @staticmethod
-    def of(spec: ReleaseSpec, profile: Profile, secret: str) -> Encoder:
-        """The encoder of a run."""
-        attributes = spec.attributes
-        quasi, sensitive = len(attributes.quasi_identifiers), len(attributes.sensitive_attributes)
-        columns = quasi + sensitive + bool(attributes.insensitive_attributes)
-        return Encoder(Codec.of(profile), RowHash.of(secret, columns), quasi, sensitive)
+    def of(profile: Profile, columns: StagedColumns) -> Encoder:
+        """The encoder of a table's rows."""
+        return Encoder(Codec.of(profile), columns)
 
     def rows(self, batch: pa.RecordBatch) -> Rows:
         """The rows of a batch.
@@ -52,79 +41,92 @@ class Encoder:
         Raises:
             UnknownValueError: if a value is not in the profile's domains.
         """
-        columns, known = batch.columns, self.quasi + self.sensitive
-        hashes = self.row_hash.of_rows(columns[: len(self.row_hash.keys)])
-        return self.codec.encode(columns[: self.quasi], columns[self.quasi : known], hashes)
+        held, hashes = batch.columns, batch.column(HASH).to_numpy()
+        return self.codec.encode(self.columns.quasi(held), self.columns.texts(held), hashes)
 
 
-def passing_columns(table: DataFrame, spec: ReleaseSpec) -> list[str]:
-    """The published columns that codes do not hold: insensitive ones, and sensitive ones that are no text (whose text
-    in the codes would have to be read back).
-    """
-    kept = [
-        name
-        for name in spec.attributes.sensitive_attributes
-        if not isinstance(table.schema[name].dataType, T.StringType)
-    ]
-    return [*kept, *spec.attributes.insensitive_attributes]
+class EncodedTable:
+    """The staged rows of a table, as a plan needs them: by the driver where they are few, else by Spark."""
+
+    def __init__(self, batches: DataFrame, encoder: Encoder, profile: Profile, most_local: int = MOST_LOCAL) -> None:
+        self._batches, self._encoder, self._profile = batches, encoder, profile
+        self._local = self._brought() if profile.rows <= most_local else None
+
+    def _brought(self) -> Rows:
+        column = self._batches.toArrow().column(0)
+        return Rows.concatenate([self._encoder.rows(b) for chunk in column.chunks for b in batches_in(chunk)])
+
+    def sample(self, most: int) -> Rows:
+        """About `most` rows that stand for the table: the same however it is partitioned or ordered.
+
+        Distinct rows are drawn, by the low bits of their hashes (order keys end in the high ones), each with its share
+        of the rows that are like it; so many repeated rows neither crowd the sample nor leave it empty.
+        """
+        share = np.uint64(min(1.0, most / self._profile.distinct_rows) * 2**31)
+        drawn, n = self._drawn(share) if self._local is None else _draw(self._local, share)
+        before = np.append(0, np.cumsum(n))
+        return drawn.take(np.repeat(np.arange(len(n)), np.diff(before * min(most, before[-1]) // before[-1])))
+
+    def counts(self, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
+        """How many rows `group_of` puts into each of the groups, shape (groups,). One scan."""
+        if self._local is not None:
+            return np.bincount(group_of(self._local), minlength=groups)
+        encoder = self._encoder
+
+        def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            total = np.zeros(groups, dtype=np.int64)
+            for batch in batches:
+                for staged in batches_in(batch.column(0)):
+                    total += np.bincount(group_of(encoder.rows(staged)), minlength=groups)
+            present = np.flatnonzero(total)
+            yield pa.RecordBatch.from_arrays([pa.array(present), pa.array(total[present])], names=["group", "n"])
+
+        counted = map_batches(self._batches, count, "group bigint, n bigint")
+        added = counted.groupBy("group").agg(F.sum("n").alias("n")).toArrow()
+        counts = np.zeros(groups, dtype=np.int64)
+        counts[added["group"].to_numpy()] = added["n"].to_numpy()
+        return counts
+
+    def _drawn(self, share: np.uint64) -> tuple[Rows, IntArray]:
+        """What is drawn of a large table: by each task of its rows, joined by PARTS tasks, put together here."""
+        encoder = self._encoder
+        codec = encoder.codec
+
+        def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for staged in batches_in(batch.column(0)):
+                    rows, n = _draw(encoder.rows(staged), share)
+                    part = (rows.hash >> np.uint64(32)) % np.uint64(PARTS)
+                    for number in np.unique(part).tolist():
+                        here = np.flatnonzero(part == number)
+                        yield written(rows.take(here), n[here], number)
+
+        def join(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            received = [part for batch in batches for part in read(batch)]
+            if received:
+                yield written(*_together(received), 0)
+
+        def written(rows: Rows, n: IntArray, part: int) -> pa.RecordBatch:
+            data = [pa.array([codec.pack(rows).tobytes()]), pa.array([n.tobytes()])]
+            return pa.RecordBatch.from_arrays([pa.array([part], pa.int32()), *data], names=["part", "rows", "n"])
+
+        def read(batch: pa.RecordBatch | pa.Table) -> list[tuple[Rows, IntArray]]:
+            records, counts = batch["rows"].to_pylist(), batch["n"].to_pylist()
+            return [
+                (codec.unpack(data), np.frombuffer(n, dtype=np.int64)) for data, n in zip(records, counts, strict=True)
+            ]
+
+        schema = "part int, rows binary, n binary"
+        parts = map_batches(self._batches, draw, schema).repartitionById(PARTS, F.col("part"))
+        return _together(read(map_batches(parts, join, schema).toArrow()))
 
 
-def code_table(table: DataFrame, spec: ReleaseSpec, passing: bool = False) -> DataFrame:
-    """A raw table as an Encoder reads it.
-
-    Columns: `q0`.. the prepared quasi-identifiers, `s0`.. the sensitive values as text, and, where there are
-    insensitive attributes, REST: an (unkeyed) hash of those. With `passing` also `p0`.. the `passing_columns`, as they
-    are.
-    """
-    people, attributes = prepare(table, spec), spec.attributes
-    place = {name: F.col(prepared_name(i)) for i, name in enumerate(attributes.published)}
-    columns = [place[name].alias(f"q{i}") for i, name in enumerate(attributes.quasi_identifiers)]
-    columns += [place[name].cast("string").alias(f"s{i}") for i, name in enumerate(attributes.sensitive_attributes)]
-    if attributes.insensitive_attributes:
-        columns.append(content_hash([place[name] for name in attributes.insensitive_attributes], REST).alias(REST))
-    if passing:
-        columns += [place[name].alias(f"p{i}") for i, name in enumerate(passing_columns(table, spec))]
-    return people.select(*columns)
+def _draw(rows: Rows, share: np.uint64) -> tuple[Rows, IntArray]:
+    """The different rows whose hashes' low bits are below the share, and how many there are of each."""
+    drawn = rows.take(np.flatnonzero((rows.hash & LOW_BITS) < share))
+    return drawn.distinct(np.ones(len(drawn), dtype=np.int64))
 
 
-def draw_sample(table: DataFrame, spec: ReleaseSpec, encoder: Encoder, distinct_rows: int, most: int) -> Rows:
-    """About `most` rows that stand for a table of about so many distinct ones: the same however it is partitioned or
-    ordered.
-
-    Distinct rows are drawn, by the low bits of their hashes (order keys end in the high ones), each with its share of
-    the rows that are like it; so many repeated rows neither crowd the sample nor leave it empty.
-    """
-    share = np.uint64(min(1.0, most / distinct_rows) * 2**31)
-
-    def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            rows = encoder.rows(batch)
-            drawn = rows.take(np.flatnonzero((rows.hash & LOW_BITS) < share))
-            yield pa.RecordBatch.from_arrays([encoder.codec.pack(drawn)], names=["row"])
-
-    distinct = map_batches(code_table(table, spec), draw, "row binary").groupBy("row").count().toArrow()
-    if not distinct.num_rows:
-        raise InputError("the input has other rows than when it was profiled: it changed meanwhile; run again")
-    sample = Rows.concatenate([encoder.codec.unpack(chunk) for chunk in distinct["row"].chunks])
-    order = sample.sorted_by_hash()
-    before = np.append(0, np.cumsum(distinct["count"].to_numpy()[order]))
-    return sample.take(np.repeat(order, np.diff(before * min(most, before[-1]) // before[-1])))
-
-
-def count_groups(
-    table: DataFrame, spec: ReleaseSpec, encoder: Encoder, group_of: Callable[[Rows], IntArray], groups: int
-) -> IntArray:
-    """How many rows of the table `group_of` puts into each of the groups, shape (groups,). One scan."""
-
-    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        total = np.zeros(groups, dtype=np.int64)
-        for batch in batches:
-            total += np.bincount(group_of(encoder.rows(batch)), minlength=groups)
-        present = np.flatnonzero(total)
-        yield pa.RecordBatch.from_arrays([pa.array(present), pa.array(total[present])], names=["group", "n"])
-
-    coded = code_table(table, spec)
-    counted = map_batches(coded, count, "group bigint, n bigint").groupBy("group").agg(F.sum("n").alias("n")).toArrow()
-    counts = np.zeros(groups, dtype=np.int64)
-    counts[counted["group"].to_numpy()] = counted["n"].to_numpy()
-    return counts
+def _together(parts: list[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray]:
+    """The different rows of several parts, and how many there are of each."""
+    return Rows.concatenate([rows for rows, _ in parts]).distinct(np.concatenate([n for _, n in parts]))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.methods.attributes import ResolvedQuasi
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.labels import MISSING, Labeller, NumericLabels, ranges
 from tclose_spark.table.rows import Rows
 
@@ -41,9 +41,10 @@ class Generalizer:
         return fields
 
     def publish(
-        self, rows: Rows, classes: IntArray, ties: Sequence[IntArray], regions: IntArray | None = None
+        self, rows: Rows, classes: IntArray, ties: Sequence[HashArray], regions: IntArray | None = None
     ) -> tuple[IntArray, list[pa.Array]]:
-        """The published columns of rows with class numbers, and the order of the rows that they are in.
+        """The published columns of rows with class numbers, labels dictionary-encoded, and the order of the rows that
+        they are in.
 
         A class's labels cover its rows' values; with `regions` (see `methods.method.Settled`) the ranges of codes that
         these say.
@@ -81,7 +82,8 @@ class Generalizer:
             return _dense_rank([~missing, *numbers]), [pa.array(x, kind, mask=missing) for x in numbers]
         index, texts = labeller.label(codes, starts) if region is None else labeller.cover(*region)
         place = {text: i for i, text in enumerate(sorted(set(texts), key=lambda text: (text is not None, text or "")))}
-        return np.array([place[text] for text in texts])[index], [pa.array(texts, pa.string()).take(pa.array(index))]
+        labels = pa.DictionaryArray.from_arrays(pa.array(index), pa.array(texts, pa.string()))
+        return np.array([place[text] for text in texts])[index], [labels]
 
 
 def _dense_rank(keys: Sequence[IntArray]) -> IntArray:

@@ -22,6 +22,7 @@ from tclose_spark.measures.bins import equal_mass
 from tclose_spark.measures.minimality import LeftBehind, Tally, beyond_chance, left_behind, tally
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.labels import MISSING, encode_numbers, write_number
@@ -240,7 +241,7 @@ def _starts(labels: Sequence[pa.Array]) -> IntArray:
     new = np.zeros(len(labels[0]), dtype=bool)
     new[0] = True
     for column in labels:
-        codes = column.dictionary_encode(null_encoding="encode").indices.to_numpy()
+        codes = codes_of(coded(column))
         new[1:] |= codes[1:] != codes[:-1]
     return np.flatnonzero(new)
 

@@ -1,18 +1,19 @@
-"""One aggregation pass over the input: domains, ranges, the histogram of the sensitive attributes, the fingerprint."""
+"""The one pass over the input: domains, ranges, the histogram of the sensitive attributes, the fingerprint; the rows
+are staged meanwhile.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-import pyarrow as pa
+import numpy as np
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError, Offending
-from tclose_spark.io.fingerprint import Fingerprint, content_hash
 from tclose_spark.io.reading import Opened, check_text, explained, holds_damage, is_damaged, malformed_rows
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.tables import (
@@ -24,23 +25,28 @@ from tclose_spark.io.tables import (
     prepared_name,
     quoted,
 )
-from tclose_spark.io.workers import Mapper, map_batches
+from tclose_spark.measures.distinct import REGISTERS as PLACES
+from tclose_spark.measures.distinct import estimate
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.staging import DIGEST, REGISTERS, ROWS, StagedColumns, stage_rows, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
 from tclose_spark.table.domains import Profile, QuasiDomain, TupleCounts, categorical_domain, marginal, sensitive_domain
+from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchy import Hierarchy
 
 MOST_VALUES = 2_000_000  # distinct values, of all domains together, that a driver is asked to hold
 MOST_TOLD = 1000  # values that are wrong, that are written down for who has to mend them
-COUNTED = "group int, key array<string>, n bigint"
-
-"""How many rows hold each tuple of values, as text."""
 
 
 def profile_table(
-    table: DataFrame, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy], version: int | None = None
+    table: DataFrame,
+    spec: ReleaseSpec,
+    hierarchies: Mapping[str, Hierarchy],
+    staged: str,
+    secret: str,
+    version: int | None = None,
 ) -> Profile:
-    """The profile of a raw table. One aggregation pass.
+    """The profile of a raw table, whose rows are staged at the path `staged` on the way. One pass.
 
     Raises:
         InputError: naming the column and what is wrong with it: see `tables.check_columns` and below.
@@ -51,7 +57,9 @@ def profile_table(
     with explained(opened):
         if table.isEmpty():
             raise InputError(f"input.path: {spec.input.path} has no rows")
-        histograms = _histograms(table, spec, observation)
+        columns = StagedColumns.of(table, spec)
+        stage_rows(columns.select(_people(table, spec, observation), spec), columns, secret, staged)
+    histograms, fingerprint, distinct_rows = _tallied(table, spec, staged)
     figures = observation.get
     rows = int(figures["rows"])
     if figures["malformed"]:
@@ -90,8 +98,8 @@ def profile_table(
         sensitive=tuple(attributes),
         cells=tuple(cell for cell, _ in cells),
         cell_counts=tuple(n for _, n in cells),
-        distinct_rows=int(figures["distinct_rows"]),
-        fingerprint=str(Fingerprint.of(figures, "input")),
+        distinct_rows=distinct_rows,
+        fingerprint=str(fingerprint),
         version=version,
     )
 
@@ -108,40 +116,42 @@ def _check_text(table: DataFrame, spec: ReleaseSpec) -> None:
                 )
 
 
-def _histograms(table: DataFrame, spec: ReleaseSpec, observation: Observation) -> Sequence[TupleCounts]:
-    """Counts of the values of each quasi-identifier (none for a number), and last of the sensitive tuples."""
-    quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
+def _people(table: DataFrame, spec: ReleaseSpec, observation: Observation) -> DataFrame:
+    """The prepared rows, observed."""
     numeric = _numeric(spec)
     malformed = quoted(MALFORMED) if MALFORMED in table.columns else F.lit(False)
-    people = table.select(
+    return table.select(
         *prepared(table, spec),
         *[not_numbers(table, name).alias(f"wrong{i}") for i, name in enumerate(numeric)],
         malformed.alias("malformed"),
         _damaged(table, spec).alias("damaged"),
     ).observe(observation, *_figures(spec, numeric))
-    place = column_places(spec)
-    groups = [[] if quasi[name].is_numeric else [place[name]] for name in quasi] + [[place[name] for name in sensitive]]
-    tallied = people.select(
-        *[F.col(column).cast("string").alias(str(i)) for i, column in enumerate(c for group in groups for c in group)]
-    )
-    counted = (
-        map_batches(tallied, _tally([len(group) for group in groups]), COUNTED)
-        .groupBy("group", "key")
-        .agg(F.sum("n").alias("n"))
-    )
+
+
+def _tallied(table: DataFrame, spec: ReleaseSpec, staged: str) -> tuple[list[TupleCounts], Fingerprint, int]:
+    """What was counted while the rows were staged: counts of the values of each quasi-identifier (none for a number),
+    and last of the sensitive tuples; the fingerprint; about how many rows are different.
+    """
+    quasi, sensitive = list(spec.attributes.quasi_identifiers), spec.attributes.sensitive_attributes
     with sized_shuffles(table.sparkSession, MOST_VALUES):  # what is shuffled is counts of values
-        counts = counted.limit(MOST_VALUES + 1).toArrow()
-    histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in groups]
-    for group, key, n in zip(*(column.to_pylist() for column in counts.columns), strict=True):
-        histograms[group][tuple(key)] = n
-    if counts.num_rows > MOST_VALUES:
-        largest = max(range(len(groups)), key=lambda g: len(histograms[g]))
-        names = list(sensitive) if largest == len(quasi) else [list(quasi)[largest]]
+        counts = staged_tallies(table.sparkSession, staged).limit(MOST_VALUES + PLACES).toArrow()
+    histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in (*quasi, sensitive)]
+    registers, whole = np.zeros(PLACES, dtype=np.int64), {ROWS: 0, DIGEST: 0}
+    for tally, key, n in zip(*(column.to_pylist() for column in counts.columns), strict=True):
+        if tally >= 0:
+            histograms[tally][tuple(key)] = n
+        elif tally == REGISTERS:
+            registers[int(key[0])] = n
+        else:
+            whole[tally] = n
+    if sum(map(len, histograms)) > MOST_VALUES:
+        largest = max(range(len(histograms)), key=lambda place: len(histograms[place]))
+        names = list(sensitive) if largest == len(quasi) else [quasi[largest]]
         raise InputError(
             f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values between all columns, most of them here; "
             "expected a domain that a table can be published by (type: numeric, coarser values, or another role)"
         )
-    return histograms
+    return list(histograms), Fingerprint(whole[ROWS], whole[DIGEST]), estimate(registers)
 
 
 def _damaged(table: DataFrame, spec: ReleaseSpec) -> Column:
@@ -174,40 +184,7 @@ def _figures(spec: ReleaseSpec, numeric: Sequence[str]) -> list[Column]:
         ]
     for i, name in enumerate(spec.attributes.insensitive_attributes):
         figures.append(F.approx_count_distinct(F.xxhash64(place[name]), 0.02).alias(f"distinct{i}"))
-    published = [F.col(column) for column in place.values()]
-    figures.append(F.approx_count_distinct(content_hash(published, "multiset")).alias("distinct_rows"))
-    return figures + Fingerprint.columns(published, "input")
-
-
-def _tally(sizes: Sequence[int]) -> Mapper:
-    """Counts, in each task, the distinct tuples of consecutive groups of columns of these sizes."""
-
-    def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tallies: list[pa.Table | None] = [None] * len(sizes)
-        for batch in batches:
-            first = 0
-            for group, size in enumerate(sizes):
-                names = [str(i) for i in range(first, first + size)]
-                first += size
-                if names:
-                    counted = (
-                        pa.Table.from_batches([batch]).group_by(names, use_threads=False).aggregate([([], "count_all")])
-                    )
-                    counted = counted.rename_columns([*names, "n"])
-                    if (before := tallies[group]) is not None:
-                        both = pa.concat_tables([before, counted]).group_by(names, use_threads=False)
-                        counted = both.aggregate([("n", "sum")]).rename_columns([*names, "n"])
-                    tallies[group] = counted
-        for group, table in enumerate(tallies):
-            if table is not None:
-                keys = [list(key) for key in zip(*(column.to_pylist() for column in table.columns[:-1]), strict=True)]
-                numbers = pa.array([group] * len(keys), pa.int32())
-                yield pa.RecordBatch.from_arrays(
-                    [numbers, pa.array(keys, pa.list_(pa.string())), table["n"].combine_chunks()],
-                    names=["group", "key", "n"],
-                )
-
-    return tally
+    return figures
 
 
 def _check_figures(table: DataFrame, figures: Mapping[str, Any], spec: ReleaseSpec) -> None:

@@ -1,9 +1,9 @@
-"""A keyed 64-bit hash of a row's content, made inside tasks. It decides ties, so only who has the secret can replay
-them.
+"""Keyed 64-bit hashes of rows, made inside tasks: functions of a row's content and of the key, of nothing else.
 
 Each distinct value of a column is hashed by BLAKE2b under a key of that column; a row's hash is the exclusive or of its
 columns' values: tabulation hashing (Patrascu and Thorup 2012), with a keyed hash in place of a table of random numbers.
-So the key is part of no expression, and of no plan, page or log of Spark.
+So the key is part of no expression, and of no plan, page or log of Spark: who lacks it cannot replay what the hashes
+decide.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.table.arrays import HashArray
+from tclose_spark.table.dictionaries import coded, codes_of
 
 MISSING = b"missing"  # BLAKE2b's personalization: a missing value is no text, and no number
 
@@ -33,13 +34,14 @@ class RowHash:
         return RowHash(tuple(blake2b(f"column {i}".encode(), key=master).digest() for i in range(columns)))
 
     def of_rows(self, columns: Sequence[pa.Array]) -> HashArray:
-        """The hashes of the rows in columns of text, 64-bit integers or doubles, shape (n,). NULL is a value of its
-        own.
+        """The hashes of the rows in columns of single values, shape (n,). NULL is a value of its own.
+
+        Columns may be dictionary-encoded (see `dictionaries`): each entry of a dictionary is hashed once.
         """
         hashes = np.zeros(len(columns[0]), dtype=np.uint64)
         for key, column in zip(self.keys, columns, strict=True):
-            distinct = column.dictionary_encode(null_encoding="encode")
-            hashes ^= _hash_values(key, distinct.dictionary)[distinct.indices.to_numpy()]
+            distinct = coded(column)
+            hashes ^= _hash_values(key, distinct.dictionary)[codes_of(distinct)]
         return hashes
 
 
@@ -55,9 +57,24 @@ def _hash_values(key: bytes, values: pa.Array) -> HashArray:
 
 
 def _as_bytes(values: pa.Array) -> list[bytes]:
-    """Text as UTF-8, numbers as their eight bytes; anything for NULL."""
-    if pa.types.is_string(values.type):
-        texts: list[bytes] = values.cast(pa.binary()).fill_null(b"").to_pylist()
-        return texts
-    numbers: list[bytes] = np.ascontiguousarray(values.fill_null(0).to_numpy()).view("V8").tolist()
-    return numbers
+    """Text as UTF-8, numbers, days and times as the eight bytes of an integer or a double, other values as their text;
+    anything for NULL.
+    """
+    kind = values.type
+    if pa.types.is_floating(kind):
+        return _eight_bytes(values.cast(pa.float64()).fill_null(0.0))
+    if pa.types.is_timestamp(kind):
+        values = values.cast(pa.timestamp("us", kind.tz))  # INT96 of Parquet is read in nanoseconds
+    if pa.types.is_date32(kind) or pa.types.is_time32(kind):
+        values = values.cast(pa.int32())
+    if pa.types.is_temporal(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return _eight_bytes(values.cast(pa.int64()).fill_null(0))
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind)):
+        values = values.cast(pa.string())
+    texts: list[bytes] = values.cast(pa.binary()).fill_null(b"").to_pylist()
+    return texts
+
+
+def _eight_bytes(numbers: pa.Array) -> list[bytes]:
+    found: list[bytes] = np.ascontiguousarray(numbers.to_numpy()).view("V8").tolist()
+    return found

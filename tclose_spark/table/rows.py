@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from tclose_spark.table.arrays import HashArray, IntArray
+from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.labels import MISSING, decode_numbers, encode_numbers
 
@@ -48,6 +51,24 @@ class Rows:
         quasi = tuple(np.concatenate(columns) for columns in zip(*(part.quasi for part in parts), strict=True))
         return Rows(quasi, np.concatenate([part.cell for part in parts]), np.concatenate([part.hash for part in parts]))
 
+    def distinct(self, n: IntArray) -> tuple[Rows, IntArray]:
+        """The different records, sorted by hash, and how many there are of each, where there are `n` of each of these,
+        shape (records,).
+
+        >>> rows = Rows((np.array([31, 38, 31]),), np.array([0, 1, 0]), np.array([7, 3, 7], dtype=np.uint64))
+        >>> different, n = rows.distinct(np.array([1, 2, 3]))
+        >>> different.quasi[0].tolist(), n.tolist()
+        ([38, 31], [2, 4])
+        """
+        if not len(self):
+            return self, n
+        order = self.sorted_by_hash()
+        new = np.arange(len(order)) == 0
+        for codes in (*self.quasi, self.cell, self.hash):
+            new[1:] |= np.diff(codes[order]) != 0
+        starts = np.flatnonzero(new)
+        return self.take(order[starts]), np.add.reduceat(n[order], starts)
+
     def sorted_by_hash(self) -> IntArray:
         """The order of the records by hash, then codes, shape (n,): the same however they came."""
         return np.lexsort((*self.quasi, self.cell, self.hash))
@@ -71,7 +92,8 @@ class Codec:
         return Codec(profile.quasi, tuple(s.values for s in profile.sensitive), profile.cell_codes)
 
     def encode(self, quasi: Sequence[pa.Array], sensitive: Sequence[pa.Array], hashes: HashArray) -> Rows:
-        """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text; and their hashes.
+        """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text; and their hashes. Text may be
+        dictionary-encoded (see `dictionaries`).
 
         Raises:
             UnknownValueError: if a value is not in the profile's domains.
@@ -111,26 +133,19 @@ class Codec:
             fields.append((f"q{i}", "<i2" if narrow else "<i8"))
         return np.dtype(fields)
 
-    def pack(self, rows: Rows) -> pa.Array:
-        """The rows as one binary Arrow array, some tens of bytes a row."""
+    def pack(self, rows: Rows) -> NDArray[np.void]:
+        """The rows as records of some tens of bytes, shape (n,)."""
         packed = np.empty(len(rows), dtype=self._layout)
         packed["hash"] = rows.hash
         packed["cell"] = rows.cell
         for i, codes in enumerate(rows.quasi):
             field = packed[f"q{i}"]
             field[:] = codes if field.dtype == np.int64 else np.maximum(codes, np.iinfo(field.dtype).min)
-        offsets = np.arange(len(rows) + 1, dtype=np.int32) * packed.itemsize
-        return pa.Array.from_buffers(pa.binary(), len(rows), [None, pa.py_buffer(offsets), pa.py_buffer(packed)])
+        return packed
 
-    def unpack(self, column: pa.Array) -> Rows:
-        """The rows that `pack` wrote."""
-        _, offsets, data = column.buffers()
-        first = np.frombuffer(offsets, dtype=np.int32, count=1, offset=4 * column.offset)[0] if len(column) else 0
-        packed = (
-            np.frombuffer(data, dtype=self._layout, count=len(column), offset=int(first))
-            if len(column)
-            else np.empty(0, self._layout)
-        )
+    def unpack(self, data: Any) -> Rows:
+        """The rows whose packed records are these bytes."""
+        packed = np.frombuffer(data, dtype=self._layout)
         quasi = []
         for i in range(len(self.quasi)):
             field = packed[f"q{i}"]
@@ -141,13 +156,16 @@ class Codec:
         return Rows(tuple(quasi), packed["cell"].astype(np.int64), packed["hash"].copy())
 
     def decode(self, rows: Rows) -> list[pa.Array]:
-        """The prepared quasi-identifiers of rows: strings, int64 or double."""
+        """The prepared quasi-identifiers of rows: strings, dictionary-encoded, int64 or double."""
         return [_decode_column(domain, codes) for domain, codes in zip(self.quasi, rows.quasi, strict=True)]
 
     def sensitive_texts(self, rows: Rows) -> list[pa.Array]:
-        """The sensitive values of rows, as text."""
+        """The sensitive values of rows, as text, dictionary-encoded."""
         codes = self.cells[rows.cell]
-        return [pa.array(values, pa.string()).take(pa.array(codes[:, i])) for i, values in enumerate(self.sensitive)]
+        return [
+            pa.DictionaryArray.from_arrays(pa.array(codes[:, i]), pa.array(values, pa.string()))
+            for i, values in enumerate(self.sensitive)
+        ]
 
 
 def _index(column: pa.Array, values: Sequence[str | None]) -> IntArray:
@@ -156,18 +174,18 @@ def _index(column: pa.Array, values: Sequence[str | None]) -> IntArray:
     Raises:
         UnknownValueError: if an entry is not among them.
     """
-    index = pc.index_in(column, value_set=pa.array(values, pa.string()))
+    distinct = coded(column)
+    index = pc.index_in(distinct.dictionary, value_set=pa.array(values, pa.string()))
     if index.null_count:
         raise UnknownValueError("values")
-    return np.asarray(index.to_numpy(), dtype=np.int64)
+    places: IntArray = index.to_numpy().astype(np.int64)[codes_of(distinct)]
+    return places
 
 
 def _encode_column(domain: QuasiDomain, column: pa.Array) -> IntArray:
     if domain.kind == "category":
-        index = pc.index_in(column, value_set=pa.array(domain.values, pa.string()), skip_nulls=True)
-        if index.null_count != column.null_count:
-            raise UnknownValueError(domain.name)
-        return np.asarray(index.cast(pa.int64()).fill_null(int(MISSING)).to_numpy(), dtype=np.int64)
+        places = _index(column, [*domain.values, None])
+        return np.where(places == len(domain.values), MISSING, places)
     if domain.kind == "integer":
         return np.asarray(column.fill_null(int(MISSING)).to_numpy(), dtype=np.int64)
     return encode_numbers(np.asarray(column.fill_null(np.nan).to_numpy(), dtype=np.float64))
@@ -176,7 +194,8 @@ def _encode_column(domain: QuasiDomain, column: pa.Array) -> IntArray:
 def _decode_column(domain: QuasiDomain, codes: IntArray) -> pa.Array:
     missing = codes == MISSING
     if domain.kind == "category":
-        return pa.array(domain.values, pa.string()).take(pa.array(np.where(missing, 0, codes), mask=missing))
+        places = pa.array(np.where(missing, len(domain.values), codes))
+        return pa.DictionaryArray.from_arrays(places, pa.array([*domain.values, None], pa.string()))
     if domain.kind == "integer":
         return pa.array(codes, mask=missing)
     return pa.array(decode_numbers(codes), mask=missing)

@@ -20,11 +20,10 @@ from tclose_spark.checks.classes import JudgedAttribute
 from tclose_spark.checks.suppressed import input_listing
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.fingerprint import Fingerprint
-from tclose_spark.io.tables import quoted
 from tclose_spark.measures.distances import EqualDistance
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.listing import listing
 
 Record = tuple[Any, ...]
@@ -61,9 +60,7 @@ def table_of(spark: SparkSession, rows: Sequence[Record], columns: Sequence[str]
 
 
 def fingerprint(table: DataFrame) -> str:
-    figures = table.agg(*Fingerprint.columns([quoted(name) for name in table.columns], "x")).head()
-    assert figures is not None
-    return str(Fingerprint.of(figures, "x"))
+    return str(Fingerprint.of([column.combine_chunks() for column in table.toArrow().columns]))
 
 
 @pytest.fixture
@@ -109,7 +106,7 @@ def judge(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeyp
         raw = known if raw == INPUT else raw
         evidence = Evidence(known, raw, fingerprint(table if written is None else table_of(spark, written, columns)))
         classes = str(tmp_path_factory.mktemp("judged") / "classes")
-        return verify_release(table, spec, replace(profile, fingerprint=known), {}, evidence, classes)
+        return verify_release(table, None, spec, replace(profile, fingerprint=known), {}, evidence, classes)
 
     return judge_release
 

@@ -10,23 +10,22 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from staged import Staged, stage
 from strategies import Problem, count_in
 
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.fingerprint import Fingerprint
 from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables import prepare, quoted, write_delta
+from tclose_spark.io.tables import prepare, write_delta
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation
 from tclose_spark.methods.method import GroupCounts, Plan, Settled
 from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
 from tclose_spark.stages.anonymize import Anonymizer
-from tclose_spark.stages.encode import Encoder, code_table, count_groups, draw_sample
 from tclose_spark.stages.generalize import Generalizer
-from tclose_spark.stages.profile import profile_table
 from tclose_spark.table.domains import Profile
+from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.rows import Rows
 
 MakeRun = Callable[..., Run]
@@ -97,11 +96,9 @@ def plan_by_method(problem: Problem, counts: GroupCounts, rows_per_task: int) ->
 
 def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
     """The release as the pure functions make it: all rows in one batch, one task."""
-    profile = profile_table(table, run.spec, run.hierarchies)
     whole = table.coalesce(1)
-    (batch,) = code_table(whole, run.spec).toArrow().combine_chunks().to_batches()
-    people = prepare(whole, run.spec).collect()
-    rows = Encoder.of(run.spec, profile, run.secret).rows(batch)
+    staged = stage(run, whole)
+    profile, rows, people = staged.profile, staged.rows(), prepare(whole, run.spec).collect()
     problem = Problem(run.spec, profile, run.hierarchies, rows.take(rows.sorted_by_hash()))
     plan = plan_by_method(problem, count_in(rows), 10**6)
     assert plan.tasks == 1
@@ -122,24 +119,24 @@ def attributes_of(run: Run, profile: Profile) -> ResolvedAttributes:
     return ResolvedAttributes.of(run.spec.attributes, profile, run.hierarchies)
 
 
-def prepare_run(run: Run, table: DataFrame, rows_per_task: int = 1000) -> tuple[Profile, Plan]:
+def prepare_run(run: Run, table: DataFrame, rows_per_task: int = 1000) -> tuple[Staged, Plan]:
     """Profile and plan, by Spark."""
-    profile = profile_table(table, run.spec, run.hierarchies)
-    encoder = Encoder.of(run.spec, profile, run.secret)
-    sample = draw_sample(table, run.spec, encoder, profile.distinct_rows, 20_000)
+    staged = stage(run, table)
+    encoded = staged.encoded()
+    problem = Problem(run.spec, staged.profile, run.hierarchies, encoded.sample(20_000))
+    return staged, plan_by_method(problem, encoded.counts, rows_per_task)
 
-    def counts(group_of: Callable[[Rows], Any], groups: int) -> Any:
-        return count_groups(table, run.spec, encoder, group_of, groups)
 
-    return profile, plan_by_method(Problem(run.spec, profile, run.hierarchies, sample), counts, rows_per_task)
+def anonymizer_of(run: Run, staged: Staged, plan: Plan) -> Anonymizer:
+    return Anonymizer(run.spec, staged.profile, attributes_of(run, staged.profile), plan, staged.columns)
 
 
 def distributed(run: Run, table: DataFrame, rows_per_task: int) -> Counter[tuple[str, ...]]:
     """The release as Spark makes it, and as `written` finds that nothing was lost."""
-    profile, plan = prepare_run(run, table, rows_per_task)
-    assert plan.tasks > 1 or rows_per_task >= profile.rows
-    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), plan, run.secret)
-    rows = anonymizer.linked(table).select(*anonymizer.published()).collect()
+    staged, plan = prepare_run(run, table, rows_per_task)
+    assert plan.tasks > 1 or rows_per_task >= staged.profile.rows
+    anonymizer = anonymizer_of(run, staged, plan)
+    rows = anonymizer.linked(staged.batches).select(*anonymizer.published()).collect()
     anonymizer.written()
     return comparable(rows)
 
@@ -200,9 +197,9 @@ def test_insensitive_columns_pass_as_they_are(make_run: MakeRun, drawn_people: D
     columns = ["id", "note", "score", "at", "weight"]
     run = make_run(people, drop_others=True, insensitive_attributes=columns, allow_unique=["id"])
     table = input_of(run)
-    profile, plan = prepare_run(run, table)
-    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), plan, run.secret)
-    released = anonymizer.linked(table).select(*anonymizer.published())
+    staged, plan = prepare_run(run, table)
+    anonymizer = anonymizer_of(run, staged, plan)
+    released = anonymizer.linked(staged.batches).select(*anonymizer.published())
     kept = ["disease", *columns]
     assert comparable(released.select(kept).collect()) == comparable(table.select(kept).collect())
     assert {name: released.schema[name].dataType for name in kept} == {
@@ -227,9 +224,9 @@ def test_linked_rows_show_what_was_published_for_what(make_run: MakeRun) -> None
     people = {"age": [20, 21, 40, 42], "sex": ["f", "f", "m", "m"], "disease": ["flu"] * 4}
     run = make_run(people, k=2)
     table = input_of(run)
-    profile, plan = prepare_run(run, table)
-    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), plan, run.secret)
-    linked = anonymizer.linked(table).select(*anonymizer.linked_columns())
+    staged, plan = prepare_run(run, table)
+    anonymizer = anonymizer_of(run, staged, plan)
+    linked = anonymizer.linked(staged.batches).select(*anonymizer.linked_columns())
     assert linked.columns == ["age", "sex", "disease", "age_raw", "sex_raw"]
     assert sorted(tuple(row) for row in linked.collect()) == [
         ("[20, 21]", "f", "flu", 20, "f"),
@@ -274,9 +271,9 @@ def test_a_task_may_suppress_all_of_its_rows(make_run: MakeRun) -> None:
         people, insensitive_attributes=["note"], output={"keep_linked": True}, privacy={"suppression_limit": 0.9}
     )
     table = input_of(run)
-    profile = profile_table(table, run.spec, {})
-    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), women_only(), run.secret)
-    linked = anonymizer.linked(table).cache()
+    staged = stage(run, table)
+    anonymizer = anonymizer_of(run, staged, women_only())
+    linked = anonymizer.linked(staged.batches).cache()
     rows = [row.asDict() for row in linked.select(*anonymizer.linked_columns()).collect()]
     men = sorted((row for row in rows if row["suppressed"]), key=lambda row: row["age_raw"])
     assert [row["age_raw"] for row in men] == [20, 22, 24, 26, 28]
@@ -297,18 +294,16 @@ def test_a_task_may_suppress_all_of_its_rows(make_run: MakeRun) -> None:
     )
     written = anonymizer.written()
     assert (written.raw.rows, written.published.rows, written.method) == (9, 4, {"rows": 9.0})
-    assert str(written.raw) == profile.fingerprint
-    one = released.agg(*Fingerprint.columns([quoted(name) for name in released.columns], "x")).head()
-    assert one is not None
-    assert Fingerprint.of(one, "x") == written.published
+    assert str(written.raw) == staged.profile.fingerprint
+    assert Fingerprint.of([column.combine_chunks() for column in released.toArrow().columns]) == written.published
 
 
 def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_people: Draw) -> None:
     run = make_run(drawn_people(12), drop_others=True, insensitive_attributes=["note"])
     table = input_of(run)
-    profile, plan = prepare_run(run, table)
-    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), plan, run.secret)
-    released = anonymizer.linked(table.orderBy("id")).select(*anonymizer.published())
+    staged, plan = prepare_run(run, table)
+    anonymizer = anonymizer_of(run, staged, plan)
+    released = anonymizer.linked(staged.batches).select(*anonymizer.published())
     rows = [tuple((value is not None, value) for value in row) for row in released.select("age", "sex").collect()]
     assert rows == sorted(rows)
 
@@ -316,9 +311,9 @@ def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_peop
 # --- what is found while the rows are written
 
 
-def written(run: Run, table: DataFrame, profile: Profile, plan: Plan) -> None:
-    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), plan, run.secret)
-    write_delta(anonymizer.linked(table).select(*anonymizer.published()), run.staging.path("release"))
+def written(run: Run, staged: Staged, plan: Plan) -> None:
+    anonymizer = anonymizer_of(run, staged, plan)
+    write_delta(anonymizer.linked(staged.batches).select(*anonymizer.published()), run.staging.path("release"))
     anonymizer.written()
 
 
@@ -334,25 +329,28 @@ CHANGED: dict[str, Callable[[DataFrame], DataFrame]] = {
 
 
 @pytest.mark.parametrize("name", CHANGED)
-def test_an_input_that_changes_between_stages_is_not_released(make_run: MakeRun, drawn_people: Draw, name: str) -> None:
+def test_staged_rows_that_are_not_those_that_were_profiled_are_not_released(
+    make_run: MakeRun, drawn_people: Draw, name: str
+) -> None:
     run = make_run(drawn_people(13), drop_others=True, insensitive_attributes=["note", "id"], allow_unique=["id"])
     table = input_of(run)
-    profile, plan = prepare_run(run, table)
+    staged, plan = prepare_run(run, table)
+    other = stage(run, CHANGED[name](table))
     with pytest.raises(Exception, match=r"not those that were profiled|the input changed since|UnknownValueError"):
-        written(run, CHANGED[name](table), profile, plan)
+        written(run, replace(staged, batches=other.batches), plan)
 
 
-def test_rows_read_after_the_profile_are_an_input_error(make_run: MakeRun, drawn_people: Draw) -> None:
+def test_rows_that_are_not_those_of_the_profile_are_an_input_error(make_run: MakeRun, drawn_people: Draw) -> None:
     run = make_run(drawn_people(14), drop_others=True)
-    profile, plan = prepare_run(run, input_of(run))
+    staged, plan = prepare_run(run, input_of(run))
     with pytest.raises(InputError, match="are not those that were profiled"):
-        written(run, input_of(run), replace(profile, fingerprint="5a-0"), plan)
+        written(run, replace(staged, profile=replace(staged.profile, fingerprint="5a-0")), plan)
 
 
 def test_a_label_that_does_not_cover_its_value_is_not_released(make_run: MakeRun, drawn_people: Draw) -> None:
     run = make_run(drawn_people(15), drop_others=True)
     table = input_of(run)
-    profile, plan = prepare_run(run, table)
+    staged, plan = prepare_run(run, table)
 
     @dataclass(frozen=True)
     class Liar:
@@ -361,9 +359,9 @@ def test_a_label_that_does_not_cover_its_value_is_not_released(make_run: MakeRun
         def label(self, codes: Any, starts: Any) -> tuple[Any, list[str | None]]:
             return starts * 0, ["[20, 21]"]
 
-    anonymizer = Anonymizer(run.spec, profile, attributes_of(run, profile), plan, run.secret)
+    anonymizer = anonymizer_of(run, staged, plan)
     honest = anonymizer.generalizer
     anonymizer.generalizer = replace(honest, labellers=(Liar(), *honest.labellers[1:]))
-    write_delta(anonymizer.linked(table).select(*anonymizer.published()), run.staging.path("release"))
+    write_delta(anonymizer.linked(staged.batches).select(*anonymizer.published()), run.staging.path("release"))
     with pytest.raises(GuaranteeError, match="rows have a label that does not cover their value"):
         anonymizer.written()

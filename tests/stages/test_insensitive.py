@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
+from staged import stage
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.reading import read_table
@@ -14,7 +15,6 @@ from tclose_spark.io.run import Run
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.stages import insensitive
 from tclose_spark.stages.insensitive import guard_insensitive, smallest_set
-from tclose_spark.stages.profile import profile_table
 
 MakeRun = Callable[..., Run]
 CITY_OF = ["Pisa", "Siena", "Bari", "Lyon", "Nice"]
@@ -46,7 +46,7 @@ ROLES: dict[str, Any] = {
 def guard(run: Run, partitions: int = 0) -> dict[str, Any]:
     table = read_table(run.spark, run.spec.input)
     table = table.repartition(partitions, F.rand(partitions)) if partitions else table
-    profile = profile_table(table, run.spec, run.hierarchies)
+    profile = stage(run, table).profile
     attributes = ResolvedAttributes.of(run.spec.attributes, profile, run.hierarchies)
     return guard_insensitive(table, run.spec, profile, attributes.quasi_identifiers)
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from staged import stage
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 
@@ -37,7 +37,7 @@ ROLES = {
 
 
 def profile_of(run: Run, change: Callable[[DataFrame], DataFrame] = lambda table: table) -> Profile:
-    return profile_table(change(read_table(run.spark, run.spec.input)), run.spec, run.hierarchies)
+    return stage(run, change(read_table(run.spark, run.spec.input))).profile
 
 
 def test_profile_of_five_people(make_run: MakeRun) -> None:

@@ -1,0 +1,285 @@
+"""The input is read once: what later stages need of its rows is staged, and read from there.
+
+A batch of rows is staged as one binary value, an Arrow stream whose text is coded by a dictionary of its own: so Spark
+moves one value for tens of thousands of rows. Beside the batches lie tallies, from which the profile is made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tclose_spark.io.storage import NO_PATTERN, for_spark
+from tclose_spark.io.tables import prepared_name
+from tclose_spark.io.workers import Mapper, map_batches
+from tclose_spark.measures.distinct import DistinctCount
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import coded, codes_of, decoded
+from tclose_spark.table.fingerprint import Fingerprint, content_hash
+from tclose_spark.table.row_hash import RowHash
+
+HASH = "hash"
+STAGED = "batch binary, tally int, key array<string>, n bigint"
+ROWS, DIGEST, REGISTERS = -1, -2, -3
+"""Tallies that are no histograms: rows, digest of the fingerprint, and the registers of the count of distinct rows."""
+MOST_NUMBERED = 1 << 62
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedColumns:
+    """What a batch of staged rows holds: `q0`.. the prepared quasi-identifiers, `s0`.. the sensitive values as text,
+    `p0`.. the columns that pass as they are, and HASH.
+
+    numeric: of each quasi-identifier, whether it is a number.
+    sensitive: how many sensitive attributes there are.
+    passing: the published columns that text does not hold: sensitive ones that are no text (whose text would have to be
+        read back), and insensitive ones.
+    own: of each sensitive attribute, its place among `passing`; None where it is text.
+    """
+
+    numeric: tuple[bool, ...]
+    sensitive: int
+    passing: tuple[T.StructField, ...]
+    own: tuple[int | None, ...]
+
+    @staticmethod
+    def of(table: DataFrame, spec: ReleaseSpec) -> StagedColumns:
+        """The columns of a raw table's rows."""
+        attributes = spec.attributes
+        typed = [
+            name
+            for name in attributes.sensitive_attributes
+            if not isinstance(table.schema[name].dataType, T.StringType)
+        ]
+        passing = [*typed, *attributes.insensitive_attributes]
+        return StagedColumns(
+            numeric=tuple(quasi.is_numeric for quasi in attributes.quasi_identifiers.values()),
+            sensitive=len(attributes.sensitive_attributes),
+            passing=tuple(T.StructField(name, table.schema[name].dataType) for name in passing),
+            own=tuple(typed.index(name) if name in typed else None for name in attributes.sensitive_attributes),
+        )
+
+    def to_json(self) -> str:
+        """As text that `from_json` reads."""
+        return json.dumps({**asdict(self), "passing": T.StructType(list(self.passing)).jsonValue()})
+
+    @staticmethod
+    def from_json(text: str) -> StagedColumns:
+        """The columns that `to_json` wrote."""
+        tree = json.loads(text)
+        return StagedColumns(
+            numeric=tuple(tree["numeric"]),
+            sensitive=tree["sensitive"],
+            passing=tuple(T.StructType.fromJson(tree["passing"]).fields),
+            own=tuple(tree["own"]),
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """Their names, without HASH."""
+        parts = (("q", len(self.numeric)), ("s", self.sensitive), ("p", len(self.passing)))
+        return [f"{kind}{i}" for kind, count in parts for i in range(count)]
+
+    def quasi(self, columns: Sequence[pa.Array]) -> Sequence[pa.Array]:
+        """The quasi-identifiers among the columns of a batch."""
+        return columns[: len(self.numeric)]
+
+    def texts(self, columns: Sequence[pa.Array]) -> Sequence[pa.Array]:
+        """The sensitive values as text."""
+        return columns[len(self.numeric) : len(self.numeric) + self.sensitive]
+
+    def passed(self, columns: Sequence[pa.Array]) -> Sequence[pa.Array]:
+        """The columns that pass as they are."""
+        return columns[len(self.numeric) + self.sensitive : len(self.names)]
+
+    def select(self, people: DataFrame, spec: ReleaseSpec) -> DataFrame:
+        """These columns of prepared rows."""
+        attributes = spec.attributes
+        place = {name: F.col(prepared_name(i)) for i, name in enumerate(attributes.published)}
+        columns = [place[name] for name in attributes.quasi_identifiers]
+        columns += [place[name].cast("string") for name in attributes.sensitive_attributes]
+        columns += [place[field.name] for field in self.passing]
+        return people.select(*[column.alias(name) for column, name in zip(columns, self.names, strict=True)])
+
+    def published(self, columns: Sequence[pa.Array]) -> list[pa.Array]:
+        """Of a batch's columns those that are published, as they came: of what the input's fingerprint is made."""
+        passed = self.passed(columns)
+        typed = sum(place is not None for place in self.own)
+        values = [
+            text if place is None else passed[place] for text, place in zip(self.texts(columns), self.own, strict=True)
+        ]
+        return [*self.quasi(columns), *values, *passed[typed:]]
+
+    def keyed(self, columns: Sequence[pa.Array]) -> list[pa.Array]:
+        """Of a batch's columns those that a row's keyed hash is made of: all that is published, sensitive values as
+        text.
+        """
+        typed = sum(place is not None for place in self.own)
+        return [*self.quasi(columns), *self.texts(columns), *self.passed(columns)[typed:]]
+
+
+def stage_rows(people: DataFrame, columns: StagedColumns, secret: str, path: str) -> None:
+    """Stages prepared rows in the columns of `StagedColumns.select`, each with its keyed hash, and their tallies."""
+    staged = map_batches(people, _stager(columns, secret), STAGED)
+    staged.write.option("parquet.enable.dictionary", "false").parquet(for_spark(path))
+
+
+def staged_batches(spark: SparkSession, path: str) -> DataFrame:
+    """What was staged of the rows: a column `batch`, to be read by `batches_in`."""
+    return _staged_table(spark, path).where("tally IS NULL").select("batch")
+
+
+def staged_tallies(spark: SparkSession, path: str) -> DataFrame:
+    """What was counted of them, added up over all tasks: `tally`, `key`, `n`; of REGISTERS the maximum."""
+    tallies = _staged_table(spark, path).where("tally IS NOT NULL")
+    n = F.when(F.col("tally") == REGISTERS, F.max("n")).otherwise(F.sum("n"))
+    return tallies.groupBy("tally", "key").agg(n.alias("n"))
+
+
+def _staged_table(spark: SparkSession, path: str) -> DataFrame:
+    return spark.read.options(**NO_PATTERN).schema(STAGED).parquet(for_spark(path))
+
+
+def write_batch(batch: pa.RecordBatch) -> bytes:
+    """A batch as one value."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
+
+
+def batches_in(column: pa.Array) -> Iterator[pa.RecordBatch]:
+    """The batches that `write_batch` wrote."""
+    for value in column:
+        yield pa.ipc.open_stream(value.as_buffer()).read_next_batch()
+
+
+def _stager(columns: StagedColumns, secret: str) -> Mapper:
+    def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tallies = _Tallies(columns)
+        keyed = RowHash.of(secret, len(columns.keyed(columns.names)))
+        for batch in batches:
+            if batch.num_rows:
+                held = [coded(column) if pa.types.is_string(column.type) else column for column in batch.columns]
+                tallies.add(held)
+                hashes = pa.array(keyed.of_rows(columns.keyed(held)))
+                rows = pa.RecordBatch.from_arrays([*map(_narrow, held), hashes], names=[*columns.names, HASH])
+                yield _staged([write_batch(rows)], [None], [None], [None])
+        yield tallies.write()
+
+    return stage
+
+
+def _staged(
+    batch: Sequence[bytes | None],
+    tally: Sequence[int | None],
+    key: Sequence[list[str | None] | None],
+    n: Sequence[int | None],
+) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array(batch, pa.binary()),
+            pa.array(tally, pa.int32()),
+            pa.array(key, pa.list_(pa.string())),
+            pa.array(n, pa.int64()),
+        ],
+        names=["batch", "tally", "key", "n"],
+    )
+
+
+def _narrow(column: pa.Array) -> pa.Array:
+    """A coded column with places as short as its dictionary allows; others as they are."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    size = len(column.dictionary)
+    kind = pa.int8() if size < 2**7 else pa.int16() if size < 2**15 else pa.int32()
+    return pa.DictionaryArray.from_arrays(column.indices.cast(kind), column.dictionary)
+
+
+class _Tallies:
+    """What a task counts: by quasi-identifier how many rows have each value (nothing of a number), last the tuples of
+    sensitive values; the fingerprint; about how many rows are different.
+    """
+
+    def __init__(self, columns: StagedColumns) -> None:
+        self._columns = columns
+        self._counted: list[pa.Table | None] = [None] * (len(columns.numeric) + 1)
+        self._fingerprint = Fingerprint(0, 0)
+        self._distinct = DistinctCount.empty()
+
+    def add(self, held: Sequence[pa.Array]) -> None:
+        """Counts a batch's rows too."""
+        groups = [
+            [] if numeric else [column]
+            for numeric, column in zip(self._columns.numeric, self._columns.quasi(held), strict=True)
+        ]
+        groups.append(list(self._columns.texts(held)))
+        for place, group in enumerate(groups):
+            if group:
+                self._counted[place] = _added(self._counted[place], _count(group))
+        hashes = content_hash(self._columns.published(held))
+        self._fingerprint += Fingerprint.of_hashes(hashes)
+        self._distinct.add(hashes)
+
+    def write(self) -> pa.RecordBatch:
+        """As rows of the staged table."""
+        tally: list[int] = []
+        key: list[list[str | None]] = []
+        n: list[int] = []
+        for place, table in enumerate(self._counted):
+            if table is not None:
+                *values, counts = (column.to_pylist() for column in table.columns)
+                tally += [place] * len(counts)
+                key += [list(tuple_) for tuple_ in zip(*values, strict=True)]
+                n += counts
+        registers = self._distinct.registers
+        present = np.flatnonzero(registers).tolist()
+        tally += [ROWS, DIGEST] + [REGISTERS] * len(present)
+        key += [[], []] + [[str(register)] for register in present]
+        n += [self._fingerprint.rows, self._fingerprint.digest, *registers[present].tolist()]
+        return _staged([None] * len(n), tally, key, n)
+
+
+def _count(columns: Sequence[pa.DictionaryArray]) -> pa.Table:
+    """The distinct tuples of coded columns, and `n`: how many rows have each."""
+    number, numbers = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        size = max(1, len(column.dictionary))
+        if numbers > MOST_NUMBERED // size:
+            _, number = np.unique(number, return_inverse=True)
+            numbers = int(number.max(initial=0)) + 1
+        number, numbers = number * size + codes_of(column), numbers * size
+    first, n = _first_of_each(number, numbers)
+    return pa.table([*[decoded(c.take(pa.array(first))) for c in columns], n], names=_names(columns))
+
+
+def _first_of_each(number: IntArray, numbers: int) -> tuple[IntArray, IntArray]:
+    """(a row of each number that occurs, how many rows have it)."""
+    if numbers <= 4 * len(number):
+        counts = np.bincount(number, minlength=numbers)
+        first = np.zeros(numbers, dtype=np.int64)
+        first[number] = np.arange(len(number))
+        return first[counts > 0], counts[counts > 0]
+    _, first, counts = np.unique(number, return_index=True, return_counts=True)
+    return first, counts
+
+
+def _added(before: pa.Table | None, counted: pa.Table) -> pa.Table:
+    if before is None:
+        return counted
+    *keys, _ = counted.column_names
+    both = pa.concat_tables([before, counted]).group_by(keys, use_threads=False)
+    return both.aggregate([("n", "sum")]).rename_columns(counted.column_names)
+
+
+def _names(columns: Sequence[pa.Array]) -> list[str]:
+    return [*[str(i) for i in range(len(columns))], "n"]

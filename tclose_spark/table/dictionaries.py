@@ -1,0 +1,37 @@
+"""Columns as their distinct values and the place of each row's: what a batch says once is looked at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tclose_spark.table.arrays import IntArray
+
+
+def coded(column: pa.Array) -> pa.DictionaryArray:
+    """A column as its distinct values, a missing one among them, and the place of each row's value. -0.0 is 0.0.
+
+    >>> column = coded(pa.array(["flu", None, "flu"]))
+    >>> column.dictionary.to_pylist(), codes_of(column).tolist()
+    (['flu', None], [0, 1, 0])
+    """
+    if not pa.types.is_dictionary(column.type):
+        if pa.types.is_floating(column.type):
+            column = pc.add(column, pa.scalar(0.0, column.type))  # a dictionary may or may not tell the zeros apart
+        return column.dictionary_encode(null_encoding="encode")
+    if not column.indices.null_count:
+        return column
+    missing = pa.scalar(len(column.dictionary), column.indices.type)
+    dictionary = pa.concat_arrays([column.dictionary, pa.nulls(1, column.dictionary.type)])
+    return pa.DictionaryArray.from_arrays(column.indices.fill_null(missing), dictionary)
+
+
+def codes_of(column: pa.DictionaryArray) -> IntArray:
+    """The place of each row's value in the dictionary of a `coded` column, shape (n,)."""
+    return np.asarray(column.indices.to_numpy(), dtype=np.int64)
+
+
+def decoded(column: pa.Array) -> pa.Array:
+    """A column as it was before `coded`."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

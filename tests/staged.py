@@ -1,0 +1,48 @@
+"""A table taken in by the profile: what the stages after it begin with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+
+from pyspark.sql import DataFrame
+
+from tclose_spark.io.run import Run
+from tclose_spark.stages.encode import EncodedTable, Encoder
+from tclose_spark.stages.profile import profile_table
+from tclose_spark.stages.staging import StagedColumns, batches_in, staged_batches
+from tclose_spark.table.domains import Profile
+from tclose_spark.table.rows import Rows
+
+NUMBERS = count()
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A profile, and the rows as they were staged beside it."""
+
+    profile: Profile
+    columns: StagedColumns
+    batches: DataFrame
+
+    @property
+    def encoder(self) -> Encoder:
+        """Of these rows, by this profile."""
+        return Encoder.of(self.profile, self.columns)
+
+    def encoded(self, most_local: int = 0) -> EncodedTable:
+        """The rows as a plan sees them, by Spark unless told otherwise."""
+        return EncodedTable(self.batches, self.encoder, self.profile, most_local)
+
+    def rows(self, encoder: Encoder | None = None) -> Rows:
+        """All rows in memory, in the order in which they were staged."""
+        column = self.batches.toArrow().column(0)
+        batches = [batch for chunk in column.chunks for batch in batches_in(chunk)]
+        return Rows.concatenate([(encoder or self.encoder).rows(batch) for batch in batches])
+
+
+def stage(run: Run, table: DataFrame, secret: str | None = None) -> Staged:
+    """A table that is taken in as a run does it."""
+    path = run.staging.path(f"staged-{next(NUMBERS)}")
+    profile = profile_table(table, run.spec, run.hierarchies, path, secret or run.secret)
+    return Staged(profile, StagedColumns.of(table, run.spec), staged_batches(run.spark, path))
