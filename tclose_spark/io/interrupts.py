@@ -15,7 +15,7 @@ from types import FrameType
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MESSAGE = "interrupted; what was not finished is not public"
 SHORT = "interrupted"  # of commands that publish nothing
-PATIENCE = 1.2  # seconds that an interrupted command has to end in its own way
+PATIENCE = 1.0  # seconds that an interrupted command has to end in its own way
 
 
 @dataclass(kw_only=True)

@@ -29,7 +29,11 @@ class Jvm:
     def __init__(self, settings: Mapping[str, str], options: str) -> None:
         """Starts it, with Spark's settings and Java's options, and returns at once. Java's own variables and Spark's
         settings of the driver come after the options, and so override them.
+
+        Raises:
+            ConfigurationError: if Spark is not installed.
         """
+        submit = _spark_home() / "bin" / "spark-submit"
         self.folder = Path(tempfile.mkdtemp(prefix="tclose_spark-"))
         self._port, self._log = self.folder / "port", self.folder / "spark.log"
         if "SPARK_LOCAL_DIRS" not in os.environ:
@@ -46,7 +50,7 @@ class Jvm:
             said = None if os.environ.get("TCLOSE_LOG_LEVEL") else log
             self._process = subprocess.Popen(  # noqa: S603 - Spark, and settings that were checked
                 [
-                    str(_spark_home() / "bin" / "spark-submit"),
+                    str(submit),
                     *given,
                     *shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell")),
                 ],
