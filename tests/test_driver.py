@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io import driver, jars
 from tclose_spark.io.installation import LARGE, compiler
 from tclose_spark.io.jvm import Jvm
+from tclose_spark.io.spark_defaults import defaults
 
 QUICK = "-XX:TieredStopAtLevel=1"
 FAKE = """#!/bin/sh
@@ -98,6 +100,27 @@ def test_a_run_file_that_is_wrong_starts_no_java(fake_spark: Path, tmp_path: Pat
     assert not (fake_spark / "told").exists()
 
 
+def start_early(monkeypatch: pytest.MonkeyPatch, path: Path, gateway: object) -> list[int]:
+    """The sizes that a JVM was started for, where PySpark has this gateway."""
+    started: list[int] = []
+    pyspark = SimpleNamespace(SparkContext=SimpleNamespace(_gateway=gateway))
+    monkeypatch.setitem(sys.modules, "pyspark", pyspark)
+    monkeypatch.setattr(driver, "start", started.append)
+    driver.start_early(str(path))
+    return started
+
+
+def test_java_is_started_for_the_size_of_the_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("a,b\n")
+    assert start_early(monkeypatch, tmp_path / "table.csv", gateway=None) == [4]
+
+
+def test_no_java_is_started_where_there_is_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert start_early(monkeypatch, tmp_path, gateway=object()) == []
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "8000")
+    assert start_early(monkeypatch, tmp_path, gateway=None) == []
+
+
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two jars, and a cache of the user's that is empty."""
@@ -112,6 +135,13 @@ def test_jars_that_ivy_found_are_not_looked_for_again(cache: Path) -> None:
     assert "spark.jars.packages" in jars.delta_settings()
     jars.remember([f"file://{cache}/a%20b.jar", str(cache / "c.jar")])
     assert jars.delta_settings() == {"spark.jars": f"{cache}/a b.jar,{cache}/c.jar"}
+
+
+def test_spark_submit_is_given_the_jars_that_are_known(cache: Path) -> None:
+    assert "spark.jars.packages" in defaults()
+    jars.remember([str(cache / "c.jar")])
+    assert defaults()["spark.jars"] == f"{cache}/c.jar"
+    assert "spark.jars.packages" not in defaults()
 
 
 def test_jars_of_another_delta_are_looked_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,21 @@ def test_the_end_of_a_process_keeps_its_exit_code() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
+def test_a_command_that_is_still_imported_ends_in_one_line() -> None:
+    """The module that is imported first sends the signal."""
+    code = (
+        "import os, signal, sys\n"
+        "class Sender:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'tclose_spark.cli': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Sender())\n"
+        "from tclose_spark.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, f"{SHORT}\n")
+
+
 def test_impatience_does_not_interrupt_the_end() -> None:
     with noticed() as interrupt:
         interrupt.ending = True
