@@ -6,6 +6,7 @@ Nothing here imports PySpark, so that Java starts while Python still reads its m
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import sys
 from pathlib import Path
@@ -85,4 +86,5 @@ def _finish(jvm: Jvm) -> None:
     context = None if pyspark is None else pyspark.SparkContext._active_spark_context
     if jvm.runs and context is not None:
         apart(context.stop)
+    logging.disable()  # py4j's threads would log that the JVM is gone
     jvm.end()
