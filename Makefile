@@ -39,8 +39,8 @@ format: $(READY)  ## Format the code.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)  ## Measure the release against Spark's floor, at 300 thousand and 3 million rows.
-	$(BIN)/python benchmarks/release.py
+bench: $(READY)  ## Measure the stages of a release by rows against Spark's floor; BENCH="ROWS .. --methods .. --json FILE".
+	$(BIN)/python benchmarks/release.py $(BENCH)
 
 wheel: $(READY)  ## Build dist/*.whl.
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

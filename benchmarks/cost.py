@@ -1,8 +1,9 @@
-"""What work costs: wall seconds, CPU seconds of the whole process tree, Spark jobs."""
+"""What work costs: wall seconds, CPU seconds of the whole process tree (the JVM's and Python's), Spark jobs."""
 
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,41 +11,80 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+INTERVAL = 0.5  # seconds between two looks; what a process used since the last one before its end is missed
+TICKS = os.sysconf("SC_CLK_TCK")
+
 
 @dataclass(frozen=True)
 class Cost:
-    wall: float
-    cpu: float
-    jobs: int
+    wall: float = 0.0
+    jvm: float = 0.0  # CPU seconds
+    python: float = 0.0  # CPU seconds of the driver and of all workers
+    jobs: int = 0
+
+    @property
+    def cpu(self) -> float:
+        return self.jvm + self.python
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.wall + other.wall, self.jvm + other.jvm, self.python + other.python, self.jobs + other.jobs)
+
+    def __sub__(self, other: Cost) -> Cost:
+        return self + Cost(-other.wall, -other.jvm, -other.python, -other.jobs)
 
     def __str__(self) -> str:
         return f"{self.wall:7.1f} s  {self.cpu:7.1f} CPU s  {self.jobs:3d} jobs"
 
 
-def cpu_seconds() -> float:
-    """CPU time of this process and all its descendants, those that ended included."""
-    parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
-            except OSError:
-                continue
-            parents[int(entry)] = int(fields[1])
-            ticks[int(entry)] = sum(int(field) for field in fields[11:15])
+class Meter:
+    """CPU time of this process and of all its descendants so far.
 
-    def ours(process: int) -> bool:
-        while process not in (0, 1, os.getpid()):
-            process = parents.get(process, 0)
-        return process == os.getpid()
+    Python workers are nobody's children to wait for, so that their time is in no parent's figures: all processes are
+    looked at while they live, and the last figure of each is kept.
+    """
 
-    return sum(used for process, used in ticks.items() if ours(process)) / os.sysconf("SC_CLK_TCK")
+    def __init__(self) -> None:
+        self._used: dict[tuple[int, int], tuple[bool, int]] = {}
+        self._lock = threading.Lock()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        while True:
+            self._look()
+            time.sleep(INTERVAL)
+
+    def _look(self) -> None:
+        found = {}
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    name, fields = Path(f"/proc/{entry}/stat").read_text().split("(", 1)[1].rsplit(")", 1)
+                except (OSError, IndexError):
+                    continue
+                state = fields.split()
+                found[int(entry)] = (int(state[1]), int(state[19]), name == "java", int(state[11]) + int(state[12]))
+        ours = {os.getpid()}
+        for process in sorted(found, key=lambda process: found[process][1]):  # parents are older
+            if found[process][0] in ours:
+                ours.add(process)
+        with self._lock:
+            for process in ours & set(found):
+                _, born, java, ticks = found[process]
+                self._used[process, born] = (java, ticks)
+
+    def now(self) -> Cost:
+        self._look()
+        with self._lock:
+            used = list(self._used.values())
+        jvm = sum(ticks for java, ticks in used if java) / TICKS
+        return Cost(time.monotonic(), jvm, sum(ticks for _, ticks in used) / TICKS - jvm)
+
+
+METER = Meter()
 
 
 def measure(spark: SparkSession, work: Callable[[], object]) -> Cost:
     jobs = spark.sparkContext.statusTracker().getJobIdsForGroup
-    before = max(jobs(None), default=-1)
-    wall, cpu = time.monotonic(), cpu_seconds()
+    first, before = max(jobs(None), default=-1), METER.now()
     work()
-    return Cost(time.monotonic() - wall, cpu_seconds() - cpu, max(jobs(None), default=-1) - before)
+    return METER.now() - before + Cost(jobs=max(jobs(None), default=-1) - first)

@@ -17,7 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tclose_spark import __version__
 from tclose_spark.errors import ConfigurationError, InputError, TcloseError
+from tclose_spark.io import driver
 from tclose_spark.io.disks import full_disk
+from tclose_spark.io.driver import start_early
 from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, noticed
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -80,6 +82,7 @@ def verify(
 def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool, **options: Any) -> None:
     """One stage, or `release` for all of them; options are that stage's own."""
     spec = load_spec(config, overrides)
+    start_early(spec.input.path)
     from tclose_spark import pipeline
     from tclose_spark.io.run import Run
     from tclose_spark.io.session import get_session
@@ -216,6 +219,7 @@ def generate(
     seed: Annotated[int, typer.Option("--seed", help="Another seed, other people.")] = 2026,
 ) -> None:
     """Make a synthetic census table with its hierarchies: the same rows for the same seed, on any cluster."""
+    start_early()
     from tclose_spark.io.session import get_session
     from tclose_spark.synthetic.census import generate_people, write_hierarchies
 
@@ -398,8 +402,11 @@ def run_command(arguments: Sequence[str], last: bool) -> int:
             if interrupt.received is None and not isinstance(error, KeyboardInterrupt):
                 return _failed(error)
         interrupt.ending = True
-        _cancel_jobs()
-        err.print(interrupt.message)
+        interrupt.tell()
+        if last and driver.is_ours():
+            driver.end_now()
+        else:
+            _cancel_jobs()
         return interrupt.exit_code
 
 

@@ -15,12 +15,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
-from tclose_spark import cli
+from tclose_spark import cli, pipeline
 from tclose_spark.audit import commands
 from tclose_spark.io import interrupts
 from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, held, noticed
+from tclose_spark.io.run import ORDER, Run
+from tclose_spark.synthetic.census import generate_people, write_hierarchies
 
+ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "import sys; from tclose_spark.cli import main; sys.exit(main())"
 
 
@@ -45,7 +49,6 @@ def test_a_start_is_not_interrupted_but_what_follows_it() -> None:
 
     def start() -> None:
         signal.raise_signal(signal.SIGINT)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # as PySpark sets one of its own
         done.append("started")
 
     with noticed() as interrupt, pytest.raises(KeyboardInterrupt), held():
@@ -96,6 +99,21 @@ def test_the_end_of_a_process_keeps_its_exit_code() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
+def test_a_command_that_is_still_imported_ends_in_one_line() -> None:
+    """The module that is imported first sends the signal."""
+    code = (
+        "import os, signal, sys\n"
+        "class Sender:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'tclose_spark.cli': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Sender())\n"
+        "from tclose_spark.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, f"{SHORT}\n")
+
+
 def test_impatience_does_not_interrupt_the_end() -> None:
     with noticed() as interrupt:
         interrupt.ending = True
@@ -124,9 +142,59 @@ def test_compiled_code_that_does_not_come_back_is_left() -> None:
     assert (process.returncode, err) == (130, "told\n")
 
 
+def test_a_kernel_is_left_in_the_middle(tmp_path: Path) -> None:
+    """The time of its end is the time of the test: the kernel alone takes years."""
+    (tmp_path / "spin.py").write_text(
+        "from tclose_spark.io.interrupts import abandoned_with, noticed\n"
+        "from tclose_spark.kernels import kernel\n"
+        "@kernel\n"
+        "def spin(x):\n"
+        "    while x != 3:\n"
+        "        x = x * 6364136223846793005 + 1442695040888963407\n"
+        "    return x\n"
+        "spin(3)\n"
+        "abandoned_with(lambda: print('abandoned', flush=True))\n"
+        "with noticed('told', last=True):\n"
+        "    try:\n"
+        "        print('begun', flush=True)\n"
+        "        spin(4)\n"
+        "    except KeyboardInterrupt:  # the signal came before the kernel\n"
+        "        spin(4)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, tmp_path / "spin.py"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (143, "abandoned\n", "told\n")
+
+
+def test_what_is_held_is_not_left_in_the_middle() -> None:
+    code = (
+        "import os, signal, time\n"
+        "from tclose_spark.io import interrupts\n"
+        "interrupts.PATIENCE = 0.1\n"
+        "with interrupts.noticed(last=True):\n"
+        "    with interrupts.held():\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(1)\n"
+        "        print('done', flush=True)\n"
+        "    interrupts.done()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "done\n"
+
+
+def test_sparks_own_handler_is_not_put_in_place(spark: SparkSession) -> None:
+    """It calls the JVM in the middle of another call."""
+    assert "pyspark" not in getattr(signal.getsignal(signal.SIGINT), "__module__", "")
+
+
 @pytest.mark.parametrize(("command", "told"), [("audit", SHORT), ("explain", SHORT), ("release", MESSAGE)])
 def test_what_publishes_nothing_speaks_of_nothing_public(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, told: str
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], command: str, told: str
 ) -> None:
     def interrupted(*_: object) -> None:
         signal.raise_signal(signal.SIGINT)
@@ -136,7 +204,7 @@ def test_what_publishes_nothing_speaks_of_nothing_public(
     for name in ("run_audit", "run_explain"):
         monkeypatch.setattr(commands, name, interrupted)
     assert cli.main([command, "table.csv"]) == 130
-    assert capsys.readouterr().err == f"{told}\n"
+    assert capfd.readouterr().err == f"{told}\n"
 
 
 @pytest.mark.parametrize(("after", "wait"), [("profile ", 0.3), ("plan  .* rows", 2.0)], ids=["plan", "anonymize"])
@@ -181,3 +249,59 @@ def test_an_interrupted_release(run_file: Callable[..., Path], tmp_path: Path, a
     assert not [line for line in said if "Traceback" in line or "py4j" in line]
     assert not (tmp_path / "out/public").exists()
     assert not (tmp_path / "out/internal/lock").exists()
+
+
+@pytest.fixture(scope="module")
+def census(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with 300,000 people."""
+    folder = tmp_path_factory.mktemp("census")
+    generate_people(spark, 300_000).write.parquet(str(folder / "people.parquet"))
+    write_hierarchies(folder / "hierarchies")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize("wait", [0.3, 2.0, 6.0])
+@pytest.mark.parametrize("stage", ["profile", "plan", "anonymize", "verify"])
+def test_every_stage_at_some_moments(
+    census: Path,
+    open_run: Callable[..., Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
+    wait: float,
+    number: signal.Signals,
+) -> None:
+    """The signal comes so many seconds after the stage took the lock; nothing of it stays behind."""
+    monkeypatch.setenv("TCLOSE_DEMO", str(census))
+    sets = [f"output.path={tmp_path}/out", "method.effort=fast"]
+    run = open_run(ROOT / "conf/demo.yaml", *sets)
+    for before in ORDER[: ORDER.index(stage)]:
+        getattr(pipeline, before)(run)
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    given = [part for assignment in sets for part in ("--set", assignment)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, stage, str(ROOT / "conf/demo.yaml"), *given],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        text=True,
+    )
+    lock = tmp_path / "out/internal/lock"
+    while not lock.exists() and process.poll() is None:
+        time.sleep(0.05)
+    time.sleep(wait)
+    if process.poll() is not None:
+        pytest.skip("the stage is done by then")
+    os.killpg(process.pid, number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert [line for line in err.splitlines() if not line.startswith((*ORDER, "note"))] == [MESSAGE]
+    assert not lock.exists()
+    assert not list(temporary.iterdir())
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from tclose_spark.audit.question import Question, ask, ask_as_in, read_quasi, read_sensitive
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
+from tclose_spark.io.driver import start_early
 from tclose_spark.runfile.loading import URI, load_spec, resolve
 from tclose_spark.runfile.spec import Input
 
@@ -134,6 +135,7 @@ def run_audit(
     """
     question = given.question
     _check_outputs(classes, expectations)
+    start_early(given.table)
     from tclose_spark.audit.audit import audit_table
     from tclose_spark.audit.show import audit_lines
     from tclose_spark.io.session import get_session
@@ -182,6 +184,7 @@ def _check_outputs(*paths: str | None) -> None:
 def run_explain(given: AuditArguments, attribute: str | None, labels: Sequence[str], as_json: bool) -> None:
     """Explains a class and prints."""
     question = given.question
+    start_early(given.table)
     from tclose_spark.audit.explain import explain_class
     from tclose_spark.audit.show import explanation_lines
     from tclose_spark.io.session import get_session

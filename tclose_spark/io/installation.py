@@ -11,11 +11,14 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.disks import SAID, full_scratch
 
 JAVA_VARIABLE, MASTER_VARIABLE, MEMORY_VARIABLE = "JAVA_HOME", "TCLOSE_MASTER", "TCLOSE_DRIVER_MEMORY"
+COMPILER_VARIABLE = "TCLOSE_COMPILER"
+COMPILERS = {"quick": "-XX:TieredStopAtLevel=1", "full": ""}  # Java's options
 DEFAULT_MASTER, DEFAULT_MEMORY = "local[*]", "4g"
 MASTER = re.compile(r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+")
 MEMORY = re.compile(r"(\d+)(b|k|m|g|t|p)b?", re.IGNORECASE)
 PATIENCE = 5.0  # seconds for a master to answer
 ROOMY = 8 << 30  # bytes of a machine on which the driver gets DEFAULT_MEMORY; on a smaller one it gets half
+LARGE = 1 << 25  # bytes of an input on disk, some two million rows, from which on the optimizing compiler pays
 LEAST_MEMORY = 450 << 20  # bytes; Spark asks for one and a half of the 300 MiB that it keeps for itself
 
 
@@ -45,6 +48,20 @@ def driver_memory() -> str:
 def _bytes(size: re.Match[str]) -> int:
     """What a match of MEMORY says."""
     return int(size[1]) << 10 * "bkmgtp".index(size[2].lower())
+
+
+def compiler(size: int) -> str:
+    """Java's options for an input of so many bytes: its quick compiler alone, unless the input is large.
+
+    Much of what a release of few rows costs is the optimizing compiler's work on code that hardly runs.
+
+    Raises:
+        ConfigurationError: if TCLOSE_COMPILER is none of the known words.
+    """
+    chosen = os.environ.get(COMPILER_VARIABLE) or ("quick" if size < LARGE else "full")
+    if chosen not in COMPILERS:
+        raise ConfigurationError(f"{COMPILER_VARIABLE} is {chosen!r}; expected {' or '.join(COMPILERS)}")
+    return COMPILERS[chosen]
 
 
 def master() -> str:

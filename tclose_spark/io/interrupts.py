@@ -15,7 +15,7 @@ from types import FrameType
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MESSAGE = "interrupted; what was not finished is not public"
 SHORT = "interrupted"  # of commands that publish nothing
-PATIENCE = 3.0  # seconds that compiled code has to come back to Python
+PATIENCE = 1.0  # seconds that an interrupted command has to end in its own way
 
 
 @dataclass(kw_only=True)
@@ -23,13 +23,20 @@ class Interrupt:
     """What was received, if anything.
 
     message: what is told then.
+    last: nothing follows the command in this process but Spark's end.
+    holding: the first signal waits for what is done now.
+    ending: signals change nothing any more.
+    handled: the main thread noticed a signal; told: the message was printed; over: the command has ended.
     """
 
     message: str = MESSAGE
+    last: bool = False
     received: int | None = None
     holding: bool = False
     ending: bool = False
+    told: bool = False
     handled: threading.Event = field(default_factory=threading.Event)
+    over: threading.Event = field(default_factory=threading.Event)
 
     @property
     def exit_code(self) -> int:
@@ -46,8 +53,41 @@ class Interrupt:
         if not self.ending and not (self.holding and first):
             raise KeyboardInterrupt
 
+    def tell(self) -> None:
+        """Prints the message, once; where nothing follows the command, other threads' words of what breaks off are not
+        shown.
+        """
+        if not self.told:
+            self.told = True
+            os.write(2, f"{self.message}\n".encode())
+            if self.last:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+    def is_overdue(self) -> bool:
+        """Waits for the command to end after a signal; whether it does not, and has no right to go on.
+
+        One that is not the process's own has until Python notices the signal: what called it goes on.
+        """
+        awaited = self.over if self.last else self.handled
+        while not awaited.wait(PATIENCE):
+            if self.ending and not self.told:
+                return False
+            if not self.holding:
+                return True
+        return False
+
 
 _current: Interrupt | None = None  # signals are the process's, and so is this
+_abandoning: list[Callable[[], object]] = []
+
+
+def abandoned_with(action: Callable[[], object]) -> Callable[[], None]:
+    """What a process does, not longer than half a second, before it is left in the middle of its work.
+
+    Returns what takes this back.
+    """
+    _abandoning.append(action)
+    return lambda: _abandoning.remove(action)
 
 
 @contextmanager
@@ -55,12 +95,10 @@ def noticed(message: str = MESSAGE, last: bool = False) -> Iterator[Interrupt]:
     """Signals raise KeyboardInterrupt in the body, and the yielded Interrupt says which came, and this message.
     last: nothing follows in this process but Spark's end, which no signal is to cut short: they are ignored then.
 
-    PySpark's own handler calls the JVM over the connection that the interrupted call is reading from, which fails with
-    pages of py4j's log; and it replaces this one when a session starts: see `held`. Handlers belong to the main thread:
-    in another one nothing is changed.
+    Handlers belong to the main thread: in another one nothing is changed.
     """
     global _current
-    interrupt = Interrupt(message=message)
+    interrupt = Interrupt(message=message, last=last)
     if threading.current_thread() is not threading.main_thread():
         yield interrupt
         return
@@ -75,7 +113,8 @@ def noticed(message: str = MESSAGE, last: bool = False) -> Iterator[Interrupt]:
     finally:
         interrupt.ending = True
         _current = None
-        logging.disable(level)
+        if not (last and interrupt.told):  # else what ends in pieces would still be logged
+            logging.disable(level)
         for number, handler in before.items():
             signal.signal(number, signal.SIG_IGN if last else handler if handler is not None else signal.SIG_DFL)
 
@@ -99,10 +138,7 @@ def raise_again() -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """A signal in the body is raised after it (a second one at once), and handlers that the body sets are put back.
-
-    For the start of a JVM: one whose launcher is interrupted never ends, since it finds no place to write its port to.
-    """
+    """A signal in the body is raised after it, however long it takes; a second one at once."""
     interrupt = _current
     if interrupt is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -112,15 +148,14 @@ def held() -> Iterator[None]:
         yield
     finally:
         interrupt.holding = False
-        for number in SIGNALS:
-            signal.signal(number, interrupt.handle)
     if interrupt.received is not None and not interrupt.ending:
         raise KeyboardInterrupt
 
 
 @contextmanager
 def _watched(interrupt: Interrupt) -> Iterator[None]:
-    """Ends the process if compiled code keeps a signal from the main thread for too long.
+    """Leaves the process if a signal does not end it in time: compiled code does not come back to Python, a call of the
+    JVM waits for an answer, an executor's end is awaited.
 
     Python runs handlers between its own instructions only; the number of a signal is written to a socket at once.
     Kernels let other threads run meanwhile (`kernels.kernel`).
@@ -130,9 +165,8 @@ def _watched(interrupt: Interrupt) -> Iterator[None]:
 
     def watch() -> None:
         while number := ours.recv(1):
-            if number[0] in SIGNALS and not interrupt.handled.wait(PATIENCE):
-                os.write(2, f"{interrupt.message}\n".encode())
-                os._exit(128 + number[0])
+            if number[0] in SIGNALS and interrupt.is_overdue():
+                _leave(interrupt, 128 + number[0])
 
     watcher = threading.Thread(target=watch, daemon=True)
     before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
@@ -142,8 +176,18 @@ def _watched(interrupt: Interrupt) -> Iterator[None]:
     finally:
         signal.set_wakeup_fd(before)
         theirs.close()
-        watcher.join()
-        ours.close()
+        if not (interrupt.last and interrupt.told):  # else the end of the process is watched, too
+            interrupt.over.set()
+            watcher.join()
+            ours.close()
+
+
+def _leave(interrupt: Interrupt, code: int) -> None:
+    """Ends the process here and now."""
+    interrupt.tell()
+    for action in reversed(_abandoning):
+        apart(action, 0.5)
+    os._exit(code)
 
 
 def apart(action: Callable[[], object], seconds: float = 5.0) -> None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.interrupts import apart
+from tclose_spark.io.interrupts import abandoned_with, apart
 from tclose_spark.io.storage import Folder
 
 LOCK = "lock"
@@ -84,10 +84,16 @@ def locked(folder: Folder) -> Iterator[None]:
                 f"output: another run has just begun to write to {folder.path()}; wait for its end "
                 f"(or remove {folder.path(TAKEOVER)} if it stays)"
             )
+
+    def release() -> None:
+        _release(folder, mine)
+
+    taken_back = abandoned_with(release)
     try:
         yield
     finally:
-        apart(lambda: _release(folder, mine))
+        apart(release)
+        taken_back()
 
 
 def _take_over(folder: Folder, gone: Owner, mine: str) -> bool:

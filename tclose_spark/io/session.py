@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import logging
 import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
+import threading
+from collections.abc import Iterator, Mapping
 
-from pyspark import SparkContext, StorageLevel
+from pyspark import SparkConf, SparkContext, StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.installation import driver_memory, master, require_java, why_no_session
-from tclose_spark.io.interrupts import apart, held
-
-DELTA_JARS_VARIABLE = "TCLOSE_DELTA_JARS"
-
-# Of Delta's dependencies all but its own jars are part of Spark already. Python workers re-read the directory of
-# every jar on their path at each task, so those that are not needed cost CPU in every stage.
-ALREADY_IN_SPARK = ",".join(
-    f"{group}:*"
-    for group in (
-        "com.fasterxml.jackson.core",
-        "com.fasterxml.jackson.dataformat",
-        "com.fasterxml.jackson.datatype",
-        "com.github.luben",
-        "com.google.code.findbugs",
-        "commons-pool",
-        "io.airlift",
-        "javax.annotation",
-        "org.antlr",
-        "org.apache.hadoop",
-        "org.apache.httpcomponents",
-        "org.apache.logging.log4j",
-        "org.apache.parquet",
-        "org.openapitools",
-        "org.roaringbitmap",
-        "org.slf4j",
-        "org.xerial.snappy",
-    )
-)
+from tclose_spark.io import driver
+from tclose_spark.io.installation import why_no_session
+from tclose_spark.io.jars import remember
 
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -67,11 +38,6 @@ SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "2",
     # A release must not carry minima and maxima in its log.
     "spark.databricks.delta.stats.collect": "false",
-}
-
-LOCAL_SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
 }
 
 
@@ -118,74 +84,61 @@ def kept(table: DataFrame) -> Iterator[DataFrame]:
 
 def _new_session(name: str) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_REMOTE" in os.environ
-    builder: SparkSession.Builder = SparkSession.builder.appName(name)
-    for key, value in {
+    settings = {
+        "spark.app.name": name,
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         **SETTINGS,
-    }.items():
-        builder = builder.config(key, value)
-    if submitted:
-        with held():
-            spark = builder.getOrCreate()
+    }
+    if driver.is_submitted() or (SparkContext._gateway is not None and not driver.is_ours()):
+        spark = _started(settings)
         if "SPARK_REMOTE" not in os.environ:
             _require_delta(spark)
-        _quiet(spark)
-        return spark
-    require_java()
-    builder = builder.master(master())
-    for key, value in LOCAL_SETTINGS.items():
-        builder = builder.config(key, value)
-    builder = builder.config("spark.driver.memory", driver_memory())
-    if "SPARK_LOCAL_DIRS" not in os.environ:
-        builder = builder.config("spark.local.dir", _private_folder())
-    builder = builder.config("spark.log.level", "OFF")
-    builder = _with_delta(builder)
-    with held(), _captured_stderr() as log:
-        try:
-            spark = builder.getOrCreate()
-        except Exception as error:
-            raise ConfigurationError(why_no_session(log.read_text(errors="replace"), str(error))) from error
+    else:
+        spark = _on_own_jvm(settings)
     _quiet(spark)
     return spark
 
 
-def _private_folder() -> str:
-    """A folder that only this user reads, for what Spark puts on disk meanwhile: values of people. It is removed at the
-    end.
-    """
-    folder = tempfile.mkdtemp(prefix="tclose_spark-")
-
-    def remove() -> None:
-        context = SparkContext._active_spark_context
-        if context is not None:
-            apart(context.stop)  # else Spark would still write there
-        shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(remove)
-    return folder
-
-
-def _with_delta(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Adds Delta's jars: from the setting if given, else resolved by Ivy for the installed delta-spark."""
-    jars = os.environ.get(DELTA_JARS_VARIABLE)
-    if jars:
-        for jar in jars.split(","):
-            if not Path(jar).is_file():
-                raise ConfigurationError(
-                    f"{DELTA_JARS_VARIABLE}: {jar} is not a file; expected comma-separated paths of the Delta jars"
-                )
-        return builder.config("spark.jars", jars)
+def _on_own_jvm(settings: Mapping[str, str]) -> SparkSession:
+    """A session on the JVM that was started already, else on one that is started now."""
+    jvm = driver.start()
     try:
-        from delta import configure_spark_with_delta_pip
-    except ImportError:
-        raise ConfigurationError(
-            "the package delta-spark is not installed: pip install 'tclose-spark[spark]'"
-        ) from None
-    builder = builder.config("spark.jars.excludes", ALREADY_IN_SPARK)
-    configured: SparkSession.Builder = configure_spark_with_delta_pip(builder)
-    return configured
+        with jvm.gateway():
+            spark = _started(settings)
+    except Exception as error:
+        said = jvm.said()
+        jvm.end()
+        raise ConfigurationError(why_no_session(said, str(error))) from error
+    if spark.conf.get("spark.jars.packages", ""):
+        remember(str(spark.conf.get("spark.jars")).split(","))
+    return spark
+
+
+def _started(settings: Mapping[str, str]) -> SparkSession:
+    """A new session.
+
+    Its context is made by a thread of its own: in the main one PySpark puts in place a handler of Ctrl-C that calls the
+    JVM in the middle of another call; and there a signal would have to wait for the JVM.
+    """
+    if "SPARK_REMOTE" not in os.environ:
+        failures: list[BaseException] = []
+
+        def make_context() -> None:
+            try:
+                SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
+            except BaseException as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=make_context, daemon=True)
+        thread.start()
+        thread.join()
+        if failures:
+            raise failures[0]
+    builder: SparkSession.Builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
 
 
 def _require_delta(spark: SparkSession) -> None:
@@ -209,23 +162,3 @@ def _quiet(spark: SparkSession) -> None:
         logging.getLogger(name).disabled = "TCLOSE_LOG_LEVEL" not in os.environ
     with contextlib.suppress(Exception):  # no JVM context behind Spark Connect
         spark.sparkContext.setLogLevel(os.environ.get("TCLOSE_LOG_LEVEL", "OFF"))
-
-
-@contextlib.contextmanager
-def _captured_stderr() -> Iterator[Path]:
-    """Sends the file descriptor of stderr to a file while the JVM starts; the JVM keeps writing there."""
-    if os.environ.get("TCLOSE_LOG_LEVEL"):
-        yield Path(os.devnull)
-        return
-    with tempfile.TemporaryDirectory(prefix="tclose-") as folder:
-        log = Path(folder) / "spark.log"
-        sys.stderr.flush()
-        saved = os.dup(2)
-        target = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            os.dup2(target, 2)
-            yield log
-        finally:
-            os.dup2(saved, 2)
-            os.close(saved)
-            os.close(target)

@@ -1,7 +1,8 @@
 """`python -m tclose_spark.io.spark_defaults`: settings for the Spark that pip installed in this environment.
 
 With them a bare `spark-submit jobs/release.py --config CONF` finds Delta and this environment's Python, on a local
-master and on a cluster that shares the file system. A Spark that was installed otherwise is left alone.
+master and on a cluster that shares the file system, and its driver has the memory that `tclose` gives it. A Spark that
+was installed otherwise is left alone.
 """
 
 from __future__ import annotations
@@ -10,27 +11,37 @@ import sys
 from pathlib import Path
 
 import pyspark
-from delta import configure_spark_with_delta_pip
-from pyspark.sql import SparkSession
 
-from tclose_spark.io.session import ALREADY_IN_SPARK
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.installation import driver_memory
+from tclose_spark.io.jars import delta_settings
+from tclose_spark.io.session import get_session
 
 
 def defaults() -> dict[str, str]:
-    """The settings."""
-    packages = configure_spark_with_delta_pip(SparkSession.builder)._options["spark.jars.packages"]
+    """The settings: Delta by its jars where they are known, else by what Ivy is to find."""
     return {
-        "spark.jars.packages": packages,
-        "spark.jars.excludes": ALREADY_IN_SPARK,
+        **delta_settings(),
         "spark.pyspark.python": sys.executable,
+        "spark.driver.memory": driver_memory(),
         "spark.log.level": "OFF",
     }
+
+
+def find_jars() -> None:
+    """Lets Ivy find Delta's jars now, once; without a network that is left to the first run that has one."""
+    try:
+        get_session("tclose: finding the jars of Delta")
+    except ConfigurationError as error:
+        sys.stderr.write(f"note: {error}\n")
 
 
 def main() -> None:
     """Writes conf/spark-defaults.conf below pyspark."""
     target = Path(pyspark.__file__).parent / "conf" / "spark-defaults.conf"
     target.parent.mkdir(exist_ok=True)
+    target.unlink(missing_ok=True)  # an older version's
+    find_jars()
     target.write_text("".join(f"{key} {value}\n" for key, value in defaults().items()))
 
 

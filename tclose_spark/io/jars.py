@@ -1,0 +1,109 @@
+"""Delta's jars: given, or found by Ivy once and remembered, so that later starts need neither Ivy nor a network."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from tclose_spark.errors import ConfigurationError
+
+VARIABLE = "TCLOSE_DELTA_JARS"
+
+# Of Delta's dependencies all but its own jars are part of Spark already.
+ALREADY_IN_SPARK = ",".join(
+    f"{group}:*"
+    for group in (
+        "com.fasterxml.jackson.core",
+        "com.fasterxml.jackson.dataformat",
+        "com.fasterxml.jackson.datatype",
+        "com.github.luben",
+        "com.google.code.findbugs",
+        "commons-pool",
+        "io.airlift",
+        "javax.annotation",
+        "org.antlr",
+        "org.apache.hadoop",
+        "org.apache.httpcomponents",
+        "org.apache.logging.log4j",
+        "org.apache.parquet",
+        "org.openapitools",
+        "org.roaringbitmap",
+        "org.slf4j",
+        "org.xerial.snappy",
+    )
+)
+
+
+def delta_settings() -> dict[str, str]:
+    """The settings that bring Delta to a Spark that is about to start: its jars, or what Ivy is to find.
+
+    Jars that are named go on no Python path. Those that Ivy brings do, where Python workers read their directories
+    again at each task.
+
+    Raises:
+        ConfigurationError: if TCLOSE_DELTA_JARS names a file that is not there, or delta-spark is not installed.
+    """
+    given = os.environ.get(VARIABLE)
+    for jar in given.split(",") if given else ():
+        if not Path(jar).is_file():
+            raise ConfigurationError(
+                f"{VARIABLE}: {jar} is not a file; expected comma-separated paths of the Delta jars"
+            )
+    jars = given or ",".join(_remembered())
+    return {"spark.jars": jars} if jars else to_be_found()
+
+
+def to_be_found() -> dict[str, str]:
+    """The settings with which Ivy finds the jars of the installed delta-spark.
+
+    Raises:
+        ConfigurationError: if delta-spark is not installed.
+    """
+    try:
+        delta, spark = version("delta-spark"), version("pyspark")
+    except PackageNotFoundError:
+        raise ConfigurationError(
+            "the package delta-spark is not installed: pip install 'tclose-spark[spark]'"
+        ) from None
+    artifact = f"delta-spark_{'.'.join(spark.split('.')[:2])}_2.13"
+    return {"spark.jars.packages": f"io.delta:{artifact}:{delta}", "spark.jars.excludes": ALREADY_IN_SPARK}
+
+
+def remember(jars: Sequence[str]) -> None:
+    """Writes down where Ivy put the jars that a session was given, as paths or file URIs; where nothing can be written
+    Ivy is asked again the next time.
+    """
+    paths = [unquote(urlsplit(jar).path) for jar in jars]
+    record = _record()
+    try:
+        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new = record.with_suffix(f".{os.getpid()}")
+        new.write_text(json.dumps({path: Path(path).stat().st_size for path in paths}, indent=1))
+        new.replace(record)  # at once, whatever another process writes
+    except OSError:
+        return
+
+
+def _remembered() -> list[str]:
+    """The jars of these very versions that Ivy found before; none if one of them is not as it was."""
+    record = _record()
+    try:
+        if record.stat().st_uid != os.getuid() or record.stat().st_mode & 0o022:
+            return []  # it names code
+        sizes = json.loads(record.read_text())
+        return list(sizes) if all(Path(jar).stat().st_size == size for jar, size in sizes.items()) else []
+    except (OSError, ValueError, AttributeError):
+        return []
+
+
+def _record() -> Path:
+    """Where the jars are written down: in the user's cache, by what Ivy is asked for and by this environment."""
+    asked = json.dumps([to_be_found(), sys.prefix])
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(cache) / "tclose_spark" / f"jars-{hashlib.sha256(asked.encode()).hexdigest()[:16]}.json"

@@ -1,0 +1,118 @@
+"""A JVM that PySpark is to use: started by `spark-submit`, as PySpark does, but without waiting for it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.interrupts import SIGNALS
+
+JAVA_OPTIONS = "JAVA_TOOL_OPTIONS"
+PORT, SECRET, PORT_FILE = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "_PYSPARK_DRIVER_CONN_INFO_PATH"
+INTERVAL = 0.02  # seconds between two looks for its port
+
+
+class Jvm:
+    """A JVM, and the folder that only this user reads, for what Spark puts on disk meanwhile: values of people."""
+
+    def __init__(self, settings: Mapping[str, str], options: str) -> None:
+        """Starts it, with Spark's settings and Java's options, and returns at once. Java's own variables and Spark's
+        settings of the driver come after the options, and so override them.
+
+        Raises:
+            ConfigurationError: if Spark is not installed.
+        """
+        submit = _spark_home() / "bin" / "spark-submit"
+        self.folder = Path(tempfile.mkdtemp(prefix="tclose_spark-"))
+        self._port, self._log = self.folder / "port", self.folder / "spark.log"
+        if "SPARK_LOCAL_DIRS" not in os.environ:
+            settings = {**settings, "spark.local.dir": str(self.folder)}
+        java = (f"-Djava.io.tmpdir={shlex.quote(str(self.folder))}", options, os.environ.get(JAVA_OPTIONS))
+        environment = {
+            **os.environ,
+            "SPARK_CONNECT_MODE": "0",
+            PORT_FILE: str(self._port),
+            JAVA_OPTIONS: " ".join(filter(None, java)),
+        }
+        given = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+        with self._log.open("wb") as log:
+            said = None if os.environ.get("TCLOSE_LOG_LEVEL") else log
+            self._process = subprocess.Popen(  # noqa: S603 - Spark, and settings that were checked
+                [
+                    str(submit),
+                    *given,
+                    *shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell")),
+                ],
+                stdin=subprocess.PIPE,  # Spark ends when this pipe does, however this process ends
+                stdout=said,
+                stderr=said,
+                env=environment,
+                preexec_fn=_ignore_interrupts,
+            )
+
+    @property
+    def runs(self) -> bool:
+        """Whether it still does."""
+        return self._process.poll() is None
+
+    @contextlib.contextmanager
+    def gateway(self) -> Iterator[None]:
+        """Waits for it; inside, PySpark connects to it instead of starting one of its own.
+
+        Raises:
+            ConnectionError: if it ended before it could be connected to.
+        """
+        while not self._port.exists():  # it is moved there when it is whole
+            if not self.runs:
+                raise ConnectionError("the JVM ended before Spark started")
+            time.sleep(INTERVAL)
+        told = self._port.read_bytes()
+        port, length = struct.unpack_from(">ii", told)
+        os.environ |= {PORT: str(port), SECRET: told[8 : 8 + length].decode()}
+        try:
+            yield
+        finally:
+            del os.environ[PORT], os.environ[SECRET]  # other processes are not to find it
+
+    def said(self) -> str:
+        """What it wrote to its standard streams so far."""
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
+
+    def end(self) -> None:
+        """Ends it at once, and removes what it left on disk."""
+        self._process.kill()
+        self._process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _ignore_interrupts() -> None:
+    """A terminal, or a scheduler, sends its signals to the whole process group; the JVM ends with the command, not
+    before it. Java leaves alone what was ignored when it started.
+    """
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _spark_home() -> Path:
+    """Where Spark is: SPARK_HOME, else the package pyspark, which is not imported for that.
+
+    Raises:
+        ConfigurationError: if there is none.
+    """
+    if os.environ.get("SPARK_HOME"):
+        return Path(os.environ["SPARK_HOME"])
+    found = find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise ConfigurationError("the package pyspark is not installed: pip install 'tclose-spark[spark]'")
+    return Path(found.origin).parent
