@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import njit, types
 
-from tclose_spark.kernels.caching import keep_compiled_kernels
+from tclose_spark.kernels.caching import folder, is_ours, keep_compiled_kernels
+from tclose_spark.kernels.turns import turn
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -18,11 +19,33 @@ def kernel(function: Kernel) -> Kernel:
 
     So a kernel, and what it calls, must not make arrays. Floats are added up in the order that is written, so that
     every machine finds the same classes. Other threads run meanwhile: one of them notices an interrupt (see
-    `io.interrupts`).
+    `io.interrupts`). Every kernel is compiled once for the types of its arrays, whatever integers it is called with,
+    and by one process of a machine.
     """
-    options: dict[str, Any] = {"cache": True, "_nrt": False, "nogil": True}
+    options: dict[str, Any] = {"cache": True, "_nrt": False, "nogil": True, "no_cfunc_wrapper": True}
     compiled: Any = njit(**options)(function)
+    compile_, template = compiled.compile, compiled.get_call_template
+
+    def compile_in_turn(kinds: Any) -> Any:
+        with turn(folder(function.__module__)):
+            return compile_(kinds)
+
+    if is_ours(function):
+        compiled.compile = compile_in_turn
+    compiled.get_call_template = lambda kinds, named: template([_wide(kind) for kind in kinds], named)
     return cast(Kernel, compiled)
+
+
+def _wide(kind: Any) -> Any:
+    """The type of an argument that another kernel gives, with 64 bits for all integers: else a kernel is compiled anew
+    for every constant.
+    """
+    kind = types.unliteral(kind)
+    if kind in types.signed_domain:
+        return types.int64
+    if isinstance(kind, types.Tuple | types.UniTuple):
+        return types.Tuple([_wide(part) for part in kind])
+    return kind
 
 
 keep_compiled_kernels()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -57,7 +58,7 @@ def _source(module: str) -> str | None:
 
 
 def _has_kernels(text: str) -> bool:
-    return f"from {__package__} import" in text or "@kernel" in text
+    return f"from {__package__} import" in text or "@kernel" in text or "@structure" in text
 
 
 @cache
@@ -74,29 +75,65 @@ def _imports(text: str) -> list[str]:
 def folder(module: str) -> str:
     """The folder of the compiled kernels of this version of a module, made if need be.
 
-    Below NUMBA_CACHE_DIR, or the user's cache; where a user has none that can be written (a service on a worker), below
-    a folder of temporary files that is this user's alone. It holds code: no one else may write to it.
+    Below NUMBA_CACHE_DIR, or the user's cache; where that cannot be written (a service on a worker, an image), below a
+    folder of temporary files that is this user's alone, with what is found in the usual place. It holds code: no one
+    else may write to it.
     """
     mine = str(os.getuid()) if hasattr(os, "getuid") else "user"
     named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    usual = Path(named) if named else Path(os.path.expanduser("~")) / ".cache"
-    for base in (usual / "tclose_spark", Path(tempfile.gettempdir()) / f"tclose_spark-{mine}"):
+    usual = (Path(named) if named else Path(os.path.expanduser("~")) / ".cache") / PROJECT
+    for base in (usual, Path(tempfile.gettempdir()) / f"{PROJECT}-{mine}"):
+        kept = base / sources(module)
         try:
-            for path in (base, base / sources(module)):
+            for path in (base, kept):
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
                 if not is_mine_alone(path):
                     raise PermissionError(f"others may write to {path}")
-            tempfile.TemporaryFile(dir=base / sources(module)).close()
-            return str(base / sources(module))
+            tempfile.TemporaryFile(dir=kept).close()
+            if base != usual:
+                _copy_kernels(usual / kept.name, kept)
+            return str(kept)
         except OSError:
             continue
     return tempfile.mkdtemp(prefix="tclose_spark-")
 
 
-def is_mine_alone(path: Path) -> bool:
-    """Whether this user owns a folder and no one else may write to it."""
+def _copy_kernels(image: Path, to: Path) -> None:
+    """Copies what `tclose compile` left for all users, if it is this user's or root's and no one else may write to it.
+    The index of a kernel comes after what it tells of.
+    """
+    if not image.is_dir() or not all(is_mine_alone(path, or_root=True) for path in (image.parent, image)):
+        return
+    for file in sorted(image.glob("*.nb[ci]"), key=lambda file: file.suffix):
+        if not (to / file.name).exists():
+            part = to / f"{file.name}.{os.getpid()}"
+            shutil.copyfile(file, part)
+            part.replace(to / file.name)
+
+
+def kept_in() -> Path:
+    """The folder that holds all folders of compiled kernels."""
+    return Path(folder(__package__)).parent
+
+
+def let_all_read() -> None:
+    """Lets every user read the compiled kernels, which hold nothing of any table."""
+    for path in (kept_in(), *kept_in().iterdir()):
+        if path.is_dir():
+            path.chmod(0o755)
+
+
+def is_mine_alone(path: Path, or_root: bool = False) -> bool:
+    """Whether this user (or root, if asked) owns a folder and no one else may write to it."""
     found = path.stat()
-    return not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+    if not hasattr(os, "getuid"):
+        return True
+    return found.st_uid in ((os.getuid(), 0) if or_root else (os.getuid(),)) and not found.st_mode & 0o022
+
+
+def is_ours(function: Callable[..., Any]) -> bool:
+    """Whether a function is of this project."""
+    return function.__module__.startswith(f"{PROJECT}.")
 
 
 class KernelCache:
@@ -108,7 +145,7 @@ class KernelCache:
     @classmethod
     def from_function(cls, function: Callable[..., Any], _: str) -> KernelCache | None:
         """The locator of one function; None for what is not ours."""
-        return cls(function) if function.__module__.startswith(f"{PROJECT}.") else None
+        return cls(function) if is_ours(function) else None
 
     def get_cache_path(self) -> str:
         """The folder."""

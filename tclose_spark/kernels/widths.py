@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.structures import structure
 
 NUMBER, NODE, VALUE = 0, 1, 2
 
 
+@structure
 class LabelWidths(NamedTuple):
     """How wide the label is that covers the codes lo..hi of a quasi-identifier, as its information loss (NCP, 0 to 1).
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose_spark.kernels.structures import structure
 from tclose_spark.table.arrays import Codes, IntArray
 
 EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
@@ -18,6 +19,7 @@ ANYTHING = np.iinfo(np.int64).max
 """The limit of an attribute without a t."""
 
 
+@structure
 class Requirement(NamedTuple):
     """What every class must hold: at least k rows, each sensitive attribute's distance at most its t, and distinct l.
 

@@ -11,10 +11,12 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.mixing import GOLDEN, mixed
+from tclose_spark.kernels.structures import structure
 from tclose_spark.table.arrays import Codes, FloatArray, HashArray, IntArray
 from tclose_spark.table.rows import Rows
 
 
+@structure
 class Splits(NamedTuple):
     """A binary tree over dense codes; node 0 is the root, and a node comes before those that follow from it.
 

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.structures import structure
 from tclose_spark.measures.distances import GroundDistance
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 
+@structure
 class KernelDistances(NamedTuple):
     """The ground distances of all sensitive attributes, for kernels; domains are padded to the largest, m values.
 

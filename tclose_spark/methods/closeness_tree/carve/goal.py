@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.structures import structure
 from tclose_spark.methods.blocks.numerators import equal_numerator, ordered_numerator, twice_hierarchical_numerator
 from tclose_spark.methods.blocks.requirement import ANYTHING, HIERARCHICAL, ORDERED, Requirement, metrics_of
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
@@ -18,6 +19,7 @@ from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 MOST_BINS = 512
 
 
+@structure
 class Goal(NamedTuple):
     """What the tree aims at.
 
@@ -41,6 +43,7 @@ class Goal(NamedTuple):
     heights: IntArray
 
 
+@structure
 class Scratch(NamedTuple):
     """To work in, each of shape (largest domain,).
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch
@@ -17,6 +18,7 @@ NOTHING, REGION, HALVES = 0, 1, 2
 """Kinds of `Split`."""
 
 
+@structure
 class Schedule(NamedTuple):
     """How the closeness ratio is spent, and where growth ends: `Growth`, as numbers for kernels.
 
@@ -34,6 +36,7 @@ class Schedule(NamedTuple):
     ceiling: float
 
 
+@structure
 class Rules(NamedTuple):
     """What holds for all nodes.
 
@@ -57,6 +60,7 @@ class Rules(NamedTuple):
     surely: float
 
 
+@structure
 class Space(NamedTuple):
     """Arrays to work in, made once for a block.
 

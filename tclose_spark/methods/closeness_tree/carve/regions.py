@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tclose_spark.kernels import kernel, log2
+from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import NODE, LabelWidths, width
 from tclose_spark.methods.closeness_tree.carve.peel import SMALLEST_SHARE
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
@@ -14,6 +15,7 @@ from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 CUTS = 12
 
 
+@structure
 class Present(NamedTuple):
     """The codes that occur in a node, with prefix sums; for each quasi-identifier and, last, for the cell.
 
@@ -27,6 +29,7 @@ class Present(NamedTuple):
     length: IntArray
 
 
+@structure
 class Regions(NamedTuple):
     """Candidate regions, and room for more.
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.mixing import GOLDEN, mixed
+from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.requirement import ORDERED, Requirement, metrics_of
@@ -21,6 +22,7 @@ from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 LEAVE, JOIN = 0, 1
 
 
+@structure
 class Table(NamedTuple):
     """The rows and what classes of them must hold, with the values of all sensitive attributes in one row of columns.
 
@@ -45,6 +47,7 @@ class Table(NamedTuple):
     expected: IntArray
 
 
+@structure
 class Partition(NamedTuple):
     """Rows in classes. Invariant between changes: every array is what a recount from `of` would give.
 

@@ -1,0 +1,51 @@
+"""Processes of one machine compile in turns: the one that comes second waits, and finds what the first one kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from numba.core.compiler_lock import global_compiler_lock
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: processes may compile the same kernel twice
+    fcntl = None  # type: ignore[assignment]
+
+LOCK = "lock"
+_held: set[str] = set()
+
+
+@contextmanager
+def turn(folder: str) -> Iterator[None]:
+    """The body runs while no other process runs one for the same folder. A process that ends gives its turn up.
+
+    A kernel is compiled inside the turns of those that call it. Modules import one another in no circle, so processes
+    never wait for each other in one; numba's own lock keeps threads apart.
+    """
+    with global_compiler_lock:
+        file = None if folder in _held else _lock(folder)
+        if file is None:
+            yield
+            return
+        _held.add(folder)
+        try:
+            yield
+        finally:
+            _held.discard(folder)
+            os.close(file)
+
+
+def _lock(folder: str) -> int | None:
+    """A file that is locked until it is closed; None where that cannot be had (a file system without locks)."""
+    file = None
+    try:
+        file = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError:
+        if file is not None:
+            os.close(file)
+        return None
+    return file
