@@ -80,13 +80,12 @@ def part_rows(node: Node, left: NDArray[np.bool_], other: Codes) -> None:
     for x in range(len(node.rows)):
         row = node.rows[x]
         to, count = node.start, 0
-        for i in range(node.end - node.start):
-            if left[i]:
-                row[to] = row[node.start + i]
-                to += 1
-            else:
-                other[count] = row[node.start + i]
-                count += 1
+        for i in range(node.end - node.start):  # no branch, whose side nothing foretells
+            code = row[node.start + i]
+            row[to] = code
+            other[count] = code
+            to += left[i]
+            count += not left[i]
         for i in range(count):
             row[to + i] = other[i]
 

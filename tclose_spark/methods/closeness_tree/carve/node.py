@@ -71,6 +71,8 @@ class Space(NamedTuple):
     inside: those of the part that is tried, shape (attributes, values).
     outside: those of the rest, shape (attributes, values).
     order: rows sorted by a quasi-identifier, shape (rows,).
+    ordered: `Node.cell` in the order of each quasi-identifier, shape (q, rows).
+    is_ordered: for which quasi-identifiers `ordered` is the node's, shape (q,).
     left: which rows go left, shape (rows,).
     other: rows that go right, on their way, shape (rows,).
     cell: `Node.cell`, shape (rows,).
@@ -92,6 +94,8 @@ class Space(NamedTuple):
     inside: FloatArray
     outside: FloatArray
     order: IntArray
+    ordered: Codes
+    is_ordered: NDArray[np.bool_]
     left: NDArray[np.bool_]
     other: Codes
     cell: IntArray

@@ -179,6 +179,8 @@ def _space(block: Block, goal: Goal) -> Space:
         inside=np.zeros((attributes, values)),
         outside=np.zeros((attributes, values)),
         order=np.zeros(n, np.int64),
+        ordered=np.zeros((q, n), np.int32),
+        is_ordered=np.zeros(q, np.bool_),
         left=np.zeros(n, np.bool_),
         other=np.zeros(n, np.int32),
         cell=np.zeros(n, np.int64),
