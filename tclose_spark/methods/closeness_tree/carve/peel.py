@@ -140,20 +140,28 @@ def largest_part(values: FloatArray, size: float, limit: float, goal: Goal) -> f
     for s in range(len(goal.unit)):
         if goal.metric[s] != EQUAL or goal.unit[s] == np.inf:
             continue
-        target, counts, spare = goal.target[s], values[s], limit * goal.t[s]
-        for _ in range(20):
-            held, share, lacking = 0.0, -spare, -spare * size
-            for v in range(goal.domains[s]):
-                gap = size * target[v] - counts[v]
-                if gap > 0.0:
-                    held += counts[v]
-                    share += target[v]
-                    lacking += gap
-            if lacking <= 1e-9 * size or share <= 0.0:
-                break
-            size = held / share
-            if size <= 0.0:
-                return 0.0
+        size = largest_equal_part(values[s], size, limit * goal.t[s], goal.target[s], goal.domains[s])
+        if size <= 0.0:
+            return 0.0
+    return size
+
+
+@kernel
+def largest_equal_part(counts: FloatArray, size: float, spare: float, target: FloatArray, m: int) -> float:
+    """`largest_part` for one attribute. counts: by value; spare: the share of a part that may be too many."""
+    for _ in range(20):
+        held, share, lacking = 0.0, -spare, -spare * size
+        for v in range(m):
+            gap = size * target[v] - counts[v]
+            lacks = gap > 0.0  # no branch, whose side nothing foretells
+            held += counts[v] if lacks else 0.0
+            share += target[v] if lacks else 0.0
+            lacking += gap if lacks else 0.0
+        if lacking <= 1e-9 * size or share <= 0.0:
+            break
+        size = held / share
+        if size <= 0.0:
+            return 0.0
     return size
 
 
@@ -186,20 +194,21 @@ def level(division: Division, size: float, wanted: float, goal: Goal) -> float:
 
 
 @kernel
-def peel(division: Division, size: float, limit: float, least: float, goal: Goal, scratch: Scratch) -> float:
+def peel(
+    division: Division, size: float, bound: float, limit: float, least: float, goal: Goal, scratch: Scratch
+) -> float:
     """Take rows from the part until the closeness ratios of the part and of the rest are within the limit; the rows
     left in it, or 0.
 
-    size: rows of the part. Rows only ever leave the part, so a lower limit can go on where a higher one ended.
+    size: rows of the part. bound: `largest_part` of it. Rows only ever leave the part, so a lower limit can go on where
+    a higher one ended.
     """
-    part, cells, inside, outside, rows = division
     single, kind = len(goal.unit) == 1, goal.metric[0]
     if single and kind == EQUAL:
-        bound = largest_part(inside, size, limit, goal)
-        if bound < least:
-            return 0.0
         if bound < size - 1.0:
             size = level(division, size, bound, goal)
+        return peel_equal(division, size, limit, least, goal)
+    part, cells, inside, outside, rows = division
     s, codes, t, unit = 0, goal.codes, goal.t[0], goal.unit[0]
     target, m, parents, height = goal.target[0], goal.domains[0], goal.parents[0], goal.heights[0]
     excess, node, slope = scratch.excess, scratch.node, scratch.gradient
@@ -237,3 +246,42 @@ def peel(division: Division, size: float, limit: float, least: float, goal: Goal
         take_rows(cells[best], chunk, codes, inside, outside)
         size -= chunk
     return 0.0
+
+
+@kernel
+def peel_equal(division: Division, size: float, limit: float, least: float, goal: Goal) -> float:
+    """`peel` for a single equal attribute, whose cells are its values: what is too much of each is what it can lose."""
+    taken, rest, rows = division.inside[0], division.outside[0], division.rows
+    target, t, unit, m = goal.target[0], goal.t[0], goal.unit[0], goal.domains[0]
+    left = 0.0
+    while size >= least:
+        total, best, most, side = 0.0, -1, -np.inf, size
+        for v in range(m):
+            g = taken[v] - size * target[v]
+            total += abs(g)
+            g = g if taken[v] > 0.0 else -np.inf
+            up = g > most  # no branch
+            best, most = v if up else best, g if up else most
+        ratio, room = total / (unit * size), np.ceil(most)
+        if ratio <= limit * NEARLY:
+            total, best, most, side, room = 0.0, -1, -np.inf, max(rows - size, 0.5), np.inf
+            for v in range(m):
+                g = side * target[v] - rest[v]
+                total += abs(g)
+                g = g if taken[v] > 0.0 else -np.inf
+                up = g > most
+                best, most = v if up else best, g if up else most
+            ratio = total / (unit * side)
+            if ratio <= limit * NEARLY and side >= least:
+                left = size
+                break
+        if best < 0:
+            break
+        chunk = min(np.floor(CHUNK * (ratio - limit) * side * t), room)
+        chunk = min(max(chunk, 1.0), taken[best])
+        taken[best] -= chunk
+        rest[best] += chunk
+        size -= chunk
+    for c in range(len(division.part)):
+        division.part[c] = taken[goal.codes[division.cells[c], 0]]
+    return left

@@ -109,16 +109,18 @@ def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, spac
         gain = w0 - share * inner - (1.0 - share) * space.regions.outer[r]
         return keep(best, rate(gain, share, ratio_in, ratio_out, node.ratio, rules.price), part, rules, space)
     smallest, low = max(float(rules.least), SMALLEST_SHARE * size), max(node.ratio, FLOOR)
-    bound = largest_part(inside, size, limit, goal)
-    if bound < smallest:
+    if inner >= w0 - 1e-12:
         return best
-    share = min(share, bound / rows)
     division = Division(part=part, cells=node.cells, inside=inside, outside=outside, rows=float(rows))
     for step in range(TARGETS):
-        if inner >= w0 - 1e-12 or share * (w0 - inner) <= best * binary_entropy(share):
-            break
         target = limit if step == 0 else low + (limit - low) * (1.0 - step / TARGETS)
-        size = peel(division, size, target, smallest, goal, space.scratch)
+        bound = largest_part(inside, size, target, goal)
+        if bound < smallest:
+            break
+        share = min(share, bound / rows)
+        if share * (w0 - inner) <= best * binary_entropy(share):
+            break
+        size = peel(division, size, bound, target, smallest, goal, space.scratch)
         if size <= 0.0:
             break
         ratio_in, _ = worst(inside, size, goal, space.scratch)
