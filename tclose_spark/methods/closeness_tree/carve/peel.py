@@ -11,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.blocks.numerators import twice_hierarchical_numerator
-from tclose_spark.methods.blocks.requirement import EQUAL, ORDERED
-from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, worst
+from tclose_spark.methods.blocks.requirement import EQUAL, HIERARCHICAL, ORDERED
+from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, add_up, unseen, worst
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 CHUNK = 0.05  # of the rows too many are taken at once: a fine end game matters
+TOGETHER = 5  # chunks taken at once, where bins of a hierarchy tie: mostly what so many steps would take
+FINE = 0.01  # of such a part: fewer rows than that are not taken in a step
 SMALLEST_SHARE = 0.02  # of a region that is worth carving from
 NEARLY = 1.0 + 1e-12
 
@@ -48,7 +49,6 @@ def gradient_of(
     parents: Codes,
     height: int,
     excess: FloatArray,
-    node: IntArray,
     out: FloatArray,
 ) -> float:
     """out[v]: how much the distance falls with a row of value v (equal: how many rows of v are too many); the
@@ -71,15 +71,14 @@ def gradient_of(
         for v in range(m - 2, -1, -1):
             out[v] += out[v + 1]
     else:
-        _up_and_down(values, size, target, m, parents, height, excess, node, out)
-        total = 0.5 * twice_hierarchical_numerator(values, size, target, m, parents, height, 1.0, excess)
+        total = 0.5 * _up_and_down(values, size, target, m, parents, height, excess, out)
     return total
 
 
 @kernel
 def gradient(s: int, values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> float:
     """`gradient_of` attribute s, into scratch.gradient; its closeness ratio."""
-    numerator = gradient_of(
+    numerator = unseen(s, size, goal) + gradient_of(
         goal.metric[s],
         values,
         size,
@@ -88,7 +87,6 @@ def gradient(s: int, values: FloatArray, size: float, goal: Goal, scratch: Scrat
         goal.parents[s],
         goal.heights[s],
         scratch.excess,
-        scratch.node,
         scratch.gradient,
     )
     return float(numerator / (goal.unit[s] * size))
@@ -103,21 +101,35 @@ def _up_and_down(
     parents: Codes,
     height: int,
     excess: FloatArray,
-    node: IntArray,
     out: FloatArray,
-) -> None:
+) -> float:
     """out[leaf]: the sum over the leaf and the inner nodes above it, but the root, of the sign of what is too much
-    below.
+    below; the sum of its size over all these nodes, twice the numerator.
+
+    See `twice_hierarchical_numerator`, of which each height is kept here in a row of `excess`.
     """
     for v in range(m):
-        node[v], out[v] = v, 0.0
+        excess[0, v] = values[v] - size * target[v]
+    total, nodes = 0.0, m
     for step in range(height):
-        excess[:m] = 0.0
-        for v in range(m):
-            excess[node[v]] += values[v] - size * target[v]
-        for v in range(m):
-            out[v] += np.sign(excess[node[v]])
-            node[v] = parents[step, node[v]]
+        last = -1
+        for child in range(nodes):
+            net, node = excess[step, child], parents[step, child]
+            total += abs(net)
+            excess[step + 1, node] = net + (excess[step + 1, node] if node == last else 0.0)
+            last = node
+        nodes = last + 1
+    excess[height, 0] = 0.0
+    for step in range(height - 1, -1, -1):
+        for node in range(m):
+            if parents[step, node] < 0:  # no more at this height
+                break
+            net = excess[step, node]
+            sign = 1.0 if net > 0.0 else (-1.0 if net < 0.0 else 0.0)
+            excess[step, node] = sign + excess[step + 1, parents[step, node]]
+    for v in range(m):
+        out[v] = excess[0, v]
+    return total
 
 
 @kernel
@@ -130,17 +142,36 @@ def take_rows(cell: int, rows: float, codes: Codes, taken: FloatArray, left: Flo
 
 
 @kernel
-def largest_part(values: FloatArray, size: float, limit: float, goal: Goal) -> float:
+def largest_part(values: FloatArray, size: float, limit: float, goal: Goal, scratch: Scratch) -> float:
     """No part of these rows within the limit is larger than this (rounding apart): for a bound, and to begin peeling
     from.
 
     Of an equal attribute, a part of x rows lacks at least the sum of (x Q_v - values_v)+ rows, and may lack limit t x.
-    That sum is convex in x: Newton's steps from the whole down to the largest x that satisfies it never pass below.
+    That sum is convex in x: Newton's steps from the whole down to the largest x that satisfies it never pass below. Of
+    a hierarchical attribute the same is so of all nodes together. What bins hide weighs more in smaller parts: so once
+    more, until it weighs as foretold.
     """
+    before = np.inf
+    while size < before - 1.0:
+        before, size = size, _within(values, size, limit, goal, scratch)
+        if size <= 0.0 or goal.unseen.shape[1] == 1:
+            break
+    return size
+
+
+@kernel
+def _within(values: FloatArray, size: float, limit: float, goal: Goal, scratch: Scratch) -> float:
     for s in range(len(goal.unit)):
-        if goal.metric[s] != EQUAL or goal.unit[s] == np.inf:
+        if goal.metric[s] == ORDERED or goal.unit[s] == np.inf:
             continue
-        size = largest_equal_part(values[s], size, limit * goal.t[s], goal.target[s], goal.domains[s])
+        hidden = unseen(s, size, goal) / size
+        if goal.metric[s] == EQUAL:
+            spare = limit * goal.t[s] - 0.5 * hidden
+            size = largest_equal_part(values[s], size, spare, goal.target[s], goal.domains[s])
+        else:
+            spare = limit * goal.unit[s] - hidden
+            nodes = add_up(values[s], goal.domains[s], goal.parents[s], goal.heights[s], scratch.nodes)
+            size = largest_equal_part(scratch.nodes, size, spare, goal.shares[s], nodes)
         if size <= 0.0:
             return 0.0
     return size
@@ -208,21 +239,25 @@ def peel(
         if bound < size - 1.0:
             size = level(division, size, bound, goal)
         return peel_equal(division, size, limit, least, goal)
+    if single and kind == HIERARCHICAL and goal.unseen.shape[1] > 1:
+        return peel_bins(division, size, limit, least, goal, scratch)
     part, cells, inside, outside, rows = division
     s, codes, t, unit = 0, goal.codes, goal.t[0], goal.unit[0]
     target, m, parents, height = goal.target[0], goal.domains[0], goal.parents[0], goal.heights[0]
-    excess, node, slope = scratch.excess, scratch.node, scratch.gradient
+    excess, slope = scratch.excess, scratch.gradient
     taken, rest = inside[0], outside[0]
     while size >= least:
         sign, side = 1.0, size
         if single:
-            ratio = gradient_of(kind, taken, size, target, m, parents, height, excess, node, slope) / (unit * size)
+            numerator = gradient_of(kind, taken, size, target, m, parents, height, excess, slope)
+            ratio = (numerator + unseen(0, size, goal)) / (unit * size)
         else:
             ratio, s = worst(inside, size, goal, scratch)
         if ratio <= limit * NEARLY:
             sign, side = -1.0, max(rows - size, 0.5)
             if single:
-                ratio = gradient_of(kind, rest, side, target, m, parents, height, excess, node, slope) / (unit * side)
+                numerator = gradient_of(kind, rest, side, target, m, parents, height, excess, slope)
+                ratio = (numerator + unseen(0, side, goal)) / (unit * side)
             else:
                 ratio, s = worst(outside, side, goal, scratch)
             if ratio <= limit * NEARLY and side >= least:
@@ -262,7 +297,7 @@ def peel_equal(division: Division, size: float, limit: float, least: float, goal
             g = g if taken[v] > 0.0 else -np.inf
             up = g > most  # no branch
             best, most = v if up else best, g if up else most
-        ratio, room = total / (unit * size), np.ceil(most)
+        ratio, room = (total + unseen(0, size, goal)) / (unit * size), np.ceil(most)
         if ratio <= limit * NEARLY:
             total, best, most, side, room = 0.0, -1, -np.inf, max(rows - size, 0.5), np.inf
             for v in range(m):
@@ -271,7 +306,7 @@ def peel_equal(division: Division, size: float, limit: float, least: float, goal
                 g = g if taken[v] > 0.0 else -np.inf
                 up = g > most
                 best, most = v if up else best, g if up else most
-            ratio = total / (unit * side)
+            ratio = (total + unseen(0, side, goal)) / (unit * side)
             if ratio <= limit * NEARLY and side >= least:
                 left = size
                 break
@@ -282,6 +317,40 @@ def peel_equal(division: Division, size: float, limit: float, least: float, goal
         taken[best] -= chunk
         rest[best] += chunk
         size -= chunk
+    for c in range(len(division.part)):
+        division.part[c] = taken[goal.codes[division.cells[c], 0]]
+    return left
+
+
+@kernel
+def peel_bins(division: Division, size: float, limit: float, least: float, goal: Goal, scratch: Scratch) -> float:
+    """`peel` for the bins of a single hierarchical attribute: of those that are worth the same, several at once."""
+    taken, rest, rows, slope = division.inside[0], division.outside[0], division.rows, scratch.gradient
+    target, t, m = goal.target[0], goal.t[0], goal.domains[0]
+    left = 0.0
+    while size >= least:
+        sign, side, counts, ratio = 1.0, size, taken, gradient(0, taken, size, goal, scratch)
+        if ratio <= limit * NEARLY:
+            sign, side, counts = -1.0, max(rows - size, 0.5), rest
+            ratio = gradient(0, rest, side, goal, scratch)
+            if ratio <= limit * NEARLY and side >= least:
+                left = size
+                break
+        most = -np.inf
+        for v in range(m):
+            most = max(most, sign * slope[v] if taken[v] > 0.0 else -np.inf)
+        if most == -np.inf:
+            break
+        excess = CHUNK * (ratio - limit) * side * t
+        chunk, budget = max(np.floor(excess), 1.0), max(np.floor(TOGETHER * excess), 1.0, np.floor(FINE * side))
+        for v in range(m):
+            if taken[v] > 0.0 and sign * slope[v] == most and budget > 0.0:
+                room = max(np.ceil(sign * (counts[v] - side * target[v])), 1.0)
+                gone = min(min(chunk, room), min(budget, taken[v]))
+                taken[v] -= gone
+                rest[v] += gone
+                size -= gone
+                budget -= gone
     for c in range(len(division.part)):
         division.part[c] = taken[goal.codes[division.cells[c], 0]]
     return left

@@ -30,7 +30,7 @@ HOPELESS = 0.62  # aligned halves seldom score more than this share of the width
 @kernel
 def propose_all(node: Node, rules: Rules, space: Space) -> int:
     """All regions of a node, into space.regions and space.present; how many."""
-    count = 0
+    count = np.int64(0)  # of one type from the start, for which kernels compile once
     space.is_ordered[:] = False
     for j in range(len(rules.widths.domains)):
         find_present(
@@ -114,7 +114,7 @@ def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, spac
     division = Division(part=part, cells=node.cells, inside=inside, outside=outside, rows=float(rows))
     for step in range(TARGETS):
         target = limit if step == 0 else low + (limit - low) * (1.0 - step / TARGETS)
-        bound = largest_part(inside, size, target, goal)
+        bound = largest_part(inside, size, target, goal, space.scratch)
         if bound < smallest:
             break
         share = min(share, bound / rows)

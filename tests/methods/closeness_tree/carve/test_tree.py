@@ -194,7 +194,7 @@ def test_peel_keeps_both_sides_within_the_limit(drawn_problem, data):
         Division(part=part, cells=cells, inside=inside, outside=outside, rows=whole.sum()),
         scratch_of(goal),
     )
-    bound = largest_part(inside, part.sum(), limit, goal)
+    bound = largest_part(inside, part.sum(), limit, goal, scratch)
     assert bound <= part.sum()
     size = peel(division, part.sum(), bound, limit, 2.0, goal, scratch)
     assert np.all((part >= 0) & (part <= given_part))
