@@ -40,9 +40,9 @@ def bins_of(share: FloatArray, parents: Sequence[Codes], least: float) -> Bins:
     >>> [array.tolist() for array in (bins_of(values, tree, 0.2).bin_of, *bins_of(values, tree, 0.2).parents)]
     [[0, 1, 1, 2, 3], [0, 0, 1, 1], [0, 0]]
     """
-    above = [np.arange(len(share))]  # the node of each value, at each height
+    above: list[IntArray] = [np.arange(len(share))]  # the node of each value, at each height
     for parent in parents:
-        above.append(parent[above[-1]])
+        above.append(parent[above[-1]].astype(np.int64))
     frequent = share >= least
     groups = [[v] for v in np.flatnonzero(frequent).tolist()]
     rest = np.flatnonzero(~frequent).tolist()
@@ -91,4 +91,5 @@ def expected_deviation(hidden: FloatArray, largest: int) -> FloatArray:
         np.where(x < 1.0, 2.0 * x / (1.0 + x * (1.0 + 0.5 * x)), np.sqrt(x * (2.0 / np.pi))).sum()
         for x in (hidden * size for size in sizes)
     ]
-    return REALIZED * np.interp(np.arange(largest + 1), sizes, expected)
+    unseen: FloatArray = REALIZED * np.interp(np.arange(largest + 1), sizes, expected)
+    return unseen

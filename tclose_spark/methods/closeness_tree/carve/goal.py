@@ -116,10 +116,15 @@ def _bins(requirement: Requirement, s: int) -> Bins:
     tree = [above[above >= 0] for above in requirement.parents[s, :height]]
     if requirement.ordered[s]:
         return Bins(np.arange(m) * min(MOST_BINS, m) // m, tree, np.zeros(0))
-    if m <= WIDE:
+    if not is_wide(requirement)[s]:
         return Bins(np.arange(m), tree, np.zeros(0))
     share = requirement.tables[s, :m] / requirement.rows
     return bins_of(share, tree or [np.zeros(m, dtype=np.int32)], LEAST_SHARE)
+
+
+def is_wide(requirement: Requirement) -> NDArray[np.bool_]:
+    """Which attributes are grown by `bins`, shape (attributes,)."""
+    return ~requirement.ordered & (requirement.domains > WIDE)
 
 
 def with_cells_merged(goal: Goal) -> tuple[Goal, IntArray]:

@@ -30,7 +30,7 @@ HOPELESS = 0.62  # aligned halves seldom score more than this share of the width
 @kernel
 def propose_all(node: Node, rules: Rules, space: Space) -> int:
     """All regions of a node, into space.regions and space.present; how many."""
-    count = np.int64(0)  # of one type from the start, for which kernels compile once
+    count = int(np.int64(0))  # no literal: see `_divide`
     space.is_ordered[:] = False
     for j in range(len(rules.widths.domains)):
         find_present(
@@ -234,7 +234,7 @@ def count_halves(j: int, node: Node, bucket: IntArray, space: Space, part: Float
         for i in range(below[x], below[x + 1]):
             c = cells[i]
             y = bucket[node.cells[c]]
-            goes = np.int64(quota[y] > 0)
+            goes = int(quota[y] > 0)
             quota[y] -= goes
             tally[c] += goes
             taken += goes

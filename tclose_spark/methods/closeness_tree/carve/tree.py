@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel, log2
 from tclose_spark.methods.blocks.block import Block
@@ -146,7 +147,7 @@ def smallest_in_bins(goal: Goal, most: int) -> int:
     if goal.unseen.shape[1] == 1:
         return 1
     sizes = np.arange(min(most, goal.unseen.shape[1] - 1) + 1)
-    fits = (goal.unseen[:, : len(sizes)] <= HIDDEN_MOST * goal.unit[:, None] * sizes).all(axis=0)
+    fits: NDArray[np.bool_] = np.all(goal.unseen[:, : len(sizes)] <= HIDDEN_MOST * goal.unit[:, None] * sizes, axis=0)
     return int(np.argmax(fits[1:])) + 1 if fits[1:].any() else most
 
 
@@ -241,7 +242,8 @@ def _divide(
     """
     schedule, least = rules.schedule, rules.least
     push(stack, 0, Pending(start=0, end=rows.shape[1], above=-1, side=0, depth=0))
-    height, made, leaves, deepest = np.int64(1), np.int64(0), np.int64(0), np.int64(0)  # of one type from the start
+    zero = int(np.int64(0))  # no literal, for which kernels would be compiled once more
+    height, made, leaves, deepest = zero + 1, zero, zero, zero
     while height > 0:
         height -= 1
         start, end, above, side, depth = stack[height]
