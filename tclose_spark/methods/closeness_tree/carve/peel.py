@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.blocks.requirement import EQUAL, HIERARCHICAL, ORDERED
-from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, add_up, unseen, worst
+from tclose_spark.methods.blocks.requirement import EQUAL, HIERARCHICAL
+from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, unseen, worst
+from tclose_spark.methods.closeness_tree.carve.gradient import gradient, gradient_of
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 CHUNK = 0.05  # of the rows too many are taken at once: a fine end game matters
@@ -40,160 +41,12 @@ class Division(NamedTuple):
 
 
 @kernel
-def gradient_of(
-    kind: int,
-    values: FloatArray,
-    size: float,
-    target: FloatArray,
-    m: int,
-    parents: Codes,
-    height: int,
-    excess: FloatArray,
-    out: FloatArray,
-) -> float:
-    """out[v]: how much the distance falls with a row of value v (equal: how many rows of v are too many); the
-    numerator.
-
-    Plain arrays of one attribute: a named tuple of arrays as argument costs more than the work itself.
-    """
-    total = 0.0
-    if kind == EQUAL:
-        for v in range(m):
-            out[v] = values[v] - size * target[v]
-            total += abs(out[v])
-    elif kind == ORDERED:
-        reached = 0.0
-        for v in range(m - 1):
-            reached += values[v] - size * target[v]
-            total += abs(reached)
-            out[v] = 1.0 if reached > 0.0 else (-1.0 if reached < 0.0 else 0.0)
-        out[m - 1] = 0.0
-        for v in range(m - 2, -1, -1):
-            out[v] += out[v + 1]
-    else:
-        total = 0.5 * _up_and_down(values, size, target, m, parents, height, excess, out)
-    return total
-
-
-@kernel
-def gradient(s: int, values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> float:
-    """`gradient_of` attribute s, into scratch.gradient; its closeness ratio."""
-    numerator = unseen(s, size, goal) + gradient_of(
-        goal.metric[s],
-        values,
-        size,
-        goal.target[s],
-        goal.domains[s],
-        goal.parents[s],
-        goal.heights[s],
-        scratch.excess,
-        scratch.gradient,
-    )
-    return float(numerator / (goal.unit[s] * size))
-
-
-@kernel
-def _up_and_down(
-    values: FloatArray,
-    size: float,
-    target: FloatArray,
-    m: int,
-    parents: Codes,
-    height: int,
-    excess: FloatArray,
-    out: FloatArray,
-) -> float:
-    """out[leaf]: the sum over the leaf and the inner nodes above it, but the root, of the sign of what is too much
-    below; the sum of its size over all these nodes, twice the numerator.
-
-    See `twice_hierarchical_numerator`, of which each height is kept here in a row of `excess`.
-    """
-    for v in range(m):
-        excess[0, v] = values[v] - size * target[v]
-    total, nodes = 0.0, m
-    for step in range(height):
-        last = -1
-        for child in range(nodes):
-            net, node = excess[step, child], parents[step, child]
-            total += abs(net)
-            excess[step + 1, node] = net + (excess[step + 1, node] if node == last else 0.0)
-            last = node
-        nodes = last + 1
-    excess[height, 0] = 0.0
-    for step in range(height - 1, -1, -1):
-        for node in range(m):
-            if parents[step, node] < 0:  # no more at this height
-                break
-            net = excess[step, node]
-            sign = 1.0 if net > 0.0 else (-1.0 if net < 0.0 else 0.0)
-            excess[step, node] = sign + excess[step + 1, parents[step, node]]
-    for v in range(m):
-        out[v] = excess[0, v]
-    return total
-
-
-@kernel
 def take_rows(cell: int, rows: float, codes: Codes, taken: FloatArray, left: FloatArray) -> None:
     """Take rows of a cell from the counts `taken` to the counts `left`, in every attribute."""
     for s in range(codes.shape[1]):
         v = codes[cell, s]
         taken[s, v] -= rows
         left[s, v] += rows
-
-
-@kernel
-def largest_part(values: FloatArray, size: float, limit: float, goal: Goal, scratch: Scratch) -> float:
-    """No part of these rows within the limit is larger than this (rounding apart): for a bound, and to begin peeling
-    from.
-
-    Of an equal attribute, a part of x rows lacks at least the sum of (x Q_v - values_v)+ rows, and may lack limit t x.
-    That sum is convex in x: Newton's steps from the whole down to the largest x that satisfies it never pass below. Of
-    a hierarchical attribute the same is so of all nodes together. What bins hide weighs more in smaller parts: so once
-    more, until it weighs as foretold.
-    """
-    before = np.inf
-    while size < before - 1.0:
-        before, size = size, _within(values, size, limit, goal, scratch)
-        if size <= 0.0 or goal.unseen.shape[1] == 1:
-            break
-    return size
-
-
-@kernel
-def _within(values: FloatArray, size: float, limit: float, goal: Goal, scratch: Scratch) -> float:
-    for s in range(len(goal.unit)):
-        if goal.metric[s] == ORDERED or goal.unit[s] == np.inf:
-            continue
-        hidden = unseen(s, size, goal) / size
-        if goal.metric[s] == EQUAL:
-            spare = limit * goal.t[s] - 0.5 * hidden
-            size = largest_equal_part(values[s], size, spare, goal.target[s], goal.domains[s])
-        else:
-            spare = limit * goal.unit[s] - hidden
-            nodes = add_up(values[s], goal.domains[s], goal.parents[s], goal.heights[s], scratch.nodes)
-            size = largest_equal_part(scratch.nodes, size, spare, goal.shares[s], nodes)
-        if size <= 0.0:
-            return 0.0
-    return size
-
-
-@kernel
-def largest_equal_part(counts: FloatArray, size: float, spare: float, target: FloatArray, m: int) -> float:
-    """`largest_part` for one attribute. counts: by value; spare: the share of a part that may be too many."""
-    for _ in range(20):
-        held, share, lacking = 0.0, -spare, -spare * size
-        for v in range(m):
-            gap = size * target[v] - counts[v]
-            lacks = gap > 0.0  # no branch, whose side nothing foretells
-            held += counts[v] if lacks else 0.0
-            share += target[v] if lacks else 0.0
-            lacking += gap if lacks else 0.0
-        if lacking <= 1e-9 * size or share <= 0.0:
-            break
-        size = held / share
-        if size <= 0.0:
-            return 0.0
-    return size
 
 
 @kernel

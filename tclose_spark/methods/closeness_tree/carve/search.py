@@ -11,8 +11,9 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import NUMBER, width
 from tclose_spark.methods.closeness_tree.carve.goal import worst
+from tclose_spark.methods.closeness_tree.carve.largest import largest_part
 from tclose_spark.methods.closeness_tree.carve.node import HALVES, NOTHING, REGION, Node, Rules, Space, Split
-from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, SMALLEST_SHARE, Division, largest_part, peel
+from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, SMALLEST_SHARE, Division, peel
 from tclose_spark.methods.closeness_tree.carve.regions import (
     Present,
     binary_entropy,

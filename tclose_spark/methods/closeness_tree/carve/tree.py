@@ -106,7 +106,7 @@ def _rules(block: Block, growth: Growth, goal: Goal, merged: IntArray, buckets: 
         buckets=buckets,
         least=int(least),
         price=float(growth.price),
-        surely=1.0 - 1e-6 if np.array_equal(goal.domains, requirement.domains) else 0.95,
+        surely=_surely(goal, requirement),
     )
 
 
@@ -140,6 +140,13 @@ def smallest_size(requirement: Requirement, most: int) -> int:
         else:
             return size
     return most
+
+
+def _surely(goal: Goal, requirement: Requirement) -> float:
+    """Floats of values hardly ever pass what integers refuse; bins may, most where they hide what is only foretold."""
+    if np.array_equal(goal.domains, requirement.domains):
+        return 1.0 - 1e-6
+    return 0.95 if goal.unseen.shape[1] == 1 else 0.7
 
 
 def smallest_in_bins(goal: Goal, most: int) -> int:

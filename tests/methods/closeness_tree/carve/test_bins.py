@@ -10,10 +10,9 @@ from requirements import check_classes
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.blocks.dense import Dense
-from tclose_spark.methods.closeness_tree.carve import goal as goal_module
 from tclose_spark.methods.closeness_tree.carve.bins import bins_of, expected_deviation
 from tclose_spark.methods.closeness_tree.carve.goal import LEAST_SHARE, WIDE, goal_of
-from tclose_spark.methods.closeness_tree.carve.tree import grow
+from tclose_spark.methods.closeness_tree.carve.tree import HIDDEN_MOST, grow, smallest_in_bins
 from tclose_spark.methods.closeness_tree.plan import make_plan
 from tclose_spark.table.hierarchy import Hierarchy
 
@@ -126,11 +125,12 @@ def test_a_wide_domain_is_released_exactly_in_work_that_bins_bound(sensitive, mo
     assert goal.domains[0] <= 1 / LEAST_SHARE + 1
 
 
-def test_parts_are_planned_large_enough_for_what_bins_hide(monkeypatch):
-    """Were nothing foretold, more splits would be refused, and the leaves be larger."""
+def test_no_part_is_tried_in_which_bins_hide_most_of_what_is_allowed():
     records, tree = patients(6000, 300)
     problem, _ = make_problem(records, SENSITIVE[0], AGE, {"diagnosis": tree}, k=5)
     block, _ = Dense(problem.attributes, 5).block(problem.sample)
-    leaves = grow(block).leaf.max() + 1
-    monkeypatch.setattr(goal_module, "expected_deviation", lambda hidden, largest: np.zeros(largest + 1))
-    assert grow(block).leaf.max() + 1 < leaves
+    goal = goal_of(block.requirement)
+    least = smallest_in_bins(goal, 3000)
+    hidden = goal.unseen[0, [least - 1, least]] / (goal.unit[0] * np.array([least - 1, least]))
+    assert hidden[0] > HIDDEN_MOST >= hidden[1]
+    assert np.bincount(grow(block).leaf).min() >= least > 5

@@ -17,7 +17,8 @@ from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.routing_tree import route
 from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, worst
-from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, Division, largest_part, peel
+from tclose_spark.methods.closeness_tree.carve.largest import largest_part
+from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, Division, peel
 from tclose_spark.methods.closeness_tree.carve.tree import Growth, grow, smallest_size
 from tclose_spark.table.hierarchy import Hierarchy
 
