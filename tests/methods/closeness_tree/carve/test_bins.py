@@ -127,7 +127,8 @@ def test_a_wide_domain_is_released_exactly_in_work_that_bins_bound(sensitive, mo
 
 def test_no_part_is_tried_in_which_bins_hide_most_of_what_is_allowed():
     records, tree = patients(6000, 300)
-    problem, _ = make_problem(records, SENSITIVE[0], AGE, {"diagnosis": tree}, k=5)
+    sensitive = {"diagnosis": {**SENSITIVE[0]["diagnosis"], "t": "0.15"}}
+    problem, _ = make_problem(records, sensitive, AGE, {"diagnosis": tree}, k=5)
     block, _ = Dense(problem.attributes, 5).block(problem.sample)
     goal = goal_of(block.requirement)
     least = smallest_in_bins(goal, 3000)
