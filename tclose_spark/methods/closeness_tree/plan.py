@@ -6,9 +6,11 @@ finds its block by walking it, and where a node takes only a share of the rows, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
@@ -16,6 +18,7 @@ from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.blocks.layout import BlockLayout
 from tclose_spark.methods.blocks.planning import SampledTable, plan_blocks
 from tclose_spark.methods.blocks.routing_tree import Splits
+from tclose_spark.methods.closeness_tree.carve.goal import is_wide
 from tclose_spark.methods.closeness_tree.carve.tree import Growth, grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, ROWS_PER_BLOCK, Effort, effort_of
@@ -23,6 +26,7 @@ from tclose_spark.methods.method import PlanningInput, PlanReport, Settled
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
+ROWS_IN_BINS = 20_000  # of the sample, on which ways to grow are tried where domains are wide
 CEILING = 0.9  # of the closeness ratio on the sample, so that most leaves hold on full counts too
 
 
@@ -121,9 +125,10 @@ def make_plan(
     table, effort, growth = SampledTable.of(given), effort_of(given.settings), GROWTHS[0]
     rows_per_block = rows_per_block or ROWS_PER_BLOCK
     if table.rows > rows_per_block or effort.trees == 1:
-        growth = _choose_growth(table)
+        growth = _choose_growth(table, given.log)
 
     def grow_blocks(sample: Block, stop: int) -> Splits:
+        given.log(f"growing blocks on a sample of {len(sample.cell):,} rows")
         least = max(stop // 8, 1)
         way = replace(
             growth, scale=table.scale, stop=stop, most=2 * stop, least=least, ceiling=CEILING, keep_splits=True
@@ -134,10 +139,15 @@ def make_plan(
     return ClosenessTreePlan(layout=layout, growth=growth, effort=effort)
 
 
-def _choose_growth(table: SampledTable) -> Growth:
-    """The growth whose tree loses least on the sample."""
-
-    def lost(growth: Growth) -> float:
-        return rows_lost(table.sample, grow(table.sample, replace(growth, scale=table.scale)).leaf)
-
-    return min(GROWTHS[:PLANNED], key=lost)
+def _choose_growth(table: SampledTable, log: Callable[[str], None]) -> Growth:
+    """The growth whose tree loses least on the sample, or, where bins make trees dear, on the first of its rows."""
+    sample = table.sample
+    if is_wide(sample.requirement).any() and len(sample.cell) > ROWS_IN_BINS:
+        sample = sample.take(np.arange(ROWS_IN_BINS))
+    log(f"trying {PLANNED} ways to grow a tree on {len(sample.cell):,} rows of the sample")
+    losses = []
+    for number, growth in enumerate(GROWTHS[:PLANNED], start=1):
+        way = replace(growth, scale=table.rows / len(sample.cell))
+        losses.append(rows_lost(sample, grow(sample, way).leaf))
+        log(f"tree {number} of {PLANNED}: information loss {losses[-1] / len(sample.cell):.4f} before any exchange")
+    return GROWTHS[int(np.argmin(losses))]

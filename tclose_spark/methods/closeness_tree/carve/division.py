@@ -63,10 +63,10 @@ def mark(split: Split, node: Node, rules: Rules, space: Space) -> int:
 def is_sound(size: int, node: Node, rules: Rules, space: Space) -> bool:
     """Whether both sides hold what is required, exactly, by a count of their rows (into space.sides)."""
     requirement, left, sides = rules.requirement, space.left, space.sides
-    codes = requirement.codes
+    codes, number = requirement.codes, node.rows[-1, node.start : node.end]
     sides[:] = 0
-    for i in range(len(node.cell)):
-        c, side = node.cells[node.cell[i]], 0 if left[i] else 1
+    for i in range(len(number)):
+        c, side = rules.exact[number[i]], 0 if left[i] else 1
         for s in range(codes.shape[1]):
             sides[side, s, codes[c, s]] += 1
     return holds(sides[0], size, requirement, space.excess) and holds(
@@ -80,13 +80,12 @@ def part_rows(node: Node, left: NDArray[np.bool_], other: Codes) -> None:
     for x in range(len(node.rows)):
         row = node.rows[x]
         to, count = node.start, 0
-        for i in range(node.end - node.start):
-            if left[i]:
-                row[to] = row[node.start + i]
-                to += 1
-            else:
-                other[count] = row[node.start + i]
-                count += 1
+        for i in range(node.end - node.start):  # no branch, whose side nothing foretells
+            code = row[node.start + i]
+            row[to] = code
+            other[count] = code
+            to += left[i]
+            count += not left[i]
         for i in range(count):
             row[to + i] = other[i]
 
@@ -96,21 +95,16 @@ def note(me: int, split: Split, node: Node, rules: Rules, space: Space, splits: 
     """Write the split down as node `me` of the plan. Codes that the node lacks go where those next to them go, a cell
     that the region lacks by the mean share.
     """
-    j, column, left, counted, taken = (
-        split.j,
-        node.rows[split.j, node.start : node.end],
-        space.left,
-        space.counted,
-        space.taken,
-    )
+    j, left, counted, taken = split.j, space.left, space.counted, space.taken
+    column, number = node.rows[j, node.start : node.end], node.rows[-1, node.start : node.end]
     splits.quasi[me], splits.lo[me], splits.hi[me] = j, split.first, split.last
     counted[:] = 0.0
     taken[:] = 0.0
     if split.kind == REGION:
         for i in range(len(column)):
             if split.first <= column[i] <= split.last:
-                counted[node.cells[node.cell[i]]] += 1.0
-                taken[node.cells[node.cell[i]]] += left[i]
+                counted[rules.exact[number[i]]] += 1.0
+                taken[rules.exact[number[i]]] += left[i]
         mean = taken.sum() / counted.sum()
         for c in range(len(counted)):
             splits.share[me, c] = taken[c] / counted[c] if counted[c] > 0 else mean
@@ -129,7 +123,7 @@ def note(me: int, split: Split, node: Node, rules: Rules, space: Space, splits: 
             counted[x] += 1.0
             taken[x] += left[i]
     for c in range(len(counted)):
-        x = bucket[c]
+        x = bucket[rules.merged[c]]
         splits.cut[me, c] = cut[x] if cut[x] >= 0 else middle
         splits.share[me, c] = taken[x] / counted[x] if counted[x] > 0 else 0.5
 

@@ -14,9 +14,13 @@ from tclose_spark.kernels import kernel
 from tclose_spark.kernels.structures import structure
 from tclose_spark.methods.blocks.numerators import equal_numerator, ordered_numerator, twice_hierarchical_numerator
 from tclose_spark.methods.blocks.requirement import ANYTHING, HIERARCHICAL, ORDERED, Requirement, metrics_of
+from tclose_spark.methods.closeness_tree.carve.bins import Bins, bins_of, expected_deviation
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 MOST_BINS = 512
+"""Bins of an ordered domain."""
+WIDE, LEAST_SHARE = 128, 1 / 64
+"""Domains of more values are grown by bins, each of at least so much of the table."""
 
 
 @structure
@@ -29,8 +33,12 @@ class Goal(NamedTuple):
     unit: t * scale, so that numerator / (unit * rows) is the closeness ratio, shape (attributes,).
     domains: values, or bins, of each attribute, shape (attributes,).
     metric: EQUAL, ORDERED or HIERARCHICAL, shape (attributes,).
-    parents: as in `Requirement`.
+    parents: as in `Requirement`, of bins where there are.
     heights: as in `Requirement`.
+    shares: of a hierarchical attribute, the share of every node but the root, the values' first, then height by height,
+        shape (attributes, largest domain * highest hierarchy).
+    unseen: what values inside bins add to the numerator of a part, by its rows, shape (attributes, largest size + 1);
+        of length 1, and 0, where there are no such bins.
     """
 
     codes: Codes
@@ -41,38 +49,46 @@ class Goal(NamedTuple):
     metric: NDArray[np.int8]
     parents: Codes
     heights: IntArray
+    shares: FloatArray
+    unseen: FloatArray
 
 
 @structure
 class Scratch(NamedTuple):
-    """To work in, each of shape (largest domain,).
+    """To work in.
 
-    excess: of each value, or of each node.
-    node: the node above each value.
-    gradient: how much the distance falls with a row of each value.
+    excess: of each node, shape (highest hierarchy + 1, largest domain).
+    gradient: how much the distance falls with a row of each value, shape (largest domain,).
+    nodes: rows of the nodes of a hierarchy, as `Goal.shares`.
     """
 
     excess: FloatArray
-    node: IntArray
     gradient: FloatArray
+    nodes: FloatArray
 
 
 def goal_of(requirement: Requirement) -> Goal:
     """The floats of a requirement. t * scale is read off the limit of the largest class, rounded up.
 
-    An ordered attribute of more than MOST_BINS values is measured in so many bins of successive values: nearly its
-    distance, in work that does not grow with the values.
+    An ordered attribute of more than MOST_BINS values is measured in so many bins of successive values, others of more
+    than WIDE values in `bins`: nearly their distance, in work that does not grow with the values.
     """
-    largest = requirement.limits.shape[1] - 1
-    binned = requirement.ordered & (requirement.domains > MOST_BINS)
-    domains = np.where(binned, MOST_BINS, requirement.domains)
-    codes = np.where(binned, requirement.codes.astype(np.int64) * MOST_BINS // requirement.domains, requirement.codes)
-    target = np.zeros((len(domains), int(domains.max())))
-    for s in range(len(domains)):
-        values = np.arange(requirement.domains[s])
-        np.add.at(
-            target[s], values * domains[s] // requirement.domains[s], requirement.tables[s, values] / requirement.rows
-        )
+    largest, metric = requirement.limits.shape[1] - 1, metrics_of(requirement)
+    bins = [_bins(requirement, s) for s in range(len(metric))]
+    domains = np.array([int(each.bin_of.max()) + 1 for each in bins])
+    target = np.zeros((len(bins), int(domains.max())))
+    parents = np.full((len(bins), requirement.parents.shape[1], target.shape[1]), -1, dtype=np.int32)
+    shares = np.zeros((len(bins), parents.shape[1] * parents.shape[2]))
+    unseen = np.zeros((len(bins), largest + 1 if any(len(each.hidden) for each in bins) else 1))
+    for s, (bin_of, tree, hidden) in enumerate(bins):
+        share = requirement.tables[s, : len(bin_of)] / requirement.rows
+        target[s, : domains[s]] = np.bincount(bin_of, weights=share)
+        for height, above in enumerate(tree[: requirement.heights[s]]):
+            parents[s, height, : len(above)] = above
+        if metric[s] == HIERARCHICAL:
+            add_up(target[s], domains[s], parents[s], requirement.heights[s], shares[s])
+        if len(hidden):
+            unseen[s] = expected_deviation(hidden, largest) * (0.5 if metric[s] == HIERARCHICAL else 1.0)
     ts = [
         np.inf if row[-1] == ANYTHING else (int(row[-1]) + 1) / (requirement.rows * max(largest, 1))
         for row in requirement.limits
@@ -80,24 +96,76 @@ def goal_of(requirement: Requirement) -> Goal:
     scales = np.where(
         requirement.heights > 0, requirement.heights, np.where(requirement.ordered, np.maximum(domains - 1, 1), 2)
     )
-    before = np.where(binned, requirement.domains - 1, scales)
+    before = np.where(requirement.ordered & (domains < requirement.domains), requirement.domains - 1, scales)
     t = np.maximum(np.array(ts, dtype=np.float64), 1e-9) / before
+    codes = np.stack([each.bin_of[requirement.codes[:, s]] for s, each in enumerate(bins)], axis=1)
     return Goal(
         codes=np.ascontiguousarray(codes, dtype=np.int32),
         target=target,
         t=t,
         unit=t * scales,
-        domains=np.ascontiguousarray(domains, dtype=np.int64),
-        metric=metrics_of(requirement),
-        parents=requirement.parents,
+        domains=domains,
+        metric=metric,
+        parents=parents,
         heights=requirement.heights,
+        shares=shares,
+        unseen=unseen,
     )
+
+
+def _bins(requirement: Requirement, s: int) -> Bins:
+    """The bins of attribute s; each value its own where the domain is not wide."""
+    m, height = int(requirement.domains[s]), int(requirement.heights[s])
+    tree = [above[above >= 0] for above in requirement.parents[s, :height]]
+    if requirement.ordered[s]:
+        return Bins(np.arange(m) * min(MOST_BINS, m) // m, tree, np.zeros(0))
+    if not is_wide(requirement)[s]:
+        return Bins(np.arange(m), tree, np.zeros(0))
+    share = requirement.tables[s, :m] / requirement.rows
+    return bins_of(share, tree or [np.zeros(m, dtype=np.int32)], LEAST_SHARE)
+
+
+def is_wide(requirement: Requirement) -> NDArray[np.bool_]:
+    """Which attributes are grown by `bins`, shape (attributes,)."""
+    return ~requirement.ordered & (requirement.domains > WIDE)
+
+
+def with_cells_merged(goal: Goal) -> tuple[Goal, IntArray]:
+    """(the goal over the cells that differ in their bins, ascending; which of them each cell is, shape (cells,))."""
+    codes, merged = np.unique(goal.codes, axis=0, return_inverse=True)
+    return goal._replace(codes=np.ascontiguousarray(codes, dtype=np.int32)), merged.reshape(-1)
 
 
 def scratch_of(goal: Goal) -> Scratch:
     """Room to work in with this goal."""
     longest = goal.target.shape[1]
-    return Scratch(excess=np.zeros(longest), node=np.zeros(longest, dtype=np.int64), gradient=np.zeros(longest))
+    return Scratch(
+        excess=np.zeros((goal.parents.shape[1] + 1, longest)),
+        gradient=np.zeros(longest),
+        nodes=np.zeros(goal.shares.shape[1]),
+    )
+
+
+@kernel
+def add_up(values: FloatArray, m: int, parents: Codes, height: int, nodes: FloatArray) -> int:
+    """nodes: the sums of what is below each node but the root, in the order of `Goal.shares`; how many these are."""
+    for v in range(m):
+        nodes[v] = values[v]
+    start, end = 0, m
+    for step in range(height - 1):
+        last = -1
+        for child in range(end - start):
+            node = parents[step, child]
+            nodes[end + node] = nodes[start + child] + (nodes[end + node] if node == last else 0.0)
+            last = node
+        start, end = end, end + last + 1
+    return end
+
+
+@kernel
+def unseen(s: int, size: float, goal: Goal) -> float:
+    """What values inside bins of attribute s add to the numerator of a part of so many rows."""
+    return float(goal.unseen[s, min(int(size), goal.unseen.shape[1] - 1)])
 
 
 @kernel
@@ -110,13 +178,13 @@ def worst(values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> tupl
         m = goal.domains[s]
         if goal.metric[s] == HIERARCHICAL:
             numerator = 0.5 * twice_hierarchical_numerator(
-                values[s], size, goal.target[s], m, goal.parents[s], goal.heights[s], 1.0, scratch.excess
+                values[s], size, goal.target[s], m, goal.parents[s], goal.heights[s], 1.0, scratch.excess[0]
             )
         elif goal.metric[s] == ORDERED:
             numerator = ordered_numerator(values[s], size, goal.target[s], m, 1.0)
         else:
             numerator = equal_numerator(values[s], size, goal.target[s], m, 1.0)
-        ratio = numerator / (goal.unit[s] * size)
+        ratio = (numerator + unseen(s, size, goal)) / (goal.unit[s] * size)
         if ratio > largest:
             largest, attribute = ratio, s
     return largest, attribute

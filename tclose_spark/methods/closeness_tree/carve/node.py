@@ -42,9 +42,11 @@ class Rules(NamedTuple):
 
     widths: of labels.
     requirement: what both sides of a split must hold, exactly.
-    goal: the same in floats.
+    goal: the same in floats, over cells that differ in their bins.
+    merged: which of these each cell of the requirement is, shape (cells,).
+    exact: the requirement's cell of each row, by its number, shape (rows,).
     schedule: how far growth goes.
-    buckets: of every cell, for aligned halves, shape (levels, cells).
+    buckets: of every cell of the goal, for aligned halves, shape (levels, cells).
     least: rows of the smallest side worth trying.
     price: what a unit of closeness ratio costs, in bits.
     surely: the share of a limit at which integers hardly ever refuse what floats pass.
@@ -53,6 +55,8 @@ class Rules(NamedTuple):
     widths: LabelWidths
     requirement: Requirement
     goal: Goal
+    merged: IntArray
+    exact: Codes
     schedule: Schedule
     buckets: IntArray
     least: int
@@ -69,18 +73,20 @@ class Space(NamedTuple):
     scratch: of `Goal`.
     excess: of the exact test, shape (largest domain,).
     tally: zero between uses, shape (longest domain,).
-    part: rows of the part that is tried, by the node's cells, shape (cells,).
-    take: those of the best part so far, shape (cells,).
+    part: rows of the part that is tried, by the node's cells, shape (cells of the goal,).
+    take: those of the best part so far, shape (cells of the goal,).
     whole: the node's rows by value, shape (attributes, values).
     inside: those of the part that is tried, shape (attributes, values).
     outside: those of the rest, shape (attributes, values).
     order: rows sorted by a quasi-identifier, shape (rows,).
+    ordered: `Node.cell` in the order of each quasi-identifier, shape (q, rows).
+    is_ordered: for which quasi-identifiers `ordered` is the node's, shape (q,).
     left: which rows go left, shape (rows,).
     other: rows that go right, on their way, shape (rows,).
     cell: `Node.cell`, shape (rows,).
     cells: `Node.cells`, shape (cells,).
     quota: rows of each cell, or bucket, that may still go left, shape (cells,).
-    counted: rows of each cell in the region, where a split is written down, shape (cells,).
+    counted: rows of each cell of the requirement in the region, where a split is written down, shape (cells,).
     taken: those of them that go left, shape (cells,).
     sides: rows of both sides by value, for the exact test, shape (2, attributes, values).
     """
@@ -96,6 +102,8 @@ class Space(NamedTuple):
     inside: FloatArray
     outside: FloatArray
     order: IntArray
+    ordered: Codes
+    is_ordered: NDArray[np.bool_]
     left: NDArray[np.bool_]
     other: Codes
     cell: IntArray
@@ -109,7 +117,7 @@ class Space(NamedTuple):
 class Node(NamedTuple):
     """Some rows of the block.
 
-    rows: of the whole block: codes of each quasi-identifier, the cell, the row's number; shape (q + 2, n).
+    rows: of the whole block: codes of each quasi-identifier, the goal's cell, the row's number; shape (q + 2, n).
     start: the node's are start..end-1.
     end: see start.
     cells: the cells that occur, ascending.

@@ -11,12 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tclose_spark.kernels import kernel
-from tclose_spark.methods.blocks.numerators import twice_hierarchical_numerator
-from tclose_spark.methods.blocks.requirement import EQUAL, ORDERED
-from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, worst
+from tclose_spark.methods.blocks.requirement import EQUAL, HIERARCHICAL
+from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, unseen, worst
+from tclose_spark.methods.closeness_tree.carve.gradient import gradient, gradient_of
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 CHUNK = 0.05  # of the rows too many are taken at once: a fine end game matters
+TOGETHER = 5  # chunks taken at once, where bins of a hierarchy tie: mostly what so many steps would take
+FINE = 0.01  # of such a part: fewer rows than that are not taken in a step
 SMALLEST_SHARE = 0.02  # of a region that is worth carving from
 NEARLY = 1.0 + 1e-12
 
@@ -39,122 +41,12 @@ class Division(NamedTuple):
 
 
 @kernel
-def gradient_of(
-    kind: int,
-    values: FloatArray,
-    size: float,
-    target: FloatArray,
-    m: int,
-    parents: Codes,
-    height: int,
-    excess: FloatArray,
-    node: IntArray,
-    out: FloatArray,
-) -> float:
-    """out[v]: how much the distance falls with a row of value v (equal: how many rows of v are too many); the
-    numerator.
-
-    Plain arrays of one attribute: a named tuple of arrays as argument costs more than the work itself.
-    """
-    total = 0.0
-    if kind == EQUAL:
-        for v in range(m):
-            out[v] = values[v] - size * target[v]
-            total += abs(out[v])
-    elif kind == ORDERED:
-        reached = 0.0
-        for v in range(m - 1):
-            reached += values[v] - size * target[v]
-            total += abs(reached)
-            out[v] = 1.0 if reached > 0.0 else (-1.0 if reached < 0.0 else 0.0)
-        out[m - 1] = 0.0
-        for v in range(m - 2, -1, -1):
-            out[v] += out[v + 1]
-    else:
-        _up_and_down(values, size, target, m, parents, height, excess, node, out)
-        total = 0.5 * twice_hierarchical_numerator(values, size, target, m, parents, height, 1.0, excess)
-    return total
-
-
-@kernel
-def gradient(s: int, values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> float:
-    """`gradient_of` attribute s, into scratch.gradient; its closeness ratio."""
-    numerator = gradient_of(
-        goal.metric[s],
-        values,
-        size,
-        goal.target[s],
-        goal.domains[s],
-        goal.parents[s],
-        goal.heights[s],
-        scratch.excess,
-        scratch.node,
-        scratch.gradient,
-    )
-    return float(numerator / (goal.unit[s] * size))
-
-
-@kernel
-def _up_and_down(
-    values: FloatArray,
-    size: float,
-    target: FloatArray,
-    m: int,
-    parents: Codes,
-    height: int,
-    excess: FloatArray,
-    node: IntArray,
-    out: FloatArray,
-) -> None:
-    """out[leaf]: the sum over the leaf and the inner nodes above it, but the root, of the sign of what is too much
-    below.
-    """
-    for v in range(m):
-        node[v], out[v] = v, 0.0
-    for step in range(height):
-        excess[:m] = 0.0
-        for v in range(m):
-            excess[node[v]] += values[v] - size * target[v]
-        for v in range(m):
-            out[v] += np.sign(excess[node[v]])
-            node[v] = parents[step, node[v]]
-
-
-@kernel
 def take_rows(cell: int, rows: float, codes: Codes, taken: FloatArray, left: FloatArray) -> None:
     """Take rows of a cell from the counts `taken` to the counts `left`, in every attribute."""
     for s in range(codes.shape[1]):
         v = codes[cell, s]
         taken[s, v] -= rows
         left[s, v] += rows
-
-
-@kernel
-def largest_part(values: FloatArray, size: float, limit: float, goal: Goal) -> float:
-    """No part of these rows within the limit is larger than this (rounding apart): for a bound, and to begin peeling
-    from.
-
-    Of an equal attribute, a part of x rows lacks at least the sum of (x Q_v - values_v)+ rows, and may lack limit t x.
-    That sum is convex in x: Newton's steps from the whole down to the largest x that satisfies it never pass below.
-    """
-    for s in range(len(goal.unit)):
-        if goal.metric[s] != EQUAL or goal.unit[s] == np.inf:
-            continue
-        target, counts, spare = goal.target[s], values[s], limit * goal.t[s]
-        for _ in range(20):
-            held, share, lacking = 0.0, -spare, -spare * size
-            for v in range(goal.domains[s]):
-                gap = size * target[v] - counts[v]
-                if gap > 0.0:
-                    held += counts[v]
-                    share += target[v]
-                    lacking += gap
-            if lacking <= 1e-9 * size or share <= 0.0:
-                break
-            size = held / share
-            if size <= 0.0:
-                return 0.0
-    return size
 
 
 @kernel
@@ -186,34 +78,39 @@ def level(division: Division, size: float, wanted: float, goal: Goal) -> float:
 
 
 @kernel
-def peel(division: Division, size: float, limit: float, least: float, goal: Goal, scratch: Scratch) -> float:
+def peel(
+    division: Division, size: float, bound: float, limit: float, least: float, goal: Goal, scratch: Scratch
+) -> float:
     """Take rows from the part until the closeness ratios of the part and of the rest are within the limit; the rows
     left in it, or 0.
 
-    size: rows of the part. Rows only ever leave the part, so a lower limit can go on where a higher one ended.
+    size: rows of the part. bound: `largest_part` of it. Rows only ever leave the part, so a lower limit can go on where
+    a higher one ended.
     """
-    part, cells, inside, outside, rows = division
     single, kind = len(goal.unit) == 1, goal.metric[0]
     if single and kind == EQUAL:
-        bound = largest_part(inside, size, limit, goal)
-        if bound < least:
-            return 0.0
         if bound < size - 1.0:
             size = level(division, size, bound, goal)
+        return peel_equal(division, size, limit, least, goal)
+    if single and kind == HIERARCHICAL and goal.unseen.shape[1] > 1:
+        return peel_bins(division, size, limit, least, goal, scratch)
+    part, cells, inside, outside, rows = division
     s, codes, t, unit = 0, goal.codes, goal.t[0], goal.unit[0]
     target, m, parents, height = goal.target[0], goal.domains[0], goal.parents[0], goal.heights[0]
-    excess, node, slope = scratch.excess, scratch.node, scratch.gradient
+    excess, slope = scratch.excess, scratch.gradient
     taken, rest = inside[0], outside[0]
     while size >= least:
         sign, side = 1.0, size
         if single:
-            ratio = gradient_of(kind, taken, size, target, m, parents, height, excess, node, slope) / (unit * size)
+            numerator = gradient_of(kind, taken, size, target, m, parents, height, excess, slope)
+            ratio = (numerator + unseen(0, size, goal)) / (unit * size)
         else:
             ratio, s = worst(inside, size, goal, scratch)
         if ratio <= limit * NEARLY:
             sign, side = -1.0, max(rows - size, 0.5)
             if single:
-                ratio = gradient_of(kind, rest, side, target, m, parents, height, excess, node, slope) / (unit * side)
+                numerator = gradient_of(kind, rest, side, target, m, parents, height, excess, slope)
+                ratio = (numerator + unseen(0, side, goal)) / (unit * side)
             else:
                 ratio, s = worst(outside, side, goal, scratch)
             if ratio <= limit * NEARLY and side >= least:
@@ -237,3 +134,76 @@ def peel(division: Division, size: float, limit: float, least: float, goal: Goal
         take_rows(cells[best], chunk, codes, inside, outside)
         size -= chunk
     return 0.0
+
+
+@kernel
+def peel_equal(division: Division, size: float, limit: float, least: float, goal: Goal) -> float:
+    """`peel` for a single equal attribute, whose cells are its values: what is too much of each is what it can lose."""
+    taken, rest, rows = division.inside[0], division.outside[0], division.rows
+    target, t, unit, m = goal.target[0], goal.t[0], goal.unit[0], goal.domains[0]
+    left = 0.0
+    while size >= least:
+        total, best, most, side = 0.0, -1, -np.inf, size
+        for v in range(m):
+            g = taken[v] - size * target[v]
+            total += abs(g)
+            g = g if taken[v] > 0.0 else -np.inf
+            up = g > most  # no branch
+            best, most = v if up else best, g if up else most
+        ratio, room = (total + unseen(0, size, goal)) / (unit * size), np.ceil(most)
+        if ratio <= limit * NEARLY:
+            total, best, most, side, room = 0.0, -1, -np.inf, max(rows - size, 0.5), np.inf
+            for v in range(m):
+                g = side * target[v] - rest[v]
+                total += abs(g)
+                g = g if taken[v] > 0.0 else -np.inf
+                up = g > most
+                best, most = v if up else best, g if up else most
+            ratio = (total + unseen(0, side, goal)) / (unit * side)
+            if ratio <= limit * NEARLY and side >= least:
+                left = size
+                break
+        if best < 0:
+            break
+        chunk = min(np.floor(CHUNK * (ratio - limit) * side * t), room)
+        chunk = min(max(chunk, 1.0), taken[best])
+        taken[best] -= chunk
+        rest[best] += chunk
+        size -= chunk
+    for c in range(len(division.part)):
+        division.part[c] = taken[goal.codes[division.cells[c], 0]]
+    return left
+
+
+@kernel
+def peel_bins(division: Division, size: float, limit: float, least: float, goal: Goal, scratch: Scratch) -> float:
+    """`peel` for the bins of a single hierarchical attribute: of those that are worth the same, several at once."""
+    taken, rest, rows, slope = division.inside[0], division.outside[0], division.rows, scratch.gradient
+    target, t, m = goal.target[0], goal.t[0], goal.domains[0]
+    left = 0.0
+    while size >= least:
+        sign, side, counts, ratio = 1.0, size, taken, gradient(0, taken, size, goal, scratch)
+        if ratio <= limit * NEARLY:
+            sign, side, counts = -1.0, max(rows - size, 0.5), rest
+            ratio = gradient(0, rest, side, goal, scratch)
+            if ratio <= limit * NEARLY and side >= least:
+                left = size
+                break
+        most = -np.inf
+        for v in range(m):
+            most = max(most, sign * slope[v] if taken[v] > 0.0 else -np.inf)
+        if most == -np.inf:
+            break
+        excess = CHUNK * (ratio - limit) * side * t
+        chunk, budget = max(np.floor(excess), 1.0), max(np.floor(TOGETHER * excess), 1.0, np.floor(FINE * side))
+        for v in range(m):
+            if taken[v] > 0.0 and sign * slope[v] == most and budget > 0.0:
+                room = max(np.ceil(sign * (counts[v] - side * target[v])), 1.0)
+                gone = min(min(chunk, room), min(budget, taken[v]))
+                taken[v] -= gone
+                rest[v] += gone
+                size -= gone
+                budget -= gone
+    for c in range(len(division.part)):
+        division.part[c] = taken[goal.codes[division.cells[c], 0]]
+    return left

@@ -11,8 +11,9 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import NUMBER, width
 from tclose_spark.methods.closeness_tree.carve.goal import worst
+from tclose_spark.methods.closeness_tree.carve.largest import largest_part
 from tclose_spark.methods.closeness_tree.carve.node import HALVES, NOTHING, REGION, Node, Rules, Space, Split
-from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, SMALLEST_SHARE, Division, largest_part, peel
+from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, SMALLEST_SHARE, Division, peel
 from tclose_spark.methods.closeness_tree.carve.regions import (
     Present,
     binary_entropy,
@@ -30,7 +31,8 @@ HOPELESS = 0.62  # aligned halves seldom score more than this share of the width
 @kernel
 def propose_all(node: Node, rules: Rules, space: Space) -> int:
     """All regions of a node, into space.regions and space.present; how many."""
-    count = 0
+    count = int(np.int64(0))  # no literal: see `_divide`
+    space.is_ordered[:] = False
     for j in range(len(rules.widths.domains)):
         find_present(
             j, node.rows[j, node.start : node.end], rules.widths.domains[j], space.tally, space.order, space.present
@@ -95,7 +97,8 @@ def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, spac
     codes, rows, goal = space.present.codes[j], node.end - node.start, rules.goal
     inner, u = space.regions.inner[r], len(node.cells)
     part, inside, outside = space.part[:u], space.inside, space.outside
-    count_region(node.rows[j, node.start : node.end], codes[a], codes[b], node.cell, part)
+    order_cells(j, node, space)
+    count_region(j, a, b, rows, space, part)
     size = float(space.present.below[j, b + 1] - space.present.below[j, a])
     by_value(part, node.cells, goal.codes, inside)
     subtract(space.whole, inside, outside)
@@ -107,16 +110,18 @@ def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, spac
         gain = w0 - share * inner - (1.0 - share) * space.regions.outer[r]
         return keep(best, rate(gain, share, ratio_in, ratio_out, node.ratio, rules.price), part, rules, space)
     smallest, low = max(float(rules.least), SMALLEST_SHARE * size), max(node.ratio, FLOOR)
-    bound = largest_part(inside, size, limit, goal)
-    if bound < smallest:
+    if inner >= w0 - 1e-12:
         return best
-    share = min(share, bound / rows)
     division = Division(part=part, cells=node.cells, inside=inside, outside=outside, rows=float(rows))
     for step in range(TARGETS):
-        if inner >= w0 - 1e-12 or share * (w0 - inner) <= best * binary_entropy(share):
-            break
         target = limit if step == 0 else low + (limit - low) * (1.0 - step / TARGETS)
-        size = peel(division, size, target, smallest, goal, space.scratch)
+        bound = largest_part(inside, size, target, goal, space.scratch)
+        if bound < smallest:
+            break
+        share = min(share, bound / rows)
+        if share * (w0 - inner) <= best * binary_entropy(share):
+            break
+        size = peel(division, size, bound, target, smallest, goal, space.scratch)
         if size <= 0.0:
             break
         ratio_in, _ = worst(inside, size, goal, space.scratch)
@@ -129,12 +134,39 @@ def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, spac
 
 
 @kernel
-def count_region(column: Codes, lo: int, hi: int, cell: IntArray, part: FloatArray) -> None:
-    """part: the rows with codes lo..hi, by cell."""
-    part[:] = 0.0
-    wide = np.uint32(hi - lo)
+def order_cells(j: int, node: Node, space: Space) -> None:
+    """space.ordered[j]: the place of each row's cell, the rows in the order of their codes of j, if it is not yet."""
+    if space.is_ordered[j]:
+        return
+    column, cells, tally, present = node.rows[j, node.start : node.end], space.ordered[j], space.tally, space.present
+    for x in range(present.length[j]):
+        tally[present.codes[j, x]] = present.below[j, x]
     for i in range(len(column)):
-        part[cell[i]] += np.float64(np.uint32(column[i] - lo) <= wide)  # no branch: twice as fast
+        cells[tally[column[i]]] = node.cell[i]
+        tally[column[i]] += 1
+    for x in range(present.length[j]):
+        tally[present.codes[j, x]] = 0
+    space.is_ordered[j] = True
+
+
+@kernel
+def count_region(j: int, a: int, b: int, rows: int, space: Space, part: FloatArray) -> None:
+    """part: the rows with present codes a..b of j, by cell: by counting them, or the others where these are fewer."""
+    below, q = space.present.below, len(space.ordered)
+    start, end, cells, tally = below[j, a], below[j, b + 1], space.ordered[j], space.tally
+    if 2 * (end - start) <= rows:
+        for i in range(start, end):
+            tally[cells[i]] += 1
+    else:
+        for c in range(len(part)):
+            tally[c] = below[q, c + 1] - below[q, c]
+        for i in range(start):
+            tally[cells[i]] -= 1
+        for i in range(end, rows):
+            tally[cells[i]] -= 1
+    for c in range(len(part)):
+        part[c] = tally[c]
+        tally[c] = 0
 
 
 @kernel
@@ -164,48 +196,69 @@ def sort_rows(j: int, column: Codes, present: Present, tally: IntArray, order: I
 
 
 @kernel
-def halve(node: Node, bucket: IntArray, space: Space) -> int:
-    """space.left[i]: whether row i is in the lower half of its bucket in the order space.order; how many are.
+def set_quotas(node: Node, bucket: IntArray, space: Space) -> int:
+    """space.quota: half the node's rows of each bucket, odd ones up and down by turns; their sum.
 
-    bucket: of every cell. Odd rows go left and right by turns.
+    bucket: of every cell.
     """
-    quota, size = space.quota, 0
+    quota, below, size, odd = space.quota, space.present.below[len(space.ordered)], 0, 0
     quota[:] = 0
-    for c in node.cell:
-        quota[bucket[node.cells[c]]] += 1
-    odd = 0
+    for c in range(len(node.cells)):
+        quota[bucket[node.cells[c]]] += below[c + 1] - below[c]
     for x in range(len(quota)):
         odd += quota[x] & 1
         quota[x] = quota[x] // 2 + (quota[x] & odd & 1)
+        size += quota[x]
+    return int(size)
+
+
+@kernel
+def halve(node: Node, bucket: IntArray, space: Space) -> int:
+    """space.left[i]: whether row i is in the lower half of its bucket in the order space.order; how many are."""
+    quota, size = space.quota, set_quotas(node, bucket, space)
     for i in space.order[: len(node.cell)]:
         x = bucket[node.cells[node.cell[i]]]
         space.left[i] = quota[x] > 0
-        if quota[x] > 0:
-            quota[x] -= 1
-            size += 1
+        quota[x] -= quota[x] > 0
     return size
 
 
 @kernel
-def try_halves(best: float, j: int, level: int, limit: float, node: Node, rules: Rules, space: Space) -> float:
-    """The score of aligned halves of j if they fit and beat `best`, else `best`. space.order: the rows in the order of
-    j.
+def count_halves(j: int, node: Node, bucket: IntArray, space: Space, part: FloatArray) -> tuple[int, int, int]:
+    """(how many rows are in the lower halves of their buckets in the order of j, their highest code, the lowest code of
+    the others). part: those rows by cell.
     """
-    column, rows = node.rows[j, node.start : node.end], node.end - node.start
-    size = halve(node, rules.buckets[level], space)
+    quota, size, taken, top, bottom = space.quota, set_quotas(node, bucket, space), 0, -1, -1
+    cells, tally, codes, below = space.ordered[j], space.tally, space.present.codes[j], space.present.below[j]
+    for x in range(space.present.length[j]):
+        before = taken
+        for i in range(below[x], below[x + 1]):
+            c = cells[i]
+            y = bucket[node.cells[c]]
+            goes = int(quota[y] > 0)
+            quota[y] -= goes
+            tally[c] += goes
+            taken += goes
+        top = codes[x] if taken > before else top
+        bottom = codes[x] if bottom < 0 and taken - before < below[x + 1] - below[x] else bottom
+        if taken == size:
+            bottom = codes[x + 1] if bottom < 0 else bottom
+            break
+    for c in range(len(part)):
+        part[c] = tally[c]
+        tally[c] = 0
+    return size, top, bottom
+
+
+@kernel
+def try_halves(best: float, j: int, level: int, limit: float, node: Node, rules: Rules, space: Space) -> float:
+    """The score of aligned halves of j if they fit and beat `best`, else `best`. space.ordered: in the order of j."""
+    rows, part = node.end - node.start, space.part[: len(node.cells)]
+    size, top, bottom = count_halves(j, node, rules.buckets[level], space, part)
     if size < rules.least or rows - size < rules.least:
         return best
-    part = space.part[: len(node.cells)]
-    part[:] = 0.0
-    top, bottom = -1, -1
-    for i in space.order[:rows]:
-        if space.left[i]:
-            part[node.cell[i]] += 1.0
-            top = column[i]
-        elif bottom < 0:
-            bottom = column[i]
-    codes = space.present.codes[j]
-    lo, hi, p = codes[0], codes[space.present.length[j] - 1], size / rows
+    codes, length = space.present.codes[j], space.present.length[j]
+    lo, hi, p = codes[0], codes[length - 1], size / rows
     gain = (
         width(j, lo, hi, rules.widths)
         - p * width(j, lo, top, rules.widths)
@@ -261,7 +314,7 @@ def search(count: int, limit: float, node: Node, rules: Rules, space: Space) -> 
             or best.score >= HOPELESS * width(j, codes[0], codes[length - 1], rules.widths)
         ):
             continue
-        sort_rows(j, node.rows[j, node.start : node.end], space.present, space.tally, space.order)
+        order_cells(j, node, space)
         for level in range(len(rules.buckets)):
             score = try_halves(best.score, j, level, limit, node, rules, space)
             if score > best.score:

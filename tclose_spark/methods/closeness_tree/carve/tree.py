@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel, log2
 from tclose_spark.methods.blocks.block import Block
@@ -13,12 +14,13 @@ from tclose_spark.methods.blocks.holding import work_space
 from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.methods.blocks.routing_tree import Splits, first_splits, no_splits
 from tclose_spark.methods.closeness_tree.carve.division import find_cells, is_sound, mark, note, part_rows, thin
-from tclose_spark.methods.closeness_tree.carve.goal import MOST_BINS, Goal, goal_of, scratch_of, worst
+from tclose_spark.methods.closeness_tree.carve.goal import Goal, goal_of, scratch_of, with_cells_merged, worst
 from tclose_spark.methods.closeness_tree.carve.node import NOTHING, Node, Rules, Schedule, Space
 from tclose_spark.methods.closeness_tree.carve.regions import CUTS, Present, Regions
 from tclose_spark.methods.closeness_tree.carve.search import FLOOR, propose_all, search
 from tclose_spark.table.arrays import Codes, IntArray
 
+HIDDEN_MOST = 2 / 3  # of a closeness ratio: parts where bins hide more are not worth trying
 MOST_SINGLES = 50  # regions of at least a fiftieth of the rows each
 
 
@@ -69,27 +71,31 @@ def grow(block: Block, growth: Growth = CLASSES) -> Tree:
     """
     n, q = block.quasi.shape
     requirement = block.requirement
-    least = max(growth.least, smallest_size(requirement, n // 2 + 1))
+    goal, merged = with_cells_merged(goal_of(requirement))
+    cell = merged[block.cell]
+    least = max(growth.least, smallest_size(requirement, n // 2 + 1), smallest_in_bins(goal, n // 2 + 1))
     rows = np.empty((q + 2, n), dtype=np.int32)
     rows[:q] = block.quasi.T
-    rows[q] = block.cell
+    rows[q] = cell
     rows[q + 1] = np.arange(n)
-    rules = _rules(block, growth, least)
+    rules = _rules(block, growth, goal, merged, _buckets(cell, goal.codes), least)
     smallest = max(min(least, (growth.most + 1) // 2) if growth.most else least, 1)  # of all leaves
     splits = no_splits(n // smallest if growth.keep_splits else 0, len(requirement.codes))
     leaf = np.zeros(n, dtype=np.int64)
     stack = np.zeros((n // smallest + 2, len(Pending._fields)), dtype=np.int64)
-    made, leaves, depth = _divide(rows, leaf, stack, rules, _space(block, rules.goal), splits)
+    made, leaves, depth = _divide(rows, leaf, stack, rules, _space(block, goal), splits)
     return Tree(leaf, depth, first_splits(splits, made, leaves))
 
 
-def _rules(block: Block, growth: Growth, least: int) -> Rules:
+def _rules(block: Block, growth: Growth, goal: Goal, merged: IntArray, buckets: IntArray, least: int) -> Rules:
     requirement = block.requirement
     halvings = max(log2(max(requirement.rows / requirement.k, 2.0)), 1.0)
     return Rules(
         widths=block.widths,
         requirement=requirement,
-        goal=goal_of(requirement),
+        goal=goal,
+        merged=merged,
+        exact=block.cell,
         schedule=Schedule(
             slack=growth.beta / halvings,
             scale=float(growth.scale),
@@ -97,10 +103,10 @@ def _rules(block: Block, growth: Growth, least: int) -> Rules:
             most=int(growth.most),
             ceiling=float(growth.ceiling),
         ),
-        buckets=_buckets(block),
+        buckets=buckets,
         least=int(least),
         price=float(growth.price),
-        surely=1.0 - 1e-6 if int(requirement.domains.max()) <= MOST_BINS else 0.95,
+        surely=_surely(goal, requirement),
     )
 
 
@@ -136,13 +142,28 @@ def smallest_size(requirement: Requirement, most: int) -> int:
     return most
 
 
-def _buckets(block: Block) -> IntArray:
+def _surely(goal: Goal, requirement: Requirement) -> float:
+    """Floats of values hardly ever pass what integers refuse; bins may, most where they hide what is only foretold."""
+    if np.array_equal(goal.domains, requirement.domains):
+        return 1.0 - 1e-6
+    return 0.95 if goal.unseen.shape[1] == 1 else 0.7
+
+
+def smallest_in_bins(goal: Goal, most: int) -> int:
+    """The smallest part, of at most `most` rows, in which what bins hide leaves a part of the limits."""
+    if goal.unseen.shape[1] == 1:
+        return 1
+    sizes = np.arange(min(most, goal.unseen.shape[1] - 1) + 1)
+    fits: NDArray[np.bool_] = np.all(goal.unseen[:, : len(sizes)] <= HIDDEN_MOST * goal.unit[:, None] * sizes, axis=0)
+    return int(np.argmax(fits[1:])) + 1 if fits[1:].any() else most
+
+
+def _buckets(cell: IntArray, codes: Codes) -> IntArray:
     """2, 4, 8, ... buckets of nearly equal mass of the cells in the order of their values, then each cell its own;
     (levels, cells).
     """
-    codes = block.requirement.codes
     cells = len(codes)
-    mass = np.bincount(block.cell, minlength=cells)
+    mass = np.bincount(cell, minlength=cells)
     order = np.lexsort(codes.T[::-1])
     middle = np.empty(cells)
     middle[order] = (np.cumsum(mass[order]) - mass[order] / 2) / mass.sum()
@@ -157,7 +178,7 @@ def _buckets(block: Block) -> IntArray:
 
 def _space(block: Block, goal: Goal) -> Space:
     n, q = block.quasi.shape
-    cells, (attributes, values) = len(block.requirement.codes), goal.target.shape
+    cells, (attributes, values) = len(goal.codes), goal.target.shape
     longest = max(int(block.widths.domains.max()), cells)
     most = q * (MOST_SINGLES * (block.widths.nodes.shape[1] + 1) + 2 * CUTS + 8)
     room = min(longest, n) + 1
@@ -179,13 +200,15 @@ def _space(block: Block, goal: Goal) -> Space:
         inside=np.zeros((attributes, values)),
         outside=np.zeros((attributes, values)),
         order=np.zeros(n, np.int64),
+        ordered=np.zeros((q, n), np.int32),
+        is_ordered=np.zeros(q, np.bool_),
         left=np.zeros(n, np.bool_),
         other=np.zeros(n, np.int32),
         cell=np.zeros(n, np.int64),
         cells=np.zeros(cells, np.int64),
         quota=np.zeros(cells, np.int64),
-        counted=np.zeros(cells),
-        taken=np.zeros(cells),
+        counted=np.zeros(len(block.requirement.codes)),
+        taken=np.zeros(len(block.requirement.codes)),
         sides=np.zeros((2, *block.requirement.tables.shape), np.int64),
     )
 
@@ -226,7 +249,8 @@ def _divide(
     """
     schedule, least = rules.schedule, rules.least
     push(stack, 0, Pending(start=0, end=rows.shape[1], above=-1, side=0, depth=0))
-    height, made, leaves, deepest = 1, 0, 0, 0
+    zero = int(np.int64(0))  # no literal, for which kernels would be compiled once more
+    height, made, leaves, deepest = zero + 1, zero, zero, zero
     while height > 0:
         height -= 1
         start, end, above, side, depth = stack[height]

@@ -17,6 +17,7 @@ from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.routing_tree import route
 from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, worst
+from tclose_spark.methods.closeness_tree.carve.largest import largest_part
 from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, Division, peel
 from tclose_spark.methods.closeness_tree.carve.tree import Growth, grow, smallest_size
 from tclose_spark.table.hierarchy import Hierarchy
@@ -194,7 +195,9 @@ def test_peel_keeps_both_sides_within_the_limit(drawn_problem, data):
         Division(part=part, cells=cells, inside=inside, outside=outside, rows=whole.sum()),
         scratch_of(goal),
     )
-    size = peel(division, part.sum(), limit, 2.0, goal, scratch)
+    bound = largest_part(inside, part.sum(), limit, goal, scratch)
+    assert bound <= part.sum()
+    size = peel(division, part.sum(), bound, limit, 2.0, goal, scratch)
     assert np.all((part >= 0) & (part <= given_part))
     assert np.array_equal(inside, by_value(part))
     assert np.array_equal(outside, by_value(whole - part))
