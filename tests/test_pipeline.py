@@ -717,7 +717,7 @@ def test_what_the_whole_table_does_not_hold_is_unreachable(
 
 
 def test_a_profile_that_fails_leaves_no_rows(make_run: Callable[..., Run]) -> None:
-    run = make_run({"age": ["30", "none"], "disease": ["flu", "gout"]}, quasi={"age": {"type": "numeric"}}, k=1)
+    run = make_run({"age": ["30", "none"], "disease": ["flu", "gout"]}, quasi={"age": {"type": "numeric"}}, k=2)
     with pytest.raises(InputError, match="hold no finite number"):
         pipeline.profile(run)
     assert not run.staging.exists("rows")
