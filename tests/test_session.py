@@ -133,7 +133,13 @@ def test_without_the_network_the_message_names_the_setting_for_local_jars(tmp_pa
         f"-Duser.home={tmp_path} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9 -Dhttp.proxyHost=127.0.0.1 "
         "-Dhttp.proxyPort=9"
     )
-    done = tclose(tmp_path, PATH=os.environ["PATH"], JAVA_TOOL_OPTIONS=offline, SPARK_LOCAL_IP="127.0.0.1")
+    done = tclose(
+        tmp_path,
+        PATH=os.environ["PATH"],
+        HOME=str(tmp_path),  # where no jars are remembered
+        JAVA_TOOL_OPTIONS=offline,
+        SPARK_LOCAL_IP="127.0.0.1",
+    )
     assert done.returncode == 2, done.stderr
     assert "the Delta jars could not be had" in done.stderr
     assert "set TCLOSE_DELTA_JARS to local copies" in done.stderr

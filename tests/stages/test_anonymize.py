@@ -222,7 +222,7 @@ def test_labels_of_six_people(make_run: MakeRun) -> None:
 
 def test_linked_rows_show_what_was_published_for_what(make_run: MakeRun) -> None:
     people = {"age": [20, 21, 40, 42], "sex": ["f", "f", "m", "m"], "disease": ["flu"] * 4}
-    run = make_run(people, k=2)
+    run = make_run(people, k=2, output={"keep_linked": True})
     table = input_of(run)
     staged, plan = prepare_run(run, table)
     anonymizer = anonymizer_of(run, staged, plan)
