@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from strategies import CITIES, Problem, drawn, make_problem, people
 
 from tclose_spark.stages.generalize import Generalizer
+from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.rows import Rows
 
 DISEASE = {"disease": {}}
@@ -31,8 +32,10 @@ def publish(problem: Problem, rows: Rows, classes: Any, ties: Any = None) -> lis
     keys = [] if ties is None else [np.asarray(ties)]
     order, columns = generalizer.publish(rows, np.asarray(classes, dtype=np.int64), keys)
     assert [
-        (name, column.type) for (name, _), column in zip(generalizer.schema(), columns, strict=True)
+        (name, decoded(column).type) for (name, _), column in zip(generalizer.schema(), columns, strict=True)
     ] == generalizer.schema()
+    for dictionary in (c.dictionary.to_pylist() for c in columns if pa.types.is_dictionary(c.type)):
+        assert len(set(dictionary)) == len(dictionary)  # rows are told apart by their places in it
     return list(
         zip(
             *[c.to_pylist() for c in columns],

@@ -81,9 +81,10 @@ class Generalizer:
             numbers = labeller.bounds(np.where(missing, 0, low), np.where(missing, 0, high))
             return _dense_rank([~missing, *numbers]), [pa.array(x, kind, mask=missing) for x in numbers]
         index, texts = labeller.label(codes, starts) if region is None else labeller.cover(*region)
-        place = {text: i for i, text in enumerate(sorted(set(texts), key=lambda text: (text is not None, text or "")))}
-        labels = pa.DictionaryArray.from_arrays(pa.array(index), pa.array(texts, pa.string()))
-        return np.array([place[text] for text in texts])[index], [labels]
+        distinct = sorted(set(texts), key=lambda text: (text is not None, text or ""))
+        place = {text: i for i, text in enumerate(distinct)}
+        codes = np.array([place[text] for text in texts])[index]
+        return codes, [pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(distinct, pa.string()))]
 
 
 def _dense_rank(keys: Sequence[IntArray]) -> IntArray:

@@ -1,4 +1,6 @@
-"""Columns as their distinct values and the place of each row's: what a batch says once is looked at once."""
+"""Columns as their distinct values and the place of each row's: what a batch says once is looked at once. No value
+stands twice in a dictionary, so places are equal where and only where values are.
+"""
 
 from __future__ import annotations
 
