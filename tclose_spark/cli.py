@@ -473,7 +473,8 @@ def _known(error: Exception) -> TcloseError | None:
     text = str(error)
     if "UnknownValueError" in text or "the input changed since" in text:
         return InputError(
-            "the input has values or rows that it had not when it was profiled: it changed meanwhile; run again"
+            "what is staged has values or rows that were not there when it was profiled or planned: it is damaged; run "
+            "again from the profile"
         )
     if type(error).__module__.startswith(("pyspark", "py4j")):
         from tclose_spark.io.reading import meaning

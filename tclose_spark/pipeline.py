@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -16,7 +17,7 @@ from pyspark.sql import functions as F
 
 from tclose_spark.checks.classes import measure_column
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
-from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.interrupts import done, held
 from tclose_spark.io.reading import delta_version, read_table
 from tclose_spark.io.run import CERTIFICATE, STATE, Run
@@ -66,7 +67,7 @@ def profile(run: Run) -> None:
             )
             insensitive = guard_insensitive(table, run.spec, profiled, _attributes(run, profiled).quasi_identifiers)
         except BaseException:
-            run.staging.remove(STAGED_ROWS)  # nothing follows that would need them
+            _drop_rows(run)
             raise
         run.staging.write("profile.json", profiled.to_json())
         run.staging.write(STAGED_COLUMNS, StagedColumns.of(table, run.spec).to_json())
@@ -337,12 +338,24 @@ def _certificate(run: Run) -> Mapping[str, Any]:
 
 def release(run: Run) -> Mapping[str, Any]:
     """All stages; returns the certificate."""
-    profile(run)
-    plan(run)
-    anonymize(run)
-    _verify_staged(run)
+    try:
+        profile(run)
+        plan(run)
+        anonymize(run)
+        _verify_staged(run)
+    except TcloseError:
+        _drop_rows(run)
+        raise
     report(run)
     return publish(run)
+
+
+def _drop_rows(run: Run) -> None:
+    """Removes the staged rows where nothing follows that would need them. The error that ended the work is what counts:
+    tasks may still write there, and then what is left is removed by the next run.
+    """
+    with suppress(Exception):
+        run.staging.remove(STAGED_ROWS)
 
 
 def _profile(run: Run) -> Profile:

@@ -16,7 +16,7 @@ from tclose_spark.io.installation import LARGE, compiler
 from tclose_spark.io.jvm import Jvm
 from tclose_spark.io.spark_defaults import defaults
 
-QUICK = "-XX:TieredStopAtLevel=1"
+QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 FAKE = """#!/bin/sh
 printf '%s\\n' "$JAVA_TOOL_OPTIONS" "$@" > "$SPARK_HOME/told"
 exec sleep 600

@@ -4,9 +4,10 @@ altered.
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -87,8 +88,16 @@ def test_a_time_is_the_same_in_microseconds_and_in_nanoseconds() -> None:
     assert content_hash([at]).tolist() == content_hash([at.cast(pa.timestamp("ns", "UTC"))]).tolist()
 
 
-def test_zero_has_no_sign() -> None:
+def test_a_time_of_day_is_the_same_in_microseconds_and_in_nanoseconds() -> None:
+    """As Parquet and Spark hand it over."""
+    at = pa.array([time(12, 30, 0, 5), None])
+    assert content_hash([at]).tolist() == content_hash([at.cast(pa.time64("ns"))]).tolist()
+
+
+def test_zero_has_no_sign_and_nan_no_bits() -> None:
     assert content_hash([pa.array([-0.0, 0.0])]).tolist() == content_hash([pa.array([0.0, 0.0])]).tolist()
+    bits = np.array([0x7FF8 << 48, 0xFFF8 << 48, 0x7FF8 << 48 | 1], dtype=np.uint64)
+    assert len(set(content_hash([pa.array(bits.view(np.float64))]).tolist())) == 1
 
 
 def test_a_fingerprint_is_read_as_it_was_written() -> None:

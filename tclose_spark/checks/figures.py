@@ -125,7 +125,7 @@ def class_figures(
     for i, part in enumerate(wanted):
         aggregates.append(F.min(F.struct(part.rank.alias("rank"), F.col("quasi_identifiers"))).alias(f"worst {i}"))
         aggregates.append(F.sum(part.broken.cast("bigint")).alias(f"broken {i}"))
-    by_size = classes.groupBy("size").agg(*aggregates).orderBy("size").toArrow().to_pylist()
+    by_size = sorted(classes.groupBy("size").agg(*aggregates).toArrow().to_pylist(), key=lambda part: int(part["size"]))
     rows = sum(part["size"] * part["classes"] for part in by_size)
     small = [part for part in by_size if k is not None and part["size"] < k]
     guarantees = [

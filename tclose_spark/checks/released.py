@@ -85,6 +85,8 @@ def _tally_files(
                     coerce_int96_timestamp_unit="us",
                 )
                 for rows in file.iter_batches(ROWS_AT_ONCE, columns=list(columns)):
+                    if not rows.num_rows:
+                        continue
                     held = {name: coded(rows.column(name)) for name in columns}
                     text = [_as_text(held[name]) for name in texts]
                     yield _tallied(list(held.values()), text, labels, schema)

@@ -12,7 +12,7 @@ from tclose_spark.io.disks import SAID, full_scratch
 
 JAVA_VARIABLE, MASTER_VARIABLE, MEMORY_VARIABLE = "JAVA_HOME", "TCLOSE_MASTER", "TCLOSE_DRIVER_MEMORY"
 COMPILER_VARIABLE = "TCLOSE_COMPILER"
-COMPILERS = {"quick": "-XX:TieredStopAtLevel=1", "full": ""}  # Java's options
+COMPILERS = {"quick": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m", "full": ""}
 DEFAULT_MASTER, DEFAULT_MEMORY = "local[*]", "4g"
 MASTER = re.compile(r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+")
 MEMORY = re.compile(r"(\d+)(b|k|m|g|t|p)b?", re.IGNORECASE)

@@ -35,7 +35,8 @@ from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
 BATCH_ROWS = 65_536
-ROWS_ROUTED = 1 << 18  # that a task holds as codes before it sends them
+ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before it sends them
+ROWS_TO_EACH = 64  # on average, so that values that travel are not too many
 ROUTED = "task int, rows binary, beside binary"
 PUBLISHED, RAW, FIGURE = "published{}", "raw{}", "figure{}"  # numbered: a user's names may be like any of ours
 KEPT, UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = "kept", "uncovered", "raw_rows", "raw_digest", "rows", "digest"
@@ -252,35 +253,36 @@ def _paths(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]] | None:
 def _router(encoder: Encoder, plan: Plan) -> Mapper:
     """Packs staged rows and sends them to the tasks that finish their classes: those of one task as one value."""
     columns, codec = encoder.columns, encoder.codec
+    most = min(max(ROWS_ROUTED, ROWS_TO_EACH * plan.tasks), MOST_ROUTED)
 
     def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
         for batch in batches:
             for staged in batches_in(batch.column(0)):
                 held.append(staged)
-                if sum(part.num_rows for part in held) >= ROWS_ROUTED:
-                    yield from sent(held)
+                if sum(part.num_rows for part in held) >= most:
+                    yield sent(held)
                     held = []
         if held:
-            yield from sent(held)
+            yield sent(held)
 
-    def sent(held: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def sent(held: list[pa.RecordBatch]) -> pa.RecordBatch:
         rows = Rows.concatenate([encoder.rows(part) for part in held])
         row, task = plan.route(rows)
         order = np.argsort(task, kind="stable")
         row, task = row[order], task[order]
         packed, beside = codec.pack(rows)[row], _beside(columns, held)
         starts = np.flatnonzero(np.diff(task, prepend=-1))
-        for first, end in zip(starts.tolist(), [*starts[1:].tolist(), len(task)], strict=True):
-            passed = None if beside is None else write_batch(_taken(beside, row[first:end]))
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array([int(task[first])], pa.int32()),
-                    pa.array([packed[first:end].tobytes()], pa.binary()),
-                    pa.array([passed], pa.binary()),
-                ],
-                names=["task", "rows", "beside"],
-            )
+        parts = list(zip(starts.tolist(), [*starts[1:].tolist(), len(task)], strict=True))
+        passed = [None if beside is None else write_batch(_taken(beside, row[first:end])) for first, end in parts]
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.array(task[starts], pa.int32()),
+                pa.array([packed[first:end].tobytes() for first, end in parts], pa.binary()),
+                pa.array(passed, pa.binary()),
+            ],
+            names=["task", "rows", "beside"],
+        )
 
     return route
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from tclose_spark.errors import InputError
 from tclose_spark.io.workers import map_batches
 from tclose_spark.stages.staging import HASH, StagedColumns, batches_in
 from tclose_spark.table.arrays import IntArray
@@ -53,8 +54,16 @@ class EncodedTable:
         self._local = self._brought() if profile.rows <= most_local else None
 
     def _brought(self) -> Rows:
-        column = self._batches.toArrow().column(0)
-        return Rows.concatenate([self._encoder.rows(b) for chunk in column.chunks for b in batches_in(chunk)])
+        encoder = self._encoder
+        codec = encoder.codec
+
+        def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                packed = [codec.pack(encoder.rows(staged)).tobytes() for staged in batches_in(batch.column(0))]
+                yield pa.RecordBatch.from_arrays([pa.array(packed, pa.binary())], names=["rows"])
+
+        brought = map_batches(self._batches, pack, "rows binary").toArrow()
+        return codec.unpack(b"".join(brought["rows"].to_pylist()))
 
     def sample(self, most: int) -> Rows:
         """About `most` rows that stand for the table: the same however it is partitioned or ordered.
@@ -64,6 +73,8 @@ class EncodedTable:
         """
         share = np.uint64(min(1.0, most / self._profile.distinct_rows) * 2**31)
         drawn, n = self._drawn(share) if self._local is None else _draw(self._local, share)
+        if not len(n):
+            raise InputError("no rows are staged: what was staged is damaged; run again from the profile")
         before = np.append(0, np.cumsum(n))
         return drawn.take(np.repeat(np.arange(len(n)), np.diff(before * min(most, before[-1]) // before[-1])))
 
@@ -129,4 +140,6 @@ def _draw(rows: Rows, share: np.uint64) -> tuple[Rows, IntArray]:
 
 def _together(parts: list[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray]:
     """The different rows of several parts, and how many there are of each."""
+    if not parts:
+        raise InputError("no rows are staged: what was staged is damaged; run again from the profile")
     return Rows.concatenate([rows for rows, _ in parts]).distinct(np.concatenate([n for _, n in parts]))

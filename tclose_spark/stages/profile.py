@@ -62,6 +62,10 @@ def profile_table(
     histograms, fingerprint, distinct_rows = _tallied(table, spec, staged)
     figures = observation.get
     rows = int(figures["rows"])
+    if fingerprint.rows != rows:
+        raise InputError(
+            f"{fingerprint.rows} rows are staged of the {rows} that were read: a retry disturbed the run; run it again"
+        )
     if figures["malformed"]:
         raise malformed_rows(opened, figures["malformed"], rows)
     if figures["damaged"] or any(holds_damage(value) for counts in histograms for key in counts for value in key):
@@ -134,9 +138,9 @@ def _tallied(table: DataFrame, spec: ReleaseSpec, staged: str) -> tuple[list[Tup
     """
     quasi, sensitive = list(spec.attributes.quasi_identifiers), spec.attributes.sensitive_attributes
     with sized_shuffles(table.sparkSession, MOST_VALUES):  # what is shuffled is counts of values
-        counts = staged_tallies(table.sparkSession, staged).limit(MOST_VALUES + PLACES).toArrow()
+        counts = staged_tallies(table.sparkSession, staged).limit(MOST_VALUES + PLACES + 3).toArrow()
     histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in (*quasi, sensitive)]
-    registers, whole = np.zeros(PLACES, dtype=np.int64), {ROWS: 0, DIGEST: 0}
+    registers, whole = np.zeros(PLACES, dtype=np.int64), dict[int, int]()
     for tally, key, n in zip(*(column.to_pylist() for column in counts.columns), strict=True):
         if tally >= 0:
             histograms[tally][tuple(key)] = n

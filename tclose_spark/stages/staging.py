@@ -31,6 +31,11 @@ STAGED = "batch binary, tally int, key array<string>, n bigint"
 ROWS, DIGEST, REGISTERS = -1, -2, -3
 """Tallies that are no histograms: rows, digest of the fingerprint, and the registers of the count of distinct rows."""
 MOST_NUMBERED = 1 << 62
+LARGE_VALUES = {
+    "parquet.enable.dictionary": "false",
+    "parquet.page.size.row.check.min": "1",  # Parquet would look at sizes after a hundred values only
+    "parquet.block.size.row.check.min": "1",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,27 +114,30 @@ class StagedColumns:
         columns += [place[field.name] for field in self.passing]
         return people.select(*[column.alias(name) for column, name in zip(columns, self.names, strict=True)])
 
+    @property
+    def insensitive(self) -> slice:
+        """The places of the insensitive columns among those that pass."""
+        return slice(sum(place is not None for place in self.own), None)
+
     def published(self, columns: Sequence[pa.Array]) -> list[pa.Array]:
         """Of a batch's columns those that are published, as they came: of what the input's fingerprint is made."""
         passed = self.passed(columns)
-        typed = sum(place is not None for place in self.own)
         values = [
             text if place is None else passed[place] for text, place in zip(self.texts(columns), self.own, strict=True)
         ]
-        return [*self.quasi(columns), *values, *passed[typed:]]
+        return [*self.quasi(columns), *values, *passed[self.insensitive]]
 
     def keyed(self, columns: Sequence[pa.Array]) -> list[pa.Array]:
         """Of a batch's columns those that a row's keyed hash is made of: all that is published, sensitive values as
         text.
         """
-        typed = sum(place is not None for place in self.own)
-        return [*self.quasi(columns), *self.texts(columns), *self.passed(columns)[typed:]]
+        return [*self.quasi(columns), *self.texts(columns), *self.passed(columns)[self.insensitive]]
 
 
 def stage_rows(people: DataFrame, columns: StagedColumns, secret: str, path: str) -> None:
     """Stages prepared rows in the columns of `StagedColumns.select`, each with its keyed hash, and their tallies."""
     staged = map_batches(people, _stager(columns, secret), STAGED)
-    staged.write.option("parquet.enable.dictionary", "false").parquet(for_spark(path))
+    staged.write.options(**LARGE_VALUES).parquet(for_spark(path))
 
 
 def staged_batches(spark: SparkSession, path: str) -> DataFrame:

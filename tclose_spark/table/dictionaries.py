@@ -12,7 +12,8 @@ from tclose_spark.table.arrays import IntArray
 
 
 def coded(column: pa.Array) -> pa.DictionaryArray:
-    """A column as its distinct values, a missing one among them, and the place of each row's value. -0.0 is 0.0.
+    """A column as its distinct values, a missing one among them, and the place of each row's value. -0.0 is 0.0,
+    and every NaN the same.
 
     >>> column = coded(pa.array(["flu", None, "flu"]))
     >>> column.dictionary.to_pylist(), codes_of(column).tolist()
@@ -20,7 +21,8 @@ def coded(column: pa.Array) -> pa.DictionaryArray:
     """
     if not pa.types.is_dictionary(column.type):
         if pa.types.is_floating(column.type):
-            column = pc.add(column, pa.scalar(0.0, column.type))  # a dictionary may or may not tell the zeros apart
+            nan = pa.scalar(float("nan"), column.type)  # one of the many that there are, and one of both zeros
+            column = pc.if_else(pc.is_nan(column), nan, pc.add(column, pa.scalar(0.0, column.type)))
         return column.dictionary_encode(null_encoding="encode")
     if not column.indices.null_count:
         return column

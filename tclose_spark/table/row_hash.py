@@ -65,6 +65,8 @@ def _as_bytes(values: pa.Array) -> list[bytes]:
         return _eight_bytes(values.cast(pa.float64()).fill_null(0.0))
     if pa.types.is_timestamp(kind):
         values = values.cast(pa.timestamp("us", kind.tz))  # INT96 of Parquet is read in nanoseconds
+    if pa.types.is_time64(kind):
+        values = values.cast(pa.time64("us"))  # Spark hands them over in nanoseconds
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
         values = values.cast(pa.int32())
     if pa.types.is_temporal(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):

@@ -75,7 +75,7 @@ class Rows:
 
 
 class UnknownValueError(ValueError):
-    """A row holds a value that the profile does not have: the input changed since."""
+    """A row holds a value that the profile does not have."""
 
 
 @dataclass(frozen=True)
