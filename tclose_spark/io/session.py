@@ -31,6 +31,10 @@ SETTINGS = {
     # What a filter implies of the columns below it is worked out for every way to write them: two dozen columns and
     # their hashes fill the driver's memory.
     "spark.sql.constraintPropagation.enabled": "false",
+    # What is shuffled is often little beside the rows: tallies of classes, counts. Then few tasks do it, also where the
+    # result is kept; each costs a tenth of a CPU second in Python workers.
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
     # A lost executor must never lose or double rows: detect an output that differs after a retry, redo it whole.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
