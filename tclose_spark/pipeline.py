@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.checks.classes import measure_column
@@ -88,7 +89,8 @@ def plan(run: Run) -> PlanReport:
     run.require("plan")
     with run.stage("plan") as record:
         profiled = _profile(run)
-        method, table = method_of(run.spec.method), _encoded(run, profiled)
+        method = method_of(run.spec.method)
+        table = EncodedTable(_staged(run), Encoder.of(profiled, _columns(run)), profiled)
         given = PlanningInput(
             attributes=_attributes(run, profiled),
             k=run.spec.privacy.k,
@@ -116,7 +118,7 @@ def anonymize(run: Run) -> None:
         attributes = _attributes(run, profiled)
         plan = _plan(run, attributes)
         anonymizer = Anonymizer(run.spec, profiled, attributes, plan, _columns(run))
-        rows = anonymizer.linked(staged_batches(run.spark, run.staging.path(STAGED_ROWS)))
+        rows = anonymizer.linked(_staged(run))
         for name in ("release", "linked"):
             run.staging.remove(name)
         with anonymizer.blocks_done.watched(plan.blocks, run.progress):
@@ -338,8 +340,8 @@ def _certificate(run: Run) -> Mapping[str, Any]:
 
 def release(run: Run) -> Mapping[str, Any]:
     """All stages; returns the certificate."""
+    profile(run)
     try:
-        profile(run)
         plan(run)
         anonymize(run)
         _verify_staged(run)
@@ -376,7 +378,15 @@ def _columns(run: Run) -> StagedColumns:
     return StagedColumns.from_json(run.staging.read(STAGED_COLUMNS))
 
 
-def _encoded(run: Run, profiled: Profile) -> EncodedTable:
-    """The staged rows as codes."""
-    batches = staged_batches(run.spark, run.staging.path(STAGED_ROWS))
-    return EncodedTable(batches, Encoder.of(profiled, _columns(run)), profiled)
+def _staged(run: Run) -> DataFrame:
+    """The rows as the profile staged them.
+
+    Raises:
+        ConfigurationError: if they are gone.
+    """
+    if not run.staging.exists(STAGED_ROWS):
+        raise ConfigurationError(
+            f"the rows that were staged in {run.staging.path()} are gone, as they are when a release could not be "
+            "made; begin again with `tclose profile`"
+        )
+    return staged_batches(run.spark, run.staging.path(STAGED_ROWS))

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from tclose_spark.io.run import Run
 from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.stages.staging import StagedColumns, batches_in, staged_batches
+from tclose_spark.stages.staging import StagedColumns, staged_batches
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.rows import Rows
 
@@ -36,9 +36,7 @@ class Staged:
 
     def rows(self, encoder: Encoder | None = None) -> Rows:
         """All rows in memory, in the order in which they were staged."""
-        column = self.batches.toArrow().column(0)
-        batches = [batch for chunk in column.chunks for batch in batches_in(chunk)]
-        return Rows.concatenate([(encoder or self.encoder).rows(batch) for batch in batches])
+        return Rows.concatenate(list((encoder or self.encoder).parts(self.batches.toArrow().to_batches())))
 
 
 def stage(run: Run, table: DataFrame, secret: str | None = None) -> Staged:

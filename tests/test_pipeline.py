@@ -723,6 +723,15 @@ def test_a_profile_that_fails_leaves_no_rows(make_run: Callable[..., Run]) -> No
     assert not run.staging.exists("rows")
 
 
+def test_a_release_that_cannot_be_made_leaves_no_rows(tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+    run = open_run(tree_conf, f"output.path={tmp_path}/out", "privacy.k=601")
+    with pytest.raises(UnreachableError):
+        pipeline.release(run)
+    assert not run.staging.exists("rows")
+    with pytest.raises(ConfigurationError, match=r"are gone.*begin again with `tclose profile`"):
+        pipeline.plan(run)
+
+
 def test_progress_counts_blocks(small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
     shown: list[tuple[int, int]] = []
 

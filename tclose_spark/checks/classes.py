@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from tclose_spark.checks.tallies import Tally, group_equal
+from tclose_spark.checks.tallies import Tally
 from tclose_spark.io.tables import quoted
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures import diversity
@@ -24,6 +24,7 @@ from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.domains import Counts, sensitive_domain
 from tclose_spark.table.hierarchy import Hierarchy
 

@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tclose_spark.checks.tallies import Tally, add_up, tally_schema
 from tclose_spark.io.storage import NO_PATTERN, for_spark
 from tclose_spark.io.tables import plain, quoted
-from tclose_spark.io.workers import Mapper, map_batches
+from tclose_spark.io.workers import Mapper, at_first, map_batches
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.fingerprint import Fingerprint
 
@@ -44,18 +44,16 @@ class ReleasedRows:
         return Fingerprint(int(figures[ROWS] or 0), int(figures[DIGEST] or 0))
 
 
-def read_released(
-    release: DataFrame, folder: str | None, labels: Sequence[str], sensitive: Sequence[str]
-) -> ReleasedRows:
+def read_released(release: DataFrame, folder: str, labels: Sequence[str], sensitive: Sequence[str]) -> ReleasedRows:
     """The rows of a release that lies in a folder, with these columns of labels and of sensitive values.
 
-    Its files are opened by tasks where Arrow writes these columns as the text that Spark writes; else (and where the
-    table lies in no folder) Spark reads them, and writes the text.
+    Its files are opened by tasks where Arrow writes these columns as the text that Spark writes; else Spark
+    reads them, and writes the text.
     """
     texts = [*labels, *sensitive]
     schema = tally_schema(len(labels), len(sensitive))
     parts = pa.schema([*schema, pa.field(ROWS, pa.int64()), pa.field(DIGEST, pa.int64())])
-    if folder is not None and all(isinstance(release.schema[name].dataType, SAME_TEXT) for name in texts):
+    if all(isinstance(release.schema[name].dataType, SAME_TEXT) for name in texts):
         reader = release.sparkSession.read.format("binaryFile").options(pathGlobFilter="*.parquet", **NO_PATTERN)
         files = reader.load(for_spark(folder)).select("content")
         strings = [field.name for field in release.schema if isinstance(field.dataType, T.StringType)]
@@ -115,7 +113,5 @@ def _tallied(columns: Sequence[pa.Array], texts: Sequence[pa.Array], labels: int
     found = Fingerprint.of(columns)
     tally = Tally.of(texts[:labels], None, texts[labels:], np.ones(found.rows, dtype=np.int64))
     part = tally.write(pa.schema(list(schema)[:-2]))
-    figures = [
-        pa.concat_arrays([pa.array([n]), pa.nulls(len(part) - 1, pa.int64())]) for n in (found.rows, found.digest)
-    ]
+    figures = [at_first(n, len(part), pa.int64()) for n in (found.rows, found.digest)]
     return pa.RecordBatch.from_arrays([*part.columns, *figures], schema=schema)

@@ -24,7 +24,7 @@ from tclose_spark.io.tables import plain
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.dictionaries import coded, codes_of, decoded
+from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.domains import Counts, TupleCounts, marginal
 
 ROWS_AT_ONCE = 1 << 20  # held as text in a task: some 100 MB of a dozen columns
@@ -120,25 +120,6 @@ def add_up(parts: DataFrame, labels: int, schema: pa.Schema) -> DataFrame:
     keys = schema.names[:labels]
     together = parts.repartition(*keys).sortWithinPartitions(*keys)
     return map_batches(together, _add_up(labels, schema), from_arrow_schema(schema))
-
-
-def group_equal(columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
-    """(group of each row, a row of each group) of rows that are equal in all columns; NULL equals NULL."""
-    group, groups = np.zeros(len(columns[0]), dtype=np.int64), 1
-    for column in columns:
-        distinct = coded(column)
-        codes, size = codes_of(distinct), max(1, len(distinct.dictionary))
-        if groups > (1 << 62) // size:
-            _, group = np.unique(group, return_inverse=True)
-            groups = int(group.max(initial=0)) + 1
-        group, groups = group * size + codes, groups * size
-    if groups <= 1024 + 16 * len(group):  # few enough to number without sorting
-        first = np.full(groups, -1, dtype=np.int64)
-        first[group[::-1]] = np.arange(len(group) - 1, -1, -1)
-        used = first >= 0
-        return (np.cumsum(used) - 1)[group], first[used]
-    _, first, group = np.unique(group, return_index=True, return_inverse=True)
-    return group, first
 
 
 def _tally_rows(labels: int, at_once: int, schema: pa.Schema) -> Mapper:

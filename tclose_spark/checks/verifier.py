@@ -70,7 +70,7 @@ class Verdict:
 
 def verify_release(
     release: DataFrame,
-    folder: str | None,
+    folder: str,
     spec: ReleaseSpec,
     profile: Profile,
     hierarchies: Mapping[str, Hierarchy],
@@ -79,7 +79,7 @@ def verify_release(
 ) -> Verdict:
     """Judges a written release and writes its class table to `classes_path`.
 
-    folder: where the release's files lie, and no others; None of a table that lies in none.
+    folder: where the release's files lie, and no others.
     profile: tells the input's rows and values, with which the release must agree.
 
     Raises:

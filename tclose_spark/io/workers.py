@@ -25,6 +25,13 @@ def map_batches(table: DataFrame, mapper: Mapper, schema: StructType | str) -> D
     return table.mapInArrow(run, schema)
 
 
+def at_first(figure: float | None, rows: int, kind: pa.DataType) -> pa.Array:
+    """A column of so many rows that says a figure in its first one: so a task's figures go with its rows, and Spark
+    adds them up.
+    """
+    return pa.concat_arrays([pa.array([figure], kind), pa.nulls(rows - 1, kind)])
+
+
 def forget_zip_importers() -> None:
     """Drops the importers of zip files and jars, which an import that needs them makes again from a cache.
 

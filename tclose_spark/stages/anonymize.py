@@ -19,14 +19,14 @@ from tclose_spark.checks.coverage import Coverage
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.progress import TaskCounter
 from tclose_spark.io.tables import SUPPRESSED
-from tclose_spark.io.workers import Mapper, map_batches
+from tclose_spark.io.workers import Mapper, at_first, map_batches
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, Settled
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import Encoder
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.stages.minimality import MinimalityCounter
-from tclose_spark.stages.staging import StagedColumns, batches_in, write_batch
+from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile
@@ -213,7 +213,7 @@ class Anonymizer:
 
 def _passing(beside: pa.ChunkedArray) -> list[pa.Array]:
     """The columns that passed beside the rows, in their order."""
-    sent = [batch for chunk in beside.chunks if not chunk.null_count for batch in batches_in(chunk)]
+    sent = list(read_batches(chunk for chunk in beside.chunks if not chunk.null_count))
     return [column.combine_chunks() for column in pa.Table.from_batches(sent).columns] if sent else []
 
 
@@ -238,10 +238,8 @@ def _batches(
     rows = len(columns[0])
     for first in range(0, rows, BATCH_ROWS):
         part = [decoded(column.slice(first, BATCH_ROWS)) for column in columns]
-        said = [
-            pa.concat_arrays([pa.array([figure], kind), pa.nulls(len(part[0]) - 1, kind)])
-            for figure, kind in zip(figures, schema.types[len(columns) :], strict=True)
-        ]
+        kinds = schema.types[len(columns) :]
+        said = [at_first(figure, len(part[0]), kind) for figure, kind in zip(figures, kinds, strict=True)]
         yield pa.RecordBatch.from_arrays([*part, *said], schema=schema)
         figures = [None] * len(figures)
 
@@ -257,12 +255,11 @@ def _router(encoder: Encoder, plan: Plan) -> Mapper:
 
     def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
-        for batch in batches:
-            for staged in batches_in(batch.column(0)):
-                held.append(staged)
-                if sum(part.num_rows for part in held) >= most:
-                    yield sent(held)
-                    held = []
+        for staged in read_batches(batch.column(0) for batch in batches):
+            held.append(staged)
+            if sum(part.num_rows for part in held) >= most:
+                yield sent(held)
+                held = []
         if held:
             yield sent(held)
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.workers import map_batches
-from tclose_spark.stages.staging import HASH, StagedColumns, batches_in
+from tclose_spark.stages.staging import HASH, StagedColumns, read_batches
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.rows import Codec, Rows
@@ -36,6 +36,10 @@ class Encoder:
         """The encoder of a table's rows."""
         return Encoder(Codec.of(profile), columns)
 
+    def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
+        """The rows of each batch that was staged, from batches of `staged_batches`."""
+        return map(self.rows, read_batches(batch.column(0) for batch in batches))
+
     def rows(self, batch: pa.RecordBatch) -> Rows:
         """The rows of a batch.
 
@@ -58,9 +62,8 @@ class EncodedTable:
         codec = encoder.codec
 
         def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                packed = [codec.pack(encoder.rows(staged)).tobytes() for staged in batches_in(batch.column(0))]
-                yield pa.RecordBatch.from_arrays([pa.array(packed, pa.binary())], names=["rows"])
+            for rows in encoder.parts(batches):
+                yield pa.RecordBatch.from_arrays([pa.array([codec.pack(rows).tobytes()], pa.binary())], names=["rows"])
 
         brought = map_batches(self._batches, pack, "rows binary").toArrow()
         return codec.unpack(b"".join(brought["rows"].to_pylist()))
@@ -86,9 +89,8 @@ class EncodedTable:
 
         def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             total = np.zeros(groups, dtype=np.int64)
-            for batch in batches:
-                for staged in batches_in(batch.column(0)):
-                    total += np.bincount(group_of(encoder.rows(staged)), minlength=groups)
+            for rows in encoder.parts(batches):
+                total += np.bincount(group_of(rows), minlength=groups)
             present = np.flatnonzero(total)
             yield pa.RecordBatch.from_arrays([pa.array(present), pa.array(total[present])], names=["group", "n"])
 
@@ -104,13 +106,12 @@ class EncodedTable:
         codec = encoder.codec
 
         def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for staged in batches_in(batch.column(0)):
-                    rows, n = _draw(encoder.rows(staged), share)
-                    part = (rows.hash >> np.uint64(32)) % np.uint64(PARTS)
-                    for number in np.unique(part).tolist():
-                        here = np.flatnonzero(part == number)
-                        yield written(rows.take(here), n[here], number)
+            for rows in encoder.parts(batches):
+                drawn, n = _draw(rows, share)
+                part = (drawn.hash >> np.uint64(32)) % np.uint64(PARTS)
+                for number in np.unique(part).tolist():
+                    here = np.flatnonzero(part == number)
+                    yield written(drawn.take(here), n[here], number)
 
         def join(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             received = [part for batch in batches for part in read(batch)]

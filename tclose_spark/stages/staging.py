@@ -21,8 +21,7 @@ from tclose_spark.io.tables import prepared_name
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures.distinct import DistinctCount
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.dictionaries import coded, codes_of, decoded
+from tclose_spark.table.dictionaries import coded, decoded, group_equal
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.row_hash import RowHash
 
@@ -30,7 +29,6 @@ HASH = "hash"
 STAGED = "batch binary, tally int, key array<string>, n bigint"
 ROWS, DIGEST, REGISTERS = -1, -2, -3
 """Tallies that are no histograms: rows, digest of the fingerprint, and the registers of the count of distinct rows."""
-MOST_NUMBERED = 1 << 62
 LARGE_VALUES = {
     "parquet.enable.dictionary": "false",
     "parquet.page.size.row.check.min": "1",  # Parquet would look at sizes after a hundred values only
@@ -141,7 +139,7 @@ def stage_rows(people: DataFrame, columns: StagedColumns, secret: str, path: str
 
 
 def staged_batches(spark: SparkSession, path: str) -> DataFrame:
-    """What was staged of the rows: a column `batch`, to be read by `batches_in`."""
+    """What was staged of the rows: a column `batch`, to be read by `read_batches`."""
     return _staged_table(spark, path).where("tally IS NULL").select("batch")
 
 
@@ -165,10 +163,11 @@ def write_batch(batch: pa.RecordBatch) -> bytes:
     return written
 
 
-def batches_in(column: pa.Array) -> Iterator[pa.RecordBatch]:
-    """The batches that `write_batch` wrote."""
-    for value in column:
-        yield pa.ipc.open_stream(value.as_buffer()).read_next_batch()
+def read_batches(columns: Iterable[pa.Array]) -> Iterator[pa.RecordBatch]:
+    """The batches that `write_batch` wrote, in columns of such values."""
+    for column in columns:
+        for value in column:
+            yield pa.ipc.open_stream(value.as_buffer()).read_next_batch()
 
 
 def _stager(columns: StagedColumns, secret: str) -> Mapper:
@@ -259,26 +258,9 @@ class _Tallies:
 
 def _count(columns: Sequence[pa.DictionaryArray]) -> pa.Table:
     """The distinct tuples of coded columns, and `n`: how many rows have each."""
-    number, numbers = np.zeros(len(columns[0]), dtype=np.int64), 1
-    for column in columns:
-        size = max(1, len(column.dictionary))
-        if numbers > MOST_NUMBERED // size:
-            _, number = np.unique(number, return_inverse=True)
-            numbers = int(number.max(initial=0)) + 1
-        number, numbers = number * size + codes_of(column), numbers * size
-    first, n = _first_of_each(number, numbers)
-    return pa.table([*[decoded(c.take(pa.array(first))) for c in columns], n], names=_names(columns))
-
-
-def _first_of_each(number: IntArray, numbers: int) -> tuple[IntArray, IntArray]:
-    """(a row of each number that occurs, how many rows have it)."""
-    if numbers <= 4 * len(number):
-        counts = np.bincount(number, minlength=numbers)
-        first = np.zeros(numbers, dtype=np.int64)
-        first[number] = np.arange(len(number))
-        return first[counts > 0], counts[counts > 0]
-    _, first, counts = np.unique(number, return_index=True, return_counts=True)
-    return first, counts
+    group, first = group_equal(columns)
+    distinct = [decoded(column.take(pa.array(first))) for column in columns]
+    return pa.table([*distinct, np.bincount(group)], names=[*map(str, range(len(columns))), "n"])
 
 
 def _added(before: pa.Table | None, counted: pa.Table) -> pa.Table:
@@ -287,7 +269,3 @@ def _added(before: pa.Table | None, counted: pa.Table) -> pa.Table:
     *keys, _ = counted.column_names
     both = pa.concat_tables([before, counted]).group_by(keys, use_threads=False)
     return both.aggregate([("n", "sum")]).rename_columns(counted.column_names)
-
-
-def _names(columns: Sequence[pa.Array]) -> list[str]:
-    return [*[str(i) for i in range(len(columns))], "n"]

@@ -4,6 +4,8 @@ stands twice in a dictionary, so places are equal where and only where values ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,3 +41,22 @@ def codes_of(column: pa.DictionaryArray) -> IntArray:
 def decoded(column: pa.Array) -> pa.Array:
     """A column as it was before `coded`."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def group_equal(columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
+    """(group of each row, a row of each group) of rows that are equal in all columns; NULL equals NULL."""
+    group, groups = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        distinct = coded(column)
+        codes, size = codes_of(distinct), max(1, len(distinct.dictionary))
+        if groups > (1 << 62) // size:
+            _, group = np.unique(group, return_inverse=True)
+            groups = int(group.max(initial=0)) + 1
+        group, groups = group * size + codes, groups * size
+    if groups <= 1024 + 16 * len(group):  # few enough to number without sorting
+        first = np.full(groups, -1, dtype=np.int64)
+        first[group[::-1]] = np.arange(len(group) - 1, -1, -1)
+        used = first >= 0
+        return (np.cumsum(used) - 1)[group], first[used]
+    _, first, group = np.unique(group, return_index=True, return_inverse=True)
+    return group, first

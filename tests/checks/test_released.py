@@ -10,7 +10,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -79,13 +78,6 @@ def test_files_are_read_and_not_the_table(spark: SparkSession, folder: str) -> N
     rows = read_released(half, folder, *BY_FILES)
     rows.tallies.collect()
     assert rows.fingerprint.rows == len(ROWS)
-
-
-def test_a_table_in_no_folder_is_read_by_spark(spark: SparkSession) -> None:
-    table = spark.createDataFrame(pa.table({"age": ["1", "2", "1"], "disease": ["flu", None, "flu"]}))
-    rows = read_released(table, None, ["age"], ["disease"])
-    assert tallied(rows.tallies, 1) == {("1",): Counter({("flu",): 2}), ("2",): Counter({(None,): 1})}
-    assert rows.fingerprint.rows == 3
 
 
 @pytest.mark.parametrize("name", ["with blanks", "a[b]{c}*?", "50%20", "größe"])

@@ -15,9 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from strategies import drawn
 
 from tclose_spark.checks import tallies as tallying
-from tclose_spark.checks.tallies import count_values, group_equal, tally_classes
+from tclose_spark.checks.tallies import count_values, tally_classes
 from tclose_spark.errors import InputError
 from tclose_spark.io.session import kept
+from tclose_spark.table.dictionaries import group_equal
 
 NAN = float("nan")
 Key = tuple[Any, ...]

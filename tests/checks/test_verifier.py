@@ -6,13 +6,15 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from strategies import make_profile
 
 from tclose_spark.checks import verifier
@@ -53,14 +55,12 @@ LEFT: list[Record] = [("Ida", 61, "flu"), ("Jon", 64, "flu"), ("Kim", 67, "gout"
 Judge = Callable[..., Verdict]
 
 
-def table_of(spark: SparkSession, rows: Sequence[Record], columns: Sequence[str]) -> DataFrame:
-    return spark.createDataFrame(
-        pa.table([pa.array(column, pa.string()) for column in zip(*rows, strict=True)], names=list(columns))
-    )
+def arrow_of(rows: Sequence[Record], columns: Sequence[str]) -> pa.Table:
+    return pa.table([pa.array(column, pa.string()) for column in zip(*rows, strict=True)], names=list(columns))
 
 
-def fingerprint(table: DataFrame) -> str:
-    return str(Fingerprint.of([column.combine_chunks() for column in table.toArrow().columns]))
+def fingerprint(rows: Sequence[Record], columns: Sequence[str]) -> str:
+    return str(Fingerprint.of([column.combine_chunks() for column in arrow_of(rows, columns).columns]))
 
 
 @pytest.fixture
@@ -101,12 +101,15 @@ def judge(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeyp
         profile = make_profile([{"age": age, "disease": value} for _, age, value in [*PEOPLE, *left]], spec, {})
         if not great_expectations:
             monkeypatch.setattr(verifier, "validate", lambda *_: SimpleNamespace(passed=True, failures=()))
-        table = table_of(spark, release, columns)
+        folder = tmp_path_factory.mktemp("judged")
+        (folder / "release").mkdir()
+        pq.write_table(arrow_of(release, columns), folder / "release/part.parquet")
+        table = spark.read.parquet(str(folder / "release"))
         known = INPUT.replace("8", f"{len(PEOPLE) + len(left):x}", 1)
         raw = known if raw == INPUT else raw
-        evidence = Evidence(known, raw, fingerprint(table if written is None else table_of(spark, written, columns)))
-        classes = str(tmp_path_factory.mktemp("judged") / "classes")
-        return verify_release(table, None, spec, replace(profile, fingerprint=known), {}, evidence, classes)
+        evidence = Evidence(known, raw, fingerprint(release if written is None else written, columns))
+        profile, paths = replace(profile, fingerprint=known), (str(folder / "release"), str(folder / "classes"))
+        return verify_release(table, paths[0], spec, profile, {}, evidence, paths[1])
 
     return judge_release
 
@@ -140,7 +143,7 @@ def test_a_release_that_holds(judge: Judge, spark: SparkSession) -> None:
         }
     }
     assert figures["ncp"] == pytest.approx((8 / 17 + 6 / 17) / 2)
-    assert figures["fingerprint"] == fingerprint(table_of(spark, RELEASE, ("age", "disease")))
+    assert figures["fingerprint"] == fingerprint(RELEASE, ("age", "disease"))
 
 
 def test_equal_labels_are_one_class(judge: Judge) -> None:
@@ -472,8 +475,8 @@ def test_a_label_that_is_none(judge: Judge) -> None:
         judge(changed({0: ("21 to 29", "flu")}), k=2)
 
 
-def test_no_rows_at_all(judge: Judge, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    empty = table_of(spark, RELEASE, ("age", "disease")).limit(0)
-    monkeypatch.setattr(f"{__name__}.table_of", lambda *_: empty)
-    with pytest.raises(GuaranteeError):
+def test_no_rows_at_all(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = arrow_of(RELEASE, ("age", "disease")).slice(0, 0)
+    monkeypatch.setattr(pq, "write_table", partial(lambda write, _, path: write(empty, path), pq.write_table))
+    with pytest.raises(GuaranteeError, match="the release has no rows"):
         judge(RELEASE)

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from tclose_spark.kernels import kernel, log2
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import NODE, LabelWidths, width
@@ -140,7 +138,7 @@ def add_region(
 @kernel
 def propose_cuts(count: int, j: int, least: int, present: Present, widths: LabelWidths, regions: Regions) -> int:
     """The prefixes and suffixes of a numeric quasi-identifier at cuts of nearly equal mass; the missing value apart."""
-    start, length = int(np.int64(0)), present.length[j]
+    start, length = 0, present.length[j]
     rows = present.below[j, length]
     if widths.missing[j] and present.codes[j, 0] == 0:
         count = add_region(count, (j, start, start), least, present, widths, regions)
@@ -168,7 +166,7 @@ def propose_nodes(count: int, j: int, least: int, present: Present, widths: Labe
     if widths.kinds[j] != NODE:
         return count
     for height in range(1, len(nodes)):
-        a = int(np.int64(0))
+        a = 0
         for b in range(length):
             if b + 1 < length and nodes[height, codes[b + 1]] == nodes[height, codes[a]]:
                 continue

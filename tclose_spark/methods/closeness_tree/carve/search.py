@@ -6,8 +6,6 @@ or, for aligned halves, by the cells' buckets: of each bucket the lower half of 
 
 from __future__ import annotations
 
-import numpy as np
-
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import NUMBER, width
 from tclose_spark.methods.closeness_tree.carve.goal import worst
@@ -31,7 +29,7 @@ HOPELESS = 0.62  # aligned halves seldom score more than this share of the width
 @kernel
 def propose_all(node: Node, rules: Rules, space: Space) -> int:
     """All regions of a node, into space.regions and space.present; how many."""
-    count = int(np.int64(0))  # no literal: see `_divide`
+    count = 0
     space.is_ordered[:] = False
     for j in range(len(rules.widths.domains)):
         find_present(

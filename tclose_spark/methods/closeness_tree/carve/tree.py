@@ -249,8 +249,7 @@ def _divide(
     """
     schedule, least = rules.schedule, rules.least
     push(stack, 0, Pending(start=0, end=rows.shape[1], above=-1, side=0, depth=0))
-    zero = int(np.int64(0))  # no literal, for which kernels would be compiled once more
-    height, made, leaves, deepest = zero + 1, zero, zero, zero
+    height, made, leaves, deepest = 1, 0, 0, 0
     while height > 0:
         height -= 1
         start, end, above, side, depth = stack[height]
