@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -16,9 +16,9 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tclose_spark.checks.classes import measure_column
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
+from tclose_spark.io.delta_log import LOG, lost_files, scrub_table, stray_files
 from tclose_spark.io.interrupts import done, held
 from tclose_spark.io.reading import delta_version, read_table
 from tclose_spark.io.run import CERTIFICATE, STATE, Run
@@ -33,7 +33,6 @@ from tclose_spark.stages.anonymize import Anonymizer
 from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.stages.publish import LOG, scrub_table, stray_files
 from tclose_spark.stages.staging import StagedColumns, staged_batches
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.domains import Profile
@@ -51,7 +50,6 @@ KEPT_INTERNAL = (
     "verification.json",
     MINIMALITY,
 )
-EXTREMES = 10
 
 
 def profile(run: Run) -> None:
@@ -253,32 +251,9 @@ def report(run: Run) -> None:
         figures = json.loads(run.staging.read("verification.json"))
         certificate = _certify(run, state, figures, run.staging)
         run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
-        page = render_report(certificate, _extremes(run))
+        page = render_report(certificate, figures["extremes"])
         run.staging.write("report.html", page)
         record["report"] = hashlib.sha256(page.encode()).hexdigest()
-
-
-def _extremes(run: Run) -> dict[str, list[dict[str, Any]]]:
-    """The largest and the smallest classes."""
-    classes = read_delta(run.spark, run.staging.path("classes"))
-    emd = {name: measure_column("emd", name) for name in run.spec.attributes.sensitive_attributes}
-    shown = classes.select("size", "quasi_identifiers", *[quoted(column) for column in emd.values()])
-
-    def first(order: Sequence[Any]) -> list[dict[str, Any]]:
-        extremes = shown.orderBy(*order).limit(EXTREMES).collect()
-        return [
-            {
-                "size": row["size"],
-                "labels": row["quasi_identifiers"].asDict(),
-                "emd": {name: row[column] for name, column in emd.items()},
-            }
-            for row in extremes
-        ]
-
-    return {
-        "largest": first([F.desc("size"), "quasi_identifiers"]),
-        "smallest": first([F.asc("size"), "quasi_identifiers"]),
-    }
 
 
 def publish(run: Run) -> Mapping[str, Any]:
@@ -299,12 +274,12 @@ def publish(run: Run) -> Mapping[str, Any]:
                 _move(run, name, public=True)
             for name in KEPT_INTERNAL:
                 _move(run, name, public=False)
-            moved = read_delta(run.spark, run.public.path("release")).count()
-            if moved != state["stages"]["verify"]["figures"]["rows"]:
+            lost = lost_files(run.public, "release")
+            if lost:
                 for name in MADE_PUBLIC:
                     run.public.remove(name)
                 raise GuaranteeError(
-                    f"{moved} rows arrived in {run.public.path()}: not all that was verified; they are removed again"
+                    f"{len(lost)} files of the release did not arrive whole in {run.public.path()}; it is removed again"
                 )
         run.internal.write(STATE, json.dumps(run.state, indent=1))
         move(CERTIFICATE, run.staging, run.public)

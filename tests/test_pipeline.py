@@ -557,6 +557,23 @@ def test_a_stage_that_fails_when_done_again_leaves_nothing_to_publish(
     assert not (copy / "public" / "certificate.json").exists()
 
 
+def test_a_release_that_does_not_arrive_whole_is_removed_again(
+    reported: Path, conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(reported, tmp_path / "copy"))
+    run, move = open_run(conf, f"output.path={copy}"), pipeline.move
+
+    def cut_short(name: str, source: Any, target: Any) -> None:
+        move(name, source, target)
+        for part in Path(target.path(name)).glob("part-*.parquet"):
+            part.write_bytes(part.read_bytes()[:-1])
+
+    monkeypatch.setattr(pipeline, "move", cut_short)
+    with pytest.raises(GuaranteeError, match="files of the release did not arrive whole"):
+        pipeline.publish(run)
+    assert list((copy / "public").iterdir()) == []
+
+
 def test_a_certificate_that_was_edited_is_found_out(output: Path, conf: Path, open_run: OpenRun) -> None:
     path = output / "public" / "certificate.json"
     certificate = json.loads(path.read_text())

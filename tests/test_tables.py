@@ -13,12 +13,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.io.delta_log import lost_files, scrub_table, stray_files, write_and_read
 from tclose_spark.io.reading import delta_version, read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage import open_folder
 from tclose_spark.io.tables import MALFORMED, prepare, quoted, write_delta
 from tclose_spark.runfile.spec import Input
-from tclose_spark.stages.publish import scrub_table
 
 RunFile = Callable[..., Path]
 OpenRun = Callable[..., Run]
@@ -236,3 +236,22 @@ def test_a_release_is_not_written_over_a_table(spark: SparkSession, written: Pat
 def test_names_with_dots_and_backticks_are_columns(spark: SparkSession) -> None:
     table = spark.createDataFrame([(1, 2)], ["a.b", "c`d"])
     assert rows(table.select(quoted("c`d"), quoted("a.b"))) == [(2, 1)]
+
+
+def test_a_file_that_is_cut_short_or_gone_is_lost(spark: SparkSession, written: Path) -> None:
+    folder = open_folder(str(written.parent), spark)
+    assert lost_files(folder, "release") == []
+    (part,) = written.glob("*.parquet")
+    part.write_bytes(part.read_bytes()[:-1])
+    assert lost_files(folder, "release") == [part.name]
+    part.unlink()
+    assert lost_files(folder, "release") == [part.name]
+
+
+def test_a_table_that_is_read_as_it_was_written_has_no_leftovers(spark: SparkSession, tmp_path: Path) -> None:
+    table = spark.createDataFrame([(31, "x"), (None, "y")], "age bigint, note string")
+    read = write_and_read(table, str(tmp_path / "classes"))
+    assert sorted(rows(read), key=str) == [(31, "x"), (None, "y")]
+    assert read.schema == table.schema
+    assert stray_files(open_folder(str(tmp_path), spark), "classes") == []
+    assert spark.read.format("delta").load(str(tmp_path / "classes")).count() == 2

@@ -25,7 +25,7 @@ from tclose_spark.checks.classes import ClassMeasure, JudgedAttribute, class_tab
 from tclose_spark.checks.expectations import Expectation, expect_present, expect_some_rows, expectations_of
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.tallies import count_values, tally_classes
-from tclose_spark.checks.tuples import farthest_of_tuples, tuple_closeness
+from tclose_spark.checks.tuples import tuple_closeness
 from tclose_spark.checks.validation import suite_json, validate
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.session import kept
@@ -154,15 +154,15 @@ def audit_table(
             notes += tried
         if classes_output is not None:
             write_delta(classes, classes_output)
-        figures = class_figures(classes, question.k, quasi, attributes)
+        reported = [tuples.reported([a.name for a in attributes])] if tuples else []
+        figures = class_figures(classes, question.k, quasi, attributes, more=reported)
         guarantees = list(figures.guarantees)
         if question.n is not None:
             guarantees = _near_supersets(guarantees, classes, question, attributes)
-        if tuples is not None:
-            guarantees.append(farthest_of_tuples(classes, tuples, [a.name for a in attributes]))
-        elif several and reference is not None:
+        guarantees += figures.more
+        if several and reference is not None:
             notes.append("the distance of the tuples of all sensitive attributes is not told beside a reference")
-        elif several:
+        elif several and tuples is None:
             notes.append("the tuples of all sensitive attributes are too many for their distance to be told")
         joined = None if background is None else join_background(classes, background, quasi, trees)
         if joined is not None and background is not None and attacks:

@@ -4,19 +4,22 @@ utility.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
+import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi
+from tclose_spark.checks.parts import BILLIONTHS, Loss, Part, Seen, Watch, Watched, WatchedDistance
 from tclose_spark.io.tables import quoted
+from tclose_spark.io.workers import Mapper, map_batches
+from tclose_spark.table.arrays import FloatArray
 
-LOSS = T.DecimalType(38, 9)  # a sum of doubles depends on the partitioning, a sum of decimals does not
 Labels = Mapping[str, Any]
 """A class, by the labels of its published columns."""
 
@@ -66,6 +69,9 @@ class ClassFigures:
     released_losses: the same over the rows of the classes only.
     homogeneous: by sensitive attribute.
     more_losses: means like `losses`, of what was asked for beside them.
+    more: what was asked for beside the guarantees.
+    extremes: some of the largest and of the smallest classes, for the report: `size`, `labels`, and `emd` by sensitive
+        attribute.
     """
 
     rows: int
@@ -78,6 +84,8 @@ class ClassFigures:
     homogeneous: Mapping[str, Homogeneous]
     guarantees: tuple[Guarantee, ...]
     more_losses: tuple[float, ...] = ()
+    more: tuple[Guarantee, ...] = ()
+    extremes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     @property
     def ncp(self) -> float:
@@ -99,138 +107,174 @@ class ClassFigures:
         return next((g for g in self.guarantees if (g.measure, g.attribute) == (measure, attribute)), None)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reported:
+    """A guarantee, before its figure is known: see Guarantee. watched: where it is found."""
+
+    measure: str
+    attribute: str | None
+    required: Any
+    watched: Watched
+
+    def achieved(self, rank: Any) -> Any:
+        """The figure from the rank of the worst class."""
+        if isinstance(self.watched, WatchedDistance):
+            return -rank
+        return rank > 0 if self.measure.startswith("recursive") else rank
+
+
+@dataclass(frozen=True)
+class PublishedLoss:
+    """What a class loses of a quasi-identifier by its label, as the class table has it (a `parts.Loss`)."""
+
+    name: str
+
+    def of(self, classes: pa.RecordBatch) -> FloatArray:
+        """See Loss."""
+        losses: FloatArray = classes["losses"].field(self.name).to_numpy()
+        return losses
+
+
 def class_figures(
     classes: DataFrame,
     k: int | None,
     quasi: Sequence[JudgedQuasi],
     attributes: Sequence[JudgedAttribute],
     suppressed: int = 0,
-    more_losses: Sequence[Column] = (),
+    more_losses: Sequence[Loss] = (),
+    more: Sequence[Reported] = (),
 ) -> ClassFigures:
-    """The figures of a class table. One aggregation, by class size: sizes are few, and inside one numerators compare
-    exactly.
+    """The figures of a class table: tasks say of the classes that they read what counts, and here that is put together.
 
     suppressed: rows that are in no class: each loses 1 of every quasi-identifier, and as many rows as the table has
     cannot be told from it.
     more_losses: other measures of what a class loses, a suppressed row losing 1.
+    more: other figures of which the worst is wanted.
     """
-    wanted = [part for a in attributes for part in _guarantees_of(a)]
-    aggregates = [F.count(F.lit(1)).alias("classes"), F.min("quasi_identifiers").alias("labels")]
-    lossy = [*[F.col("losses")[q.name] for q in quasi], *more_losses]
-    aggregates += [F.sum((loss * F.col("size")).cast(LOSS)).alias(f"loss {i}") for i, loss in enumerate(lossy)]
-    aggregates += [
-        F.sum((quoted(a.column("distinct")) == 1).cast("bigint")).alias(f"homogeneous {i}")
-        for i, a in enumerate(attributes)
-    ]
-    for i, part in enumerate(wanted):
-        aggregates.append(F.min(F.struct(part.rank.alias("rank"), F.col("quasi_identifiers"))).alias(f"worst {i}"))
-        aggregates.append(F.sum(part.broken.cast("bigint")).alias(f"broken {i}"))
-    by_size = sorted(classes.groupBy("size").agg(*aggregates).toArrow().to_pylist(), key=lambda part: int(part["size"]))
-    rows = sum(part["size"] * part["classes"] for part in by_size)
-    small = [part for part in by_size if k is not None and part["size"] < k]
-    guarantees = [
-        Guarantee(
-            measure="k-anonymity",
-            attribute=None,
-            required=k,
-            achieved=by_size[0]["size"],
-            classes=sum(part["classes"] for part in small),
-            rows=sum(part["classes"] * part["size"] for part in small),
-            worst=by_size[0]["labels"],
-            size=by_size[0]["size"],
-        )
-    ]
-    guarantees += [part.guarantee(by_size, i) for i, part in enumerate(wanted)]
-    lost = [sum(part[f"loss {i}"] for part in by_size) for i in range(len(lossy))]
-    means = [float(loss + suppressed) / (rows + suppressed) for loss in lost]
-    names = [q.name for q in quasi]
-    return ClassFigures(
-        rows=rows,
-        classes=sum(part["classes"] for part in by_size),
-        smallest=by_size[0]["size"],
-        largest=by_size[-1]["size"],
-        discernibility=sum(part["size"] ** 2 * part["classes"] for part in by_size) + suppressed * (rows + suppressed),
-        losses=dict(zip(names, means, strict=False)),
-        released_losses={name: float(loss) / rows for name, loss in zip(names, lost, strict=False)},
-        homogeneous={
-            a.name: Homogeneous(
-                sum(part[f"homogeneous {i}"] for part in by_size),
-                sum(part[f"homogeneous {i}"] * part["size"] for part in by_size),
-            )
-            for i, a in enumerate(attributes)
-        },
-        guarantees=tuple(guarantees),
-        more_losses=tuple(means[len(quasi) :]),
-    )
+    asked = _Asked.of(k, quasi, attributes, more_losses, more)
+    columns = asked.watch.columns
+    said = map_batches(classes.select(*map(quoted, columns)), _say(asked.watch), "part binary")
+    parts = said.toArrow()["part"]
+    return asked.figures(reduce(add, map(pickle.loads, parts.to_pylist())), suppressed)
+
+
+def figures_of_class(class_: pa.RecordBatch, k: int, attributes: Sequence[JudgedAttribute]) -> ClassFigures:
+    """The figures of one class, or of a few, that are no table: rows like its own, without losses."""
+    asked = _Asked.of(k, [], attributes, [], [])
+    return asked.figures(asked.watch.part(class_), 0)
+
+
+def _say(watch: Watch) -> Mapper:
+    """One row for each task that has classes."""
+
+    def say(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = [watch.part(batch.rename_columns(watch.columns)) for batch in batches if batch.num_rows]
+        if parts:
+            yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(reduce(add, parts))]})
+
+    return say
 
 
 @dataclass(frozen=True, kw_only=True)
-class _GuaranteeColumns:
-    """A guarantee as columns of the class table.
+class _Asked:
+    """What is asked of a class table. reported: in the order of the figures watched, `more` of them at the end."""
 
-    rank: the smaller the worse, among classes of one size.
-    broken: by this class.
-    """
+    labels: tuple[str, ...]
+    quasi: tuple[str, ...]
+    attributes: tuple[str, ...]
+    reported: tuple[Reported, ...]
+    more: int
+    watch: Watch
 
-    measure: str
-    attribute: JudgedAttribute
-    bound: Any
-    rank: Column
-    broken: Column
+    @staticmethod
+    def of(
+        k: int | None,
+        quasi: Sequence[JudgedQuasi],
+        attributes: Sequence[JudgedAttribute],
+        more_losses: Sequence[Loss],
+        more: Sequence[Reported],
+    ) -> _Asked:
+        """Whatever is required, and what is reported where it is not."""
+        size = Watched(figure="size", broken=None if k is None else ("size", k))
+        of_all = Reported(measure="k-anonymity", attribute=None, required=k, watched=size)
+        reported = (of_all, *(each for a in attributes for each in _reported(a)), *more)
+        return _Asked(
+            labels=tuple(column for q in quasi for column in q.columns),
+            quasi=tuple(q.name for q in quasi),
+            attributes=tuple(a.name for a in attributes),
+            reported=reported,
+            more=len(more),
+            watch=Watch(
+                losses=[*[PublishedLoss(q.name) for q in quasi], *more_losses],
+                distinct=[a.column("distinct") for a in attributes],
+                emd=[a.column("emd") for a in attributes],
+                figures=[each.watched for each in reported],
+            ),
+        )
 
-    def guarantee(self, by_size: Sequence[Mapping[str, Any]], i: int) -> Guarantee:
-        """The guarantee with the figures of every class size."""
-        achieved = {part["size"]: self.achieved(part[f"worst {i}"]["rank"], part["size"]) for part in by_size}
-        worst = (max if self.measure == "t-closeness" else min)(by_size, key=lambda part: achieved[part["size"]])
+    def figures(self, part: Part, suppressed: int) -> ClassFigures:
+        """The figures of all classes, of which this is said."""
+        guarantees = tuple(map(self._guarantee, self.reported, part.worst, part.broken))
+        lost = [loss / BILLIONTHS for loss in part.lost]
+        means = [(loss + suppressed) / (part.rows + suppressed) for loss in lost]
+        return ClassFigures(
+            rows=part.rows,
+            classes=part.classes,
+            smallest=part.smallest[0].size,
+            largest=part.largest[0].size,
+            discernibility=part.squares + suppressed * (part.rows + suppressed),
+            losses=dict(zip(self.quasi, means, strict=False)),
+            released_losses={name: loss / part.rows for name, loss in zip(self.quasi, lost, strict=False)},
+            homogeneous={name: Homogeneous(*one) for name, one in zip(self.attributes, part.homogeneous, strict=True)},
+            guarantees=guarantees[: len(guarantees) - self.more],
+            more=guarantees[len(guarantees) - self.more :],
+            more_losses=tuple(means[len(self.quasi) :]),
+            extremes={
+                "largest": list(map(self._shown, part.largest)),
+                "smallest": list(map(self._shown, part.smallest)),
+            },
+        )
+
+    def _guarantee(self, reported: Reported, worst: Seen, broken: tuple[int, int]) -> Guarantee:
         return Guarantee(
-            measure=self.measure,
-            attribute=self.attribute.name,
-            required=self.bound,
-            achieved=achieved[worst["size"]] > 0 if self.measure.startswith("recursive") else achieved[worst["size"]],
-            classes=sum(part[f"broken {i}"] for part in by_size),
-            rows=sum(part[f"broken {i}"] * part["size"] for part in by_size),
-            worst=worst[f"worst {i}"]["quasi_identifiers"],
-            size=worst["size"],
+            measure=reported.measure,
+            attribute=reported.attribute,
+            required=reported.required,
+            achieved=reported.achieved(worst.rank),
+            classes=broken[0],
+            rows=broken[1],
+            worst=self._named(worst),
+            size=worst.size,
         )
 
-    def achieved(self, rank: Any, size: int) -> Any:
-        """The measure's figure from the rank of the worst class of this size."""
-        if self.measure != "t-closeness":
-            return rank
-        distance = self.attribute.distance
-        return Fraction(-int(rank), distance.scale * int(distance.table.sum()) * size)
+    def _named(self, seen: Seen) -> Labels:
+        return dict(zip(self.labels, seen.labels, strict=False))
+
+    def _shown(self, seen: Seen) -> dict[str, Any]:
+        emd = dict(zip(self.attributes, seen.emd, strict=True))
+        return {"size": seen.size, "labels": self._named(seen), "emd": emd}
 
 
-def _guarantees_of(a: JudgedAttribute) -> list[_GuaranteeColumns]:
-    """What is required of an attribute; t, distinct and entropy are reported where they are not."""
-    diversity, never = a.settings.l, F.lit(False)
-    distinct, entropy = quoted(a.column("distinct")), quoted(a.column("entropy"))
-    few = never if diversity.distinct is None else distinct < diversity.distinct
-    low = never if diversity.entropy is None else quoted(a.column("exact_entropy")) < 0
-    parts = [
-        _GuaranteeColumns(
-            measure="t-closeness",
-            attribute=a,
-            bound=a.settings.t,
-            rank=-quoted(a.column("numerator")),
-            broken=quoted(a.column("margin")) < 0,
-        ),
-        _GuaranteeColumns(
-            measure="distinct l-diversity", attribute=a, bound=diversity.distinct, rank=distinct, broken=few
-        ),
-        _GuaranteeColumns(
-            measure="entropy l-diversity", attribute=a, bound=diversity.entropy, rank=entropy, broken=low
-        ),
+def _reported(a: JudgedAttribute) -> list[Reported]:
+    """What is told of a sensitive attribute; t, distinct and entropy also where they are not required."""
+    l, distinct = a.settings.l, a.column("distinct")  # noqa: E741 - the field's name for it
+    closeness = WatchedDistance(
+        figure=a.column("emd"),
+        numerator=a.column("numerator"),
+        unit=a.distance.scale * int(a.distance.table.sum()),
+        broken=None if a.settings.t is None else (a.column("margin"), 0),
+    )
+    few = Watched(figure=distinct, broken=None if l.distinct is None else (distinct, l.distinct))
+    low = Watched(figure=a.column("entropy"), broken=None if l.entropy is None else (a.column("exact_entropy"), 0))
+    reported = [
+        Reported(measure="t-closeness", attribute=a.name, required=a.settings.t, watched=closeness),
+        Reported(measure="distinct l-diversity", attribute=a.name, required=l.distinct, watched=few),
+        Reported(measure="entropy l-diversity", attribute=a.name, required=l.entropy, watched=low),
     ]
-    if diversity.recursive is not None:
-        margin = quoted(a.column("recursive_margin"))
-        parts.append(
-            _GuaranteeColumns(
-                measure="recursive (c, l)-diversity",
-                attribute=a,
-                bound=diversity.recursive,
-                rank=margin,
-                broken=margin <= 0,
-            )
+    if l.recursive is not None:
+        margin = a.column("recursive_margin")
+        held = Watched(figure=margin, broken=(margin, 0), reached=True)
+        reported.append(
+            Reported(measure="recursive (c, l)-diversity", attribute=a.name, required=l.recursive, watched=held)
         )
-    return parts
+    return reported

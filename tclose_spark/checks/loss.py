@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.checks.named import Named, members, named_by, numbers, themselves
 from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.arrays import FloatArray
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
@@ -68,18 +72,38 @@ def measured_on(spec: ReleaseSpec, named: Mapping[str, Named]) -> dict[str, dict
     return measured
 
 
-def losses_by_input(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[Column]:
-    """What a class loses of each quasi-identifier over the input's range and values, from the class table. For its
-    owner only: with the labels it would give away the range.
+@dataclass(frozen=True)
+class LossByInput:
+    """What a class loses of a quasi-identifier over the input's range or values (a `parts.Loss`).
+
+    label: its published column, or the first of two.
+    wider: how many times as wide as what the labels name the input is; less than 1 where it is narrower.
+    """
+
+    name: str
+    label: str
+    wider: float
+
+    def of(self, classes: pa.RecordBatch) -> FloatArray:
+        """See Loss."""
+        losses = classes["losses"].field(self.name).to_numpy()
+        everything = pc.fill_null(pc.equal(classes["quasi_identifiers"].field(self.label), ROOT), False)
+        widened: FloatArray = np.where(
+            everything.to_numpy(zero_copy_only=False), 1.0, np.minimum(1.0, losses * self.wider)
+        )
+        return widened
+
+
+def losses_by_input(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[LossByInput]:
+    """What a class loses of each quasi-identifier over the input's range and values. For its owner only: with the
+    labels it would give away the range.
     """
     losses = []
     for q, domain in zip(quasi, profile.quasi, strict=True):
-        loss, label = F.col("losses")[q.name], F.col("quasi_identifiers")[q.columns[0]]
         ours, its = Fraction(1), Fraction(1)
         if q.loss.numeric:
             ours, its = q.loss.span, Fraction(str(domain.high)) - Fraction(str(domain.low))
         elif q.loss.sets:
             ours, its = Fraction(q.loss.distinct), Fraction(domain.present)
-        wider = float(ours / its) if its else 0.0
-        losses.append(F.when(label == ROOT, 1.0).otherwise(F.least(F.lit(1.0), loss * wider)))
+        losses.append(LossByInput(q.name, q.columns[0], float(ours / its) if its else 0.0))
     return losses

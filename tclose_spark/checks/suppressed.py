@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from tclose_spark.checks.classes import JudgedAttribute
-from tclose_spark.checks.figures import ClassFigures, class_figures
+from tclose_spark.checks.figures import ClassFigures, figures_of_class
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.runfile.spec import Privacy
 from tclose_spark.table.domains import Counts, Profile, SensitiveDomain
@@ -70,13 +69,13 @@ def values_left(domain: SensitiveDomain, released: Counts) -> dict[str | None, i
     return {value: n for value, n in left.items() if n}
 
 
-def suppressed_class(spark: SparkSession, left: LeftOut, k: int, attributes: Sequence[JudgedAttribute]) -> ClassFigures:
+def suppressed_class(left: LeftOut, k: int, attributes: Sequence[JudgedAttribute]) -> ClassFigures:
     """The figures of the suppressed rows as one class. Its guarantees are those of every class."""
-    columns: dict[str, Any] = {"quasi_identifiers": ["suppressed"], "size": [left.rows]}
+    columns: dict[str, Any] = {"quasi_identifiers": [{"are": "suppressed"}], "size": [left.rows]}
     for a, counts in zip(attributes, left.values, strict=True):
         histogram = Histograms.dense(np.array([[counts.get(value, 0) for value in a.values]], dtype=np.int64))
         columns |= dict(zip((name for name, _ in a.fields()), a.measured(histogram), strict=True))
-    return class_figures(spark.createDataFrame(pa.table(columns)), k, [], attributes)
+    return figures_of_class(pa.RecordBatch.from_pydict(columns), k, attributes)
 
 
 def input_listing(a: JudgedAttribute, left: Counts) -> dict[str, Any]:

@@ -7,15 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from tclose_spark.checks.classes import Classes, JudgedAttribute
-from tclose_spark.checks.figures import Guarantee
+from tclose_spark.checks.figures import Reported
+from tclose_spark.checks.parts import WatchedDistance
 from tclose_spark.measures.distances import EqualDistance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.table.arrays import IntArray
@@ -41,6 +39,13 @@ class TupleCloseness:
     def distance(self) -> EqualDistance:
         """Over the codes of the tuples."""
         return EqualDistance(self.counts)
+
+    def reported(self, names: Sequence[str]) -> Reported:
+        """How far the tuples of these attributes are from the table's in the worst class: closeness of each attribute
+        by itself diminishes for several.
+        """
+        watched = WatchedDistance(figure="tuples_emd", numerator="tuples_numerator", unit=2 * int(self.counts.sum()))
+        return Reported(measure="t-closeness of tuples", attribute=" and ".join(names), required=None, watched=watched)
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
@@ -76,28 +81,3 @@ def tuple_closeness(histogram: TupleCounts | None, attributes: Sequence[JudgedAt
     keys = tuple_keys(codes, domains)
     order = np.argsort(keys)
     return TupleCloseness(domains, keys[order], np.array(list(histogram.values()), dtype=np.int64)[order])
-
-
-def farthest_of_tuples(classes: DataFrame, tuples: TupleCloseness, names: Sequence[str]) -> Guarantee:
-    """How far the tuples of a class are from the table's: closeness of each attribute by itself diminishes for
-    several.
-    """
-    by_size = (
-        classes.groupBy("size")
-        .agg(F.max(F.struct("tuples_numerator", "quasi_identifiers")).alias("worst"))
-        .toArrow()
-        .to_pylist()
-    )
-    unit = 2 * int(tuples.counts.sum())
-    emds = [(Fraction(int(part["worst"]["tuples_numerator"]), unit * part["size"]), part) for part in by_size]
-    emd, part = max(emds, key=lambda pair: pair[0])
-    return Guarantee(
-        measure="t-closeness of tuples",
-        attribute=" and ".join(names),
-        required=None,
-        achieved=emd,
-        classes=0,
-        rows=0,
-        worst=part["worst"]["quasi_identifiers"],
-        size=part["size"],
-    )

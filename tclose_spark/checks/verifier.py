@@ -18,12 +18,12 @@ from tclose_spark.checks.loss import judged_quasi, losses_by_input, measured_on,
 from tclose_spark.checks.released import read_released
 from tclose_spark.checks.suppressed import LeftOut, input_listing, suppressed_class
 from tclose_spark.checks.tallies import count_values
-from tclose_spark.checks.tuples import farthest_of_tuples, tuple_closeness
+from tclose_spark.checks.tuples import tuple_closeness
 from tclose_spark.checks.validation import Validation, validate
 from tclose_spark.checks.warnings import warnings_of
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io.delta_log import write_and_read
 from tclose_spark.io.session import kept
-from tclose_spark.io.tables import read_delta, write_delta
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.domains import Counts, Profile
 from tclose_spark.table.fingerprint import Fingerprint
@@ -86,8 +86,6 @@ def verify_release(
         GuaranteeError: if the release cannot be judged: a column too few or too many, or a label that is none.
     """
     _require_columns(release, spec)
-    if release.isEmpty():
-        raise GuaranteeError("the release has no rows; nothing is published")
     labels = [column for columns in published_columns(spec).values() for column in columns]
     rows = read_released(release, folder, labels, list(spec.attributes.sensitive_attributes))
     with kept(rows.tallies) as tallies:
@@ -95,19 +93,28 @@ def verify_release(
             named = names_of_release(tallies, spec)
         quasi = judged_quasi(spec, named, hierarchies)
         counts, tuple_counts = count_values(tallies, list(spec.attributes.sensitive_attributes))
+        if not any(counts):
+            raise GuaranteeError("the release has no rows; nothing is published")
+        released = rows.fingerprint
         left = LeftOut.of(evidence.suppressed, spec.privacy, profile, counts)
         attributes = _judged_attributes(release, left.compared(counts), spec, hierarchies)
         tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
         with _labels_required():
-            write_delta(class_table(tallies, quasi, attributes, [tuples] if tuples else []), classes_path)
-    classes = read_delta(release.sparkSession, classes_path)
-    released = rows.fingerprint
-    figures = class_figures(classes, spec.privacy.k, quasi, attributes, left.rows, losses_by_input(quasi, profile))
+            classes = write_and_read(class_table(tallies, quasi, attributes, [tuples] if tuples else []), classes_path)
+    figures = class_figures(
+        classes,
+        spec.privacy.k,
+        quasi,
+        attributes,
+        suppressed=left.rows,
+        more_losses=losses_by_input(quasi, profile),
+        more=[tuples.reported([a.name for a in attributes])] if tuples else [],
+    )
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
     apart = None
     if left.public and not left.unexplained:
-        apart = suppressed_class(release.sparkSession, left, spec.privacy.k, attributes)
+        apart = suppressed_class(left, spec.privacy.k, attributes)
         problems += [_violation(broken, suppressed=True) for broken in apart.broken]
     expectations = [expect_rows(figures.classes), *expectations_of(spec.privacy.k, attributes)]
     validation = validate(classes, f"{spec.name}: every class", expectations, figures.classes)
@@ -122,13 +129,14 @@ def verify_release(
         "fingerprint": str(released),
         "rows": released.rows,
         "expectations_evaluated": len(expectations),
+        "extremes": figures.extremes,
         "by_input": {
             "ncp": sum(figures.more_losses) / len(figures.more_losses),
             "ncp_by_quasi_identifier": {q.name: mean for q, mean in zip(quasi, figures.more_losses, strict=True)},
         },
     }
     if tuples is not None:
-        figures_of["tuples_emd"] = str(farthest_of_tuples(classes, tuples, [a.name for a in attributes]).achieved)
+        figures_of["tuples_emd"] = str(figures.more[0].achieved)
     return Verdict(tuple(problems), figures_of, validation)
 
 

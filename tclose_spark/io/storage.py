@@ -37,6 +37,10 @@ class Folder(Protocol):
         """The first bytes of a file."""
         ...
 
+    def size(self, name: str) -> int:
+        """The bytes of a file."""
+        ...
+
     def write(self, name: str, text: str, private: bool = False) -> None:
         """Writes a file, and the folders above it; a private one is readable by its owner only."""
         ...
@@ -86,6 +90,10 @@ class LocalFolder:
         """See Folder."""
         with (self._root / name).open("rb") as file:
             return file.read(size)
+
+    def size(self, name: str) -> int:
+        """See Folder."""
+        return (self._root / name).stat().st_size
 
     def write(self, name: str, text: str, private: bool = False) -> None:
         """See Folder. The file appears whole or not at all."""
@@ -184,6 +192,10 @@ class HadoopFolder:
             return bytes(stream.readNBytes(size))
         finally:
             stream.close()
+
+    def size(self, name: str) -> int:
+        """See Folder."""
+        return int(self._files.getFileStatus(self._path(name)).getLen())
 
     def write(self, name: str, text: str, private: bool = False) -> None:
         """See Folder."""

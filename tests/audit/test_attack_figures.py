@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
@@ -377,4 +378,4 @@ def test_without_attacks_the_guarantees_are_the_same(spark: SparkSession):
     assert whole.exposures
     assert quick.exposures == ()
     assert quick.guarantees == tuple(g for g in whole.guarantees if g.measure != "t-closeness of tuples")
-    assert (quick.verdict, quick.figures) == (whole.verdict, whole.figures)
+    assert (quick.verdict, quick.figures) == (whole.verdict, replace(whole.figures, more=()))

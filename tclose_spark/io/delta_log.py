@@ -1,0 +1,70 @@
+"""Tables that a run wrote itself, by their log of one commit, read as the text that it is.
+
+Delta takes half a dozen Spark jobs to know what such a log says: the files of the table.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame
+
+from tclose_spark.io.storage import NO_PATTERN, Folder, for_spark, open_folder
+from tclose_spark.io.tables import write_delta
+
+LOG = "_delta_log/00000000000000000000.json"
+
+
+def write_and_read(table: DataFrame, path: str) -> DataFrame:
+    """A table that is written as Delta to a path and from then on read from there."""
+    spark = table.sparkSession
+    write_delta(table, path)
+    parent, _, name = path.rpartition("/")
+    scrub_table(open_folder(parent, spark), name)
+    files = spark.read.schema(table.schema).options(pathGlobFilter="*.parquet", **NO_PATTERN)
+    return files.parquet(for_spark(path))
+
+
+def scrub_table(folder: Folder, table: str) -> None:
+    """Cleans a table just written: no commit information in its log, no data files that the log does not list.
+
+    Platforms put user names, notebooks and clusters into the commit information. Attempts of tasks that failed leave
+    their files behind; who reads the folder without the log would read rows twice.
+    """
+    actions = _actions(folder, table)
+    folder.write(
+        f"{table}/{LOG}", "".join(json.dumps(action) + "\n" for action in actions if "commitInfo" not in action)
+    )
+    # A local Hadoop file system keeps a checksum beside each file; that of the old text would make it unreadable.
+    folder.remove(f"{table}/_delta_log/.{LOG.rpartition('/')[2]}.crc")
+    for name in stray_files(folder, table):
+        folder.remove(f"{table}/{name}")
+
+
+def stray_files(folder: Folder, table: str) -> list[str]:
+    """Data files in a table's folder that its log does not list, and checksums of files that are not there."""
+    listed = _files(folder, table)
+    known = {*listed, *(f".{name}.crc" for name in listed), "_delta_log"}
+    return [name for name in folder.names(table) if name not in known]
+
+
+def lost_files(folder: Folder, table: str) -> list[str]:
+    """Data files that a table's log lists and that are not there, or not whole."""
+    there = set(folder.names(table))
+    return [
+        name
+        for name, size in _files(folder, table).items()
+        if name not in there or folder.size(f"{table}/{name}") != size
+    ]
+
+
+def _files(folder: Folder, table: str) -> dict[str, int]:
+    """The data files that a table's log lists, with their bytes."""
+    added = [action["add"] for action in _actions(folder, table) if "add" in action]
+    return {unquote(file["path"]): file["size"] for file in added}
+
+
+def _actions(folder: Folder, table: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in folder.read(f"{table}/{LOG}").splitlines() if line]
