@@ -42,7 +42,7 @@ LIMITS = {
 }
 QUASI = {
     "income": {"type": "numeric", "round_to": 50_000},
-    "age": {"type": "numeric"},
+    "age": {"type": "numeric", "weight": "2"},
     "height": {"type": "numeric", "round_to": "0.5", "numeric_output": "bounds"},
     "city": {"hierarchy": "cities.csv"},
     "sex": {},
@@ -291,6 +291,12 @@ class Found:
             sum(sum(loss) + self.suppressed for loss in self.loss.values()) / (len(self.loss) * self.input_rows)
         )
 
+    @property
+    def weighted_ncp(self) -> float:
+        weights = {q: Fraction(asked.get("weight", 1)) for q, asked in self.quasi.items()}
+        lost = sum(weights[q] * (sum(loss) + self.suppressed) for q, loss in self.loss.items())
+        return float(lost / (sum(weights.values()) * self.input_rows))
+
     def closeness(self, name: str, parts: Sequence[Counter[str | None]]) -> dict[str, Any]:
         asked, entry = self.sensitive[name], self.attribute(name)
         t = None if asked["t"] == "measure" else Fraction(asked["t"])
@@ -361,6 +367,7 @@ class Found:
                 "ncp_by_quasi_identifier": {
                     q: float((sum(loss) + self.suppressed) / self.input_rows) for q, loss in self.loss.items()
                 },
+                "ncp_weighted": self.weighted_ncp,
                 "average_class_size": self.rows / len(sizes),
                 "smallest_class": min(sizes),
                 "largest_class": max(sizes),

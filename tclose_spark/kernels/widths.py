@@ -19,7 +19,7 @@ class LabelWidths(NamedTuple):
 
     Codes are dense: 0..domains[j]-1 in the order of numbers, or of the hierarchy's leaves. Three kinds: of a NUMBER the
     width is place[hi] - place[lo]; of a NODE of a hierarchy it is the share at the lowest height at which both codes
-    have one node; of a VALUE without a hierarchy it is 1. A single code is 0 wide.
+    have one node; of a VALUE without a hierarchy it is 1. A single code is 0 wide. What counts of it is weighted.
 
     kinds: NUMBER, NODE or VALUE, shape (q,).
     domains: how many codes there are, shape (q,).
@@ -28,6 +28,7 @@ class LabelWidths(NamedTuple):
     place: of each code of a NUMBER, shape (q, longest domain).
     nodes: the node at each height above each code, shape (q, highest hierarchy + 1, longest domain).
     shares: the loss of that node, 0 at height 0, shape (q, highest hierarchy + 1, longest domain).
+    weights: of each quasi-identifier, 1 on the mean, shape (q,).
     """
 
     kinds: NDArray[np.int8]
@@ -36,23 +37,25 @@ class LabelWidths(NamedTuple):
     place: NDArray[np.float64]
     nodes: NDArray[np.int32]
     shares: NDArray[np.float64]
+    weights: NDArray[np.float64]
 
 
 @kernel
 def width(j: int, lo: int, hi: int, widths: LabelWidths) -> float:
-    """The width of the label that covers the codes lo..hi of quasi-identifier j: 0 for one value, 1 for the whole
-    domain.
+    """The weighted width of the label that covers the codes lo..hi of quasi-identifier j: 0 for one value, its weight
+    for the whole domain.
 
     Work is proportional to the height of j's hierarchy, whatever the domain.
     """
     if lo == hi:
         return 0.0
+    weight = float(widths.weights[j])
     if widths.missing[j] and lo == 0:
-        return 1.0
+        return weight
     if widths.kinds[j] == NUMBER:
-        return float(widths.place[j, hi] - widths.place[j, lo])
+        return float(weight * (widths.place[j, hi] - widths.place[j, lo]))
     if widths.kinds[j] == NODE:
         for height in range(widths.nodes.shape[1]):
             if widths.nodes[j, height, lo] == widths.nodes[j, height, hi]:
-                return float(widths.shares[j, height, lo])
-    return 1.0
+                return float(weight * widths.shares[j, height, lo])
+    return weight

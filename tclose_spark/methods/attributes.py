@@ -30,6 +30,7 @@ class ResolvedQuasi:
     sets: whether its labels are sets of values (where there is no hierarchy).
     labeller: what writes its labels.
     bounds: whether it is published as two numbers in place of a label.
+    weight: how much its loss counts; 1 on the mean of all quasi-identifiers.
     """
 
     domain: QuasiDomain
@@ -37,6 +38,7 @@ class ResolvedQuasi:
     sets: bool
     labeller: Labeller
     bounds: bool
+    weight: float
 
     @property
     def name(self) -> str:
@@ -44,14 +46,17 @@ class ResolvedQuasi:
         return self.domain.name
 
     @staticmethod
-    def of(settings: QuasiIdentifier, domain: QuasiDomain, hierarchy: Hierarchy | None) -> ResolvedQuasi:
-        """A quasi-identifier of a profiled table."""
+    def of(
+        settings: QuasiIdentifier, domain: QuasiDomain, hierarchy: Hierarchy | None, mean_weight: Fraction = Fraction(1)
+    ) -> ResolvedQuasi:
+        """A quasi-identifier of a profiled table. mean_weight: of all of them."""
         return ResolvedQuasi(
             domain=domain,
             hierarchy=hierarchy,
             sets=settings.generalization == "set",
             labeller=make_labeller(domain, settings, hierarchy),
             bounds=settings.numeric_output == "bounds",
+            weight=float(settings.weight / mean_weight),
         )
 
 
@@ -101,9 +106,12 @@ class ResolvedAttributes:
     def of(settings: Attributes, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> ResolvedAttributes:
         """The attributes of a profiled table."""
         quasi, sensitive = settings.quasi_identifiers, settings.sensitive_attributes
+        mean_weight = sum((q.weight for q in quasi.values()), Fraction(0)) / len(quasi)
         return ResolvedAttributes(
             rows=profile.rows,
-            quasi_identifiers=tuple(ResolvedQuasi.of(quasi[d.name], d, hierarchies.get(d.name)) for d in profile.quasi),
+            quasi_identifiers=tuple(
+                ResolvedQuasi.of(quasi[d.name], d, hierarchies.get(d.name), mean_weight) for d in profile.quasi
+            ),
             sensitive=tuple(
                 ResolvedSensitive(
                     column=i,

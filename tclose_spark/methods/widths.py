@@ -47,6 +47,7 @@ class QuasiWidths:
             place=place,
             nodes=nodes,
             shares=shares,
+            weights=np.array([quasi.weight for quasi in self.quasi_identifiers]),
         )
         return np.ascontiguousarray(np.stack(dense, axis=1), dtype=np.int32), widths, codes
 

@@ -56,6 +56,7 @@ def build_certificate(
         "utility": {
             "ncp": figures["ncp"],
             "ncp_by_quasi_identifier": figures["ncp_by_quasi_identifier"],
+            **_weighted_loss(spec, figures["ncp_by_quasi_identifier"]),
             "average_class_size": figures["rows"] / figures["classes"],
             "smallest_class": figures["smallest_class"],
             "largest_class": figures["largest_class"],
@@ -65,6 +66,14 @@ def build_certificate(
         "allow_unique": list(spec.attributes.allow_unique),
         "warnings": list(figures["warnings"]),
     }
+
+
+def _weighted_loss(spec: ReleaseSpec, losses: Mapping[str, float]) -> dict[str, float]:
+    """The mean loss by the weights of the run file, where they differ."""
+    weights = {name: float(quasi.weight) for name, quasi in spec.attributes.quasi_identifiers.items()}
+    if len(set(weights.values())) == 1:
+        return {}
+    return {"ncp_weighted": sum(weights[name] * loss for name, loss in losses.items()) / sum(weights.values())}
 
 
 def _guarantees(spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Any]) -> dict[str, Any]:

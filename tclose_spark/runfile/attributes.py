@@ -50,6 +50,7 @@ class QuasiIdentifier(Section):
     numeric_output: Literal["interval", "bounds"] = "interval"
     generalization: Literal["suppress", "set"] = "suppress"
     text: Text | None = None
+    weight: Exact = Fraction(1)
 
     @property
     def is_numeric(self) -> bool:
@@ -64,6 +65,8 @@ class QuasiIdentifier(Section):
             raise ValueError("generalization is for type: categorical without a hierarchy")
         if self.is_numeric and self.text is not None:
             raise ValueError("text is for columns of text; expected type: categorical")
+        if self.weight <= 0:
+            raise ValueError(f"weight is {self.weight}; expected a number above 0")
         if self.round_to is not None and self.round_to <= 0:
             raise ValueError(f"round_to is {self.round_to}; expected a number above 0")
         return self

@@ -27,6 +27,7 @@ widths = LabelWidths(
     place=np.array([[0.0, 0.5]]),
     nodes=np.zeros((1, 1, 2), np.int32),
     shares=np.zeros((1, 1, 2)),
+    weights=np.ones(1),
 )
 assert width(0, 0, 1, widths) == 0.5
 assert caching.__file__.startswith(sys.argv[1]), caching.__file__

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.methods.dealing.stacks import Shares, Stack
-from tclose_spark.table.arrays import HashArray, IntArray
+from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
 from tclose_spark.table.labels import MISSING, range_losses, ranges
 from tclose_spark.table.rows import Rows
 
@@ -128,7 +128,7 @@ def deal_sample(locality: Locality, sample: Rows, part: IntArray, stack: Stack, 
 
 
 def information_loss(rows: Rows, classes: IntArray, loss_of: Sequence[RangeLoss]) -> float:
-    """Mean information loss of rows that are published by class. loss_of: what each quasi-identifier loses."""
+    """Mean weighted information loss of rows that are published by class. loss_of: what each quasi-identifier loses."""
     order = np.argsort(classes, kind="stable")
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(rows)))
@@ -139,8 +139,13 @@ def information_loss(rows: Rows, classes: IntArray, loss_of: Sequence[RangeLoss]
 
 
 def label_losses(quasi_identifiers: Sequence[ResolvedQuasi]) -> list[RangeLoss]:
-    """What the labels of each quasi-identifier lose."""
-    return [partial(range_losses, domain=q.domain, sets=q.sets, hierarchy=q.hierarchy) for q in quasi_identifiers]
+    """What the labels of each quasi-identifier lose, weighted."""
+    return [partial(_weighted_losses, quasi=q) for q in quasi_identifiers]
+
+
+def _weighted_losses(low: IntArray, high: IntArray, quasi: ResolvedQuasi) -> FloatArray:
+    losses = range_losses(low, high, domain=quasi.domain, sets=quasi.sets, hierarchy=quasi.hierarchy)
+    return quasi.weight * losses
 
 
 def choose_locality(

@@ -82,8 +82,11 @@ def least_distinct(block: Block, classes: IntArray) -> list[int]:
 
 
 def width_of(widths: LabelWidths, j: int, codes: IntArray) -> float:
-    """How wide the label of these codes is, from the words of `LabelWidths`."""
-    low, high = int(codes.min()), int(codes.max())
+    """How wide the label of these codes is, by its weight, from the words of `LabelWidths`."""
+    return float(widths.weights[j]) * _share(widths, j, int(codes.min()), int(codes.max()))
+
+
+def _share(widths: LabelWidths, j: int, low: int, high: int) -> float:
     if low == high:
         return 0.0
     if widths.missing[j] and low == 0:
@@ -124,6 +127,7 @@ def widths_of_numbers(domains: IntArray) -> LabelWidths:
         place=np.arange(longest)[None, :] / np.maximum(domains - 1, 1)[:, None],
         nodes=np.zeros((q, 1, longest), np.int32),
         shares=np.zeros((q, 1, longest)),
+        weights=np.ones(q),
     )
 
 
@@ -150,6 +154,7 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         place=np.sort(random.random((quasis, DOMAIN)), axis=1),
         nodes=np.tile(NODES, (quasis, 1, 1)),
         shares=np.tile(SHARES, (quasis, 1, 1)),
+        weights=random.choice([0.5, 1.0, 1.75], quasis),
     )
     tables = np.stack([np.bincount(column, minlength=DOMAIN) for column in values.T]) + random.integers(
         0, 3, (1, DOMAIN)
