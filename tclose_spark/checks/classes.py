@@ -19,6 +19,7 @@ from tclose_spark.checks.tallies import Tally
 from tclose_spark.io.tables import quoted
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures import diversity
+from tclose_spark.measures.coarseness import Coarsest
 from tclose_spark.measures.distances import GroundDistance, ground_distance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.information_loss import LabelLoss
@@ -175,11 +176,14 @@ def judged_attribute(
 
 @dataclass(frozen=True)
 class JudgedQuasi:
-    """A quasi-identifier: its published columns (two where it is bounds) and what its labels lose."""
+    """A quasi-identifier: its published columns (two where it is bounds), what its labels lose, and the coarsest one
+    that it may have.
+    """
 
     name: str
     columns: tuple[str, ...]
     loss: LabelLoss
+    coarsest: Coarsest | None = None
 
     def losses(self, labels: Sequence[pa.Array]) -> Any:
         """Information loss of each class, shape (classes,), from its published columns."""

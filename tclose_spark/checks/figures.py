@@ -70,6 +70,7 @@ class ClassFigures:
     homogeneous: by sensitive attribute.
     more_losses: means like `losses`, of what was asked for beside them.
     more: what was asked for beside the guarantees.
+    coarse: (classes, their rows) with labels that are too coarse, by quasi-identifier that has a limit.
     extremes: some of the largest and of the smallest classes, for the report: `size`, `labels`, and `emd` by sensitive
         attribute.
     """
@@ -85,6 +86,7 @@ class ClassFigures:
     guarantees: tuple[Guarantee, ...]
     more_losses: tuple[float, ...] = ()
     more: tuple[Guarantee, ...] = ()
+    coarse: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     extremes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     @property
@@ -181,6 +183,7 @@ class _Asked:
 
     labels: tuple[str, ...]
     quasi: tuple[str, ...]
+    limited: tuple[str, ...]
     attributes: tuple[str, ...]
     reported: tuple[Reported, ...]
     more: int
@@ -201,11 +204,13 @@ class _Asked:
         return _Asked(
             labels=tuple(column for q in quasi for column in q.columns),
             quasi=tuple(q.name for q in quasi),
+            limited=tuple(q.name for q in quasi if q.coarsest is not None),
             attributes=tuple(a.name for a in attributes),
             reported=reported,
             more=len(more),
             watch=Watch(
                 losses=[*[PublishedLoss(q.name) for q in quasi], *more_losses],
+                limits=[(q.coarsest, q.columns) for q in quasi if q.coarsest is not None],
                 distinct=[a.column("distinct") for a in attributes],
                 emd=[a.column("emd") for a in attributes],
                 figures=[each.watched for each in reported],
@@ -228,6 +233,7 @@ class _Asked:
             homogeneous={name: Homogeneous(*one) for name, one in zip(self.attributes, part.homogeneous, strict=True)},
             guarantees=guarantees[: len(guarantees) - self.more],
             more=guarantees[len(guarantees) - self.more :],
+            coarse={name: count for name, count in zip(self.limited, part.coarse, strict=True) if count[0]},
             more_losses=tuple(means[len(self.quasi) :]),
             extremes={
                 "largest": list(map(self._shown, part.largest)),

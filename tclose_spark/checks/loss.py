@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.checks.named import Named, members, named_by, numbers, themselves
+from tclose_spark.measures.coarseness import Coarsest
 from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import FloatArray
@@ -58,7 +59,7 @@ def judged_quasi(
             hierarchy=hierarchies.get(name),
             sets=settings.generalization == "set",
         )
-        judged.append(JudgedQuasi(name, columns[name], loss))
+        judged.append(JudgedQuasi(name, columns[name], loss, Coarsest.of(settings, hierarchies.get(name))))
     return judged
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tclose_spark.measures.coarseness import Coarsest
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 BILLIONTHS = 10**9
@@ -113,6 +114,7 @@ class Part:
     squares: the sum of their squared sizes.
     lost: what their rows lose, summed, in billionths; of each loss that is asked for.
     homogeneous: (classes, their rows) with one value only, of each sensitive attribute.
+    coarse: (classes, their rows) with a label that is too coarse, of each quasi-identifier that has a limit.
     broken: (classes, their rows) that break it, of each figure that is watched.
     worst: of each figure that is watched.
     largest, smallest: at most EXTREMES each, in this order.
@@ -123,6 +125,7 @@ class Part:
     squares: int
     lost: tuple[int, ...]
     homogeneous: tuple[tuple[int, int], ...]
+    coarse: tuple[tuple[int, int], ...]
     broken: tuple[tuple[int, int], ...]
     worst: tuple[Seen, ...]
     largest: tuple[Seen, ...]
@@ -136,6 +139,7 @@ class Part:
             squares=self.squares + other.squares,
             lost=tuple(map(sum, zip(self.lost, other.lost, strict=True))),
             homogeneous=_sums(self.homogeneous, other.homogeneous),
+            coarse=_sums(self.coarse, other.coarse),
             broken=_sums(self.broken, other.broken),
             worst=tuple(min(pair, key=lambda seen: seen.place) for pair in zip(self.worst, other.worst, strict=True)),
             largest=_first([*self.largest, *other.largest]),
@@ -148,12 +152,14 @@ class Watch:
     """What is looked at.
 
     losses: of which the sums are wanted.
+    limits: on the labels of quasi-identifiers, each with the published columns that it is about.
     distinct: the column of how many values a class has, of each sensitive attribute.
     emd: the column of its distance, of each.
     figures: of which the worst class is wanted.
     """
 
     losses: Sequence[Loss]
+    limits: Sequence[tuple[Coarsest, Sequence[str]]]
     distinct: Sequence[str]
     emd: Sequence[str]
     figures: Sequence[Watched]
@@ -181,6 +187,10 @@ class Watch:
                 int(np.rint(loss.of(classes) * sizes * BILLIONTHS).astype(np.int64).sum()) for loss in self.losses
             ),
             homogeneous=tuple(_count(one, sizes) for one in single),
+            coarse=tuple(
+                _count(limit.broken([classes["quasi_identifiers"].field(name) for name in columns]), sizes)
+                for limit, columns in self.limits
+            ),
             broken=tuple(_count(figure.breaks(classes), sizes) for figure in self.figures),
             worst=tuple(Seen(rank, int(sizes[row]), _labels(labels, row)) for rank, row in worst),
             largest=self._extreme(classes, labels, -sizes),

@@ -112,6 +112,7 @@ def verify_release(
     )
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
+    problems += [_too_coarse(spec, name, *found) for name, found in figures.coarse.items()]
     apart = None
     if left.public and not left.unexplained:
         apart = suppressed_class(left, spec.privacy.k, attributes)
@@ -197,6 +198,15 @@ def _disagreements(
         f"{profile.sensitive[i].name}: the released values are not those of the input" for i in left.unexplained
     ]
     return problems
+
+
+def _too_coarse(spec: ReleaseSpec, name: str, classes: int, rows: int) -> str:
+    """A line on the labels of a quasi-identifier that are coarser than they may be."""
+    limit = spec.attributes.quasi_identifiers[name].coarsest
+    return (
+        f"{name}: {classes} classes ({rows} rows) have labels that are coarser than coarsest: {limit}; a larger "
+        "privacy.suppression_limit leaves such classes out, a larger weight of the column or t makes fewer of them"
+    )
 
 
 def _violation(broken: Guarantee, suppressed: bool = False) -> str:

@@ -51,6 +51,7 @@ class QuasiIdentifier(Section):
     generalization: Literal["suppress", "set"] = "suppress"
     text: Text | None = None
     weight: Exact = Fraction(1)
+    coarsest: Exact | None = None
 
     @property
     def is_numeric(self) -> bool:
@@ -65,11 +66,25 @@ class QuasiIdentifier(Section):
             raise ValueError("generalization is for type: categorical without a hierarchy")
         if self.is_numeric and self.text is not None:
             raise ValueError("text is for columns of text; expected type: categorical")
+        if self.coarsest is not None:
+            self._check_coarsest(self.coarsest)
         if self.weight <= 0:
             raise ValueError(f"weight is {self.weight}; expected a number above 0")
         if self.round_to is not None and self.round_to <= 0:
             raise ValueError(f"round_to is {self.round_to}; expected a number above 0")
         return self
+
+    def _check_coarsest(self, coarsest: Fraction) -> None:
+        if self.is_numeric:
+            expected, fits = "the length of an interval, 0 or more", coarsest >= 0
+        elif self.hierarchy is not None:
+            expected, fits = "a level of the hierarchy, 0 for the values", coarsest >= 0 and coarsest.denominator == 1
+        elif self.generalization == "set":
+            expected, fits = "the members of a set, at least 1", coarsest >= 1 and coarsest.denominator == 1
+        else:
+            expected, fits = "0: values only, since without a hierarchy only * is coarser", coarsest == 0
+        if not fits:
+            raise ValueError(f"coarsest is {coarsest}; expected {expected}")
 
 
 class Recursive(Section):

@@ -32,10 +32,13 @@ class MethodSettings(Section):
     """The `method` section of a run file.
 
     makes_l: kinds of l-diversity that the method can promise.
+    suppresses: whether it leaves out rows itself, where the run file allows it; of other methods the classes are left
+        out that have labels coarser than `coarsest`.
     takes_bins: whether it looks at `bins` of sensitive attributes.
     """
 
     makes_l: ClassVar[tuple[str, ...]] = ()
+    suppresses: ClassVar[bool] = False
     takes_bins: ClassVar[bool] = False
     name: str
 

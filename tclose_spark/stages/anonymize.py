@@ -25,6 +25,7 @@ from tclose_spark.methods.method import Plan, Settled
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import Encoder
 from tclose_spark.stages.generalize import Generalizer
+from tclose_spark.stages.limits import LabelLimits
 from tclose_spark.stages.minimality import MinimalityCounter
 from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch
 from tclose_spark.table.arrays import IntArray
@@ -146,6 +147,7 @@ class Anonymizer:
             self.coverages,
             self.blocks_done,
         )
+        limits = LabelLimits.of(self.spec, self.attributes)
         schema, minimality, columns = to_arrow_schema(self._finished_schema()), self.minimality, self.columns
         linked, insensitive = self.spec.output.keep_linked, len(self.spec.attributes.insensitive_attributes)
 
@@ -173,9 +175,10 @@ class Anonymizer:
             passing = _passing(sent["beside"])
             settled = plan.settle(rows, sent["task"][0].as_py())
             place, labels = _labelled(generalizer, rows, settled, passing[len(passing) - insensitive :])
+            place, labels, coarse = limits.left_out(place, labels, len(settled.here))
             if settled.regions is None and len(place):
                 minimality.add(rows.take(place), labels)
-            suppressed = np.zeros(0, dtype=np.int64) if settled.suppressed is None else settled.suppressed
+            suppressed = coarse if settled.suppressed is None else np.concatenate([settled.suppressed, coarse])
             figures: dict[str, float | None] = {name: settled.figures[name] for name in plan.figures}
             for here, published in ((place, labels), (suppressed, None)):
                 if len(here):

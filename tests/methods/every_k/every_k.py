@@ -29,6 +29,7 @@ class EveryK(MethodSettings):
     any_t: a t is taken, and not looked at.
     """
 
+    suppresses: ClassVar[bool] = True
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)  # it looks at none, but may be lucky
     name: Literal["every_k"] = "every_k"
     by: int = 0
