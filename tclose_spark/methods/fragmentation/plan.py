@@ -25,7 +25,7 @@ from tclose_spark.methods.fragmentation.joining import join_until_close
 from tclose_spark.methods.fragmentation.relaxed_conformance import FragmentTable
 from tclose_spark.methods.fragmentation.search import SearchPath, find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import Candidate, conform_exactly, prove
-from tclose_spark.methods.fragmentation.spread import spread_of
+from tclose_spark.methods.dealing.spread import spread_of
 from tclose_spark.methods.fragmentation.trials import Trials
 from tclose_spark.methods.method import PlanningInput, PlanReport, Settled, require_rows
 from tclose_spark.methods.widths import QuasiWidths

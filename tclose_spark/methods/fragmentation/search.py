@@ -25,7 +25,7 @@ from tclose_spark.methods.fragmentation.fragments import (
     Fragments,
     PaperFragments,
 )
-from tclose_spark.methods.fragmentation.spread import Spread
+from tclose_spark.methods.dealing.spread import Spread
 from tclose_spark.table.arrays import IntArray
 
 Thresholds = Sequence[Fraction | float | None]

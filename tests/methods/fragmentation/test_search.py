@@ -15,7 +15,7 @@ from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.fragmentation import fragments, search
 from tclose_spark.methods.fragmentation.fragments import DomainFragments, Fragment, PaperFragments, thinned
 from tclose_spark.methods.fragmentation.search import find_fragmentation, hinge, steepest
-from tclose_spark.methods.fragmentation.spread import SpreadBelowNodes
+from tclose_spark.methods.dealing.spread import SpreadBelowNodes
 
 ORDERED = ("ordered",)
 
