@@ -114,9 +114,7 @@ class BlockLayout:
         )
 
 
-def together(
-    measured: Sequence[Mapping[str, float]], figures: Mapping[str, Literal["sum", "max"]]
-) -> dict[str, float]:
+def together(measured: Sequence[Mapping[str, float]], figures: Mapping[str, Literal["sum", "max"]]) -> dict[str, float]:
     """The figures of several blocks as one."""
     return {
         name: sum(of_block[name] for of_block in measured)

@@ -7,7 +7,7 @@ import numpy as np
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.attributes import ResolvedAttributes, is_diverse, reaches, require_plain
 from tclose_spark.methods.blocks.dense import Dense
-from tclose_spark.methods.dealing.locality import SEARCH_ROWS, Locality, choose_locality, label_losses, make_digits
+from tclose_spark.methods.dealing.locality import Locality, choose_locality, label_losses, make_digits
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.numbering import Numbering
 from tclose_spark.methods.dealing.stacks import Stack, compositions, stack_by_frequency
@@ -17,7 +17,7 @@ from tclose_spark.methods.method import PlanningInput
 ROWS_PER_BLOCK = 40_000  # at most, of most blocks
 MOST_ROWS = 200_000  # of any block: time grows by their square
 ROWS_PER_TASK = 80_000  # about
-SAMPLE_ROWS = 20_000
+SIMULATED_SIZE = 20  # of the classes that orders of the rows are compared by: labels of whole blocks are all wide
 
 
 def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: int) -> EvenBlocks:
@@ -39,19 +39,17 @@ def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: i
     largest = -(-attributes.rows // blocks)
     if largest > max(MOST_ROWS, rows_per_block):
         raise UnreachableError(
-            f"privacy.k = {given.k} and the required t hold in blocks of {largest:,} rows and more only, but time grows "
-            f"by the square of a block, which has at most {MOST_ROWS:,} rows; a larger t, coarser sensitive values or "
-            "method: {name: closeness_tree} are possible"
+            f"privacy.k = {given.k} and the required t hold in blocks of {largest:,} rows and more only, but the time "
+            f"of method {given.settings.name} grows by the square of a block, which has at most {MOST_ROWS:,} rows; a "
+            "larger t, coarser sensitive values or method: {name: closeness_tree} are possible"
         )
     dense.require_room(largest)
     locality = Locality(make_digits(attributes.quasi_identifiers, given.sample))
     if blocks > 1:
         given.log(f"choosing an order of the rows for {blocks:,} blocks on the sample")
-        searched = min(len(given.sample), SEARCH_ROWS)
         loss_of = label_losses(attributes.quasi_identifiers)
-        locality = choose_locality(
-            locality, given.sample, given.sample.cell, stack, max(searched // blocks, 1), loss_of
-        )
+        size = max(given.k, SIMULATED_SIZE)
+        locality = choose_locality(locality, given.sample, given.sample.cell, stack, size, loss_of)
     parts = np.arange(len(attributes.cells))
     numbering = Numbering.of(parts, stack, blocks, locality, given.sample, given.counts, rows_per_task)
     return EvenBlocks(dense, numbering)

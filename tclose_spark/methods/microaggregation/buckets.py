@@ -1,5 +1,5 @@
-"""Algorithm 3, t-closeness first: every class has a row of each bucket of near sensitive values (Soria-Comas et al. 2015,
-section 7; Weber, 2.3.3, Figure 6).
+"""Algorithm 3, t-closeness first: every class has a row of each bucket of near sensitive values (Soria-Comas et al.
+2015, Algorithm 3; Weber, 2.3.3, Figure 6).
 
 The rows of a block, in the order of their sensitive values, are cut into as many buckets of as many rows as a class has
 rows. MDAV's seeds take the nearest row of each bucket. Rows that remain are in the bucket in the middle, as in the
@@ -37,8 +37,8 @@ class Sizing:
 
     With R_b the distribution inside bucket b, of B, no such class is farther from the table than the sum over b of
     Delta(R_b) / B (see `methods.dealing.spread`): where all values differ and the distance is ordered that is
-    (n - B) / (2 (n - 1) B), the paper's Proposition 2, from which it takes the class size. Where values are equal, as
-    in any real table, the distance of neighbours is 1 / (m - 1), not 1 / (n - 1), and the paper's size may be too small.
+    (n - B) / (2 (n - 1) B), the paper's bound, from which it takes the class size. Where values are equal, as in any
+    real table, the distance of neighbours is 1 / (m - 1), not 1 / (n - 1), and the paper's size may be too small.
 
     distance: of the sensitive attribute.
     order: its codes in the order in which rows are cut into buckets, shape (m,).
@@ -90,6 +90,13 @@ def paper_size(rows: int, k: int, t: Fraction) -> int:
     10
     """
     return max(k, -(-rows // (2 * (rows - 1) * t + 1)))
+
+
+def rank_of(order: IntArray) -> IntArray:
+    """The place of each code in an order of all codes, shape (m,)."""
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank
 
 
 def cut_into_buckets(values: IntArray, size: int) -> tuple[IntArray, int]:

@@ -30,9 +30,7 @@ def microaggregate(block: Block) -> IntArray:
 
 
 @kernel
-def _microaggregate(
-    pool: Pool, quasi: Codes, widths: LabelWidths, k: int, near: FloatArray, chosen: IntArray
-) -> None:
+def _microaggregate(pool: Pool, quasi: Codes, widths: LabelWidths, k: int, near: FloatArray, chosen: IntArray) -> None:
     """Fills `class_of`. near, chosen: room for the nearest rows, shape (k,)."""
     left, number, opposite = len(pool.rows), 0, False
     while left >= 2 * k:

@@ -1,5 +1,5 @@
-"""Algorithm 2, k-anonymity first: MDAV whose classes are refined as they are formed (Soria-Comas et al. 2015, section 6;
-Weber, 2.3.3).
+"""Algorithm 2, k-anonymity first: MDAV whose classes are refined as they are formed (Soria-Comas et al. 2015,
+Algorithm 2; Weber, 2.3.3).
 
 A class begins as a seed and its nearest rows. While it does not hold, the nearest row outside that was not looked at
 yet takes the place of the member with which the class comes nearest to the table, if it comes nearer at all. Members
@@ -18,6 +18,7 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.structures import structure
+from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, holds, work_space
 from tclose_spark.methods.blocks.requirement import Requirement
@@ -30,7 +31,6 @@ from tclose_spark.methods.microaggregation.pool import (
     measure_from_average,
     remove_classed,
 )
-from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 MOST_TRIED = 200  # cells in a row that do not help
@@ -93,9 +93,7 @@ def _microaggregate(
 
 
 @kernel
-def _refine(
-    pool: Pool, left: int, number: int, cell: Codes, requirement: Requirement, candidates: Candidates
-) -> None:
+def _refine(pool: Pool, left: int, number: int, cell: Codes, requirement: Requirement, candidates: Candidates) -> None:
     """Exchanges members until the class holds or no row that is looked at helps; gives them their class."""
     members, counts, k = candidates.members, candidates.counts, requirement.k
     counts[:] = 0
@@ -143,13 +141,12 @@ def _find_nearest_of_each_cell(
 @kernel
 def _nearest_cell(candidates: Candidates) -> int:
     """The cell whose nearest row is nearest, the first in the pool of rows as near; -1 where no row is left."""
-    best = -1
+    best, least = -1, BEYOND
     for c in range(len(candidates.far)):
-        if candidates.far[c] == BEYOND:
-            continue
-        if best < 0 or candidates.far[c] < candidates.far[best]:
-            best = c
-        elif candidates.far[c] == candidates.far[best] and candidates.place[c] < candidates.place[best]:
+        far = candidates.far[c]
+        if far < least:
+            best, least = c, far
+        elif best >= 0 and far == least and candidates.place[c] < candidates.place[best]:
             best = c
     return best
 
