@@ -38,6 +38,7 @@ METHODS: tuple[Mapping[str, Any], ...] = (
     {"name": "microaggregation", "algorithm": 1},
     {"name": "microaggregation", "algorithm": 2},
     {"name": "microaggregation", "algorithm": 3},
+    {"name": "sabre"},
 )
 
 

@@ -24,6 +24,7 @@ MODULES = {
     "stack_and_deal": "tclose_spark.methods.stack_and_deal.method",
     "fragmentation": "tclose_spark.methods.fragmentation.method",
     "microaggregation": "tclose_spark.methods.microaggregation.method",
+    "sabre": "tclose_spark.methods.sabre.method",
 }
 DEFAULT = next(iter(MODULES))
 GROUP = "tclose_spark.methods"
