@@ -255,7 +255,7 @@ def test_several_attributes_are_refused_where_a_method_takes_one(load, method, m
 def test_a_class_size_is_for_algorithm_3(load):
     with pytest.raises(ConfigurationError, match="class_size is for algorithm: 3, and this is algorithm: 1"):
         load("method={name: microaggregation, algorithm: 1, class_size: paper}")
-    with pytest.raises(ConfigurationError, match="method.algorithm: found 4; expected 1, 2 or 3"):
+    with pytest.raises(ConfigurationError, match=r"method\.algorithm: found 4; expected 1, 2 or 3"):
         load("method={name: microaggregation, algorithm: 4}")
 
 
