@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
+from tclose_spark.methods.even_blocks.plan import bucketed
 from tclose_spark.methods.even_blocks.planning import ROWS_PER_BLOCK
 from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.microaggregation.buckets import Sizing, microaggregate_buckets, paper_size, rank_of
 
 TRIED = 12  # class sizes between k and the proven one, evenly in ratio
-
-
-def bucketed(attributes: ResolvedAttributes) -> ResolvedSensitive:
-    """The sensitive attribute that is cut into buckets: the one that a t is required of, else the first."""
-    return next((a for a in attributes.sensitive if a.t is not None), attributes.sensitive[0])
 
 
 def choose_class_size(given: PlanningInput) -> int:

@@ -18,7 +18,8 @@ from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
 from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable
 from tclose_spark.methods.dealing.spread import spread_of
 from tclose_spark.methods.sabre.bucketization import bucketize
-from tclose_spark.methods.sabre.plan import Redistribution, SabrePlan, make_plan
+from tclose_spark.methods.sabre.plan import SabrePlan, make_plan
+from tclose_spark.methods.sabre.redistribution import Redistribution
 from tclose_spark.methods.sabre.sizes import class_sizes, halves
 
 SENSITIVE = st.sampled_from(
