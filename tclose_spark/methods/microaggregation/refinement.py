@@ -7,7 +7,8 @@ that leave are free for later classes. Classes that do not hold at the end are m
 
 Whether a row helps follows from its cell (tuple of sensitive values) alone, so of each cell the nearest row is looked
 at, and no other until the class has changed. That is the paper's walk without its idle steps. After MOST_TRIED cells
-that do not help a class is left as it is: with thousands of values the walk is the paper's only so far.
+in a row that do not help, or fewer where each look takes long, a class is left as it is: with hundreds of values the
+walk is the paper's only so far.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from tclose_spark.methods.microaggregation.pool import (
 )
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
-MOST_TRIED = 200  # cells in a row that do not help
+MOST_TRIED, LEAST_TRIED = 200, 8  # cells in a row that do not help
+MOST_WORK = 1_000_000  # values of classes that are looked at for these: cells times members times values
 BEYOND = 1e300  # farther than any row
 
 
@@ -69,13 +71,21 @@ def microaggregate_refined(block: Block) -> IntArray:
         counts=np.zeros(block.requirement.tables.shape, dtype=np.int64),
         excess=work_space(block.requirement),
     )
-    _microaggregate(pool, block.quasi, block.cell, block.widths, block.requirement, candidates)
+    tried = MOST_WORK // (k * int(block.requirement.domains.sum()))
+    tried = min(max(tried, LEAST_TRIED), MOST_TRIED)
+    _microaggregate(pool, block.quasi, block.cell, block.widths, block.requirement, candidates, tried)
     return pool.class_of
 
 
 @kernel
 def _microaggregate(
-    pool: Pool, quasi: Codes, cell: Codes, widths: LabelWidths, requirement: Requirement, candidates: Candidates
+    pool: Pool,
+    quasi: Codes,
+    cell: Codes,
+    widths: LabelWidths,
+    requirement: Requirement,
+    candidates: Candidates,
+    tried: int,
 ) -> None:
     """Fills `class_of`."""
     k = requirement.k
@@ -85,7 +95,7 @@ def _microaggregate(
             measure_from_average(pool, left, quasi, widths)
         measure_from(farthest(pool, left), pool, left, quasi, widths)
         choose_nearest(pool, left, k, candidates.near, candidates.members)
-        _refine(pool, left, number, cell, requirement, candidates)
+        _refine(pool, left, number, cell, requirement, candidates, tried)
         left = remove_classed(pool, left, quasi)
         number, opposite = number + 1, not opposite
     for i in range(left):
@@ -93,7 +103,9 @@ def _microaggregate(
 
 
 @kernel
-def _refine(pool: Pool, left: int, number: int, cell: Codes, requirement: Requirement, candidates: Candidates) -> None:
+def _refine(
+    pool: Pool, left: int, number: int, cell: Codes, requirement: Requirement, candidates: Candidates, tried: int
+) -> None:
     """Exchanges members until the class holds or no row that is looked at helps; gives them their class."""
     members, counts, k = candidates.members, candidates.counts, requirement.k
     counts[:] = 0
@@ -105,7 +117,7 @@ def _refine(pool: Pool, left: int, number: int, cell: Codes, requirement: Requir
     while not holds(counts, k, requirement, candidates.excess):
         _find_nearest_of_each_cell(pool, left, looked_far, looked_place, cell, candidates)
         incoming, leaving = -1, -1
-        for _ in range(MOST_TRIED):
+        for _ in range(tried):
             incoming = _nearest_cell(candidates)
             if incoming < 0:
                 return
