@@ -159,7 +159,8 @@ def test_values_of_equal_distance_are_cut_by_frequency():
 
 
 def test_sizes():
-    problem, rows = problem_of(town(600), ONE[1], 5)
+    t = Fraction(3, 50)
+    problem, rows = problem_of(town(600), {"grade": {"distance": "ordered", "t": str(float(t))}}, 5)
 
     def planned(**method):
         tree = problem.spec.model_dump(exclude={"method"}) | {"method": {"name": "microaggregation", **method}}
@@ -170,10 +171,11 @@ def test_sizes():
         _, classes = np.unique(classes, return_inverse=True)
         return plan.class_size, rows_lost(Dense(asked.attributes, 5).block(there)[0], classes)
 
-    sizing = Sizing.of(problem.attributes.sensitive[0].distance)
-    assert planned(class_size="proven")[0] == sizing.smallest(5, Fraction(1, 4))
-    assert planned(class_size="paper")[0] == paper_size(600, 5, Fraction(1, 4))
-    assert planned()[1] <= planned(class_size="proven")[1]
+    proven, paper, measured = planned(class_size="proven"), planned(class_size="paper"), planned()
+    assert proven[0] == Sizing.of(problem.attributes.sensitive[0].distance).smallest(5, t) > 5
+    assert paper[0] == paper_size(600, 5, t)
+    assert measured[0] < proven[0]
+    assert measured[1] < proven[1]
 
 
 def test_a_hierarchy_of_diseases():
