@@ -40,6 +40,8 @@ METHODS = {
     "fragmentation": {"name": "fragmentation"},
     "fragmentation, measured": {"name": "fragmentation", "sizing": "measured"},
     "fragmentation, paper": {"name": "fragmentation", "sizing": "gcd", "bounds": "paper"},
+    "microaggregation, merged": {"name": "microaggregation", "algorithm": 1},
+    "microaggregation, refined": {"name": "microaggregation", "algorithm": 2},
 }
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.fragmentation.box_deltas import Bounds, box_deltas
-from tclose_spark.methods.fragmentation.spread import Spread, spread_of
+from tclose_spark.methods.dealing.box_deltas import Bounds, box_deltas
+from tclose_spark.methods.dealing.spread import Spread, spread_of
 
 
 def ordered(values: int) -> Spread:

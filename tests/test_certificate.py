@@ -33,6 +33,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "closeness_tree": {"name": "closeness_tree", "effort": "fast"},
     "stack_and_deal": {"name": "stack_and_deal"},
     "fragmentation": {"name": "fragmentation"},
+    "microaggregation": {"name": "microaggregation", "algorithm": 2},
     "suppression of the input": {"name": "every_k", "by": 1, "suppress": 15, "any_t": True},
     "suppression of the released": {"name": "every_k", "by": 1, "suppress": 15, "any_t": True},
 }

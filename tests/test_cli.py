@@ -306,7 +306,7 @@ def test_a_t_that_classes_of_k_do_not_reach(tclose: Command, run_file: RunFile, 
     check_refused(tclose("plan", path), 3, says, tmp_path)
 
 
-@pytest.mark.parametrize("method", ["closeness_tree", "stack_and_deal", "fragmentation"])
+@pytest.mark.parametrize("method", ["closeness_tree", "stack_and_deal", "fragmentation", "microaggregation", "sabre"])
 def test_a_k_above_the_table(tclose: Command, run_file: RunFile, tmp_path: Path, method: str) -> None:
     path = run_file(PEOPLE, k=25, method={"name": method})
     assert tclose("profile", path)[0] == 0

@@ -29,7 +29,14 @@ for number, name in enumerate({names!r}):
     table = people(asked.pop("rows", 300))
     assert cli.main(["release", str(write_run_file(folder, table, drop_others=True, **{{"k": 4, **asked}}))]) == 0
 """
-NAMES = ["tree, balanced, ordered", "tree, four attributes", "dealt in layers", "fragments, measured"]
+NAMES = [
+    "tree, balanced, ordered",
+    "tree, four attributes",
+    "dealt in layers",
+    "fragments, measured",
+    "microaggregation, refined, two attributes",
+    "sabre",
+]
 
 
 @pytest.fixture(scope="module")

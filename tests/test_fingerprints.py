@@ -115,6 +115,13 @@ RUNS: dict[str, dict[str, Any]] = {
         "quasi": NUMBERS,
         "sensitive": {"pay": {"distance": "ordered", "t": "0.3", "bins": {"equal_mass": 4}}, **EQUAL},
     },
+    "microaggregation, buckets": {"method": {"name": "microaggregation"}, "quasi": EVERY, "sensitive": ORDERED},
+    "microaggregation, refined, two attributes": {
+        "method": {"name": "microaggregation", "algorithm": 2},
+        "quasi": BOUNDS,
+        "sensitive": {**EQUAL, **ORDERED},
+    },
+    "sabre": {"method": {"name": "sabre"}, "quasi": CATEGORIES, "sensitive": NESTED},
 }
 
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -683,6 +685,27 @@ def test_the_closeness_tree_says_what_it_did(
     assert any("merged, since they did not hold on full counts" in line for line in lines)
 
 
+@pytest.mark.parametrize("method", ["microaggregation", "sabre"])
+def test_methods_in_even_blocks_say_what_they_did(
+    tree_conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    make_plan = import_module(f"tclose_spark.methods.{method}.plan").make_plan
+    monkeypatch.setattr(f"tclose_spark.methods.{method}.plan.make_plan", partial(make_plan, rows_per_block=150))
+    attributes = "attributes.sensitive_attributes"
+    one = (f"{attributes}.disease.t=measure", f"{attributes}.home.t=measure")
+    lines: list[str] = []
+    run = open_run(tree_conf, f"output.path={tmp_path}/out", f"method={{name: {method}}}", *one)
+    run.announce = lines.append
+    certificate = pipeline.release(run)
+    assert certificate["verdict"] == "holds"
+    record = json.loads((tmp_path / "out/internal/run.json").read_text())["stages"]["anonymize"]["method"]
+    assert record["blocks"] == 4
+    assert record["classes"] >= certificate["release"]["classes"] > 4
+    assert record["ncp"] == pytest.approx(certificate["utility"]["ncp"], abs=1e-6)
+    assert record["largest_load"] <= 1
+    assert any("before " in line and "merged" in line for line in lines)
+
+
 @pytest.mark.parametrize("files", [1, 7])
 def test_the_closeness_tree_is_the_same_however_rows_come(
     small_blocks: None,
@@ -785,6 +808,7 @@ METHODS = {
     "fragmentation": {"name": "fragmentation"},
     "measured": {"name": "fragmentation", "sizing": "measured"},
     "gcd": {"name": "fragmentation", "sizing": "gcd"},
+    "microaggregation": {"name": "microaggregation", "algorithm": 2},
 }
 
 

@@ -193,7 +193,8 @@ WRONG = [
     ("attributes.allow_unique=[age]", "allow_unique names 'age', which is not in insensitive_attributes"),
     (
         "method.name=closeness",
-        "method.name: found 'closeness'; expected 'closeness_tree', 'stack_and_deal' or 'fragmentation'",
+        "method.name: found 'closeness'; expected 'closeness_tree', 'stack_and_deal', 'fragmentation', "
+        "'microaggregation' or 'sabre'",
     ),
     ("method={name: [closeness_tree]}", "method.name: found .*; expected 'closeness_tree'"),
     ("method.effort=much", "method.effort: found 'much'; expected fast, balanced, thorough, or a number of sweeps"),
@@ -238,6 +239,28 @@ def test_what_fragmentation_cannot_do_is_refused(load, overrides, message):
         load("method={name: fragmentation}", *overrides)
 
 
+ONE_ATTRIBUTE = [
+    ("method={name: microaggregation}", "algorithm: 3 cuts .* required of disease and salary; .*algorithm: 1 or 2"),
+    ("method={name: sabre}", "sabre puts .* required of disease and salary; .* method: {name: fragmentation}"),
+]
+
+
+@pytest.mark.parametrize(("method", "message"), ONE_ATTRIBUTE)
+def test_several_attributes_are_refused_where_a_method_takes_one(load, method, message):
+    required = (f"{DISEASE}.t=0.2", f"{SALARY}.t=0.2")
+    with pytest.raises(ConfigurationError, match=message):
+        load(method, *required)
+    assert load(method, f"{DISEASE}.t=0.2", f"{SALARY}.t=measure").method
+    assert load("method={name: microaggregation, algorithm: 2}", *required).method.algorithm == 2
+
+
+def test_a_class_size_is_for_algorithm_3(load):
+    with pytest.raises(ConfigurationError, match="class_size is for algorithm: 3, and this is algorithm: 1"):
+        load("method={name: microaggregation, algorithm: 1, class_size: paper}")
+    with pytest.raises(ConfigurationError, match=r"method\.algorithm: found 4; expected 1, 2 or 3"):
+        load("method={name: microaggregation, algorithm: 4}")
+
+
 def test_fragmentation_has_defaults_and_bins(load):
     spec = load("method={name: fragmentation}", f"{SALARY}.bins={{edges: [1, 2.5]}}")
     method, salary = spec.method, spec.attributes.sensitive_attributes["salary"]
@@ -272,7 +295,11 @@ JARGON = (
     [("closeness_tree", ["distinct"]), ("stack_and_deal", ["distinct", "entropy", "recursive"]), ("fragmentation", [])],
 )
 def test_an_l_that_a_method_does_not_make_is_told_at_once(load, method, makes):
-    able = {"distinct": "closeness_tree or stack_and_deal", "entropy": "stack_and_deal", "recursive": "stack_and_deal"}
+    able = {
+        "distinct": "closeness_tree or stack_and_deal or microaggregation or sabre",
+        "entropy": "stack_and_deal",
+        "recursive": "stack_and_deal",
+    }
     for kind, asked in {"distinct": "2", "entropy": "1.5", "recursive": "{c: 2, l: 2}"}.items():
         overrides = (f"method={{name: {method}}}", f"{DISEASE}.l.{kind}={asked}")
         if kind in makes:

@@ -35,6 +35,10 @@ METHODS: tuple[Mapping[str, Any], ...] = (
     {"name": "stack_and_deal"},
     {"name": "stack_and_deal", "deal": "layered"},
     {"name": "fragmentation", "sizing": "measured"},
+    {"name": "microaggregation", "algorithm": 1},
+    {"name": "microaggregation", "algorithm": 2},
+    {"name": "microaggregation", "algorithm": 3},
+    {"name": "sabre"},
 )
 
 

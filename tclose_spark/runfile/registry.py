@@ -23,6 +23,8 @@ MODULES = {
     "closeness_tree": "tclose_spark.methods.closeness_tree.method",
     "stack_and_deal": "tclose_spark.methods.stack_and_deal.method",
     "fragmentation": "tclose_spark.methods.fragmentation.method",
+    "microaggregation": "tclose_spark.methods.microaggregation.method",
+    "sabre": "tclose_spark.methods.sabre.method",
 }
 DEFAULT = next(iter(MODULES))
 GROUP = "tclose_spark.methods"

@@ -88,7 +88,7 @@ class BlockLayout:
             classes[places] = first_class[number] + classes_here
             measured.append(figures_here)
         return Settled(
-            here=np.arange(len(rows)), classes=classes, blocks=len(measured), figures=_together(measured, figures)
+            here=np.arange(len(rows)), classes=classes, blocks=len(measured), figures=together(measured, figures)
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -114,9 +114,7 @@ class BlockLayout:
         )
 
 
-def _together(
-    measured: Sequence[Mapping[str, float]], figures: Mapping[str, Literal["sum", "max"]]
-) -> dict[str, float]:
+def together(measured: Sequence[Mapping[str, float]], figures: Mapping[str, Literal["sum", "max"]]) -> dict[str, float]:
     """The figures of several blocks as one."""
     return {
         name: sum(of_block[name] for of_block in measured)

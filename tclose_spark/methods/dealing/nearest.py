@@ -42,27 +42,37 @@ def gather_nearest(
     by_part = np.lexsort((part, block))  # stable: rows of a part keep their order
     result = np.empty_like(classes)
     for here in np.split(by_part, np.flatnonzero(np.diff(block[by_part])) + 1):
-        parts, dense = np.unique(part[here], return_inverse=True)
-        owner, inverse = np.unique(classes[here], return_inverse=True)
-        wanted, need = np.unique(inverse * len(parts) + dense, return_counts=True)
-        class_of = np.full(len(here), -1, dtype=np.int64)
-        _generate(
-            np.searchsorted(dense, np.arange(len(parts) + 1)),
-            np.arange(len(here)),
-            np.bincount(dense),
-            np.argsort(key[here], kind="stable"),
-            dense,
-            np.searchsorted(wanted // len(parts), np.arange(len(owner) + 1)),
-            wanted % len(parts),
-            need,
-            quasi[here],
-            widths,
-            np.empty(len(here)),
-            np.empty(len(here), dtype=np.int64),
-            class_of,
-        )
-        result[here] = owner[class_of]
+        seeds = np.argsort(key[here], kind="stable")
+        result[here] = exchange_nearest(part[here], classes[here], seeds, quasi[here], widths)
     return result
+
+
+def exchange_nearest(part: IntArray, classes: IntArray, seeds: IntArray, quasi: Codes, widths: LabelWidths) -> IntArray:
+    """Classes with as many rows of each part as `classes` gives them, shape (n,), of the rows of one block.
+
+    part: of each row, shape (n,), ascending. seeds: the rows in the order in which they begin a class, shape (n,).
+    """
+    parts, dense = np.unique(part, return_inverse=True)
+    owner, inverse = np.unique(classes, return_inverse=True)
+    wanted, need = np.unique(inverse * len(parts) + dense, return_counts=True)
+    class_of = np.full(len(part), -1, dtype=np.int64)
+    _generate(
+        np.searchsorted(dense, np.arange(len(parts) + 1)),
+        np.arange(len(part)),
+        np.bincount(dense),
+        seeds,
+        dense,
+        np.searchsorted(wanted // len(parts), np.arange(len(owner) + 1)),
+        wanted % len(parts),
+        need,
+        quasi,
+        widths,
+        np.empty(len(part)),
+        np.empty(len(part), dtype=np.int64),
+        class_of,
+    )
+    chosen: IntArray = owner[class_of]
+    return chosen
 
 
 def deal_sample_nearest(

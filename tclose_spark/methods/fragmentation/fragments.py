@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
-from tclose_spark.methods.fragmentation.box_deltas import Bounds, box_deltas
-from tclose_spark.methods.fragmentation.spread import Spread
+from tclose_spark.methods.dealing.box_deltas import Bounds, box_deltas
+from tclose_spark.methods.dealing.spread import Spread
 from tclose_spark.table.arrays import IntArray
 
 CHUNK = 1 << 20  # entries of a dense table of histograms held at once: 8 MiB

@@ -19,13 +19,13 @@ from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitiv
 from tclose_spark.methods.dealing.nearest import classes_per_block
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Numbering
 from tclose_spark.methods.dealing.plan import DealtPlan
+from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable
+from tclose_spark.methods.dealing.spread import spread_of
 from tclose_spark.methods.fragmentation.binning import bin_of
 from tclose_spark.methods.fragmentation.describe import largest_fragments
 from tclose_spark.methods.fragmentation.joining import join_until_close
-from tclose_spark.methods.fragmentation.relaxed_conformance import FragmentTable
 from tclose_spark.methods.fragmentation.search import SearchPath, find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import Candidate, conform_exactly, prove
-from tclose_spark.methods.fragmentation.spread import spread_of
 from tclose_spark.methods.fragmentation.trials import Trials
 from tclose_spark.methods.method import PlanningInput, PlanReport, Settled, require_rows
 from tclose_spark.methods.widths import QuasiWidths

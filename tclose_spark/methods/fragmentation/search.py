@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.fragmentation.box_deltas import Bounds
+from tclose_spark.methods.dealing.box_deltas import Bounds
+from tclose_spark.methods.dealing.spread import Spread
 from tclose_spark.methods.fragmentation.fragments import (
     Bins,
     Cuts,
@@ -25,7 +26,6 @@ from tclose_spark.methods.fragmentation.fragments import (
     Fragments,
     PaperFragments,
 )
-from tclose_spark.methods.fragmentation.spread import Spread
 from tclose_spark.table.arrays import IntArray
 
 Thresholds = Sequence[Fraction | float | None]

@@ -12,8 +12,8 @@ import numpy as np
 
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.orders import orders
+from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable
 from tclose_spark.methods.dealing.stacks import Stack
-from tclose_spark.methods.fragmentation.relaxed_conformance import FragmentTable
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 SURE = 1e-12  # kept back from every t, for what floats round; the verification is exact

@@ -14,7 +14,7 @@ from strategies import trees
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.fragmentation.spread import Spread, spread_of
+from tclose_spark.methods.dealing.spread import Spread, spread_of
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from strategies import drawn
 from uneven import uneven
 
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.methods.dealing.spread import spread_of
 from tclose_spark.methods.fragmentation.search import find_fragmentation
-from tclose_spark.methods.fragmentation.spread import spread_of
 
 
 def searched(case: Case, most: int) -> np.ndarray:

@@ -12,8 +12,8 @@ from strategies import drawn
 
 from tclose_spark.measures.distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.methods.dealing.relaxed_conformance import LOOK_FIRST, FragmentTable
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
-from tclose_spark.methods.fragmentation.relaxed_conformance import LOOK_FIRST, FragmentTable
 from tclose_spark.methods.fragmentation.search import find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import centres, conform_exactly, gcd_classes, prove, sizes_from
 
@@ -102,7 +102,7 @@ def test_mixtures_may_come_in_chunks(monkeypatch):
     whole = FragmentTable.of(matrix, np.arange(8) // 2, [OrderedDistance(counts)])
     shares = np.random.default_rng(1).dirichlet(np.ones(4), 30)
     expected = whole.charged(shares)
-    monkeypatch.setattr("tclose_spark.methods.fragmentation.relaxed_conformance.CHUNK", 1)
+    monkeypatch.setattr("tclose_spark.methods.dealing.relaxed_conformance.CHUNK", 1)
     again = FragmentTable.of(matrix, np.arange(8) // 2, [OrderedDistance(counts)])
     assert again.charged(shares) == pytest.approx(expected)
     assert again.deltas == pytest.approx(whole.deltas)
@@ -115,7 +115,7 @@ def test_features_that_are_added_up_never_prove_more(case_and_fragments, most, s
     shares = np.random.default_rng(seed).dirichlet(np.ones(int(fragment_of.max()) + 1), 5)
     exact = FragmentTable.of(case.matrix, fragment_of, case.distances).charged(shares)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tclose_spark.methods.fragmentation.relaxed_conformance.MOST_FEATURES", most)
+        patch.setattr("tclose_spark.methods.dealing.relaxed_conformance.MOST_FEATURES", most)
         table = FragmentTable.of(case.matrix, fragment_of, case.distances)
     assert all(gap.shape[1] <= most for gap in table.gaps)
     assert (table.charged(shares) >= exact - 1e-12).all()

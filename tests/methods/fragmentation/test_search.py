@@ -12,10 +12,10 @@ from strategies import drawn
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.methods.dealing.spread import SpreadBelowNodes
 from tclose_spark.methods.fragmentation import fragments, search
 from tclose_spark.methods.fragmentation.fragments import DomainFragments, Fragment, PaperFragments, thinned
 from tclose_spark.methods.fragmentation.search import find_fragmentation, hinge, steepest
-from tclose_spark.methods.fragmentation.spread import SpreadBelowNodes
 
 ORDERED = ("ordered",)
 

@@ -21,9 +21,9 @@ import numpy as np
 
 from tclose_spark.measures.distances import GroundDistance
 from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
+from tclose_spark.methods.dealing.box_deltas import box_deltas
+from tclose_spark.methods.dealing.spread import spread_of
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
-from tclose_spark.methods.fragmentation.box_deltas import box_deltas
-from tclose_spark.methods.fragmentation.spread import spread_of
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 LOOK_FIRST = 16  # compositions; most sizes that fail, fail there

@@ -1,0 +1,86 @@
+"""Blocks of near rows that all have the whole table's distribution: the table is dealt to as many classes as there are
+blocks, as Stack & Deal deals it (see `methods.dealing`), and each of these is put into classes by itself.
+
+So a block has of every tuple of sensitive values its share of the table's rows, rounded down or up, and what holds for
+the table all but holds for each block. A table that is no larger than a block is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.blocks.dense import Dense
+from tclose_spark.methods.blocks.layout import ClassesOf, together
+from tclose_spark.methods.dealing.numbering import Numbering
+from tclose_spark.methods.method import Settled
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.rows import Rows
+
+
+@dataclass(frozen=True)
+class EvenBlocks:
+    """The blocks of a table. Each holds what is required of a class, by exact counts.
+
+    dense: makes a block of its rows.
+    numbering: deals rows to blocks, which are its classes.
+    """
+
+    dense: Dense
+    numbering: Numbering
+
+    @property
+    def tasks(self) -> int:
+        """See Plan."""
+        return self.numbering.tasks
+
+    @property
+    def blocks(self) -> int:
+        """See Plan."""
+        return self.numbering.classes
+
+    @cached_property
+    def block_rows(self) -> IntArray:
+        """The rows of each block, shape (blocks,)."""
+        rows, blocks = self.dense.attributes.rows, self.blocks
+        return (rows - np.arange(blocks) + blocks - 1) // blocks
+
+    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
+        """See Plan. A row may be sent to two tasks, of which one keeps it."""
+        return self.numbering.route(rows)
+
+    def settle(
+        self, rows: Rows, task: int, classes_of: ClassesOf, figures: Mapping[str, Literal["sum", "max"]]
+    ) -> Settled:
+        """See Plan. Each block of the task is put into classes by itself, its rows in the order of their hashes.
+
+        figures: how those of several blocks become one.
+        """
+        dealt = self.numbering.deal(rows, task)
+        rank = rows.sorted_by_hash().argsort()[dealt.here]
+        order = np.lexsort((rank, dealt.classes))
+        here, block = dealt.here[order], dealt.classes[order]
+        starts = np.flatnonzero(np.diff(block, prepend=-1))
+        first_class = np.cumsum(self.block_rows) - self.block_rows  # a block has no more classes than rows
+        classes, measured = np.empty(len(here), dtype=np.int64), []
+        for start, end in zip(starts, np.append(starts[1:], len(here)), strict=True):
+            dense_block, _ = self.dense.block(rows.take(here[start:end]))
+            classes_here, figures_here = classes_of(dense_block)
+            classes[start:end] = first_class[block[start]] + classes_here
+            measured.append(figures_here)
+        return Settled(here=here, classes=classes, blocks=len(measured), figures=together(measured, figures))
+
+    def to_json(self) -> dict[str, Any]:
+        """What `from_json` reads."""
+        return self.numbering.to_json()
+
+    @staticmethod
+    def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int) -> EvenBlocks:
+        """The blocks that `to_json` wrote."""
+        parts = np.arange(len(attributes.cells))
+        return EvenBlocks(Dense(attributes, k), Numbering.from_json(tree, parts, attributes.cell_rows))

@@ -1,0 +1,88 @@
+"""What plans in even blocks have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
+from tclose_spark.methods.even_blocks.layout import EvenBlocks
+from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
+from tclose_spark.methods.method import Settled
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.rows import Rows
+
+
+@dataclass(frozen=True)
+class EvenBlocksPlan(ABC):
+    """Each block is put into classes by itself, and those that do not hold are merged.
+
+    layout: the blocks of the table.
+    """
+
+    layout: EvenBlocks
+
+    figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {
+        "rows": "sum",
+        "lost": "sum",
+        "classes": "sum",
+        "merged": "sum",
+        "largest_load": "max",
+    }
+
+    @abstractmethod
+    def formed(self, block: Block) -> IntArray:
+        """The class of each row of a block, from 0, shape (n,), before any are merged. They need not hold."""
+
+    @property
+    def tasks(self) -> int:
+        """See Plan."""
+        return self.layout.tasks
+
+    @property
+    def blocks(self) -> int:
+        """See Plan."""
+        return self.layout.blocks
+
+    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
+        """See Plan."""
+        return self.layout.route(rows)
+
+    def settle(self, rows: Rows, task: int) -> Settled:
+        """See Plan."""
+        return self.layout.settle(rows, task, self._classes_of, self.figures)
+
+    def _classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
+        classes, merged = merge_until_all_hold(block, self.formed(block))
+        return classes, {
+            "rows": len(classes),
+            "lost": rows_lost(block, classes),
+            "classes": int(classes.max()) + 1,
+            "merged": merged,
+            "largest_load": float(closeness_ratios(block, classes).max()),
+        }
+
+    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+        """See Plan."""
+        return {
+            "blocks": self.blocks,
+            "tasks": self.tasks,
+            "classes": int(figures["classes"]),
+            "merged": int(figures["merged"]),
+            "ncp": round(figures["lost"] / figures["rows"], 6),
+            "largest_load": round(figures["largest_load"], 6),
+        }
+
+    @property
+    def blocks_in_words(self) -> str:
+        """For the plan's note."""
+        return f"blocks: {self.blocks:,} of up to {int(self.layout.block_rows.max()):,} rows, tasks: {self.tasks:,}"
+
+
+def bucketed(attributes: ResolvedAttributes) -> ResolvedSensitive:
+    """The sensitive attribute whose values are put into buckets: the one that a t is required of, else the first."""
+    return next((a for a in attributes.sensitive if a.t is not None), attributes.sensitive[0])

@@ -1,0 +1,62 @@
+"""MDAV, the microaggregation that Algorithm 1 begins with (Domingo-Ferrer and Torra 2005; Weber, 2.3.3).
+
+The row that is farthest from the average of the rows left and its k - 1 nearest ones become a class; then the row that
+is farthest from that one, and its k - 1 nearest. This goes on while 2 k rows are left; what is left is a class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tclose_spark.kernels import kernel
+from tclose_spark.kernels.widths import LabelWidths
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.microaggregation.pool import (
+    Pool,
+    farthest,
+    fill_pool,
+    measure_from,
+    measure_from_average,
+    remove_classed,
+)
+from tclose_spark.table.arrays import Codes, FloatArray, IntArray
+
+
+def microaggregate(block: Block) -> IntArray:
+    """The class of each row of a block, from 0, shape (n,): of k rows each, the last one of up to 2 k - 1."""
+    pool, k = fill_pool(block), block.requirement.k
+    _microaggregate(pool, block.quasi, block.widths, k, np.zeros(k), np.zeros(k, dtype=np.int64))
+    return pool.class_of
+
+
+@kernel
+def _microaggregate(pool: Pool, quasi: Codes, widths: LabelWidths, k: int, near: FloatArray, chosen: IntArray) -> None:
+    """Fills `class_of`. near, chosen: room for the nearest rows, shape (k,)."""
+    left, number, opposite = len(pool.rows), 0, False
+    while left >= 2 * k:
+        if not opposite:
+            measure_from_average(pool, left, quasi, widths)
+        measure_from(farthest(pool, left), pool, left, quasi, widths)
+        choose_nearest(pool, left, k, near, chosen)
+        for place in range(k):
+            pool.class_of[chosen[place]] = number
+        left = remove_classed(pool, left, quasi)
+        number, opposite = number + 1, not opposite
+    for i in range(left):
+        pool.class_of[pool.rows[i]] = number
+
+
+@kernel
+def choose_nearest(pool: Pool, left: int, many: int, near: FloatArray, chosen: IntArray) -> None:
+    """Fills `chosen` with the nearest of the rows left, and `near` with how far they are, nearest first."""
+    held = 0
+    for i in range(left):
+        far = pool.far[i]
+        if held == many and far >= near[held - 1]:
+            continue
+        slot = held if held < many else held - 1
+        while slot > 0 and near[slot - 1] > far:
+            near[slot], chosen[slot] = near[slot - 1], chosen[slot - 1]
+            slot -= 1
+        near[slot], chosen[slot] = far, pool.rows[i]
+        held = min(held + 1, many)

@@ -1,0 +1,184 @@
+"""Algorithm 2, k-anonymity first: MDAV whose classes are refined as they are formed (Soria-Comas et al. 2015,
+Algorithm 2; Weber, 2.3.3).
+
+A class begins as a seed and its nearest rows. While it does not hold, the nearest row outside that was not looked at
+yet takes the place of the member with which the class comes nearest to the table, if it comes nearer at all. Members
+that leave are free for later classes. Classes that do not hold at the end are merged (see `methods.even_blocks`).
+
+Whether a row helps follows from its cell (tuple of sensitive values) alone, so of each cell the nearest row is looked
+at, and no other until the class has changed. That is the paper's walk without its idle steps. After MOST_TRIED cells
+in a row that do not help, or fewer where each look takes long, a class is left as it is: with hundreds of values the
+walk is the paper's only so far.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tclose_spark.kernels import kernel
+from tclose_spark.kernels.structures import structure
+from tclose_spark.kernels.widths import LabelWidths
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, holds, work_space
+from tclose_spark.methods.blocks.requirement import Requirement
+from tclose_spark.methods.microaggregation.mdav import choose_nearest
+from tclose_spark.methods.microaggregation.pool import (
+    Pool,
+    farthest,
+    fill_pool,
+    measure_from,
+    measure_from_average,
+    remove_classed,
+)
+from tclose_spark.table.arrays import Codes, FloatArray, IntArray
+
+MOST_TRIED, LEAST_TRIED = 200, 8  # cells in a row that do not help
+MOST_WORK = 1_000_000  # values of classes that are looked at for these: cells times members times values
+BEYOND = 1e300  # farther than any row
+
+
+@structure
+class Candidates(NamedTuple):
+    """A class being refined and the rows that may come into it.
+
+    members: shape (k,).
+    near: how far they are, where they are chosen, shape (k,).
+    far: of each cell how far the nearest row is that was not looked at, BEYOND where there is none, shape (cells,).
+    place: of that row in the pool, shape (cells,).
+    counts, excess: the class's rows by value, and room for what `holds` takes.
+    """
+
+    members: IntArray
+    near: FloatArray
+    far: FloatArray
+    place: IntArray
+    counts: IntArray
+    excess: IntArray
+
+
+def microaggregate_refined(block: Block) -> IntArray:
+    """The class of each row of a block, from 0, shape (n,): of k rows each, the last one of up to 2 k - 1. They need
+    not hold.
+    """
+    pool, k, cells = fill_pool(block), block.requirement.k, len(block.requirement.codes)
+    candidates = Candidates(
+        members=np.zeros(k, dtype=np.int64),
+        near=np.zeros(k),
+        far=np.zeros(cells),
+        place=np.zeros(cells, dtype=np.int64),
+        counts=np.zeros(block.requirement.tables.shape, dtype=np.int64),
+        excess=work_space(block.requirement),
+    )
+    tried = MOST_WORK // (k * int(block.requirement.domains.sum()))
+    tried = min(max(tried, LEAST_TRIED), MOST_TRIED)
+    _microaggregate(pool, block.quasi, block.cell, block.widths, block.requirement, candidates, tried)
+    return pool.class_of
+
+
+@kernel
+def _microaggregate(
+    pool: Pool,
+    quasi: Codes,
+    cell: Codes,
+    widths: LabelWidths,
+    requirement: Requirement,
+    candidates: Candidates,
+    tried: int,
+) -> None:
+    """Fills `class_of`."""
+    k = requirement.k
+    left, number, opposite = len(pool.rows), 0, False
+    while left >= 2 * k:
+        if not opposite:
+            measure_from_average(pool, left, quasi, widths)
+        measure_from(farthest(pool, left), pool, left, quasi, widths)
+        choose_nearest(pool, left, k, candidates.near, candidates.members)
+        _refine(pool, left, number, cell, requirement, candidates, tried)
+        left = remove_classed(pool, left, quasi)
+        number, opposite = number + 1, not opposite
+    for i in range(left):
+        pool.class_of[pool.rows[i]] = number
+
+
+@kernel
+def _refine(
+    pool: Pool, left: int, number: int, cell: Codes, requirement: Requirement, candidates: Candidates, tried: int
+) -> None:
+    """Exchanges members until the class holds or no row that is looked at helps; gives them their class."""
+    members, counts, k = candidates.members, candidates.counts, requirement.k
+    counts[:] = 0
+    for i in range(k):
+        add_cell(counts, cell[members[i]], 1, requirement.codes)
+        pool.class_of[members[i]] = number
+    ratio = closeness_ratio(counts, k, requirement, candidates.excess)
+    looked_far, looked_place = -1.0, -1
+    while not holds(counts, k, requirement, candidates.excess):
+        _find_nearest_of_each_cell(pool, left, looked_far, looked_place, cell, candidates)
+        incoming, leaving = -1, -1
+        for _ in range(tried):
+            incoming = _nearest_cell(candidates)
+            if incoming < 0:
+                return
+            leaving, ratio_then = _best_leaving(incoming, ratio, cell, requirement, candidates)
+            if leaving >= 0:
+                ratio = ratio_then
+                break
+            candidates.far[incoming] = BEYOND
+        if leaving < 0:
+            return
+        looked_far, looked_place = candidates.far[incoming], candidates.place[incoming]
+        row, gone = pool.rows[looked_place], members[leaving]
+        pool.class_of[gone], pool.class_of[row] = -1, number
+        add_cell(counts, cell[gone], -1, requirement.codes)
+        add_cell(counts, cell[row], 1, requirement.codes)
+        members[leaving] = row
+
+
+@kernel
+def _find_nearest_of_each_cell(
+    pool: Pool, left: int, looked_far: float, looked_place: int, cell: Codes, candidates: Candidates
+) -> None:
+    """Fills `far` and `place` with the rows without a class that come after the one looked at last."""
+    candidates.far[:] = BEYOND
+    for i in range(left):
+        far, row = pool.far[i], pool.rows[i]
+        if pool.class_of[row] >= 0 or far < looked_far or (far == looked_far and i <= looked_place):
+            continue
+        if far < candidates.far[cell[row]]:
+            candidates.far[cell[row]], candidates.place[cell[row]] = far, i
+
+
+@kernel
+def _nearest_cell(candidates: Candidates) -> int:
+    """The cell whose nearest row is nearest, the first in the pool of rows as near; -1 where no row is left."""
+    best, least = -1, BEYOND
+    for c in range(len(candidates.far)):
+        far = candidates.far[c]
+        if far < least:
+            best, least = c, far
+        elif best >= 0 and far == least and candidates.place[c] < candidates.place[best]:
+            best = c
+    return best
+
+
+@kernel
+def _best_leaving(
+    incoming: int, ratio: float, cell: Codes, requirement: Requirement, candidates: Candidates
+) -> tuple[int, float]:
+    """(the place of the member whose leaving for a row of a cell brings the class nearest to the table, -1 where that
+    is not nearer than `ratio`; the closeness ratio then).
+    """
+    members, counts, best = candidates.members, candidates.counts, -1
+    add_cell(counts, incoming, 1, requirement.codes)
+    for i in range(len(members)):
+        if cell[members[i]] == incoming:
+            continue
+        add_cell(counts, cell[members[i]], -1, requirement.codes)
+        then = closeness_ratio(counts, len(members), requirement, candidates.excess)
+        add_cell(counts, cell[members[i]], 1, requirement.codes)
+        if then < ratio:
+            best, ratio = i, then
+    add_cell(counts, incoming, -1, requirement.codes)
+    return best, ratio

@@ -1,0 +1,78 @@
+"""SABRE's first phase: values of the sensitive attribute are put into buckets (Cao et al. 2011; Weber, 2.3.4).
+
+One bucket of all values is split until the bound is below t: the sum over buckets of their share of the rows times
+Delta, the farthest that rows can move inside one (see `methods.dealing.spread`). Of all splits that which lowers the
+bound most is made, the first one of those that are alike.
+
+    numbers, any order   a bucket is a stretch of values, cut in two anywhere
+    hierarchies          a bucket is the values below a node, split into all the children of the node
+    equal distances      a hierarchy of one level: all values, or each by itself
+
+Delta is exact: the distance is convex, so it is largest where all rows of a bucket have one value. A bucket whose bound
+is t leaves no room for rounding, so the sum has to be below t.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.methods.dealing.spread import Spread, spread_of
+from tclose_spark.table.arrays import IntArray
+
+CHUNK = 1 << 22  # entries of a dense table of halves held at once: 32 MiB
+
+Split = tuple[int, list[IntArray]]
+"""(by how much a split lowers the bound, in the spread's units; the buckets that it makes)."""
+
+
+def bucketize(distance: GroundDistance, limit: Fraction) -> IntArray:
+    """The bucket of each value, shape (m,), numbered in the order of their first values; of values that no row has,
+    0.
+
+    >>> from tclose_spark.measures.distances import OrderedDistance
+    >>> salaries = OrderedDistance(np.array([1, 1, 1, 1, 4, 4]))
+    >>> bucketize(salaries, Fraction(1, 10)).tolist()
+    [0, 0, 1, 1, 2, 3]
+    """
+    spread, n = spread_of(distance), int(distance.table.sum())
+    buckets = [np.flatnonzero(distance.table)]
+    splits = [_best_split(buckets[0], distance, spread)]
+    bound = _weighted(buckets[0], distance, spread)
+    while bound and Fraction(bound, spread.scale * n) >= limit:
+        best = max(range(len(buckets)), key=lambda b: (splits[b][0], -b))
+        lowered, made = splits[best]
+        bound -= lowered
+        buckets[best : best + 1] = made
+        splits[best : best + 1] = [_best_split(codes, distance, spread) for codes in made]
+    bucket_of = np.zeros(len(distance.table), dtype=np.int64)
+    for number, codes in enumerate(sorted(buckets, key=lambda codes: int(codes[0]))):
+        bucket_of[codes] = number
+    return bucket_of
+
+
+def _weighted(codes: IntArray, distance: GroundDistance, spread: Spread) -> int:
+    """The row-weighted Delta of the bucket of these codes."""
+    return int(spread.weighted(codes, distance.table[codes][None, :])[0])
+
+
+def _best_split(codes: IntArray, distance: GroundDistance, spread: Spread) -> Split:
+    """The split of a bucket; it lowers nothing (-1) where a bucket has one value."""
+    if len(codes) == 1:
+        return -1, []
+    whole = _weighted(codes, distance, spread)
+    if not distance.features.cumulative:
+        units = spread.units(codes, distance.table[codes])
+        made = [codes[units == unit] for unit in np.unique(units)]
+        return whole - sum(_weighted(part, distance, spread) for part in made), made
+    left = np.empty(len(codes) - 1, dtype=object)
+    step = max(CHUNK // len(codes), 1)
+    held = distance.table[codes]
+    for first in range(0, len(left), step):
+        cuts = np.arange(first, min(first + step, len(left)))
+        below = np.where(np.arange(len(codes)) <= cuts[:, None], held, 0)
+        left[cuts] = spread.weighted(codes, below) + spread.weighted(codes, held - below)
+    cut = int(np.argmin(left))
+    return whole - int(left[cut]), [codes[: cut + 1], codes[cut + 1 :]]

@@ -1,0 +1,99 @@
+"""The plan of SABRE: blocks, each with the whole table's distribution, and how far bounds may be above t before classes
+that do not hold are merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.figures import rows_lost
+from tclose_spark.methods.even_blocks.layout import EvenBlocks
+from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
+from tclose_spark.methods.even_blocks.plan import EvenBlocksPlan, bucketed
+from tclose_spark.methods.even_blocks.planning import ROWS_PER_BLOCK, ROWS_PER_TASK, plan_even_blocks
+from tclose_spark.methods.method import PlanningInput, PlanReport
+from tclose_spark.methods.sabre.redistribution import Redistribution
+from tclose_spark.table.arrays import IntArray
+
+STRETCHES = tuple(Fraction(x) for x in ("1", "1.25", "1.5", "2", "2.5", "3", "4", "6", "8"))
+"""Of t, that bounds are tried up to where what is reached is measured."""
+
+
+@dataclass(frozen=True)
+class SabrePlan(EvenBlocksPlan):
+    """See the module.
+
+    stretch: bounds are below t times this.
+    """
+
+    stretch: Fraction
+
+    @cached_property
+    def redistribution(self) -> Redistribution:
+        """What puts blocks into classes."""
+        return Redistribution(bucketed(self.layout.dense.attributes), self.stretch)
+
+    @property
+    def buckets(self) -> int:
+        """How many buckets of sensitive values there are."""
+        return int(self.redistribution.bucket_of.max()) + 1
+
+    def formed(self, block: Block) -> IntArray:
+        """See EvenBlocksPlan."""
+        return self.redistribution.redistribute(block)
+
+    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+        """See Plan."""
+        return {**super().describe(figures), "buckets": self.buckets}
+
+    def to_json(self) -> dict[str, Any]:
+        """See Plan."""
+        return {"stretch": str(self.stretch), **self.layout.to_json()}
+
+    def report(self) -> PlanReport:
+        """See Plan."""
+        return PlanReport(
+            figures={"blocks": self.blocks, "tasks": self.tasks, "buckets": self.buckets},
+            note=(
+                f"buckets of sensitive values: {self.buckets:,}, {self.blocks_in_words}, bounds up to "
+                f"{float(self.stretch):g} t before any classes are merged"
+            ),
+        )
+
+    @staticmethod
+    def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int) -> SabrePlan:
+        """The plan that `to_json` wrote."""
+        return SabrePlan(EvenBlocks.from_json(tree, attributes, k), Fraction(tree["stretch"]))
+
+
+def make_plan(
+    given: PlanningInput, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int = ROWS_PER_TASK
+) -> SabrePlan:
+    """Plans SABRE. The classes do not depend on rows_per_task.
+
+    Raises:
+        UnreachableError: see `plan_even_blocks`.
+    """
+    layout = plan_even_blocks(given, rows_per_block, rows_per_task)
+    measured = given.settings.bounds == "measured" and bucketed(given.attributes).t is not None
+    return SabrePlan(layout, _choose_stretch(given, layout) if measured else Fraction(1))
+
+
+def _choose_stretch(given: PlanningInput, layout: EvenBlocks) -> Fraction:
+    """Of STRETCHES that which loses least on a sample as large as a block."""
+    rows = given.sample.take(np.arange(min(len(given.sample), ROWS_PER_BLOCK)))
+    block, _ = layout.dense.block(rows)
+    losses = []
+    for stretch in STRETCHES:
+        classes = Redistribution(bucketed(given.attributes), stretch).redistribute(block)
+        losses.append(rows_lost(block, merge_until_all_hold(block, classes)[0]))
+        given.log(f"bounds up to {float(stretch):g} t lose {losses[-1] / len(rows):.4f} on {len(rows):,} rows")
+    return STRETCHES[int(np.argmin(losses))]

@@ -1,0 +1,69 @@
+"""SABRE's second phase: the rows of a block are redistributed to classes, to each its share of every bucket (Cao et al.
+2011; Weber, 2.3.4).
+
+This is the paper's SABRE-KNN: a class begins with a row drawn at random (the first one left in the order of the keyed
+hashes) and takes, of each bucket, the rows nearest to it (see `methods.dealing.nearest`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.methods.attributes import ResolvedSensitive
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.dealing.nearest import exchange_nearest
+from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable
+from tclose_spark.methods.sabre.bucketization import bucketize
+from tclose_spark.methods.sabre.sizes import class_sizes
+from tclose_spark.table.arrays import IntArray
+
+
+@dataclass(frozen=True)
+class Redistribution:
+    """Puts a block into classes.
+
+    attribute: the sensitive one that is put into buckets.
+    stretch: the bounds are below t times this.
+    """
+
+    attribute: ResolvedSensitive
+    stretch: Fraction
+
+    @cached_property
+    def limit(self) -> Fraction:
+        """Of the bounds; 1, which no distance is above, where no t is required."""
+        return Fraction(1) if self.attribute.t is None else min(self.attribute.t * self.stretch, Fraction(1))
+
+    @cached_property
+    def bucket_of(self) -> IntArray:
+        """The bucket of each value, shape (m,)."""
+        if self.attribute.t is None:
+            return np.zeros(len(self.attribute.distance.table), dtype=np.int64)
+        return bucketize(self.attribute.distance, self.limit)
+
+    @cached_property
+    def table(self) -> FragmentTable:
+        """What the proven bounds need of the buckets."""
+        counts = self.attribute.distance.table
+        present = np.flatnonzero(counts)
+        matrix = MultiplicityMatrix(present[:, None], counts[present], (len(counts),))
+        return FragmentTable.of(matrix, self.bucket_of[present], [self.attribute.distance])
+
+    def redistribute(self, block: Block) -> IntArray:
+        """The class of each row of a block, from 0, shape (n,), before any are merged."""
+        bucket = self.bucket_of[block.requirement.codes[block.cell, self.attribute.column]]
+        rows = np.bincount(bucket, minlength=int(self.bucket_of.max()) + 1)
+        sizes = class_sizes(rows, block.requirement.k, self.table, float(self.limit))
+        by_bucket = np.argsort(bucket, kind="stable")
+        dealt = np.concatenate([np.repeat(np.arange(len(sizes)), of_bucket) for of_bucket in sizes.T])
+        seeds = np.argsort(by_bucket)  # the places of the rows in the order of their hashes
+        classes = np.empty_like(dealt)
+        classes[by_bucket] = exchange_nearest(
+            bucket[by_bucket], dealt, seeds, np.ascontiguousarray(block.quasi[by_bucket]), block.widths
+        )
+        return classes

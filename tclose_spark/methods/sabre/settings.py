@@ -1,0 +1,31 @@
+"""SABRE's section of the run file, and what it does not make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.registry import MethodSettings
+
+
+class Sabre(MethodSettings):
+    """SABRE (Cao et al. 2011).
+
+    bounds: proven: buckets and classes are such that no class can break t; measured: larger buckets and smaller classes
+        are tried on a sample, classes that do not hold are merged, and what loses least is taken.
+    """
+
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
+    name: Literal["sabre"] = "sabre"
+    bounds: Literal["measured", "proven"] = "measured"
+
+
+def require_one_attribute(settings: Sabre, sensitive: Mapping[str, SensitiveAttribute]) -> None:
+    """Raises ValueError if a t is required of several sensitive attributes."""
+    required = [name for name, attribute in sensitive.items() if attribute.t is not None]
+    if len(required) > 1:
+        raise ValueError(
+            "method: sabre puts the values of one sensitive attribute into buckets, and a t is required of "
+            f"{' and '.join(required)}; expected t: measure of all but one, or method: {{name: fragmentation}}"
+        )

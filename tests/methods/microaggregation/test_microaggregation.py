@@ -1,0 +1,218 @@
+"""The three algorithms: as the papers have them, valid whatever the table, the same however rows come."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import LI_FIGURE_1, content, count_in, drawn, make_problem, people, settle_all, town
+
+from requirements import check_classes, distances_and_classes
+from tclose_spark.errors import UnreachableError
+from tclose_spark.measures.distances import EqualDistance, OrderedDistance
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.blocks.dense import Dense
+from tclose_spark.methods.blocks.figures import rows_lost
+from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
+from tclose_spark.methods.microaggregation.buckets import (
+    Sizing,
+    cut_into_buckets,
+    microaggregate_buckets,
+    paper_size,
+    rank_of,
+)
+from tclose_spark.methods.microaggregation.mdav import microaggregate
+from tclose_spark.methods.microaggregation.plan import MicroaggregationPlan, make_plan
+from tclose_spark.methods.microaggregation.refinement import microaggregate_refined
+
+ONE = [{"disease": {"t": "0.3"}}, {"grade": {"distance": "ordered", "t": "0.25"}}, {"grade": {"distance": "ordered"}}]
+TWO = [{"disease": {"t": "0.4", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.25"}}]
+ASKED = st.one_of(
+    st.tuples(st.sampled_from([1, 2]), st.sampled_from(ONE + TWO)), st.tuples(st.just(3), st.sampled_from(ONE))
+)
+
+
+def block_of(records, sensitive, k):
+    problem, rows = make_problem(records, sensitive, k=k)
+    rows = rows.take(rows.sorted_by_hash())
+    return problem, rows, Dense(problem.attributes, k).block(rows)[0]
+
+
+def problem_of(records, sensitive, k, **method):
+    problem, rows = make_problem(records, sensitive, k=k)
+    settings = problem.spec.model_dump(exclude={"method"}) | {"method": {"name": "microaggregation", **method}}
+    return replace(problem, spec=type(problem.spec).model_validate(settings)), rows
+
+
+@drawn(40)
+@given(people(least=8), ASKED, st.integers(2, 4), st.integers(8, 30), st.integers(1, 20), st.data())
+def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
+    records, asked, k, per_block, per_task, data
+):
+    algorithm, sensitive = asked
+    problem, rows = problem_of(records, sensitive, k, algorithm=algorithm)
+    try:
+        plan = make_plan(problem.given(count_in(rows)), per_block, per_task)
+    except UnreachableError:
+        return
+    settled = settle_all(plan, rows)
+    check_classes(problem, *settled)
+    order = np.array(data.draw(st.permutations(range(len(rows)))))
+    other_tasks = make_plan(problem.given(count_in(rows)), per_block, 10**6)
+    assert content(*settle_all(other_tasks, rows.take(order))) == content(*settled)
+    tree = json.loads(json.dumps(plan.to_json()))
+    again = MicroaggregationPlan.from_json(tree, problem.attributes, k, algorithm)
+    assert content(*settle_all(again, rows)) == content(*settled)
+
+
+@drawn(40)
+@given(people(least=6), st.integers(2, 4))
+def test_mdav_is_as_published(records, k):
+    _, _, block = block_of(records, ONE[0], k)
+    assert microaggregate(block).tolist() == naive.mdav(block).tolist()
+
+
+@drawn(40)
+@given(people(least=6), st.sampled_from(ONE + TWO), st.integers(2, 4))
+def test_refinement_is_the_papers_walk(records, sensitive, k):
+    _, _, block = block_of(records, sensitive, k)
+    assert microaggregate_refined(block).tolist() == naive.refined(block).tolist()
+
+
+def test_refinement_brings_classes_nearer_to_the_table():
+    _, _, block = block_of(town(600), {"disease": {"t": "0.3"}}, 5)
+    merged = [merge_until_all_hold(block, of(block))[1] for of in (microaggregate, microaggregate_refined)]
+    assert merged[1] < merged[0] / 2
+
+
+@drawn(40)
+@given(people(least=6), st.integers(2, 9))
+def test_a_class_has_the_nearest_row_of_each_bucket(records, size):
+    problem, _, block = block_of(records, ONE[1], 2)
+    values = problem.attributes.cells[block.cell, 0]
+    bucket, classes = cut_into_buckets(values, size)
+    made = microaggregate_buckets(block, 0, np.arange(len(problem.profile.sensitive[0].values)), size)
+    assert made.tolist() == naive.of_buckets(block, bucket, classes).tolist()
+    held = np.zeros((classes, bucket.max() + 1), dtype=np.int64)
+    np.add.at(held, (made, bucket), 1)
+    assert held.min() == 1
+    assert held.sum(axis=1).min() >= min(size, len(values))
+    assert np.ptp(held.sum(axis=1)) <= 1
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(1, 20))
+def test_buckets_are_in_the_order_of_values_and_of_one_size_but_one(values, size):
+    bucket, classes = cut_into_buckets(np.array(values), size)
+    rows = np.bincount(bucket)
+    assert np.all(np.delete(rows, len(rows) // 2) == classes)
+    assert 0 <= rows[len(rows) // 2] - classes < classes  # so a class takes one more at most
+    assert len(rows) >= min(size, len(values))
+    ordered = np.array(values)[np.lexsort((values, bucket))]
+    assert np.all(np.diff(ordered) >= 0)
+
+
+@drawn(60)
+@given(distances_and_classes(), st.integers(1, 4))
+def test_the_bound_is_the_worst_class_with_a_row_of_each_bucket(drawn_table, classes):
+    """Where the rows are a whole number of classes, by looking at all of them."""
+    distance, counts = drawn_table
+    table = counts.sum(axis=0)
+    size = int(table.sum()) // classes
+    if size * classes != table.sum() or size > 5 or not size:
+        return
+    sizing = Sizing.of(distance)
+    values = np.repeat(np.arange(len(table)), table)
+    bucket, made = cut_into_buckets(rank_of(sizing.order)[values], size)
+    assert made == classes
+    choices = [sorted(set(values[bucket == b].tolist())) for b in range(size)]
+    dense = np.array([np.bincount(c, minlength=len(table)) for c in product(*choices)])
+    numerators = distance.numerators(Histograms.dense(dense))
+    worst = max(Fraction(int(x), distance.scale * int(table.sum()) * size) for x in numerators)
+    assert worst <= sizing.bound(size)
+    if isinstance(distance, OrderedDistance):  # each bucket pushes the same way
+        assert worst >= sizing.bound(size) / 2
+
+
+@given(st.integers(2, 8), st.integers(2, 8))
+def test_the_bound_is_the_papers_where_all_values_differ(size, classes):
+    n = size * classes
+    sizing = Sizing.of(OrderedDistance(np.ones(n, dtype=np.int64)))
+    assert sizing.bound(size) == Fraction(n - size, 2 * (n - 1) * size)
+    t = Fraction(n - size, 2 * (n - 1) * size)
+    assert paper_size(n, 1, t) == size == sizing.smallest(1, t)
+
+
+def test_the_papers_size_is_too_small_where_values_are_equal():
+    sizing = Sizing.of(OrderedDistance(np.array([150, 850])))
+    assert paper_size(1000, 5, Fraction(1, 10)) == 5
+    assert sizing.bound(5) == Fraction(3, 20)  # 150 of the first 200 rows, of which a class may have one of the 50
+    assert sizing.smallest(5, Fraction(1, 10)) == 8
+
+
+def test_values_of_equal_distance_are_cut_by_frequency():
+    assert Sizing.of(EqualDistance(np.array([2, 5, 2, 7]))).order.tolist() == [3, 1, 0, 2]
+
+
+def test_sizes():
+    t = Fraction(3, 50)
+    problem, rows = problem_of(town(600), {"grade": {"distance": "ordered", "t": str(float(t))}}, 5)
+
+    def planned(**method):
+        tree = problem.spec.model_dump(exclude={"method"}) | {"method": {"name": "microaggregation", **method}}
+        asked = replace(problem, spec=type(problem.spec).model_validate(tree))
+        plan = make_plan(asked.given(count_in(rows)))
+        there, classes = settle_all(plan, rows)
+        check_classes(asked, there, classes)
+        _, classes = np.unique(classes, return_inverse=True)
+        return plan.class_size, rows_lost(Dense(asked.attributes, 5).block(there)[0], classes)
+
+    proven, paper, measured = planned(class_size="proven"), planned(class_size="paper"), planned()
+    assert proven[0] == Sizing.of(problem.attributes.sensitive[0].distance).smallest(5, t) > 5
+    assert paper[0] == paper_size(600, 5, t)
+    assert measured[0] < proven[0]
+    assert measured[1] < proven[1]
+
+
+def test_a_hierarchy_of_diseases():
+    names = LI_FIGURE_1.leaves
+    records = [{**r, "disease": names[i % len(names)]} for i, r in enumerate(town(200))]
+    sensitive = {"disease": {"distance": "hierarchical", "hierarchy": "diseases.csv", "t": "0.2"}}
+    trees = {"disease": LI_FIGURE_1}
+    quasi = {"age": {"type": "numeric"}, "sex": {}}
+    for algorithm in (1, 2, 3):
+        problem, rows = make_problem(records, sensitive, quasi, trees, k=4)
+        tree = problem.spec.model_dump(exclude={"method"})
+        tree["method"] = {"name": "microaggregation", "algorithm": algorithm}
+        problem = replace(problem, spec=type(problem.spec).model_validate(tree))
+        plan = make_plan(problem.given(count_in(rows)))
+        check_classes(problem, *settle_all(plan, rows))
+
+
+def test_figures_are_those_of_the_classes():
+    problem, rows = problem_of(town(600), {"disease": {"t": "0.2"}}, 5, algorithm=1)
+    plan = make_plan(problem.given(count_in(rows)), 200, 300)
+    _, task = plan.route(rows)
+    row, _ = plan.route(rows)
+    settled = [plan.settle(rows.take(row[task == number]), number) for number in range(plan.tasks)]
+    assert sum(s.blocks for s in settled) == plan.blocks == 3
+    together = {
+        name: (sum if how == "sum" else max)(s.figures[name] for s in settled) for name, how in plan.figures.items()
+    }
+    told = plan.describe(together)
+    assert together["rows"] == 600
+    assert told["classes"] == sum(len(set(s.classes.tolist())) for s in settled)
+    assert told["classes"] + told["merged"] == 120
+    assert 0 < told["ncp"] < 1 >= told["largest_load"] > 0
+    assert "classes of 5 rows" in plan.report().note
+
+
+@pytest.mark.parametrize("k", [601, 10**6])
+def test_a_k_above_the_table(k):
+    problem, rows = problem_of(town(600), {"disease": {"t": "0.2"}}, k)
+    with pytest.raises(UnreachableError, match="the table has 600 rows"):
+        make_plan(problem.given(count_in(rows)))
