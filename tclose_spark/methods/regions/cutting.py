@@ -1,0 +1,149 @@
+"""A block cut into regions: top-down, every part holds what is required, so the cutting may stop anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tclose_spark.kernels import kernel
+from tclose_spark.methods.regions.block import RegionBlock
+from tclose_spark.methods.regions.children import find_children, order_rows
+from tclose_spark.methods.regions.choice import find_splits, lost_rows
+from tclose_spark.methods.regions.space import Rules, Space, Way, rules_of, space_of
+from tclose_spark.table.arrays import IntArray
+
+
+class Cuts(NamedTuple):
+    """A tree of parts; part 0 is the whole, and a part comes before those that it is divided into.
+
+    quasi: the quasi-identifier that a part is divided by, -1: it is a region, shape (parts,).
+    parent: the part that it comes from, -1: none, shape (parts,).
+    lo, hi: its lowest and highest code of the quasi-identifier that its parent is divided by, shape (parts,).
+    region: of each row, the number of its part, shape (n,).
+    """
+
+    quasi: IntArray
+    parent: IntArray
+    lo: IntArray
+    hi: IntArray
+    region: IntArray
+
+
+@dataclass(frozen=True)
+class Growth:
+    """way: see Way.
+    pilots: so many of the best splits of a part are tried to the end, as the way alone would go on from each, and the
+        one that loses least is taken; 1: the best one.
+    """
+
+    way: Way
+    pilots: int = 1
+
+
+def cut(block: RegionBlock, growth: Growth) -> Cuts:
+    """The regions of a block, which as a whole holds what is required: no two of their labels meet.
+
+    They follow from the rows as a multiset: neither their order nor their hashes count.
+    """
+    n = len(block.cell)
+    tree = Cuts(*(np.full(2 * n + 1, -1, dtype=np.int64) for _ in range(4)), np.zeros(n, dtype=np.int64))
+    rows, trial = np.arange(n), np.zeros(n, dtype=np.int64)
+    stacks = [np.zeros((n + 1, 3), dtype=np.int64) for _ in range(2)]
+    space = space_of(block, growth.pilots)
+    made = _grow(rows, trial, *stacks, rules_of(block, growth.way), space, space_of(block, 1), *tree)
+    return Cuts(*(array[:made] for array in tree[:4]), tree.region)
+
+
+@kernel
+def _divide(j: int, at: int, rows: IntArray, rules: Rules, space: Space) -> int:
+    """Put the rows of a part in the order of a split's children, which begin at the places of space.ends; how many."""
+    order_rows(j, rows, rules, space)
+    parts = find_children(j, at, rules, space)
+    for x in range(parts + 1):
+        space.ends[x] = space.below[j, space.starts[x]]
+    for i in range(len(rows)):
+        space.moved[i] = rows[space.order[j, i]]
+    for i in range(len(rows)):
+        rows[i] = space.moved[i]
+    return parts
+
+
+@kernel
+def _try_out(rows: IntArray, first: int, end: int, stack: IntArray, rules: Rules, space: Space, most: float) -> float:
+    """What the rows first..end-1 lose if the best split is taken at each part; beyond `most` it is not followed."""
+    stack[0, 0], stack[0, 1], height, total = first, end, 1, 0.0
+    while height > 0 and total < most:
+        height -= 1
+        start, stop = stack[height, 0], stack[height, 1]
+        part = rows[start:stop]
+        if find_splits(part, rules, space) == 0:
+            total += lost_rows(stop - start, rules, space)
+            continue
+        parts = _divide(space.splits[0, 0], space.splits[0, 1], part, rules, space)
+        for x in range(parts):
+            stack[height, 0], stack[height, 1] = start + space.ends[x], start + space.ends[x + 1]
+            height += 1
+    return total
+
+
+@kernel
+def _choose(
+    found: int, rows: IntArray, trial: IntArray, stack: IntArray, rules: Rules, space: Space, inner: Space
+) -> int:
+    """Which of the splits in space.tried loses least, tried to the end."""
+    best, least = 0, np.inf
+    for number in range(found):
+        for i in range(len(rows)):
+            trial[i] = rows[i]
+        parts = _divide(space.tried[number, 0], space.tried[number, 1], trial[: len(rows)], rules, space)
+        total = 0.0
+        for x in range(parts):
+            total += _try_out(trial, space.ends[x], space.ends[x + 1], stack, rules, inner, least - total)
+        if total < least:
+            best, least = number, total
+    return best
+
+
+@kernel
+def _grow(
+    rows: IntArray,
+    trial: IntArray,
+    stack: IntArray,
+    other: IntArray,
+    rules: Rules,
+    space: Space,
+    inner: Space,
+    quasi: IntArray,
+    parent: IntArray,
+    lo: IntArray,
+    hi: IntArray,
+    region: IntArray,
+) -> int:
+    """Grow the tree of `Cuts`; how many parts it has.
+
+    Invariant: the parts on the stack and the regions divide the rows, each of them is a slice of these.
+    """
+    stack[0, 0], stack[0, 1], stack[0, 2], height, made = 0, len(rows), 0, 1, 1
+    while height > 0:
+        height -= 1
+        start, end, me = stack[height, 0], stack[height, 1], stack[height, 2]
+        part = rows[start:end]
+        found = find_splits(part, rules, space)
+        if found == 0:
+            for row in part:
+                region[row] = me
+            continue
+        for x in range(found):
+            space.tried[x, 0], space.tried[x, 1] = space.splits[x, 0], space.splits[x, 1]
+        chosen = _choose(found, part, trial, other, rules, space, inner) if found > 1 else 0
+        j, at = space.tried[chosen, 0], space.tried[chosen, 1]
+        parts = _divide(j, at, part, rules, space)
+        quasi[me] = j
+        for x in range(parts):
+            parent[made], lo[made] = me, space.codes[j, space.starts[x]]
+            hi[made] = space.codes[j, space.starts[x + 1] - 1]
+            stack[height, 0], stack[height, 1], stack[height, 2] = start + space.ends[x], start + space.ends[x + 1], made
+            height, made = height + 1, made + 1
+    return made
