@@ -35,6 +35,7 @@ METHODS: tuple[Mapping[str, Any], ...] = (
     {"name": "stack_and_deal"},
     {"name": "stack_and_deal", "deal": "layered"},
     {"name": "fragmentation", "sizing": "measured"},
+    {"name": "t_mondrian"},
 )
 
 

@@ -112,7 +112,7 @@ def find_best(rows: IntArray, rules: Rules, space: Space) -> int:
     found, size = 0, len(rows)
     ratio = closeness_ratio(space.whole, size, rules.requirement, space.excess)
     for j in range(len(rules.columns)):
-        if space.length[j] < 2:
+        if space.length[j] < 2 or space.banned[j]:
             continue
         space.inside[:] = 0
         counted, mark, below = 0, 0, space.below[j]
@@ -156,7 +156,7 @@ def find_median(rows: IntArray, rules: Rules, space: Space) -> int:
             if (wide < last or (wide == last and j > at)) and wide > widest:
                 best, widest = j, wide
         last, at = widest, best
-        if best < 0 or space.length[best] < 2:
+        if best < 0 or space.length[best] < 2 or space.banned[best]:
             continue
         cut = median(best, rules, space)
         if cut == 0:

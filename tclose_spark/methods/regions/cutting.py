@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,8 +43,10 @@ class Growth:
     pilots: int = 1
 
 
-def cut(block: RegionBlock, growth: Growth) -> Cuts:
+def cut(block: RegionBlock, growth: Growth, not_by: Sequence[int] | IntArray = ()) -> Cuts:
     """The regions of a block, which as a whole holds what is required: no two of their labels meet.
+
+    not_by: quasi-identifiers that the whole block is not divided by.
 
     They follow from the rows as a multiset: neither their order nor their hashes count.
     """
@@ -52,6 +55,7 @@ def cut(block: RegionBlock, growth: Growth) -> Cuts:
     rows, trial = np.arange(n), np.zeros(n, dtype=np.int64)
     stacks = [np.zeros((n + 1, 3), dtype=np.int64) for _ in range(2)]
     space = space_of(block, growth.pilots)
+    space.banned[list(not_by)] = True
     made = _grow(rows, trial, *stacks, rules_of(block, growth.way), space, space_of(block, 1), *tree)
     return Cuts(*(array[:made] for array in tree[:4]), tree.region)
 
@@ -131,6 +135,7 @@ def _grow(
         start, end, me = stack[height, 0], stack[height, 1], stack[height, 2]
         part = rows[start:end]
         found = find_splits(part, rules, space)
+        space.banned[:] = False
         if found == 0:
             for row in part:
                 region[row] = me

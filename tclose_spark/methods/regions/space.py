@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths
@@ -74,6 +75,7 @@ class Space(NamedTuple):
     scores: of them, shape (pilots,).
     tried: the splits that are grown one after another, shape (pilots, 2).
     ends: where the children of a split begin among its rows, shape (most + 1,).
+    banned: quasi-identifiers that a part is not divided by, shape (q,).
     """
 
     codes: IntArray
@@ -92,6 +94,7 @@ class Space(NamedTuple):
     scores: FloatArray
     tried: IntArray
     ends: IntArray
+    banned: NDArray[np.bool_]
 
 
 def rules_of(block: RegionBlock, way: Way) -> Rules:
@@ -123,4 +126,5 @@ def space_of(block: RegionBlock, pilots: int) -> Space:
         scores=np.zeros(pilots),
         tried=np.zeros((pilots, 2), np.int64),
         ends=np.zeros(most + 1, np.int64),
+        banned=np.zeros(q, np.bool_),
     )
