@@ -79,6 +79,4 @@ def _meet(
         for label in (one, other):
             found = INTERVAL.match(label or "")
             ends |= {found[1], found[2]} if found else {label} - {"*"}
-    return one == other or any(
-        covers(one, value, asked, tree) and covers(other, value, asked, tree) for value in ends
-    )
+    return one == other or any(covers(one, value, asked, tree) and covers(other, value, asked, tree) for value in ends)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tclose_spark.kernels import kernel
 import numpy as np
 from numpy.typing import NDArray
+
+from tclose_spark.kernels import kernel
 
 
 @kernel

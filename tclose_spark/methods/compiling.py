@@ -36,6 +36,7 @@ METHODS: tuple[Mapping[str, Any], ...] = (
     {"name": "stack_and_deal", "deal": "layered"},
     {"name": "fragmentation", "sizing": "measured"},
     {"name": "t_mondrian"},
+    {"name": "closeness_tree", "overlap": "none"},
 )
 
 

@@ -34,11 +34,20 @@ class MethodSettings(Section):
 
     makes_l: kinds of l-diversity that the method can promise.
     takes_bins: whether it looks at `bins` of sensitive attributes.
+    disjoint: whether the regions of its classes never overlap (see `promises_disjoint`).
     """
 
     makes_l: ClassVar[tuple[str, ...]] = ()
     takes_bins: ClassVar[bool] = False
+    disjoint: ClassVar[bool] = False
     name: str
+
+    @property
+    def promises_disjoint(self) -> bool:
+        """Whether regions of classes do not overlap with these settings: no value of all quasi-identifiers is covered
+        by the labels of two classes. The certificate says it, and the verifier checks it.
+        """
+        return self.disjoint
 
 
 class Known(Protocol):

@@ -72,7 +72,7 @@ def kind_of(quasi: ResolvedQuasi) -> int:
 
 
 def root_height(quasi: ResolvedQuasi) -> int:
-    """The lowest height of its hierarchy at which all leaves are below one node, and the label is `*`; 0 without one."""
+    """The lowest height of its hierarchy at which the label is `*`, of all leaves; 0 without one."""
     if quasi.hierarchy is None:
         return 0
     return next(h for h, label in enumerate(quasi.hierarchy.paths[0]) if label == "*")

@@ -17,6 +17,10 @@ class RegionBlock(Block):
 
     axes: Axes
 
+    def take(self, rows: IntArray) -> RegionBlock:
+        """The block of these rows."""
+        return RegionBlock(self.quasi[rows], self.cell[rows], self.widths, self.requirement, self.axes)
+
 
 class RegionDense(Dense):
     """Makes blocks to be cut into regions."""

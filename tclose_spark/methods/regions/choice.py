@@ -39,16 +39,16 @@ def lost_rows(size: int, rules: Rules, space: Space) -> float:
 
 
 @kernel
-def limit_of(size: int, rules: Rules) -> float:
+def limit_of(size: int, way: int, rules: Rules) -> float:
     """The closeness ratio that the children of a part of so many rows may have, by its depth: it is spent little by
     little.
     """
     later = log2(max(size * rules.way.scale / (2.0 * rules.requirement.k), 1.0))
-    return max(FLOOR, 1.0 - rules.way.slack * later) * rules.way.ceiling
+    return max(FLOOR, 1.0 - rules.way.slack[way] * later) * rules.way.ceiling
 
 
 @kernel
-def rate(j: int, cut: int, rows: IntArray, ratio: float, rules: Rules, space: Space) -> float:
+def rate(j: int, cut: int, rows: IntArray, ratio: float, way: int, rules: Rules, space: Space) -> float:
     """The score of a split: the width gained for the bits that it takes and for the closeness ratio that is spent; NONE
     if a child does not hold what is required.
 
@@ -86,8 +86,8 @@ def rate(j: int, cut: int, rows: IntArray, ratio: float, rules: Rules, space: Sp
         gain -= p * width(j, codes[starts[x]], codes[starts[x + 1] - 1], rules.widths)
     if worst > rules.way.ceiling:
         return NONE
-    score = gain / (bits + rules.way.price * max(0.0, spent - ratio))
-    return score if worst <= limit_of(len(rows), rules) else score + LATE
+    score = gain / (bits + rules.way.price[way] * max(0.0, spent - ratio))
+    return score if worst <= limit_of(len(rows), way, rules) else score + LATE
 
 
 @kernel
@@ -107,7 +107,7 @@ def keep(found: int, score: float, j: int, cut: int, space: Space) -> int:
 
 
 @kernel
-def find_best(rows: IntArray, rules: Rules, space: Space) -> int:
+def find_best(rows: IntArray, way: int, rules: Rules, space: Space) -> int:
     """The splits of a part with the best scores, best first, into space.splits; how many."""
     found, size = 0, len(rows)
     ratio = closeness_ratio(space.whole, size, rules.requirement, space.excess)
@@ -123,7 +123,7 @@ def find_best(rows: IntArray, rules: Rules, space: Space) -> int:
             while counted < below[cut]:
                 add_cell(space.inside, rules.cell[rows[space.order[j, counted]]], 1, rules.requirement.codes)
                 counted += 1
-            score = rate(j, cut, rows, ratio, rules, space)
+            score = rate(j, cut, rows, ratio, way, rules, space)
             if score > NONE:
                 found = keep(found, score, j, cut, space)
     return found
@@ -164,20 +164,26 @@ def find_median(rows: IntArray, rules: Rules, space: Space) -> int:
         space.inside[:] = 0
         for i in range(space.below[best, cut]):
             add_cell(space.inside, rules.cell[rows[space.order[best, i]]], 1, rules.requirement.codes)
-        if rate(best, cut, rows, 1.0, rules, space) > NONE:
+        if rate(best, cut, rows, 1.0, 0, rules, space) > NONE:
             space.splits[0, 0], space.splits[0, 1] = best, cut
             return 1
     return 0
 
 
 @kernel
-def find_splits(rows: IntArray, rules: Rules, space: Space) -> int:
-    """The splits of a part that are worth trying, best first, into space.splits; how many. space.codes is the part's."""
+def enter(rows: IntArray, rules: Rules, space: Space) -> bool:
+    """Looks at a part: space.codes with the rest, and space.whole; whether it is large enough to be divided."""
     for j in range(len(rules.columns)):
         order_rows(j, rows, rules, space)
     if len(rows) <= rules.way.stop or len(rows) < 2 * rules.requirement.k:
-        return 0
+        return False
     count_values(rows, rules, space.whole)
+    return True
+
+
+@kernel
+def find_splits(rows: IntArray, way: int, rules: Rules, space: Space) -> int:
+    """The splits of a part that `enter` looked at that are worth trying, best first, into space.splits; how many."""
     if rules.way.choice == MEDIAN:
         return find_median(rows, rules, space)
-    return find_best(rows, rules, space)
+    return find_best(rows, way, rules, space)

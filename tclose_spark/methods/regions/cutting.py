@@ -11,7 +11,7 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.regions.block import RegionBlock
 from tclose_spark.methods.regions.children import find_children, order_rows
-from tclose_spark.methods.regions.choice import find_splits, lost_rows
+from tclose_spark.methods.regions.choice import enter, find_splits, lost_rows
 from tclose_spark.methods.regions.space import Rules, Space, Way, rules_of, space_of
 from tclose_spark.table.arrays import IntArray
 
@@ -60,6 +60,21 @@ def cut(block: RegionBlock, growth: Growth, not_by: Sequence[int] | IntArray = (
     return Cuts(*(array[:made] for array in tree[:4]), tree.region)
 
 
+def first_splits(block: RegionBlock, growth: Growth) -> list[list[IntArray]]:
+    """The best splits of a whole block, by each way, as the places of the rows of their children."""
+    n, known = len(block.cell), dict[tuple[int, int], None]()
+    space, rules = space_of(block, growth.pilots), rules_of(block, growth.way)
+    for way in range(len(growth.way.price)):
+        found = find_splits(np.arange(n), way, rules, space) if enter(np.arange(n), rules, space) else 0
+        known |= dict.fromkeys((int(j), int(at)) for j, at in space.splits[:found])
+    splits = []
+    for j, at in known:
+        rows = np.arange(n)
+        parts = _divide(j, at, rows, rules, space)
+        splits.append(np.split(rows, space.ends[1:parts]))
+    return splits
+
+
 @kernel
 def _divide(j: int, at: int, rows: IntArray, rules: Rules, space: Space) -> int:
     """Put the rows of a part in the order of a split's children, which begin at the places of space.ends; how many."""
@@ -75,14 +90,16 @@ def _divide(j: int, at: int, rows: IntArray, rules: Rules, space: Space) -> int:
 
 
 @kernel
-def _try_out(rows: IntArray, first: int, end: int, stack: IntArray, rules: Rules, space: Space, most: float) -> float:
+def _try_out(
+    rows: IntArray, first: int, end: int, way: int, stack: IntArray, rules: Rules, space: Space, most: float
+) -> float:
     """What the rows first..end-1 lose if the best split is taken at each part; beyond `most` it is not followed."""
     stack[0, 0], stack[0, 1], height, total = first, end, 1, 0.0
     while height > 0 and total < most:
         height -= 1
         start, stop = stack[height, 0], stack[height, 1]
         part = rows[start:stop]
-        if find_splits(part, rules, space) == 0:
+        if not enter(part, rules, space) or find_splits(part, way, rules, space) == 0:
             total += lost_rows(stop - start, rules, space)
             continue
         parts = _divide(space.splits[0, 0], space.splits[0, 1], part, rules, space)
@@ -93,21 +110,32 @@ def _try_out(rows: IntArray, first: int, end: int, stack: IntArray, rules: Rules
 
 
 @kernel
-def _choose(
-    found: int, rows: IntArray, trial: IntArray, stack: IntArray, rules: Rules, space: Space, inner: Space
-) -> int:
-    """Which of the splits in space.tried loses least, tried to the end."""
-    best, least = 0, np.inf
-    for number in range(found):
-        for i in range(len(rows)):
-            trial[i] = rows[i]
-        parts = _divide(space.tried[number, 0], space.tried[number, 1], trial[: len(rows)], rules, space)
-        total = 0.0
-        for x in range(parts):
-            total += _try_out(trial, space.ends[x], space.ends[x + 1], stack, rules, inner, least - total)
-        if total < least:
-            best, least = number, total
-    return best
+def _choose(rows: IntArray, trial: IntArray, stack: IntArray, rules: Rules, space: Space, inner: Space) -> bool:
+    """The split of a part into space.tried[0]: of those that each way finds, tried to the end, the one that loses
+    least; whether there is one.
+    """
+    tried, ways, least = space.tried, len(rules.way.price), np.inf
+    if not enter(rows, rules, space):
+        return False
+    for way in range(ways):
+        if way > 0:
+            enter(rows, rules, space)
+        found = find_splits(rows, way, rules, space)
+        for x in range(found):
+            tried[x + 1, 0], tried[x + 1, 1] = space.splits[x, 0], space.splits[x, 1]
+        for number in range(1, found + 1):
+            total = 0.0
+            if found > 1 or ways > 1:
+                for i in range(len(rows)):
+                    trial[i] = rows[i]
+                parts = _divide(tried[number, 0], tried[number, 1], trial[: len(rows)], rules, space)
+                for x in range(parts):
+                    if total < least:
+                        first, end = space.ends[x], space.ends[x + 1]
+                        total += _try_out(trial, first, end, way, stack, rules, inner, least - total)
+            if total < least:
+                tried[0, 0], tried[0, 1], least = tried[number, 0], tried[number, 1], total
+    return bool(least < np.inf)
 
 
 @kernel
@@ -134,21 +162,22 @@ def _grow(
         height -= 1
         start, end, me = stack[height, 0], stack[height, 1], stack[height, 2]
         part = rows[start:end]
-        found = find_splits(part, rules, space)
+        divided = _choose(part, trial, other, rules, space, inner)
         space.banned[:] = False
-        if found == 0:
+        if not divided:
             for row in part:
                 region[row] = me
             continue
-        for x in range(found):
-            space.tried[x, 0], space.tried[x, 1] = space.splits[x, 0], space.splits[x, 1]
-        chosen = _choose(found, part, trial, other, rules, space, inner) if found > 1 else 0
-        j, at = space.tried[chosen, 0], space.tried[chosen, 1]
+        j, at = space.tried[0, 0], space.tried[0, 1]
         parts = _divide(j, at, part, rules, space)
         quasi[me] = j
         for x in range(parts):
             parent[made], lo[made] = me, space.codes[j, space.starts[x]]
             hi[made] = space.codes[j, space.starts[x + 1] - 1]
-            stack[height, 0], stack[height, 1], stack[height, 2] = start + space.ends[x], start + space.ends[x + 1], made
+            stack[height, 0], stack[height, 1], stack[height, 2] = (
+                start + space.ends[x],
+                start + space.ends[x + 1],
+                made,
+            )
             height, made = height + 1, made + 1
     return made

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
+from tclose_spark.methods.blocks.figures import closeness_ratios
 from tclose_spark.methods.method import PlanReport, Settled
 from tclose_spark.methods.regions.block import RegionBlock, RegionDense
-from tclose_spark.methods.regions.cutting import Growth, cut
+from tclose_spark.methods.regions.cutting import Growth
 from tclose_spark.methods.regions.layout import RegionLayout
+from tclose_spark.methods.regions.search import find_regions
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
@@ -23,11 +24,13 @@ class RegionPlan:
     """See the module.
 
     layout: the blocks of the table, each a region by itself.
-    growths: ways to cut a block; the one that loses least is kept, of equal ones the first.
+    growth: how each block is cut.
+    ahead: see `find_regions`.
     """
 
     layout: RegionLayout
-    growths: tuple[Growth, ...]
+    growth: Growth
+    ahead: int = 0
 
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {
         "rows": "sum",
@@ -57,7 +60,7 @@ class RegionPlan:
 
     def _classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
         assert isinstance(block, RegionBlock)  # made by RegionDense
-        return put_into_regions(block, self.growths)
+        return put_into_regions(block, self.growth, self.ahead)
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan."""
@@ -89,24 +92,22 @@ class RegionPlan:
         )
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], dense: RegionDense, growths: tuple[Growth, ...]) -> RegionPlan:
+    def from_json(tree: Mapping[str, Any], dense: RegionDense, growth: Growth, ahead: int = 0) -> RegionPlan:
         """The plan that `to_json` wrote."""
-        return RegionPlan(layout=RegionLayout.from_json(tree, dense), growths=growths)
+        return RegionPlan(layout=RegionLayout.from_json(tree, dense), growth=growth, ahead=ahead)
 
 
-def put_into_regions(block: RegionBlock, growths: tuple[Growth, ...]) -> tuple[IntArray, dict[str, float]]:
+def put_into_regions(block: RegionBlock, growth: Growth, ahead: int) -> tuple[IntArray, dict[str, float]]:
     """(the class of each row of a block, shape (n,), from 0; figures as `RegionPlan.figures` names them).
 
     Every class holds what is required if the block does, and their labels do not meet.
     """
-    found = [np.unique(cut(block, growth).region, return_inverse=True)[1] for growth in growths]
-    lost = [rows_lost(block, classes) for classes in found]
-    classes = found[int(np.argmin(lost))]
+    classes, lost = find_regions(block, growth, ahead)
     ratios = closeness_ratios(block, classes)
     return classes, {
         "rows": len(classes),
         "regions": len(ratios),
-        "lost": min(lost),
+        "lost": lost,
         "load": float(ratios @ np.bincount(classes)),
         "largest_load": float(ratios.max()),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +22,11 @@ MEDIAN, BEST = 0, 1
 
 @structure
 class Way(NamedTuple):
-    """How a part is split.
+    """How a part is split; of BEST in one or several ways.
 
     choice: MEDIAN or BEST.
-    price: bits that a unit of closeness ratio costs (BEST).
-    slack: the part of the ratio that is kept back for each halving still to come (BEST).
+    price: bits that a unit of closeness ratio costs, shape (ways,).
+    slack: the part of the ratio that is kept back for each halving still to come, shape (ways,).
     ceiling: the largest closeness ratio of a part.
     scale: rows of the table for each row of the block.
     stop: parts of at most so many rows are not split.
@@ -33,8 +34,8 @@ class Way(NamedTuple):
     """
 
     choice: int
-    price: float
-    slack: float
+    price: FloatArray
+    slack: FloatArray
     ceiling: float
     scale: float
     stop: int
@@ -73,7 +74,7 @@ class Space(NamedTuple):
     excess: of the exact test, shape (largest domain,).
     splits: the best ones of a part, best first: quasi-identifier and place of the cut, shape (pilots, 2).
     scores: of them, shape (pilots,).
-    tried: the splits that are grown one after another, shape (pilots, 2).
+    tried: the best split that was tried to the end, then those that are to be, shape (pilots + 1, 2).
     ends: where the children of a split begin among its rows, shape (most + 1,).
     banned: quasi-identifiers that a part is not divided by, shape (q,).
     """
@@ -124,7 +125,25 @@ def space_of(block: RegionBlock, pilots: int) -> Space:
         excess=work_space(block.requirement),
         splits=np.zeros((pilots, 2), np.int64),
         scores=np.zeros(pilots),
-        tried=np.zeros((pilots, 2), np.int64),
+        tried=np.zeros((pilots + 1, 2), np.int64),
         ends=np.zeros(most + 1, np.int64),
         banned=np.zeros(q, np.bool_),
     )
+
+
+def best_way(prices: Sequence[float], slacks: Sequence[float], cuts: int) -> Way:
+    """A way, or several, that takes the best score."""
+    return Way(
+        choice=BEST,
+        price=np.array(prices, dtype=np.float64),
+        slack=np.array(slacks, dtype=np.float64),
+        ceiling=1.0,
+        scale=1.0,
+        stop=0,
+        cuts=cuts,
+    )
+
+
+def median_way() -> Way:
+    """The way of Mondrian."""
+    return best_way([0.0], [0.0], 1)._replace(choice=MEDIAN)

@@ -78,8 +78,7 @@ class RegionTree:
             order = np.argsort(child, kind="stable")
             begin = np.searchsorted(child[order], np.arange(len(children) + 1))
             pending += [
-                (int(c), here[order[first:end]])
-                for c, first, end in zip(children, begin[:-1], begin[1:], strict=True)
+                (int(c), here[order[first:end]]) for c, first, end in zip(children, begin[:-1], begin[1:], strict=True)
             ]
         return part
 
@@ -88,8 +87,7 @@ class RegionTree:
         return self.leaf[self.part_of(rows)]
 
     def pruned(self, divided: Sequence[bool]) -> tuple[RegionTree, IntArray]:
-        """(the tree in which only these parts are divided, and no part below one that is not; its parts' numbers here).
-        """
+        """(the tree in which only these parts are divided, and no part below one that is not; its parts' numbers here)."""
         kept = np.zeros(len(self.parent), dtype=bool)
         kept[0] = True
         for part in range(1, len(kept)):

@@ -27,7 +27,7 @@ def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, 
     from tclose_spark.methods.regions.plan import RegionPlan
     from tclose_spark.methods.t_mondrian.plan import GROWTH
 
-    return RegionPlan.from_json(tree, RegionDense(attributes, k), (GROWTH,))
+    return RegionPlan.from_json(tree, RegionDense(attributes, k), GROWTH)
 
 
 def _tables(

@@ -11,4 +11,5 @@ class TMondrian(MethodSettings):
     """Split at the median of the widest quasi-identifier, as long as all sides hold. It has no settings."""
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
+    disjoint: ClassVar[bool] = True
     name: Literal["t_mondrian"] = "t_mondrian"

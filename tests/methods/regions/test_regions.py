@@ -20,10 +20,10 @@ from tclose_spark.methods.regions.block import RegionDense
 from tclose_spark.methods.regions.cutting import Growth, cut
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
-from tclose_spark.methods.regions.space import BEST, MEDIAN, Way
+from tclose_spark.methods.regions.space import best_way, median_way
 
-BY_MEDIAN = Growth(Way(choice=MEDIAN, price=0.0, slack=0.0, ceiling=1.0, scale=1.0, stop=0, cuts=1))
-BY_SCORE = Growth(Way(choice=BEST, price=2.0, slack=0.02, ceiling=1.0, scale=1.0, stop=0, cuts=12), pilots=3)
+BY_MEDIAN = Growth(median_way())
+BY_SCORE = Growth(best_way([0.0, 2.0], [0.0, 0.02], 12), pilots=3)
 SENSITIVE = st.sampled_from(
     [
         {"disease": {"t": "0.5"}},
@@ -46,7 +46,9 @@ GROWTHS = st.sampled_from([BY_MEDIAN, BY_SCORE])
 
 def planned(problem: Any, rows: Any, growth: Growth, per_block: int, per_task: int) -> RegionPlan:
     return RegionPlan(
-        layout=plan_regions(problem.given(count_in(rows)), growth, per_block, per_task), growths=(growth,)
+        layout=plan_regions(problem.given(count_in(rows)), growth, per_block, per_task),
+        growth=growth,
+        ahead=1 if growth is BY_SCORE else 0,
     )
 
 
@@ -63,12 +65,14 @@ def test_classes_hold_and_lie_apart_however_rows_come(records, sensitive, quasi,
         return
     stayed, classes = settle_all(plan, rows)
     check_classes(problem, stayed, classes)
-    assert regions_of_each(problem, stayed, classes).tolist() == [1] * len(set(zip(*map(tuple, stayed.quasi), strict=True)))
+    assert regions_of_each(problem, stayed, classes).tolist() == [1] * len(
+        set(zip(*map(tuple, stayed.quasi), strict=True))
+    )
     assert values_in_both(problem, stayed, classes) == []
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     assert content(*settle_all(plan, rows.take(order))) == content(stayed, classes)
     again = RegionPlan.from_json(
-        json.loads(json.dumps(plan.to_json())), RegionDense(problem.attributes, k), (growth,)
+        json.loads(json.dumps(plan.to_json())), RegionDense(problem.attributes, k), growth, plan.ahead
     )
     assert content(*settle_all(again, rows)) == content(stayed, classes)
 
