@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 from strategies import Problem
@@ -41,7 +42,7 @@ def labels_of(problem: Problem, rows: Rows, classes: IntArray) -> set[tuple[str 
 
 
 def regions_of_each(problem: Problem, rows: Rows, classes: IntArray) -> IntArray:
-    """In how many classes' regions each distinct person lies, as the labels say. It is 1 where regions do not overlap."""
+    """In how many classes' regions each distinct person lies, as the labels say: 1 where regions do not overlap."""
     labels = labels_of(problem, rows, classes)
     raw = [column.to_pylist() for column in Codec.of(problem.profile).decode(rows)]
     settings = problem.spec.attributes.quasi_identifiers
@@ -58,17 +59,16 @@ def regions_of_each(problem: Problem, rows: Rows, classes: IntArray) -> IntArray
 def values_in_both(problem: Problem, rows: Rows, classes: IntArray) -> list[tuple[object, ...]]:
     """Pairs of classes whose labels meet: each pair of labels has a value (of the table, or an end) that both cover."""
     labels = sorted(labels_of(problem, rows, classes), key=str)
-    settings = problem.spec.attributes.quasi_identifiers
     raw = [set(column.to_pylist()) for column in Codec.of(problem.profile).decode(rows)]
-    met = []
-    for i, one in enumerate(labels):
-        for other in labels[i + 1 :]:
-            if all(
-                _meet(one[j], other[j], raw[j], settings[name], problem.hierarchies.get(name))
-                for j, name in enumerate(settings)
-            ):
-                met.append((one, other))
-    return met
+    asked = [
+        (values, settings, problem.hierarchies.get(name))
+        for values, (name, settings) in zip(raw, problem.spec.attributes.quasi_identifiers.items(), strict=True)
+    ]
+    return [
+        (one, other)
+        for one, other in combinations(labels, 2)
+        if all(_meet(a, b, *how) for a, b, how in zip(one, other, asked, strict=True))
+    ]
 
 
 def _meet(

@@ -15,7 +15,7 @@ the part beside it. So a part may hold, of each quasi-identifier:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,11 +83,11 @@ def _rounded(labeller: NumericLabels, codes: IntArray, bounds: bool) -> IntArray
     known = codes[codes != MISSING]
     ends = labeller.bounds(known, known) if bounds else labeller.ends(known, known)
     lows, highs = (list(map(_plain, side)) for side in ends)
-    rank = {end: place for place, end in enumerate(sorted({*lows, *highs}), start=1)}
+    rank: dict[Any, int] = {end: place for place, end in enumerate(sorted({*lows, *highs}), start=1)}
     ranks = np.zeros((2, len(codes)), dtype=np.int64)
     ranks[:, len(codes) - len(known) :] = [[rank[end] for end in side] for side in (lows, highs)]
     return ranks
 
 
-def _plain(number: object) -> object:
+def _plain(number: Any) -> Any:
     return number.item() if isinstance(number, np.generic) else number

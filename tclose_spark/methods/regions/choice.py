@@ -34,8 +34,8 @@ def lost_rows(size: int, rules: Rules, space: Space) -> float:
     """The information loss of a part as a class, in rows times quasi-identifiers."""
     total = 0.0
     for j in range(len(rules.columns)):
-        total += part_width(j, rules, space)
-    return total * size
+        total += size * part_width(j, rules, space)
+    return total
 
 
 @kernel
@@ -87,7 +87,7 @@ def rate(j: int, cut: int, rows: IntArray, ratio: float, way: int, rules: Rules,
     if worst > rules.way.ceiling:
         return NONE
     score = gain / (bits + rules.way.price[way] * max(0.0, spent - ratio))
-    return score if worst <= limit_of(len(rows), way, rules) else score + LATE
+    return float(score if worst <= limit_of(len(rows), way, rules) else score + LATE)
 
 
 @kernel

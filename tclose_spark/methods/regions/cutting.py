@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.structures import structure
 from tclose_spark.methods.regions.block import RegionBlock
 from tclose_spark.methods.regions.children import find_children, order_rows
 from tclose_spark.methods.regions.choice import enter, find_splits, lost_rows
@@ -16,6 +17,7 @@ from tclose_spark.methods.regions.space import Rules, Space, Way, rules_of, spac
 from tclose_spark.table.arrays import IntArray
 
 
+@structure
 class Cuts(NamedTuple):
     """A tree of parts; part 0 is the whole, and a part comes before those that it is divided into.
 
@@ -51,13 +53,14 @@ def cut(block: RegionBlock, growth: Growth, not_by: Sequence[int] | IntArray = (
     They follow from the rows as a multiset: neither their order nor their hashes count.
     """
     n = len(block.cell)
-    tree = Cuts(*(np.full(2 * n + 1, -1, dtype=np.int64) for _ in range(4)), np.zeros(n, dtype=np.int64))
-    rows, trial = np.arange(n), np.zeros(n, dtype=np.int64)
-    stacks = [np.zeros((n + 1, 3), dtype=np.int64) for _ in range(2)]
-    space = space_of(block, growth.pilots)
+    quasi, parent, lo, hi = np.full((4, 2 * n + 1), -1, dtype=np.int64)
+    region, rows, trial = np.zeros(n, dtype=np.int64), np.arange(n), np.zeros(n, dtype=np.int64)
+    stack, other = np.zeros((2, n + 1, 3), dtype=np.int64)
+    space, rules = space_of(block, growth.pilots), rules_of(block, growth.way)
     space.banned[list(not_by)] = True
-    made = _grow(rows, trial, *stacks, rules_of(block, growth.way), space, space_of(block, 1), *tree)
-    return Cuts(*(array[:made] for array in tree[:4]), tree.region)
+    tree = Cuts(quasi, parent, lo, hi, region)
+    made = _grow(rows, trial, stack, other, rules, space, space_of(block, 1), tree)
+    return Cuts(quasi[:made], parent[:made], lo[:made], hi[:made], region)
 
 
 def first_splits(block: RegionBlock, growth: Growth) -> list[list[IntArray]]:
@@ -147,11 +150,7 @@ def _grow(
     rules: Rules,
     space: Space,
     inner: Space,
-    quasi: IntArray,
-    parent: IntArray,
-    lo: IntArray,
-    hi: IntArray,
-    region: IntArray,
+    tree: Cuts,
 ) -> int:
     """Grow the tree of `Cuts`; how many parts it has.
 
@@ -166,14 +165,14 @@ def _grow(
         space.banned[:] = False
         if not divided:
             for row in part:
-                region[row] = me
+                tree.region[row] = me
             continue
         j, at = space.tried[0, 0], space.tried[0, 1]
         parts = _divide(j, at, part, rules, space)
-        quasi[me] = j
+        tree.quasi[me] = j
         for x in range(parts):
-            parent[made], lo[made] = me, space.codes[j, space.starts[x]]
-            hi[made] = space.codes[j, space.starts[x + 1] - 1]
+            tree.parent[made], tree.lo[made] = me, space.codes[j, space.starts[x]]
+            tree.hi[made] = space.codes[j, space.starts[x + 1] - 1]
             stack[height, 0], stack[height, 1], stack[height, 2] = (
                 start + space.ends[x],
                 start + space.ends[x + 1],

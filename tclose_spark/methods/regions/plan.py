@@ -86,8 +86,8 @@ class RegionPlan:
             figures={"blocks": self.blocks, "tasks": self.tasks, "merges": layout.merges},
             note=(
                 f"regions that are cut further by tasks: {self.blocks:,}, of up to {int(layout.block_rows.max()):,} "
-                f"rows, tasks: {self.tasks:,} (parts of the sample that are not divided after all, since their children "
-                f"do not hold on full counts: {layout.merges:,})"
+                f"rows, tasks: {self.tasks:,} (parts of the sample that are not divided after all, since their "
+                f"children do not hold on full counts: {layout.merges:,})"
             ),
         )
 

@@ -120,7 +120,7 @@ def _count(given: PlanningInput, tree: RegionTree) -> tuple[IntArray, IntArray]:
 
 def _are_divided(dense: RegionDense, tree: RegionTree, counts: IntArray, ended: IntArray) -> NDArray[np.bool_]:
     """Which parts are divided, shape (parts,): those where no row ends its way, and whose children all hold."""
-    divided = (tree.quasi >= 0) & (ended == 0)
+    divided: NDArray[np.bool_] = (tree.quasi >= 0) & (ended == 0)
     for part in np.flatnonzero(divided).tolist():
         divided[part] = all(dense.holds(counts[child]) for child in tree.children[part])
     return divided

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class RegionTree:
         """The parts that each part is divided into, in the order of their codes."""
         order = np.argsort(self.parent, kind="stable")
         begin = np.searchsorted(self.parent[order], np.arange(len(self.parent) + 1))
-        return [order[first:end] for first, end in zip(begin[:-1], begin[1:], strict=True)]
+        return [order[first:end] for first, end in pairwise(begin)]
 
     @cached_property
     def leaf(self) -> IntArray:
@@ -87,7 +88,7 @@ class RegionTree:
         return self.leaf[self.part_of(rows)]
 
     def pruned(self, divided: Sequence[bool]) -> tuple[RegionTree, IntArray]:
-        """(the tree in which only these parts are divided, and no part below one that is not; its parts' numbers here)."""
+        """(the tree in which these parts are divided, and none below one that is not; its parts' numbers here)."""
         kept = np.zeros(len(self.parent), dtype=bool)
         kept[0] = True
         for part in range(1, len(kept)):
@@ -99,7 +100,7 @@ class RegionTree:
         return RegionTree(quasi, parent, self.lo[places], self.hi[places]), places
 
     def grafted(self, part: int, tree: RegionTree) -> RegionTree:
-        """This tree with an undivided part divided as another tree's whole is."""
+        """The tree with an undivided part divided as another tree's whole is."""
         quasi, first = self.quasi.copy(), len(self.parent) - 1
         quasi[part] = tree.quasi[0]
         above = np.where(tree.parent[1:] == 0, part, tree.parent[1:] + first)

@@ -45,11 +45,8 @@ GROWTHS = st.sampled_from([BY_MEDIAN, BY_SCORE])
 
 
 def planned(problem: Any, rows: Any, growth: Growth, per_block: int, per_task: int) -> RegionPlan:
-    return RegionPlan(
-        layout=plan_regions(problem.given(count_in(rows)), growth, per_block, per_task),
-        growth=growth,
-        ahead=1 if growth is BY_SCORE else 0,
-    )
+    layout = plan_regions(problem.given(count_in(rows)), growth, per_block, per_task)
+    return RegionPlan(layout=layout, growth=growth, ahead=1 if growth is BY_SCORE else 0)
 
 
 @drawn(150)
@@ -65,9 +62,7 @@ def test_classes_hold_and_lie_apart_however_rows_come(records, sensitive, quasi,
         return
     stayed, classes = settle_all(plan, rows)
     check_classes(problem, stayed, classes)
-    assert regions_of_each(problem, stayed, classes).tolist() == [1] * len(
-        set(zip(*map(tuple, stayed.quasi), strict=True))
-    )
+    assert set(regions_of_each(problem, stayed, classes).tolist()) == {1}
     assert values_in_both(problem, stayed, classes) == []
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     assert content(*settle_all(plan, rows.take(order))) == content(stayed, classes)
