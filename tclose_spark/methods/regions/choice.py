@@ -44,7 +44,7 @@ def limit_of(size: int, way: int, rules: Rules) -> float:
     little.
     """
     later = log2(max(size * rules.way.scale / (2.0 * rules.requirement.k), 1.0))
-    return max(FLOOR, 1.0 - rules.way.slack[way] * later) * rules.way.ceiling
+    return float(max(FLOOR, 1.0 - rules.way.slack[way] * later) * rules.way.ceiling)
 
 
 @kernel
