@@ -23,7 +23,7 @@ from tclose_spark.methods.regions.space import best_way
 CUTS = 16  # of numbers, at each part
 EAGER, SPARING = (0.0, 0.0), (8.0, 0.2)
 """Ways to grow: (price, beta) of the closeness that is spent: none, and that of the carve tree."""
-PILOTS = {"fast": 4, "balanced": 4, "thorough": 6}
+PILOTS = {"fast": 4, "balanced": 4, "thorough": 3}
 AHEAD = {"fast": 0, "balanced": 1, "thorough": 2}
 WAYS = {"fast": (EAGER,), "balanced": (EAGER,), "thorough": (EAGER, SPARING)}
 ROWS_PER_BLOCK, ROWS_PER_TASK = 100_000, 100_000
