@@ -33,6 +33,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "closeness_tree": {"name": "closeness_tree", "effort": "fast"},
     "stack_and_deal": {"name": "stack_and_deal"},
     "fragmentation": {"name": "fragmentation"},
+    "t_mondrian": {"name": "t_mondrian"},
     "suppression of the input": {"name": "every_k", "by": 1, "suppress": 15, "any_t": True},
     "suppression of the released": {"name": "every_k", "by": 1, "suppress": 15, "any_t": True},
 }
@@ -347,6 +348,7 @@ class Found:
             "unprotected": {"mood": self.attribute("mood")["homogeneous"]},
             "release": {"name": "small", "rows": self.rows, "classes": len(sizes), "columns": list(self.release)},
             "input": {"rows": self.input_rows, "version": None},
+            "regions": "disjoint" if self.run["method"]["name"] == "t_mondrian" else "overlapping",
             "guarantees": self.guarantees(min(sizes), self.parts),
             **self.left_out(),
             "attributes": {

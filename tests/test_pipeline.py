@@ -768,6 +768,8 @@ METHODS = {
     "fragmentation": {"name": "fragmentation"},
     "measured": {"name": "fragmentation", "sizing": "measured"},
     "gcd": {"name": "fragmentation", "sizing": "gcd"},
+    "t_mondrian": {"name": "t_mondrian"},
+    "overlap none": {"name": "closeness_tree", "overlap": "none", "effort": "fast"},
 }
 
 
