@@ -1,4 +1,4 @@
-"""Methods planned and carried out in memory on real tables, without Spark: loss, classes, largest distance, CPU seconds.
+"""Methods planned and carried out in memory on real tables, without Spark: loss, classes, largest distance, seconds.
 
     PYTHONPATH=.:tests python benchmarks/in_memory.py [CASE ...] [--only METHOD ...]
 
@@ -67,7 +67,7 @@ def table(name: str) -> list[dict[str, Any]]:
 
 
 def problem_of(name: str, sensitive: Mapping[str, Mapping[str, Any]], k: int) -> tuple[Problem, Rows]:
-    """A table with the quasi-identifiers of its run file in conf/, but for `round_to` and sets, and the sensitive one."""
+    """A table with the quasi-identifiers of its run file in conf/, without `round_to` and sets."""
     trees: dict[str, Hierarchy] = {}
     if name == "adult":
         files = {column: DATA / f"adult/hierarchies/adult_hierarchy_{column}.csv" for column in ADULT}
