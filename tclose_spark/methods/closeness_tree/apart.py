@@ -18,14 +18,13 @@ from tclose_spark.methods.regions.block import RegionDense
 from tclose_spark.methods.regions.cutting import Growth
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
+from tclose_spark.methods.regions.search import Search
 from tclose_spark.methods.regions.space import best_way
 
 CUTS = 16  # of numbers, at each part
 EAGER, SPARING = (0.0, 0.0), (8.0, 0.2)
 """Ways to grow: (price, beta) of the closeness that is spent: none, and that of the carve tree."""
-PILOTS = {"fast": 4, "balanced": 4, "thorough": 3}
-AHEAD = {"fast": 0, "balanced": 1, "thorough": 2}
-WAYS = {"fast": (EAGER,), "balanced": (EAGER,), "thorough": (EAGER, SPARING)}
+PILOTS = 4
 ROWS_PER_BLOCK, ROWS_PER_TASK = 100_000, 100_000
 SAMPLE_ROWS = 200_000
 
@@ -38,21 +37,25 @@ def make_plan(
     Raises:
         UnreachableError: if even the whole table does not hold what is required.
     """
-    growth, ahead = growth_of(given.settings, given.attributes.rows, given.k)
-    layout = plan_regions(given, growth, rows_per_block, rows_per_task)
-    return RegionPlan(layout=layout, growth=growth, ahead=ahead)
+    searches = searches_of(given.settings, given.attributes.rows, given.k)
+    layout = plan_regions(given, searches[0].growth, rows_per_block, rows_per_task)
+    return RegionPlan(layout=layout, searches=searches)
 
 
 def read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree) -> RegionPlan:
     """The plan that `RegionPlan.to_json` wrote."""
-    growth, ahead = growth_of(settings, attributes.rows, k)
-    return RegionPlan.from_json(tree, RegionDense(attributes, k), growth, ahead)
+    return RegionPlan.from_json(tree, RegionDense(attributes, k), searches_of(settings, attributes.rows, k))
 
 
-def growth_of(settings: ClosenessTree, rows: int, k: int) -> tuple[Growth, int]:
-    """(how a block is cut, how far is looked ahead) with an effort, in a table of so many rows."""
-    effort = settings.effort
-    pilots, name = (max(effort, 1), "balanced") if isinstance(effort, int) else (PILOTS[effort], effort)
-    halvings = max(log2(rows / k), 1.0)
-    way = best_way([price for price, _ in WAYS[name]], [beta / halvings for _, beta in WAYS[name]], CUTS)
-    return Growth(way, pilots), AHEAD[name]
+def searches_of(settings: ClosenessTree, rows: int, k: int) -> tuple[Search, ...]:
+    """How the blocks of a table of so many rows are cut with an effort."""
+    effort, halvings = settings.effort, max(log2(rows / k), 1.0)
+
+    def growth(pilots: int, *ways: tuple[float, float]) -> Growth:
+        return Growth(best_way([price for price, _ in ways], [beta / halvings for _, beta in ways], CUTS), pilots)
+
+    if isinstance(effort, int):
+        return (Search(growth(max(effort, 1), EAGER), 1),)
+    if effort == "thorough":
+        return (Search(growth(PILOTS, EAGER), 1), Search(growth(PILOTS - 1, EAGER, SPARING), 2))
+    return (Search(growth(PILOTS, EAGER), 0 if effort == "fast" else 1),)

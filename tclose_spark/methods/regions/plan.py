@@ -12,9 +12,8 @@ from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.figures import closeness_ratios
 from tclose_spark.methods.method import PlanReport, Settled
 from tclose_spark.methods.regions.block import RegionBlock, RegionDense
-from tclose_spark.methods.regions.cutting import Growth
 from tclose_spark.methods.regions.layout import RegionLayout
-from tclose_spark.methods.regions.search import find_regions
+from tclose_spark.methods.regions.search import Search, find_regions
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
@@ -24,13 +23,12 @@ class RegionPlan:
     """See the module.
 
     layout: the blocks of the table, each a region by itself.
-    growth: how each block is cut.
-    ahead: see `find_regions`.
+    searches: how each block is cut, in one or several ways, of which the one that loses least is kept; of equal ones
+        the first.
     """
 
     layout: RegionLayout
-    growth: Growth
-    ahead: int = 0
+    searches: tuple[Search, ...]
 
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {
         "rows": "sum",
@@ -60,7 +58,7 @@ class RegionPlan:
 
     def _classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
         assert isinstance(block, RegionBlock)  # made by RegionDense
-        return put_into_regions(block, self.growth, self.ahead)
+        return put_into_regions(block, self.searches)
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan."""
@@ -92,17 +90,17 @@ class RegionPlan:
         )
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], dense: RegionDense, growth: Growth, ahead: int = 0) -> RegionPlan:
+    def from_json(tree: Mapping[str, Any], dense: RegionDense, searches: tuple[Search, ...]) -> RegionPlan:
         """The plan that `to_json` wrote."""
-        return RegionPlan(layout=RegionLayout.from_json(tree, dense), growth=growth, ahead=ahead)
+        return RegionPlan(layout=RegionLayout.from_json(tree, dense), searches=searches)
 
 
-def put_into_regions(block: RegionBlock, growth: Growth, ahead: int) -> tuple[IntArray, dict[str, float]]:
+def put_into_regions(block: RegionBlock, searches: tuple[Search, ...]) -> tuple[IntArray, dict[str, float]]:
     """(the class of each row of a block, shape (n,), from 0; figures as `RegionPlan.figures` names them).
 
     Every class holds what is required if the block does, and their labels do not meet.
     """
-    classes, lost = find_regions(block, growth, ahead)
+    classes, lost = min((find_regions(block, search) for search in searches), key=lambda found: found[1])
     ratios = closeness_ratios(block, classes)
     return classes, {
         "rows": len(classes),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tclose_spark.methods.blocks.figures import rows_lost
@@ -12,20 +14,28 @@ from tclose_spark.table.arrays import IntArray
 FEW = 200  # rows in which looking ahead is not worth its while
 
 
-def find_regions(block: RegionBlock, growth: Growth, ahead: int) -> tuple[IntArray, float]:
-    """(the region of each row of a block, shape (n,), from 0; the rows that are lost by them).
-
-    ahead: so many splits deep each of the best splits is tried, with all that follows found as without looking ahead;
-    so what is found loses no more than that.
+@dataclass(frozen=True)
+class Search:
+    """growth: how a block is cut.
+    ahead: so many splits deep each of its best splits is tried, with all that follows found as without looking ahead;
+        so what is found loses no more than that.
     """
-    regions = np.unique(cut(block, growth).region, return_inverse=True)[1]
+
+    growth: Growth
+    ahead: int = 0
+
+
+def find_regions(block: RegionBlock, search: Search) -> tuple[IntArray, float]:
+    """(the region of each row of a block, shape (n,), from 0; the rows that are lost by them)."""
+    regions = np.unique(cut(block, search.growth).region, return_inverse=True)[1]
     least = rows_lost(block, regions)
-    if ahead == 0 or len(regions) < FEW:
+    if search.ahead == 0 or len(regions) < FEW:
         return regions, least
-    for parts in first_splits(block, growth):
+    nearer = Search(search.growth, search.ahead - 1)
+    for parts in first_splits(block, search.growth):
         found, lost, number = np.zeros(len(regions), dtype=np.int64), 0.0, 0
         for part in parts:
-            inside, more = find_regions(block.take(part), growth, ahead - 1)
+            inside, more = find_regions(block.take(part), nearer)
             found[part] = number + inside
             lost, number = lost + more, int(found[part].max()) + 1
             if lost >= least:

@@ -25,9 +25,9 @@ def _make_plan(given: PlanningInput) -> Plan:
 def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: TMondrian) -> Plan:
     from tclose_spark.methods.regions.block import RegionDense
     from tclose_spark.methods.regions.plan import RegionPlan
-    from tclose_spark.methods.t_mondrian.plan import GROWTH
+    from tclose_spark.methods.t_mondrian.plan import SEARCHES
 
-    return RegionPlan.from_json(tree, RegionDense(attributes, k), GROWTH)
+    return RegionPlan.from_json(tree, RegionDense(attributes, k), SEARCHES)
 
 
 def _tables(

@@ -10,10 +10,12 @@ from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.regions.cutting import Growth
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
+from tclose_spark.methods.regions.search import Search
 from tclose_spark.methods.regions.space import median_way
 
 GROWTH = Growth(median_way())
 """Each part at the median of its widest quasi-identifier, else of the next one."""
+SEARCHES = (Search(GROWTH),)
 ROWS_PER_BLOCK, ROWS_PER_TASK = 400_000, 400_000
 
 
@@ -25,4 +27,4 @@ def make_plan(
     Raises:
         UnreachableError: if even the whole table does not hold what is required.
     """
-    return RegionPlan(layout=plan_regions(given, GROWTH, rows_per_block, rows_per_task), growth=GROWTH)
+    return RegionPlan(layout=plan_regions(given, GROWTH, rows_per_block, rows_per_task), searches=SEARCHES)

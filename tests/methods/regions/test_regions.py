@@ -20,6 +20,7 @@ from tclose_spark.methods.regions.block import RegionDense
 from tclose_spark.methods.regions.cutting import Growth, cut
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
+from tclose_spark.methods.regions.search import Search
 from tclose_spark.methods.regions.space import best_way, median_way
 
 BY_MEDIAN = Growth(median_way())
@@ -46,7 +47,7 @@ GROWTHS = st.sampled_from([BY_MEDIAN, BY_SCORE])
 
 def planned(problem: Any, rows: Any, growth: Growth, per_block: int, per_task: int) -> RegionPlan:
     layout = plan_regions(problem.given(count_in(rows)), growth, per_block, per_task)
-    return RegionPlan(layout=layout, growth=growth, ahead=1 if growth is BY_SCORE else 0)
+    return RegionPlan(layout=layout, searches=(Search(growth, 1 if growth is BY_SCORE else 0),))
 
 
 @drawn(150)
@@ -67,7 +68,7 @@ def test_classes_hold_and_lie_apart_however_rows_come(records, sensitive, quasi,
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     assert content(*settle_all(plan, rows.take(order))) == content(stayed, classes)
     again = RegionPlan.from_json(
-        json.loads(json.dumps(plan.to_json())), RegionDense(problem.attributes, k), growth, plan.ahead
+        json.loads(json.dumps(plan.to_json())), RegionDense(problem.attributes, k), plan.searches
     )
     assert content(*settle_all(again, rows)) == content(stayed, classes)
 
