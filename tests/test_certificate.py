@@ -34,6 +34,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "stack_and_deal": {"name": "stack_and_deal"},
     "fragmentation": {"name": "fragmentation"},
     "microaggregation": {"name": "microaggregation", "algorithm": 2},
+    "t_mondrian": {"name": "t_mondrian"},
     "suppression of the input": {"name": "every_k", "by": 1, "suppress": 15, "any_t": True},
     "suppression of the released": {"name": "every_k", "by": 1, "suppress": 15, "any_t": True},
 }
@@ -354,6 +355,7 @@ class Found:
             "unprotected": {"mood": self.attribute("mood")["homogeneous"]},
             "release": {"name": "small", "rows": self.rows, "classes": len(sizes), "columns": list(self.release)},
             "input": {"rows": self.input_rows, "version": None},
+            "regions": "disjoint" if self.run["method"]["name"] == "t_mondrian" else "overlapping",
             "guarantees": self.guarantees(min(sizes), self.parts),
             **self.left_out(),
             "attributes": {

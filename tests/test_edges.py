@@ -53,6 +53,7 @@ PEOPLE = pa.table(
         {"name": "stack_and_deal"},
         {"name": "fragmentation"},
         {"name": "microaggregation", "algorithm": 1},
+        {"name": "t_mondrian"},
     ],
     ids=lambda m: str(m["name"]),
 )

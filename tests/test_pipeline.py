@@ -809,6 +809,8 @@ METHODS = {
     "measured": {"name": "fragmentation", "sizing": "measured"},
     "gcd": {"name": "fragmentation", "sizing": "gcd"},
     "microaggregation": {"name": "microaggregation", "algorithm": 2},
+    "t_mondrian": {"name": "t_mondrian"},
+    "overlap none": {"name": "closeness_tree", "overlap": "none", "effort": "fast"},
 }
 
 

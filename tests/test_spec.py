@@ -193,10 +193,12 @@ WRONG = [
     ("attributes.allow_unique=[age]", "allow_unique names 'age', which is not in insensitive_attributes"),
     (
         "method.name=closeness",
-        "method.name: found 'closeness'; expected 'closeness_tree', 'stack_and_deal', 'fragmentation', "
+        "method.name: found 'closeness'; expected 'closeness_tree', 'stack_and_deal', 'fragmentation', 't_mondrian', "
         "'microaggregation' or 'sabre'",
     ),
     ("method={name: [closeness_tree]}", "method.name: found .*; expected 'closeness_tree'"),
+    ("method.overlap=some", "method.overlap: found 'some'; expected allowed or none"),
+    ("method={name: t_mondrian, overlap: none}", "method.overlap: unknown key; it is no setting of t_mondrian"),
     ("method.effort=much", "method.effort: found 'much'; expected fast, balanced, thorough, or a number of sweeps"),
     ("method.effort=-1", "method.effort: found -1; expected fast"),
     ("method.effort=2.5", "method.effort: found 2.5; expected fast"),
@@ -292,11 +294,16 @@ JARGON = (
 
 @pytest.mark.parametrize(
     ("method", "makes"),
-    [("closeness_tree", ["distinct"]), ("stack_and_deal", ["distinct", "entropy", "recursive"]), ("fragmentation", [])],
+    [
+        ("closeness_tree", ["distinct"]),
+        ("stack_and_deal", ["distinct", "entropy", "recursive"]),
+        ("fragmentation", []),
+        ("t_mondrian", ["distinct"]),
+    ],
 )
 def test_an_l_that_a_method_does_not_make_is_told_at_once(load, method, makes):
     able = {
-        "distinct": "closeness_tree or stack_and_deal or microaggregation or sabre",
+        "distinct": "closeness_tree or stack_and_deal or t_mondrian or microaggregation or sabre",
         "entropy": "stack_and_deal",
         "recursive": "stack_and_deal",
     }

@@ -15,6 +15,7 @@ from tclose_spark.checks.classes import JudgedAttribute, class_table, judged_att
 from tclose_spark.checks.expectations import expect_rows, expectations_of
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.loss import judged_quasi, losses_by_input, measured_on, names_of_release, published_columns
+from tclose_spark.checks.regions import are_disjoint
 from tclose_spark.checks.released import read_released
 from tclose_spark.checks.suppressed import LeftOut, input_listing, suppressed_class
 from tclose_spark.checks.tallies import count_values
@@ -113,6 +114,10 @@ def verify_release(
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
     problems += [_too_coarse(spec, name, *found) for name, found in figures.coarse.items()]
+    if spec.method.promises_disjoint and not are_disjoint(classes, quasi):
+        problems.append(
+            "regions overlap: the labels of two classes have values in common, where the method promises none"
+        )
     apart = None
     if left.public and not left.unexplained:
         apart = suppressed_class(left, spec.privacy.k, attributes)
@@ -126,6 +131,7 @@ def verify_release(
     figures_of = {
         **_as_json(figures, attributes, counts, left, apart),
         "quasi_identifiers": measured_on(spec, named),
+        "regions": "disjoint" if spec.method.promises_disjoint else "overlapping",
         "warnings": warnings_of(figures, named, _judged_attributes(release, counts, spec, hierarchies), texts),
         "fingerprint": str(released),
         "rows": released.rows,

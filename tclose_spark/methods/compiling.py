@@ -39,6 +39,8 @@ METHODS: tuple[Mapping[str, Any], ...] = (
     {"name": "microaggregation", "algorithm": 2},
     {"name": "microaggregation", "algorithm": 3},
     {"name": "sabre"},
+    {"name": "t_mondrian"},
+    {"name": "closeness_tree", "overlap": "none"},
 )
 
 

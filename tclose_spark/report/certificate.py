@@ -43,6 +43,7 @@ def build_certificate(
         },
         "input": {"rows": rows, "version": version},
         "method": spec.method.model_dump(exclude_none=True),
+        "regions": figures["regions"],
         "guarantees": _guarantees(spec, figures["smallest_class"], reached),
         **({"suppressed": _suppressed(spec, figures["suppressed"], rows)} if spec.privacy.suppression_limit else {}),
         "attributes": {

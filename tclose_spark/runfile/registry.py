@@ -23,6 +23,7 @@ MODULES = {
     "closeness_tree": "tclose_spark.methods.closeness_tree.method",
     "stack_and_deal": "tclose_spark.methods.stack_and_deal.method",
     "fragmentation": "tclose_spark.methods.fragmentation.method",
+    "t_mondrian": "tclose_spark.methods.t_mondrian.method",
     "microaggregation": "tclose_spark.methods.microaggregation.method",
     "sabre": "tclose_spark.methods.sabre.method",
 }
@@ -37,12 +38,21 @@ class MethodSettings(Section):
     suppresses: whether it leaves out rows itself, where the run file allows it; of other methods the classes are left
         out that have labels coarser than `coarsest`.
     takes_bins: whether it looks at `bins` of sensitive attributes.
+    disjoint: whether the regions of its classes never overlap (see `promises_disjoint`).
     """
 
     makes_l: ClassVar[tuple[str, ...]] = ()
     suppresses: ClassVar[bool] = False
     takes_bins: ClassVar[bool] = False
+    disjoint: ClassVar[bool] = False
     name: str
+
+    @property
+    def promises_disjoint(self) -> bool:
+        """Whether regions of classes do not overlap with these settings: no value of all quasi-identifiers is covered
+        by the labels of two classes. The certificate says it, and the verifier checks it.
+        """
+        return self.disjoint
 
 
 class Known(Protocol):

@@ -149,6 +149,9 @@ class Anonymizer:
         )
         limits = LabelLimits.of(self.spec, self.attributes)
         schema, minimality, columns = to_arrow_schema(self._finished_schema()), self.minimality, self.columns
+        disjoint = self.spec.method.promises_disjoint
+        if disjoint:
+            minimality.why_not = "regions do not overlap, so a person's class follows from the quasi-identifiers alone"
         linked, insensitive = self.spec.output.keep_linked, len(self.spec.attributes.insensitive_attributes)
 
         def finished(
@@ -176,7 +179,7 @@ class Anonymizer:
             settled = plan.settle(rows, sent["task"][0].as_py())
             place, labels = _labelled(generalizer, rows, settled, passing[len(passing) - insensitive :])
             place, labels, coarse = limits.left_out(place, labels, len(settled.here))
-            if settled.regions is None and len(place):
+            if settled.regions is None and not disjoint and len(place):
                 minimality.add(rows.take(place), labels)
             suppressed = coarse if settled.suppressed is None else np.concatenate([settled.suppressed, coarse])
             figures: dict[str, float | None] = {name: settled.figures[name] for name in plan.figures}

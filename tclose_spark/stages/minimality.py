@@ -167,6 +167,7 @@ class MinimalityCounter:
 
     def __init__(self, spark: SparkSession, scales: Sequence[Scale | None], groups: Sequence[Groups]) -> None:
         self.scales, self.groups = tuple(scales), tuple(groups)
+        self.why_not = "labels say more than their classes' values (global recoding)"
         self._sum: Accumulator[Sparse] | None
         try:
             self._sum = spark.sparkContext.accumulator({}, _Added())
@@ -206,7 +207,7 @@ class MinimalityCounter:
                 "why": "this session has no context of its own (Spark Connect), so tasks cannot count",
             }
         if any(self.scales) and not self._sum.value:
-            return {"measured": False, "why": "labels say more than their classes' values (global recoding)"}
+            return {"measured": False, "why": self.why_not}
         named: list[tuple[LeftBehind, dict[str, Any]]] = []
         for (q, a), cells in sorted(self._sum.value.items()):
             scale, group = self.scales[q], self.groups[a]

@@ -89,7 +89,9 @@ def test_its_release_is_verified(every_k: Callable[..., Run], spark: SparkSessio
         "suppress": 0,
         "mistake": "none",
         "any_t": False,
+        "apart": False,
     }
+    assert certificate["regions"] == "overlapping"
     assert certificate["guarantees"]["k"]["achieved"] >= 6
     ages = {row["age"] for row in read_delta(spark, run.public.path("release")).collect()}
     assert len(ages) == ROWS // 6
@@ -107,6 +109,11 @@ def test_its_labels_may_cover_more_than_its_classes(every_k: Callable[..., Run],
     )
     assert {(row["sex"], row["city"], row["weight"]) for row in released} == {("*", "*", "[50, 89]")}
     assert len({row["age"] for row in released}) == ROWS // 6
+
+
+def test_regions_that_overlap_break_a_promise(every_k: Callable[..., Run]) -> None:
+    with pytest.raises(GuaranteeError, match="regions overlap: the labels of two classes have values in common"):
+        pipeline.release(every_k(apart=True))
 
 
 def test_labels_that_do_not_cover_their_rows_are_found_out(every_k: Callable[..., Run]) -> None:

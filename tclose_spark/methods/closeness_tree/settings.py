@@ -17,12 +17,28 @@ def _effort(value: Any) -> Any:
     raise ValueError("expected fast, balanced, thorough, or a number of sweeps over the rows (0 or more)")
 
 
+def _overlap(value: Any) -> Any:
+    if value in ("allowed", None):
+        return None
+    if value == "none":
+        return value
+    raise ValueError("expected allowed or none")
+
+
 class ClosenessTree(MethodSettings):
     """Carve a tree of valid classes, then exchange rows.
 
-    effort: in work, not in time; a number is sweeps over the rows.
+    effort: in work, not in time; a number is sweeps over the rows (with `overlap: none` splits that are tried at each
+        part).
+    overlap: none: regions of classes do not overlap, so nothing is carved and no row is exchanged; None is `allowed`.
     """
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
     name: Literal["closeness_tree"] = "closeness_tree"
     effort: Annotated[Literal["fast", "balanced", "thorough"] | int, BeforeValidator(_effort)] = "balanced"
+    overlap: Annotated[Literal["none"] | None, BeforeValidator(_overlap)] = None
+
+    @property
+    def promises_disjoint(self) -> bool:
+        """See MethodSettings."""
+        return self.overlap == "none"

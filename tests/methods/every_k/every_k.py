@@ -27,6 +27,7 @@ class EveryK(MethodSettings):
     suppress: how many rows it leaves out, whatever is allowed.
     mistake: with one row that it leaves out (or else with the last one).
     any_t: a t is taken, and not looked at.
+    apart: it promises regions that do not overlap; they do not with others=whole, where no value of `by` is cut in two.
     """
 
     suppresses: ClassVar[bool] = True
@@ -37,6 +38,12 @@ class EveryK(MethodSettings):
     suppress: int = 0
     mistake: Literal["none", "lost", "suppressed twice", "suppressed and kept"] = "none"
     any_t: bool = False
+    apart: bool = False
+
+    @property
+    def promises_disjoint(self) -> bool:
+        """See MethodSettings."""
+        return self.apart
 
 
 @dataclass(frozen=True)

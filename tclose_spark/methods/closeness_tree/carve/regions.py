@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tclose_spark.kernels import kernel, log2
+from tclose_spark.kernels.sorting import heap_sort
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import NODE, LabelWidths, width
 from tclose_spark.methods.closeness_tree.carve.peel import SMALLEST_SHARE
@@ -49,32 +50,6 @@ class Regions(NamedTuple):
 def binary_entropy(p: float) -> float:
     """Bits of a choice with probability p, 0 < p < 1."""
     return -(p * log2(p) + (1.0 - p) * log2(1.0 - p))
-
-
-@kernel
-def heap_sort(values: IntArray) -> None:
-    """Sort in place, ascending."""
-    size = len(values)
-    for first in range(size // 2 - 1, -1, -1):
-        sift(values, first, size)
-    for last in range(size - 1, 0, -1):
-        values[0], values[last] = values[last], values[0]
-        sift(values, 0, last)
-
-
-@kernel
-def sift(values: IntArray, at: int, size: int) -> None:
-    """Let the value at `at` sink until none below it, in the heap of the first `size`, is larger."""
-    value = values[at]
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size and values[child + 1] > values[child]:
-            child += 1
-        if values[child] <= value:
-            break
-        values[at] = values[child]
-        at = child
-    values[at] = value
 
 
 @kernel

@@ -1,0 +1,113 @@
+"""Whether the regions of the classes lie apart, read from what is published: the labels alone.
+
+The region of a class is all that its labels cover: a number, or an interval with its ends; a value, the leaves under a
+node, the members of a set; NULL is the missing value; `*` is everything, the missing value too. Regions lie apart if
+each two classes have a quasi-identifier of which no value is covered by both labels. Exact: numbers are compared as
+fractions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from tclose_spark.checks.classes import JudgedQuasi
+from tclose_spark.measures.boxes import Boxes, find_overlap
+from tclose_spark.measures.information_loss import interval_ends, set_members
+from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import coded, codes_of
+from tclose_spark.table.hierarchy import ROOT, Hierarchy
+
+Label = tuple[str | None, ...]
+"""What a class publishes of a quasi-identifier: a text, or two bounds."""
+Ends = tuple[Fraction, Fraction]
+
+
+def are_disjoint(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> bool:
+    """Whether no two classes of a class table (see `checks.classes`) have regions that overlap.
+
+    The driver holds the classes' labels as codes, 20 bytes for each quasi-identifier of a class.
+    """
+    table = classes.select("quasi_identifiers.*").toArrow()
+    columns = iter(table.columns)
+    return labels_lie_apart([[next(columns) for _ in q.columns] for q in quasi], quasi)
+
+
+def labels_lie_apart(columns: Sequence[Sequence[pa.ChunkedArray]], quasi: Sequence[JudgedQuasi]) -> bool:
+    """Whether regions do not overlap whose labels stand in these columns, of each quasi-identifier one, or two."""
+    lows, highs, sets = [], [], {}
+    for j, (q, parts) in enumerate(zip(quasi, columns, strict=True)):
+        place, labels = _distinct(parts)
+        if q.loss.sets:
+            low, high, members = _set_stretches(labels)
+            sets[j] = members[place]
+        elif q.loss.numeric:
+            low, high = _number_stretches(labels)
+        else:
+            low, high = _leaf_stretches(labels, q.loss.hierarchy)
+        lows.append(low[place])
+        highs.append(high[place])
+    return find_overlap(Boxes(np.stack(lows), np.stack(highs), sets)) is None
+
+
+def _distinct(parts: Sequence[pa.ChunkedArray]) -> tuple[IntArray, list[Label]]:
+    """(the place of each class's label among the distinct ones, these)."""
+    texts = [coded(part.combine_chunks()) for part in parts]
+    pairs, place = np.unique(np.stack([codes_of(text) for text in texts]), axis=1, return_inverse=True)
+    known = [text.dictionary.to_pylist() for text in texts]
+    return place.reshape(-1), [tuple(k[c] for k, c in zip(known, pair, strict=True)) for pair in pairs.T.tolist()]
+
+
+def _number_stretches(labels: Sequence[Label]) -> tuple[IntArray, IntArray]:
+    """The ranks of the ends of each label among those of all; a missing value is -1, below them."""
+    ends = [_ends(label) for label in labels]
+    numbers = sorted({end for pair in ends if pair is not None for end in pair})
+    rank = {number: place for place, number in enumerate(numbers)}
+    low, high = np.full(len(labels), -1), np.full(len(labels), len(numbers))
+    for i, (label, pair) in enumerate(zip(labels, ends, strict=True)):
+        if pair is not None:
+            low[i], high[i] = rank[pair[0]], rank[pair[1]]
+        elif ROOT not in label:
+            high[i] = -1
+    return low, high
+
+
+def _ends(label: Label) -> Ends | None:
+    """The numbers between which a label, or two bounds, lie; None of `*` and of a missing value."""
+    if None in label or ROOT in label:
+        return None
+    first, last = str(label[0]), str(label[-1])
+    return interval_ends(first) if len(label) == 1 else (parse_number(first), parse_number(last))
+
+
+def _leaf_stretches(labels: Sequence[Label], hierarchy: Hierarchy | None) -> tuple[IntArray, IntArray]:
+    """The first and the last leaf under each label, in the order of the hierarchy; without one each value is a leaf. A
+    missing value is -1.
+    """
+    paths = [(label[0],) for label in labels] if hierarchy is None else hierarchy.paths
+    under: dict[str | None, tuple[int, int]] = {}
+    for leaf, path in enumerate(paths):
+        for node in path:
+            under[node] = (under.get(node, (leaf, leaf))[0], leaf)
+    under |= {None: (-1, -1), ROOT: (-1, len(paths))}
+    stretches = np.array([under[label[0]] for label in labels], dtype=np.int64)
+    return stretches[:, 0].copy(), stretches[:, 1].copy()
+
+
+def _set_stretches(labels: Sequence[Label]) -> tuple[IntArray, IntArray, IntArray]:
+    """(the first member, the last one, all members of each label as bits, 63 in a word); the missing value is one."""
+    members = [None if label[0] == ROOT else [None] if label[0] is None else set_members(label[0]) for label in labels]
+    known = {value: i for i, value in enumerate(dict.fromkeys([None, *(v for m in members if m for v in m)]))}
+    low, high = np.zeros(len(labels), dtype=np.int64), np.zeros(len(labels), dtype=np.int64)
+    bits = np.zeros((len(labels), len(known) // 63 + 1), dtype=np.int64)
+    for i, held in enumerate(members):
+        codes = sorted(range(len(known)) if held is None else {known[value] for value in held})
+        low[i], high[i] = codes[0], codes[-1]
+        for code in codes:
+            bits[i, code // 63] |= 1 << (code % 63)
+    return low, high, bits

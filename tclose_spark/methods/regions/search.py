@@ -1,0 +1,45 @@
+"""The regions of a block that lose least, of those that are found by looking ahead over its first splits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tclose_spark.methods.blocks.figures import rows_lost
+from tclose_spark.methods.regions.block import RegionBlock
+from tclose_spark.methods.regions.cutting import Growth, cut, first_splits
+from tclose_spark.table.arrays import IntArray
+
+FEW = 200  # rows in which looking ahead is not worth its while
+
+
+@dataclass(frozen=True)
+class Search:
+    """growth: how a block is cut.
+    ahead: so many splits deep each of its best splits is tried, with all that follows found as without looking ahead;
+        so what is found loses no more than that.
+    """
+
+    growth: Growth
+    ahead: int = 0
+
+
+def find_regions(block: RegionBlock, search: Search) -> tuple[IntArray, float]:
+    """(the region of each row of a block, shape (n,), from 0; the rows that are lost by them)."""
+    regions = np.unique(cut(block, search.growth).region, return_inverse=True)[1]
+    least = rows_lost(block, regions)
+    if search.ahead == 0 or len(regions) < FEW:
+        return regions, least
+    nearer = Search(search.growth, search.ahead - 1)
+    for parts in first_splits(block, search.growth):
+        found, lost, number = np.zeros(len(regions), dtype=np.int64), 0.0, 0
+        for part in parts:
+            inside, more = find_regions(block.take(part), nearer)
+            found[part] = number + inside
+            lost, number = lost + more, int(found[part].max()) + 1
+            if lost >= least:
+                break
+        else:
+            regions, least = found, lost
+    return regions, least

@@ -1,0 +1,15 @@
+"""The section of t-Mondrian in the run file."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from tclose_spark.runfile.registry import MethodSettings
+
+
+class TMondrian(MethodSettings):
+    """Split at the median of the widest quasi-identifier, as long as all sides hold. It has no settings."""
+
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
+    disjoint: ClassVar[bool] = True
+    name: Literal["t_mondrian"] = "t_mondrian"
