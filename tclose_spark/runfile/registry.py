@@ -23,6 +23,7 @@ MODULES = {
     "closeness_tree": "tclose_spark.methods.closeness_tree.method",
     "stack_and_deal": "tclose_spark.methods.stack_and_deal.method",
     "fragmentation": "tclose_spark.methods.fragmentation.method",
+    "t_incognito": "tclose_spark.methods.t_incognito.method",
 }
 DEFAULT = next(iter(MODULES))
 GROUP = "tclose_spark.methods"

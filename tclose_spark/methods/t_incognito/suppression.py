@@ -1,0 +1,76 @@
+"""Which groups of a node are suppressed: those that are no classes, if they are few enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
+from tclose_spark.methods.t_incognito.requirement import GroupRequirement, Mask, as_one, cells_of
+from tclose_spark.table.arrays import IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suppression:
+    """How many rows may be left out, and what is asked of the others, and of them.
+
+    requirement: what every class must hold.
+    most: rows that may be left out.
+    of: whose distribution classes must be near to (`PlanningInput.of`).
+    class_of_suppressed: whether the suppressed rows must be a class themselves, as the verifier asks where classes are
+        compared with the input. ARX does not ask it.
+    """
+
+    requirement: GroupRequirement
+    most: int
+    of: Literal["input", "released"] = "input"
+    class_of_suppressed: bool = True
+
+    def few_poor(self, groups: FrequencySet) -> bool:
+        """Whether the rows of groups that break k or distinct l may be left out. What is coarser, or has fewer
+        quasi-identifiers, then has no more of them (see `requirement`).
+        """
+        return int(groups.sizes[self.requirement.poor(groups)].sum()) <= self.most
+
+    def suppressed(self, groups: FrequencySet) -> Mask | None:
+        """The groups that are suppressed, shape (groups,); None if that does not do."""
+        sizes, requirement = groups.sizes, self.requirement
+        poor = requirement.poor(groups)
+        if sizes[poor].sum() > self.most:
+            return None
+        shifts = self.of == "released" and self.most
+        left = self._beside_the_released(groups, poor) if shifts else requirement.broken(groups)
+        rows = int(sizes[left].sum())
+        if rows > self.most or left.all():
+            return None
+        if rows and self.of == "input" and self.class_of_suppressed:
+            together = as_one(cells_of(groups.only(np.flatnonzero(left)), self._cells))
+            return None if requirement.broken(together)[0] else left
+        return left
+
+    def _beside_the_released(self, groups: FrequencySet, poor: Mask) -> Mask:
+        """Where classes are compared with what is released: each that is left out changes that, until none is too far.
+        A group that was left out stays out.
+        """
+        left = poor
+        while not left.all() and groups.sizes[left].sum() <= self.most:
+            kept = np.flatnonzero(~left)
+            released = groups.only(kept)
+            broken = self.requirement.broken(released, cells_of(released, self._cells))
+            if not broken.any():
+                break
+            left = left.copy()
+            left[kept[broken]] = True
+        return left
+
+    @property
+    def _cells(self) -> int:
+        return len(self.requirement.attributes.cells)
+
+    def compared(self, groups: FrequencySet, left: Mask) -> IntArray:
+        """Rows of each cell of what the classes' distances are measured from, shape (cells,)."""
+        if self.of == "input":
+            return self.requirement.attributes.cell_rows
+        return cells_of(groups.only(np.flatnonzero(~left)), self._cells)
