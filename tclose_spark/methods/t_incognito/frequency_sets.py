@@ -105,3 +105,15 @@ def number_tuples(columns: Sequence[Codes | IntArray], sizes: Sequence[int]) -> 
         return first[present], rank[key]
     _, first, number = np.unique(key, return_index=True, return_inverse=True)
     return first, number
+
+
+def frequency_set(counts: IntArray) -> FrequencySet:
+    """Of groups without labels, each with so many rows of each cell, shape (groups, cells); none is empty.
+
+    >>> frequency_set(np.array([[0, 2], [1, 1]])).rows.tolist()
+    [2, 1, 1]
+    """
+    group, cell = np.nonzero(counts)
+    return FrequencySet(
+        labels=np.zeros((0, len(counts)), dtype=np.int32), group=group, cell=cell, rows=counts[group, cell]
+    )

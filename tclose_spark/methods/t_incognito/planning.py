@@ -73,13 +73,12 @@ def _require_room(levels: Sequence[Levels]) -> None:
 def _least_alone(search: Search, values: Sequence[FrequencySet]) -> Node:
     """The lowest level of each quasi-identifier that may hold, were it the only one (subset property)."""
     least = []
-    for place, groups in enumerate(values):
-        for level in range(len(search.lattice.levels[place])):
-            if search.may_hold(search.lattice.roll_up(groups, [(place, 0)], [(place, level)])):
-                break
-        else:
+    for of, groups in zip(search.lattice.levels, values, strict=True):
+        held = (search.may_hold(groups.rolled_up([(0, level.label)], search.lattice.cells)) for level in of.levels)
+        lowest = next((level for level, holds in enumerate(held) if holds), None)
+        if lowest is None:
             raise _none_holds(search)
-        least.append(level)
+        least.append(lowest)
     return tuple(least)
 
 

@@ -121,10 +121,3 @@ def cells_of(groups: FrequencySet, cells: int) -> IntArray:
     rows = np.zeros(cells, dtype=np.int64)
     np.add.at(rows, groups.cell, groups.rows)
     return rows
-
-
-def as_one(cell_rows: IntArray) -> FrequencySet:
-    """All rows as one group; there must be some."""
-    cell = np.flatnonzero(cell_rows)
-    nothing = np.zeros(len(cell), dtype=np.int64)
-    return FrequencySet(labels=np.zeros((0, 1), dtype=np.int32), group=nothing, cell=cell, rows=cell_rows[cell])

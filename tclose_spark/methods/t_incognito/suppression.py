@@ -1,4 +1,8 @@
-"""Which groups of a node are suppressed: those that are no classes, if they are few enough."""
+"""Which groups of a node are suppressed: those that are no classes, if they are few enough.
+
+Where the input's distribution is public, so is that of what is suppressed, which therefore has to be a class itself
+(`checks.suppressed`). If it is not, the smallest classes are suppressed with it, until it is. ARX asks no such thing.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,12 @@ from typing import Literal
 
 import numpy as np
 
-from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
-from tclose_spark.methods.t_incognito.requirement import GroupRequirement, Mask, as_one, cells_of
+from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
+from tclose_spark.methods.t_incognito.requirement import GroupRequirement, Mask, cells_of
 from tclose_spark.table.arrays import IntArray
+
+MOST_ADDED = 200  # classes that are suppressed with others so that these are a class, too
+MOST_COUNTS = 1 << 20  # counts of cells that are held for it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +26,8 @@ class Suppression:
     requirement: what every class must hold.
     most: rows that may be left out.
     of: whose distribution classes must be near to (`PlanningInput.of`).
-    class_of_suppressed: whether the suppressed rows must be a class themselves, as the verifier asks where classes are
-        compared with the input. ARX does not ask it.
+    class_of_suppressed: whether the suppressed rows must be a class where `of` is the input; without it nodes are those
+        of ARX, and the verifier objects.
     """
 
     requirement: GroupRequirement
@@ -46,8 +53,28 @@ class Suppression:
         if rows > self.most or left.all():
             return None
         if rows and self.of == "input" and self.class_of_suppressed:
-            together = as_one(cells_of(groups.only(np.flatnonzero(left)), self._cells))
-            return None if requirement.broken(together)[0] else left
+            return self._as_a_class(groups, left)
+        return left
+
+    def _as_a_class(self, groups: FrequencySet, left: Mask) -> Mask | None:
+        """What is suppressed with as many of the smallest classes as make a class of it; None if no number of those
+        that may be left out does.
+        """
+        kept = np.flatnonzero(~left)
+        smallest = kept[np.argsort(groups.sizes[kept], kind="stable")]
+        room = self.most - int(groups.sizes[left].sum())
+        fits = int(np.searchsorted(np.cumsum(groups.sizes[smallest]), room, side="right"))
+        tried = min(fits, len(kept) - 1, MOST_ADDED, MOST_COUNTS // self._cells)
+        counts = np.zeros((tried + 1, self._cells), dtype=np.int64)
+        counts[0] = cells_of(groups.only(np.flatnonzero(left)), self._cells)
+        for step, group in enumerate(smallest[:tried], start=1):
+            entries = slice(*groups.offsets[group : group + 2])
+            counts[step, groups.cell[entries]] = groups.rows[entries]
+        holds = np.flatnonzero(~self.requirement.broken(frequency_set(np.cumsum(counts, axis=0))))
+        if not len(holds):
+            return None
+        left = left.copy()
+        left[smallest[: holds[0]]] = True
         return left
 
     def _beside_the_released(self, groups: FrequencySet, poor: Mask) -> Mask:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tclose_spark.methods.method import PlanningInput
-from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, number_tuples
+from tclose_spark.methods.t_incognito.frequency_sets import frequency_set
 from tclose_spark.methods.t_incognito.plan import TIncognitoPlan
 from tclose_spark.methods.t_incognito.requirement import GroupRequirement
 from tclose_spark.table.arrays import IntArray
@@ -75,32 +75,23 @@ def _parts(
         return Tally.of(np.stack([np.searchsorted(keys, key[here]), part, sample.cell[here]]))
 
     tally = given.frequencies(tally_of, len(keys) * most * len(given.attributes.cells))
-    result = {}
+    result, left = {}, set(plan.suppressed.tolist())
     for number, (key, n) in enumerate(zip(keys.tolist(), rows.tolist(), strict=True)):
         mine = tally.take(np.flatnonzero(tally.keys[0] == number))
         parts = most
-        while parts > 1 and (parts * rows_per_task >= 2 * n or not _all_hold(mine, parts, requirement, compared, key in plan.suppressed)):
+        while parts * rows_per_task >= 2 * n:
+            parts //= 2
+        while parts > 1 and not _all_hold(mine, parts, requirement, compared, key in left):
             parts //= 2
         result[key] = np.bincount(mine.keys[1] % parts, weights=mine.rows, minlength=parts).astype(np.int64)
     return result
 
 
-def _all_hold(
-    mine: Tally, parts: int, requirement: GroupRequirement, compared: IntArray, suppressed: bool
-) -> bool:
-    """Whether each part is a class by itself; suppressed rows need not be."""
+def _all_hold(mine: Tally, parts: int, requirement: GroupRequirement, compared: IntArray, suppressed: bool) -> bool:
+    """Whether each part is a class by itself; suppressed rows need not be, but no part is empty."""
     _, part, cell = mine.keys
-    part = part % parts
-    if len(np.unique(part)) < parts:
+    counts = np.zeros((parts, len(compared)), dtype=np.int64)
+    np.add.at(counts, (part % parts, cell), mine.rows)
+    if not counts.any(axis=1).all():
         return False
-    if suppressed:
-        return True
-    cells = len(compared)
-    first, group = number_tuples([part], [parts])
-    groups = FrequencySet(
-        labels=part[first].astype(np.int32)[None, :], group=group, cell=cell, rows=mine.rows
-    )
-    order = np.lexsort((cell, group))
-    ordered = FrequencySet(labels=groups.labels, group=group[order], cell=cell[order], rows=mine.rows[order])
-    merged = ordered.rolled_up([(0, np.arange(parts, dtype=np.int32))], cells)
-    return not requirement.broken(merged, compared).any()
+    return suppressed or not requirement.broken(frequency_set(counts), compared).any()
