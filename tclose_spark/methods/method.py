@@ -43,8 +43,8 @@ class PlanningInput:
     counts: counts rows of the whole table by group.
     frequencies: counts them by key, where what keys there are is not known beforehand.
     most_suppressed: rows that the method may leave out of the release.
-    of: whose distribution classes must be near to: that of all input rows, or that of the released ones. Of the input's,
-        what is suppressed has to be a class, too (see `checks.suppressed`).
+    of: whose distribution classes must be near to: that of all input rows, or that of the released ones. Where it is
+        the input's, what is suppressed has to be a class, too (see `checks.suppressed`).
     log: takes a line on how the planning goes.
     """
 

@@ -1,5 +1,5 @@
-"""Frequency sets: how many rows of each cell every group of a node has (LeFevre, DeWitt and Ramakrishnan 2005, 2.1, with
-the sensitive values counted, too). A coarser node's follows from a finer one's, never from rows.
+"""Frequency sets: how many rows of each cell every group of a node has (LeFevre, DeWitt and Ramakrishnan 2005, with the
+sensitive values counted, too). A coarser node's follows from a finer one's, never from rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class FrequencySet:
     @property
     def groups(self) -> int:
         """How many there are."""
-        return self.labels.shape[1]
+        return int(self.labels.shape[1])
 
     @cached_property
     def offsets(self) -> IntArray:

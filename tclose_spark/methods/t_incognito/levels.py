@@ -93,11 +93,11 @@ def _of_hierarchy(hierarchy: Hierarchy, codes: IntArray) -> list[Level]:
     levels = [_values("value", codes)]
     for height, node in enumerate(hierarchy.nodes[1:-1], start=1):
         nodes, label = np.unique(node[known], return_inverse=True)
-        ends = [np.searchsorted(node, nodes, side) - past for side, past in (("left", 0), ("right", 1))]
         none = np.full(missing, MISSING)
-        low, high = (np.concatenate([none, end]) for end in ends)
-        label = np.concatenate([np.zeros(missing, dtype=np.int64), label + missing]).astype(np.int32)
-        levels.append(Level(name=f"level {height} of {hierarchy.height}", low=low, high=high, label=label))
+        low = np.concatenate([none, np.searchsorted(node, nodes, "left")])
+        high = np.concatenate([none, np.searchsorted(node, nodes, "right") - 1])
+        above: Codes = np.concatenate([np.zeros(missing, dtype=np.int64), label + missing]).astype(np.int32)
+        levels.append(Level(name=f"level {height} of {hierarchy.height}", low=low, high=high, label=above))
     return [*levels, _whole("*", codes, 0, len(hierarchy.paths) - 1)]
 
 
@@ -108,8 +108,10 @@ def _of_number(quasi: ResolvedQuasi, codes: IntArray) -> list[Level]:
     levels = [] if step is not None else [_values("value", codes)]
     if len(known):
         numbers = known.astype(np.float64) if quasi.domain.kind == "integer" else decode_numbers(known)
-        for width in widths(quasi.domain, step):
-            levels.append(_intervals(f"intervals of {float(width):g}", codes, np.floor(numbers / float(width))))
+        levels += [
+            _intervals(f"intervals of {float(width):g}", codes, np.floor(numbers / float(width)))
+            for width in widths(quasi.domain, step)
+        ]
     if len(codes) > 1:
         levels.append(_whole("the whole range", codes, int(known[0]), int(known[-1])))
     levels = levels or [_values("value", codes)]

@@ -1,4 +1,4 @@
-"""What a node loses, by the metric that chooses it: n rows, q quasi-identifiers, N() how many rows have a value or label.
+"""What a node loses, by the metric that chooses it. With n rows, and N of a value or label as many rows as have it:
 
     ncp              mean over rows and quasi-identifiers of what the label loses (`table.labels.range_losses`); a
                      suppressed row loses 1 of each
@@ -6,8 +6,9 @@
                      suppressed row's label is that of all n
     discernibility   sum of squared class sizes, and n for each suppressed row (Bayardo and Agrawal 2005; ARX)
 
-Each is monotone: where nothing is suppressed, a coarser node loses no less. So the least of the minimal nodes (of which
-nothing finer holds) is the least of all that hold. With suppression it is not, and every node that may hold is looked at.
+Each is monotone: where nothing is suppressed, a coarser node loses no less. So the least of the minimal nodes (of
+which nothing finer holds) is the least of all that hold. With suppression it is not, and every node that may hold is
+looked at.
 """
 
 from __future__ import annotations
@@ -60,15 +61,11 @@ class LabelCosts:
     @staticmethod
     def entropy(levels: Sequence[Levels]) -> LabelCosts:
         """See the module. What the values' own frequencies say is no matter of the node, and is in `means` only."""
-        costs = tuple(
-            tuple(np.log2(np.bincount(level.label, weights=of.rows)) for level in of.levels) for of in levels
-        )
+        costs = tuple(tuple(np.log2(np.bincount(level.label, weights=of.rows)) for level in of.levels) for of in levels)
         return LabelCosts._of(costs, levels, most=math.log2(levels[0].rows.sum()), bits=True)
 
     @staticmethod
-    def _of(
-        costs: tuple[tuple[FloatArray, ...], ...], levels: Sequence[Levels], most: float, bits: bool
-    ) -> LabelCosts:
+    def _of(costs: tuple[tuple[FloatArray, ...], ...], levels: Sequence[Levels], most: float, bits: bool) -> LabelCosts:
         rows = int(levels[0].rows.sum())
         means = tuple(
             tuple(
@@ -95,7 +92,8 @@ class LabelCosts:
 
 def discernibility(groups: FrequencySet, left: Mask, rows: int) -> int:
     """The sum of squared sizes of the groups that stay, and n for each row of the others."""
-    return sum(size**2 for size in groups.sizes[~left].tolist()) + rows * int(groups.sizes[left].sum())
+    kept: list[int] = groups.sizes[~left].tolist()
+    return sum(size**2 for size in kept) + rows * int(groups.sizes[left].sum())
 
 
 @dataclass(frozen=True)

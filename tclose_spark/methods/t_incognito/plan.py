@@ -74,7 +74,9 @@ class TIncognitoPlan:
         """See Plan."""
         keys = self.keys(rows)
         if len(rows) != self.rows[task] or np.any(self._task_of(rows, keys) != task):
-            raise ValueError("a task has not the rows that the plan counted: the input changed since, or rows were lost")
+            raise ValueError(
+                "a task has not the rows that the plan counted: the input changed since, or rows were lost"
+            )
         left = np.isin(keys, self.suppressed)
         here = np.flatnonzero(~left)
         _, classes, sizes = np.unique(keys[here], return_inverse=True, return_counts=True)
@@ -125,7 +127,8 @@ class TIncognitoPlan:
 
 
 def group_keys(labels: Sequence[Codes | IntArray], sizes: Sequence[int]) -> IntArray:
-    """A whole number for each group, shape (n,), in the order of the labels; of each quasi-identifier there are so many.
+    """A whole number for each group, shape (n,), in the order of the labels. sizes: how many labels there are of each
+    quasi-identifier.
 
     >>> group_keys([np.array([0, 1]), np.array([2, 0])], [2, 3]).tolist()
     [2, 3]
@@ -138,6 +141,7 @@ def group_keys(labels: Sequence[Codes | IntArray], sizes: Sequence[int]) -> IntA
         key, bound = key * size + label, bound * size
         if bound > WIDEST:
             raise UnreachableError(
-                "method: t_incognito numbers the combinations of labels, and they pass 2^62; leave quasi-identifiers out"
+                "method: t_incognito numbers the combinations of labels, and they pass 2^62; leave quasi-identifiers "
+                "out"
             )
     return key

@@ -10,7 +10,7 @@ import numpy as np
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.method import PlanningInput, PlanReport, require_rows
-from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
+from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
 from tclose_spark.methods.t_incognito.levels import Levels, lattice_size
 from tclose_spark.methods.t_incognito.losses import Losses, Node
 from tclose_spark.methods.t_incognito.plan import TIncognitoPlan, group_keys
@@ -30,15 +30,16 @@ def make_plan(
     """Plans t-Incognito. The release does not depend on rows_per_task; class_of_suppressed: see `Suppression`.
 
     Raises:
-        UnreachableError: if no node holds, or the lattice or what is counted is too large.
+        UnreachableError: if not even the coarsest node holds, or the lattice or what is counted is too large.
     """
-    require_rows(given.k, given.attributes.rows)
+    requirement = GroupRequirement(given.attributes, given.k)
+    _require_reachable(requirement)
     quasi = given.attributes.quasi_identifiers
     values = count_values(given)
     levels = [Levels.of(q, codes, rows) for q, (codes, rows, _) in zip(quasi, values, strict=True)]
     _require_room(levels)
     suppression = Suppression(
-        requirement=GroupRequirement(given.attributes, given.k),
+        requirement=requirement,
         most=given.most_suppressed,
         of=given.of,
         class_of_suppressed=class_of_suppressed,
@@ -51,22 +52,27 @@ def make_plan(
     )
     least = _least_alone(search, [groups for _, _, groups in values])
     base = count_base(given, levels, least)
-    given.log(
-        f"{lattice_size(levels):,} nodes; {base.groups:,} groups of {given.attributes.rows:,} rows at the finest that may "
-        "hold"
-    )
+    given.log(f"{lattice_size(levels):,} nodes; the finest that may hold has {base.groups:,} groups")
     solution = search.run(base, least)
-    if solution is None:
-        raise _none_holds(search)
     return _planned(given, search, solution, rows_per_task)
+
+
+def _require_reachable(requirement: GroupRequirement) -> None:
+    """Raises UnreachableError if the coarsest node breaks something. It has one class, all rows, at distance 0."""
+    attributes = requirement.attributes
+    require_rows(requirement.k, attributes.rows)
+    if requirement.broken(frequency_set(attributes.cell_rows[None]))[0]:
+        asked = [a.name for a in attributes.sensitive if any(required is not None for _, required in a.l)]
+        keys = " and ".join(f"attributes.sensitive_attributes.{name}.l" for name in asked)
+        raise UnreachableError(f"{keys}: even all rows as one class do not have the l that is asked; ask for less")
 
 
 def _require_room(levels: Sequence[Levels]) -> None:
     if math.prod(len(of_one) + 1 for of_one in levels) > MOST_NODES:
         raise UnreachableError(
             f"method: t_incognito looks at each combination of levels, and there are {lattice_size(levels):,} for "
-            f"{len(levels)} quasi-identifiers, more than it can; leave quasi-identifiers or levels of hierarchies out, or "
-            "use method: {name: closeness_tree}"
+            f"{len(levels)} quasi-identifiers, more than it can; leave quasi-identifiers or levels of hierarchies out, "
+            "or use method: {name: closeness_tree}"
         )
 
 
@@ -75,25 +81,8 @@ def _least_alone(search: Search, values: Sequence[FrequencySet]) -> Node:
     least = []
     for of, groups in zip(search.lattice.levels, values, strict=True):
         held = (search.may_hold(groups.rolled_up([(0, level.label)], search.lattice.cells)) for level in of.levels)
-        lowest = next((level for level, holds in enumerate(held) if holds), None)
-        if lowest is None:
-            raise _none_holds(search)
-        least.append(lowest)
+        least.append(next(level for level, holds in enumerate(held) if holds))
     return tuple(least)
-
-
-def _none_holds(search: Search) -> UnreachableError:
-    """Even the coarsest node breaks something: that has one group, all rows, at distance 0 (but for missing numbers)."""
-    requirement, most = search.suppression.requirement, search.suppression.most
-    asked = [f"attributes.sensitive_attributes.{a.name}.l" for a in requirement.attributes.sensitive if a.l.model_fields_set]
-    if asked:
-        return UnreachableError(
-            f"{' and '.join(asked)}: even all rows in one class do not have the l that is asked, so no full-domain "
-            "recoding does"
-        )
-    return UnreachableError(
-        f"no full-domain recoding holds k = {requirement.k} and every t with at most {most:,} rows suppressed"
-    )
 
 
 def _planned(given: PlanningInput, search: Search, solution: Solution, rows_per_task: int) -> TIncognitoPlan:
@@ -131,9 +120,7 @@ def _reported(given: PlanningInput, search: Search, solution: Solution) -> PlanR
     details: dict[str, Any] = {
         **figures,
         "metric": search.losses.metric,
-        "levels": {
-            name: [level.name for level in of.levels] for name, of in zip(names, levels, strict=True)
-        },
+        "levels": {name: [level.name for level in of.levels] for name, of in zip(names, levels, strict=True)},
         "node": dict(zip(names, solution.node, strict=True)),
         "losses": losses,
         "emd": {a.name: str(reached) for a, reached in zip(given.attributes.sensitive, emd, strict=True)},

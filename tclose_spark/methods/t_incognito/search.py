@@ -103,9 +103,7 @@ class Walk:
         finer = list(enumerate(self.base_node))
         return least, self.lattice.roll_up(self.base, finer, list(zip(self.subset, least, strict=True)))
 
-    def _groups(
-        self, node: Node, below: dict[Node, FrequencySet], start: tuple[Node, FrequencySet]
-    ) -> FrequencySet:
+    def _groups(self, node: Node, below: dict[Node, FrequencySet], start: tuple[Node, FrequencySet]) -> FrequencySet:
         finer = [(*node[:i], level - 1, *node[i + 1 :]) for i, level in enumerate(node) if level]
         at_hand = [(near, below[near]) for near in finer if near in below] or [start]
         near, groups = min(at_hand, key=lambda pair: len(pair[1].group))
@@ -175,9 +173,10 @@ class Search:
     holding: list[tuple[Node, float | int]] = field(default_factory=list)
     visited: int = 0
 
-    def run(self, base: FrequencySet, base_node: Node) -> Solution | None:
-        """The solution that loses least; None if no node holds. base: of all quasi-identifiers, at levels of which a
-        finer one holds nowhere.
+    def run(self, base: FrequencySet, base_node: Node) -> Solution:
+        """The solution that loses least. The coarsest node must hold.
+
+        base: the frequency set of all quasi-identifiers at `base_node`; with a finer level nothing holds.
         """
         quasi = range(len(self.lattice.levels))
         everything, none_left_out = tuple(quasi), self.suppression.most == 0
@@ -188,20 +187,20 @@ class Search:
                 candidates = joined(holds, subset, self.lattice.shape(subset))
                 least = tuple(base_node[place] for place in subset)
                 candidates &= no_finer(candidates.shape, least)
-                if not candidates.any():
-                    return None
                 walk = Walk(lattice=self.lattice, subset=subset, base=base, base_node=base_node)
-                parts[subset], visited = walk.holding(candidates, lambda _, groups: self.may_hold(groups), generalizes=True)
+                parts[subset], visited = walk.holding(
+                    candidates, lambda _, groups: self.may_hold(groups), generalizes=True
+                )
                 self.visited += visited
             holds = parts
             base, base_node = self._raised(base, base_node, holds)
             self.log(f"nodes of {size} of {len(everything)} quasi-identifiers: {self.visited} looked at so far")
         candidates = joined(holds, everything, self.lattice.shape(everything))
         candidates &= no_finer(candidates.shape, base_node)
-        if candidates.any():
-            walk = Walk(lattice=self.lattice, subset=everything, base=base, base_node=base_node)
-            _, visited = walk.holding(candidates, self._look, generalizes=none_left_out)
-            self.visited += visited
+        walk = Walk(lattice=self.lattice, subset=everything, base=base, base_node=base_node)
+        _, visited = walk.holding(candidates, self._look, generalizes=none_left_out)
+        self.visited += visited
+        assert self.best is not None
         return self.best
 
     def _raised(
@@ -210,9 +209,8 @@ class Search:
         """The base at the lowest levels that may still hold."""
         least = list(base_node)
         for subset, nodes in holds.items():
-            if nodes.any():
-                for place, level in zip(subset, least_levels(nodes), strict=True):
-                    least[place] = max(least[place], level)
+            for place, level in zip(subset, least_levels(nodes), strict=True):
+                least[place] = max(least[place], level)
         node = tuple(least)
         if node == base_node:
             return base, base_node

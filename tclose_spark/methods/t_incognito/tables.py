@@ -31,8 +31,8 @@ def node_tables(
     losses = plan["losses"]
     return [table], [
         f"Of {plan['nodes']:,} nodes; with those of fewer quasi-identifiers {plan['looked_at']:,} were looked at.",
-        f"The chosen one has {plan['classes']:,} classes and {plan['suppressed']:,} rows suppressed; its largest distances "
-        f"are {', '.join(reached)}.",
+        f"The chosen one has {plan['classes']:,} classes and {plan['suppressed']:,} rows suppressed; its largest "
+        f"distances are {', '.join(reached)}.",
         f"Information loss (NCP) {losses['ncp']:.6f}, entropy {losses['entropy']:.6f} bits, discernibility "
         f"{losses['discernibility']:,}.",
     ]

@@ -33,7 +33,10 @@ def with_tasks(
     keys, rows = sizes
     wide = np.flatnonzero(rows > rows_per_task)
     parts_of = _parts(plan, given, requirement, keys[wide], rows[wide], compared, rows_per_task) if len(wide) else {}
-    first, parts, task_rows, room = [], [], [], 0
+    first: list[int] = []
+    parts: list[int] = []
+    task_rows: list[int] = []
+    room = 0
     for key, n in zip(keys.tolist(), rows.tolist(), strict=True):
         shared = parts_of.get(key)
         if shared is not None or n > room or not first:
