@@ -33,10 +33,12 @@ METHODS: dict[str, dict[str, Any]] = {
     "closeness_tree": {"name": "closeness_tree", "effort": "fast"},
     "stack_and_deal": {"name": "stack_and_deal"},
     "fragmentation": {"name": "fragmentation"},
+    "t_incognito": {"name": "t_incognito"},
     "suppression of the input": {"name": "every_k", "by": 1, "suppress": 15, "any_t": True},
     "suppression of the released": {"name": "every_k", "by": 1, "suppress": 15, "any_t": True},
 }
 LIMITS = {
+    "t_incognito": {"k": 4, "suppression_limit": "0.1"},
     "suppression of the input": {"k": 12, "suppression_limit": "0.1"},
     "suppression of the released": {"k": 12, "suppression_limit": "0.1", "of": "released"},
 }

@@ -48,7 +48,12 @@ PEOPLE = pa.table(
 
 @pytest.mark.parametrize(
     "method",
-    [{"name": "closeness_tree", "effort": "fast"}, {"name": "stack_and_deal"}, {"name": "fragmentation"}],
+    [
+        {"name": "closeness_tree", "effort": "fast"},
+        {"name": "stack_and_deal"},
+        {"name": "fragmentation"},
+        {"name": "t_incognito"},
+    ],
     ids=lambda m: str(m["name"]),
 )
 def test_values_at_the_edges_are_released_as_they_are(method: dict[str, Any], make_run: Callable[..., Run]) -> None:

@@ -768,6 +768,7 @@ METHODS = {
     "fragmentation": {"name": "fragmentation"},
     "measured": {"name": "fragmentation", "sizing": "measured"},
     "gcd": {"name": "fragmentation", "sizing": "gcd"},
+    "t_incognito": {"name": "t_incognito"},
 }
 
 

@@ -191,7 +191,7 @@ WRONG = [
     ("attributes.allow_unique=[age]", "allow_unique names 'age', which is not in insensitive_attributes"),
     (
         "method.name=closeness",
-        "method.name: found 'closeness'; expected 'closeness_tree', 'stack_and_deal' or 'fragmentation'",
+        "method.name: found 'closeness'; expected 'closeness_tree', .*, 'fragmentation' or 't_incognito'",
     ),
     ("method={name: [closeness_tree]}", "method.name: found .*; expected 'closeness_tree'"),
     ("method.effort=much", "method.effort: found 'much'; expected fast, balanced, thorough, or a number of sweeps"),
@@ -216,6 +216,10 @@ WRONG = [
     (f"{SALARY}.bins={{equal_width: 3}}", "salary.bins is for method: fragmentation"),
     (f"{SALARY}.bins={{equal_width: 3, equal_mass: 2}}", "expected one of equal_width: N, equal_mass: N, edges"),
     (f"{SALARY}.bins={{edges: [3, 2]}}", "edges are not ascending numbers"),
+    (
+        "method={name: t_incognito, metric: height}",
+        "method.metric: found 'height'; expected 'ncp', 'discernibility' or 'entropy'",
+    ),
     (
         "method={name: stack_and_deal, stack_order: size}",
         "method.stack_order: found 'size'; expected 'value', 'frequency' or 'best'",
@@ -267,10 +271,16 @@ JARGON = (
 
 @pytest.mark.parametrize(
     ("method", "makes"),
-    [("closeness_tree", ["distinct"]), ("stack_and_deal", ["distinct", "entropy", "recursive"]), ("fragmentation", [])],
+    [
+        ("closeness_tree", ["distinct"]),
+        ("stack_and_deal", ["distinct", "entropy", "recursive"]),
+        ("fragmentation", []),
+        ("t_incognito", ["distinct", "entropy", "recursive"]),
+    ],
 )
 def test_an_l_that_a_method_does_not_make_is_told_at_once(load, method, makes):
-    able = {"distinct": "closeness_tree or stack_and_deal", "entropy": "stack_and_deal", "recursive": "stack_and_deal"}
+    all_kinds = "stack_and_deal or t_incognito"
+    able = {"distinct": f"closeness_tree or {all_kinds}", "entropy": all_kinds, "recursive": all_kinds}
     for kind, asked in {"distinct": "2", "entropy": "1.5", "recursive": "{c: 2, l: 2}"}.items():
         overrides = (f"method={{name: {method}}}", f"{DISEASE}.l.{kind}={asked}")
         if kind in makes:
