@@ -80,7 +80,10 @@ def _least_alone(search: Search, values: Sequence[FrequencySet]) -> Node:
     """The lowest level of each quasi-identifier that may hold, were it the only one (subset property)."""
     least = []
     for of, groups in zip(search.lattice.levels, values, strict=True):
-        held = (search.may_hold(groups.rolled_up([(0, level.label)], search.lattice.cells)) for level in of.levels)
+        held = (
+            search.suppression.may_hold(groups.rolled_up([(0, level.label)], search.lattice.cells))
+            for level in of.levels
+        )
         least.append(next(level for level, holds in enumerate(held) if holds))
     return tuple(least)
 

@@ -9,9 +9,12 @@ What the search may prune by, with A a union of groups B:
                                  their tails
 
 So where no row may be suppressed, a node that is coarser than one that holds, or has fewer of its quasi-identifiers,
-holds as well (generalization and subset property). With a suppression limit that is so of the rows in groups that
-break k or distinct l: they are never more at the coarser node. Of t and the other l it is not: a coarser node may have
-one large group too far where a finer one had a small one too many.
+holds as well (generalization and subset property). With a suppression limit it need not: a coarser node may have one
+large group too far where a finer one had a small one too many. But how many rows go at least does have both
+properties. Of a group A of s rows at distance D, let R be in those B that are no classes; the others are within t, so
+by convexity D s <= t (s - R) + m R, where m is the largest distance of anyone, and R >= s (D - t) / (m - t); all of A
+where it breaks k or distinct l. The sum over a node's groups is a bound for all finer nodes and for those of more
+quasi-identifiers (`least_lost`).
 """
 
 from __future__ import annotations
@@ -44,14 +47,6 @@ class GroupRequirement:
     attributes: ResolvedAttributes
     k: int
 
-    @property
-    def monotone(self) -> bool:
-        """Whether nothing is asked but what a union of groups breaks only where all of them do."""
-        return all(
-            (a.t is None or a.t == 1) and a.l.entropy is None and a.l.recursive is None
-            for a in self.attributes.sensitive
-        )
-
     def poor(self, groups: FrequencySet) -> Mask:
         """The groups that break k or a distinct l, shape (groups,)."""
         broken: Mask = groups.sizes < self.k
@@ -59,6 +54,25 @@ class GroupRequirement:
             if (a.l.distinct or 1) > 1:
                 broken = broken | (diversity.distinct(self._histograms(groups, a)) < (a.l.distinct or 1))
         return broken
+
+    def least_lost(self, groups: FrequencySet, shift: float = 0.0) -> float:
+        """A bound for the rows in groups that are no classes, of this node and of all that are finer or have more
+        quasi-identifiers; a hair less, so that rounding makes it no more.
+
+        shift: how far at most what distances are measured from is from the whole table.
+        """
+        lost = np.where(self.poor(groups), groups.sizes, 0).astype(np.float64)
+        for a in self.attributes.sensitive:
+            if a.t is None or float(a.t) + shift >= 1:
+                continue
+            unit = a.distance.scale * self.attributes.rows
+            values = np.flatnonzero(a.distance.table)
+            alone = Histograms(np.arange(len(values) + 1), values, np.ones(len(values), dtype=np.int64))
+            farthest, t = float(a.distance.numerators(alone).max()) / unit, float(a.t) + shift
+            if farthest > t:
+                work = a.distance.numerators(self._histograms(groups, a)).astype(np.float64) / unit
+                lost = np.maximum(lost, (work - t * groups.sizes) / (farthest - t))
+        return float(lost.sum()) * (1 - 1e-9) - 1e-6
 
     def broken(self, groups: FrequencySet, cell_rows: IntArray | None = None) -> Mask:
         """The groups that break anything, shape (groups,).

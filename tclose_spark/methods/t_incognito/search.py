@@ -27,6 +27,9 @@ Nodes = Mask
 Visit = Callable[[Node, FrequencySet], bool]
 """Looks at a candidate and says whether it holds."""
 
+Skip = Callable[[Node], bool]
+"""Whether a candidate need not be looked at."""
+
 
 @dataclass(frozen=True)
 class Lattice:
@@ -70,7 +73,9 @@ class Walk:
     base: FrequencySet
     base_node: Node
 
-    def holding(self, candidates: Nodes, visit: Visit, generalizes: bool) -> tuple[Nodes, int]:
+    def holding(
+        self, candidates: Nodes, visit: Visit, generalizes: bool, skip: Skip = lambda _: False
+    ) -> tuple[Nodes, int]:
         """(the candidates that hold, how many were visited).
 
         generalizes: whether all that is coarser than one that holds is known to, and need not be visited.
@@ -82,7 +87,7 @@ class Walk:
             here: dict[Node, FrequencySet] = {}
             held = sum(len(groups.group) for groups in below.values())
             for node in nodes:
-                if generalizes and holds[node]:
+                if (generalizes and holds[node]) or skip(node):
                     continue
                 groups = self._groups(node, below, start)
                 visited += 1
@@ -189,7 +194,7 @@ class Search:
                 candidates &= no_finer(candidates.shape, least)
                 walk = Walk(lattice=self.lattice, subset=subset, base=base, base_node=base_node)
                 parts[subset], visited = walk.holding(
-                    candidates, lambda _, groups: self.may_hold(groups), generalizes=True
+                    candidates, lambda _, groups: self.suppression.may_hold(groups), generalizes=True
                 )
                 self.visited += visited
             holds = parts
@@ -198,7 +203,7 @@ class Search:
         candidates = joined(holds, everything, self.lattice.shape(everything))
         candidates &= no_finer(candidates.shape, base_node)
         walk = Walk(lattice=self.lattice, subset=everything, base=base, base_node=base_node)
-        _, visited = walk.holding(candidates, self._look, generalizes=none_left_out)
+        _, visited = walk.holding(candidates, self._look, generalizes=none_left_out, skip=self._loses_more)
         self.visited += visited
         assert self.best is not None
         return self.best
@@ -216,16 +221,12 @@ class Search:
             return base, base_node
         return self.lattice.roll_up(base, list(enumerate(base_node)), list(enumerate(node))), node
 
-    def may_hold(self, groups: FrequencySet) -> bool:
-        """Of a node over some of the quasi-identifiers: whether one over all may hold whose part it is."""
-        if self.suppression.most:
-            return self.suppression.few_poor(groups)
-        return self.suppression.suppressed(groups) is not None
+    def _loses_more(self, node: Node) -> bool:
+        """Whether a node loses more than the best so far, whatever it suppresses."""
+        return bool(self.suppression.most) and self.best is not None and self.losses.least(node) > self.best.loss
 
     def _look(self, node: Node, groups: FrequencySet) -> bool:
         """Whether a node over all holds; the best is kept."""
-        if self.suppression.most and self.best is not None and self.losses.least(node) > self.best.loss:
-            return False
         left = self.suppression.suppressed(groups)
         if left is None:
             return False

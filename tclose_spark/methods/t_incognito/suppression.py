@@ -35,11 +35,14 @@ class Suppression:
     of: Literal["input", "released"] = "input"
     class_of_suppressed: bool = True
 
-    def few_poor(self, groups: FrequencySet) -> bool:
-        """Whether the rows of groups that break k or distinct l may be left out. What is coarser, or has fewer
-        quasi-identifiers, then has no more of them (see `requirement`).
+    def may_hold(self, groups: FrequencySet) -> bool:
+        """Whether this node, a finer one, or one of more quasi-identifiers may hold. If so, all may that are coarser or
+        have fewer of them (see `requirement`). Without suppression: whether this node holds.
         """
-        return int(groups.sizes[self.requirement.poor(groups)].sum()) <= self.most
+        if not self.most:
+            return self.suppressed(groups) is not None
+        shift = self.most / self.requirement.attributes.rows if self.of == "released" else 0.0
+        return self.requirement.least_lost(groups, shift) <= self.most
 
     def suppressed(self, groups: FrequencySet) -> Mask | None:
         """The groups that are suppressed, shape (groups,); None if that does not do."""
