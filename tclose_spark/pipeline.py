@@ -95,7 +95,9 @@ def plan(run: Run) -> PlanReport:
             settings=run.spec.method,
             sample=table.sample(method.sample_rows(run.spec.method)),
             counts=table.counts,
+            frequencies=table.frequencies,
             most_suppressed=run.spec.privacy.most_suppressed(profiled.rows),
+            of=run.spec.privacy.of,
             log=lambda line: run.announce(f"{'plan':<10} {line}"),
         )
         made = method.make_plan(given)

@@ -35,10 +35,12 @@ METHODS: dict[str, dict[str, Any]] = {
     "fragmentation": {"name": "fragmentation"},
     "microaggregation": {"name": "microaggregation", "algorithm": 2},
     "t_mondrian": {"name": "t_mondrian"},
+    "t_incognito": {"name": "t_incognito"},
     "suppression of the input": {"name": "every_k", "by": 1, "suppress": 15, "any_t": True},
     "suppression of the released": {"name": "every_k", "by": 1, "suppress": 15, "any_t": True},
 }
 LIMITS = {
+    "t_incognito": {"k": 4, "suppression_limit": "0.1"},
     "suppression of the input": {"k": 12, "suppression_limit": "0.1"},
     "suppression of the released": {"k": 12, "suppression_limit": "0.1", "of": "released"},
 }

@@ -54,6 +54,7 @@ PEOPLE = pa.table(
         {"name": "fragmentation"},
         {"name": "microaggregation", "algorithm": 1},
         {"name": "t_mondrian"},
+        {"name": "t_incognito"},
     ],
     ids=lambda m: str(m["name"]),
 )

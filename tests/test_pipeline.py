@@ -811,6 +811,7 @@ METHODS = {
     "microaggregation": {"name": "microaggregation", "algorithm": 2},
     "t_mondrian": {"name": "t_mondrian"},
     "overlap none": {"name": "closeness_tree", "overlap": "none", "effort": "fast"},
+    "t_incognito": {"name": "t_incognito"},
 }
 
 

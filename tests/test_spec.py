@@ -194,7 +194,7 @@ WRONG = [
     (
         "method.name=closeness",
         "method.name: found 'closeness'; expected 'closeness_tree', 'stack_and_deal', 'fragmentation', 't_mondrian', "
-        "'microaggregation' or 'sabre'",
+        "'t_incognito', 'microaggregation' or 'sabre'",
     ),
     ("method={name: [closeness_tree]}", "method.name: found .*; expected 'closeness_tree'"),
     ("method.overlap=some", "method.overlap: found 'some'; expected allowed or none"),
@@ -221,6 +221,10 @@ WRONG = [
     (f"{SALARY}.bins={{equal_width: 3}}", "salary.bins is for method: fragmentation"),
     (f"{SALARY}.bins={{equal_width: 3, equal_mass: 2}}", "expected one of equal_width: N, equal_mass: N, edges"),
     (f"{SALARY}.bins={{edges: [3, 2]}}", "edges are not ascending numbers"),
+    (
+        "method={name: t_incognito, metric: height}",
+        "method.metric: found 'height'; expected 'ncp', 'discernibility' or 'entropy'",
+    ),
     (
         "method={name: stack_and_deal, stack_order: size}",
         "method.stack_order: found 'size'; expected 'value', 'frequency' or 'best'",
@@ -299,13 +303,17 @@ JARGON = (
         ("stack_and_deal", ["distinct", "entropy", "recursive"]),
         ("fragmentation", []),
         ("t_mondrian", ["distinct"]),
+        ("t_incognito", ["distinct", "entropy", "recursive"]),
+        ("microaggregation", ["distinct"]),
+        ("sabre", ["distinct"]),
     ],
 )
 def test_an_l_that_a_method_does_not_make_is_told_at_once(load, method, makes):
+    all_kinds = "stack_and_deal or t_incognito"
     able = {
-        "distinct": "closeness_tree or stack_and_deal or t_mondrian or microaggregation or sabre",
-        "entropy": "stack_and_deal",
-        "recursive": "stack_and_deal",
+        "distinct": "closeness_tree or stack_and_deal or t_mondrian or t_incognito or microaggregation or sabre",
+        "entropy": all_kinds,
+        "recursive": all_kinds,
     }
     for kind, asked in {"distinct": "2", "entropy": "1.5", "recursive": "{c: 2, l: 2}"}.items():
         overrides = (f"method={{name: {method}}}", f"{DISEASE}.l.{kind}={asked}")

@@ -20,7 +20,7 @@ from tclose_spark.checks.released import read_released
 from tclose_spark.checks.suppressed import LeftOut, input_listing, suppressed_class
 from tclose_spark.checks.tallies import count_values
 from tclose_spark.checks.tuples import tuple_closeness
-from tclose_spark.checks.validation import Validation, validate
+from tclose_spark.checks.validation import MOST_LOCAL, Validation, validate
 from tclose_spark.checks.warnings import warnings_of
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.delta_log import write_and_read
@@ -114,7 +114,9 @@ def verify_release(
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
     problems += [_too_coarse(spec, name, *found) for name, found in figures.coarse.items()]
-    if spec.method.promises_disjoint and not are_disjoint(classes, quasi):
+    disjoint = figures.classes <= MOST_LOCAL or spec.method.promises_disjoint
+    disjoint = disjoint and are_disjoint(classes, quasi)
+    if spec.method.promises_disjoint and not disjoint:
         problems.append(
             "regions overlap: the labels of two classes have values in common, where the method promises none"
         )
@@ -131,7 +133,7 @@ def verify_release(
     figures_of = {
         **_as_json(figures, attributes, counts, left, apart),
         "quasi_identifiers": measured_on(spec, named),
-        "regions": "disjoint" if spec.method.promises_disjoint else "overlapping",
+        "regions": "disjoint" if disjoint else "overlapping",
         "warnings": warnings_of(figures, named, _judged_attributes(release, counts, spec, hierarchies), texts),
         "fingerprint": str(released),
         "rows": released.rows,

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures import diversity
+from tclose_spark.measures.coarseness import Coarsest
 from tclose_spark.measures.distances import GroundDistance, ground_distance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
@@ -31,6 +32,7 @@ class ResolvedQuasi:
     labeller: what writes its labels.
     bounds: whether it is published as two numbers in place of a label.
     weight: how much its loss counts; 1 on the mean of all quasi-identifiers.
+    coarsest: the limit on its labels, if there is one.
     """
 
     domain: QuasiDomain
@@ -39,6 +41,7 @@ class ResolvedQuasi:
     labeller: Labeller
     bounds: bool
     weight: float
+    coarsest: Coarsest | None
 
     @property
     def name(self) -> str:
@@ -57,6 +60,7 @@ class ResolvedQuasi:
             labeller=make_labeller(domain, settings, hierarchy),
             bounds=settings.numeric_output == "bounds",
             weight=float(settings.weight / mean_weight),
+            coarsest=Coarsest.of(settings, hierarchy),
         )
 
 

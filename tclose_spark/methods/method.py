@@ -14,6 +14,7 @@ from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings, find_method
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
+from tclose_spark.table.tally import Tally
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 GroupCounts = Callable[[Callable[[Rows], IntArray], int], IntArray]
 """`counts(group_of, groups)`: how many rows of the whole table `group_of` puts into each of 0..groups-1.
 From Spark in a run, from an array in a test."""
+
+Frequencies = Callable[[Callable[[Rows], Tally], int], Tally]
+"""`frequencies(tally_of, most)`: the sum of `tally_of` over all rows of the whole table, in whatever parts they come.
+Raises TooManyKeysError if it has more than `most` keys. From Spark in a run, from an array in a test."""
+
+
+def _no_frequencies(tally_of: Callable[[Rows], Tally], most: int) -> Tally:
+    raise NotImplementedError("this planning was given no frequencies of the whole table")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +41,10 @@ class PlanningInput:
     settings: the method's own section of the run file.
     sample: rows that stand for the table.
     counts: counts rows of the whole table by group.
+    frequencies: counts them by key, where what keys there are is not known beforehand.
     most_suppressed: rows that the method may leave out of the release.
+    of: whose distribution classes must be near to: that of all input rows, or that of the released ones. Where it is
+        the input's, what is suppressed has to be a class, too (see `checks.suppressed`).
     log: takes a line on how the planning goes.
     """
 
@@ -41,7 +53,9 @@ class PlanningInput:
     settings: Any
     sample: Rows
     counts: GroupCounts
+    frequencies: Frequencies = _no_frequencies
     most_suppressed: int = 0
+    of: Literal["input", "released"] = "input"
     log: Callable[[str], None] = lambda _: None
 
 

@@ -24,6 +24,7 @@ MODULES = {
     "stack_and_deal": "tclose_spark.methods.stack_and_deal.method",
     "fragmentation": "tclose_spark.methods.fragmentation.method",
     "t_mondrian": "tclose_spark.methods.t_mondrian.method",
+    "t_incognito": "tclose_spark.methods.t_incognito.method",
     "microaggregation": "tclose_spark.methods.microaggregation.method",
     "sabre": "tclose_spark.methods.sabre.method",
 }

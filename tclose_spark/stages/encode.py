@@ -12,10 +12,12 @@ from pyspark.sql import functions as F
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.workers import map_batches
+from tclose_spark.stages.frequencies import count_keys
 from tclose_spark.stages.staging import HASH, StagedColumns, read_batches
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.rows import Codec, Rows
+from tclose_spark.table.tally import Tally, TooManyKeysError
 
 MOST_LOCAL = 1_000_000  # rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them
 LOW_BITS = np.uint64(2**31 - 1)
@@ -99,6 +101,19 @@ class EncodedTable:
         counts = np.zeros(groups, dtype=np.int64)
         counts[added["group"].to_numpy()] = added["n"].to_numpy()
         return counts
+
+    def frequencies(self, tally_of: Callable[[Rows], Tally], most: int) -> Tally:
+        """The sum of `tally_of` over all rows, in whatever parts they come. One scan.
+
+        Raises:
+            TooManyKeysError: if it has more than `most` keys.
+        """
+        if self._local is None:
+            return count_keys(self._batches, self._encoder.parts, tally_of, most)
+        tally = tally_of(self._local)
+        if len(tally) > most:
+            raise TooManyKeysError
+        return tally
 
     def _drawn(self, share: np.uint64) -> tuple[Rows, IntArray]:
         """What is drawn of a large table: by each task of its rows, joined by PARTS tasks, put together here."""

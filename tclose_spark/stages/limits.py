@@ -32,9 +32,8 @@ class LabelLimits:
     @staticmethod
     def of(spec: ReleaseSpec, attributes: ResolvedAttributes) -> LabelLimits:
         """The limits of a run. A method that suppresses rows itself uses up what may be suppressed."""
-        settings = spec.attributes.quasi_identifiers
         return LabelLimits(
-            tuple((Coarsest.of(settings[q.name], q.hierarchy), q.bounds) for q in attributes.quasi_identifiers),
+            tuple((q.coarsest, q.bounds) for q in attributes.quasi_identifiers),
             0 if spec.method.suppresses else spec.privacy.most_suppressed(attributes.rows),
             attributes.rows,
         )

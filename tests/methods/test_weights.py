@@ -17,6 +17,10 @@ METHODS: list[dict[str, Any]] = [
     {"name": "closeness_tree", "effort": "fast"},
     {"name": "stack_and_deal"},
     {"name": "fragmentation"},
+    {"name": "t_mondrian"},
+    {"name": "t_incognito"},
+    {"name": "microaggregation"},
+    {"name": "sabre"},
 ]
 
 

@@ -15,6 +15,7 @@ from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables import prepare
 from tclose_spark.table.rows import Codec, Rows, UnknownValueError
+from tclose_spark.table.tally import Tally, TooManyKeysError
 
 MakeRun = Callable[..., Run]
 
@@ -139,3 +140,23 @@ def test_groups_are_counted_as_in_memory(
         groups = 2 * len(staged.encoder.codec.cells) + 3  # the last three are empty
         found = staged.encoded(most_local).counts(group_of, groups)
     assert found.tolist() == np.bincount(group_of(staged.rows()), minlength=groups).tolist()
+
+
+@HERE_AND_THERE
+def test_keys_are_counted_as_in_memory(
+    run: Run, table: DataFrame, settings: Callable[..., Any], most_local: int
+) -> None:
+    """Whatever keys there are; of more than are asked for, none."""
+
+    def tally_of(rows: Rows) -> Tally:
+        return Tally.of(np.stack([rows.quasi[0], rows.cell]))
+
+    with settings({"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}):
+        staged = stage(run, table.repartition(5))
+        encoded, expected = staged.encoded(most_local), tally_of(staged.rows())
+        found = encoded.frequencies(tally_of, len(expected))
+        assert (found.keys.tolist(), found.rows.tolist()) == (expected.keys.tolist(), expected.rows.tolist())
+        assert found.rows.sum() == 90
+        for most in (len(expected) - 1, 3):  # told by the driver, and by a task
+            with pytest.raises(TooManyKeysError):
+                encoded.frequencies(tally_of, most)

@@ -1,0 +1,119 @@
+"""Frequency sets: how many rows of each cell every group of a node has (LeFevre, DeWitt and Ramakrishnan 2005, with the
+sensitive values counted, too). A coarser node's follows from a finer one's, never from rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tclose_spark.measures.exact import WIDEST
+from tclose_spark.table.arrays import Codes, IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrequencySet:
+    """The groups of rows that share their labels at a node, and each group's rows by cell.
+
+    labels: of each group, shape (quasi-identifiers, groups).
+    group: of each entry, ascending, shape (entries,).
+    cell: of each entry, ascending inside a group, shape (entries,).
+    rows: of each entry, at least 1, shape (entries,).
+    """
+
+    labels: Codes
+    group: IntArray
+    cell: IntArray
+    rows: IntArray
+
+    @property
+    def groups(self) -> int:
+        """How many there are."""
+        return int(self.labels.shape[1])
+
+    @cached_property
+    def offsets(self) -> IntArray:
+        """The first entry of each group, and the end, shape (groups + 1,)."""
+        return np.searchsorted(self.group, np.arange(self.groups + 1))
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """Rows of each group, shape (groups,)."""
+        return np.add.reduceat(self.rows, self.offsets[:-1])
+
+    def rolled_up(self, maps: Sequence[tuple[int, Codes]], cells: int) -> FrequencySet:
+        """The frequency set of some of the quasi-identifiers, at labels no finer.
+
+        maps: (its place here, the new label of each of its labels) of each that is kept.
+        cells: how many the table has.
+
+        >>> ages = FrequencySet(labels=np.array([[0, 1, 2]]), group=np.array([0, 1, 1, 2]),
+        ...                     cell=np.array([0, 0, 1, 1]), rows=np.array([2, 1, 4, 8]))
+        >>> made = ages.rolled_up([(0, np.array([0, 0, 1]))], cells=2)
+        >>> made.labels.tolist(), made.group.tolist(), made.cell.tolist(), made.rows.tolist()
+        ([[0, 1]], [0, 0, 1], [0, 1, 1], [3, 4, 8])
+        """
+        columns = [above[self.labels[place]] for place, above in maps]
+        first, number = number_tuples(columns, [int(above.max()) + 1 for _, above in maps])
+        key = number[self.group] * cells + self.cell
+        largest = len(first) * cells
+        if largest <= 4 * len(key):
+            rows = np.bincount(key, weights=self.rows, minlength=largest).astype(np.int64)  # exact below 2^53
+            key = np.flatnonzero(rows)
+            rows = rows[key]
+        else:
+            order = np.argsort(key)
+            key = key[order]
+            starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+            key, rows = key[starts], np.add.reduceat(self.rows[order], starts)
+        labels = np.stack([column[first] for column in columns])
+        return FrequencySet(labels=labels, group=key // cells, cell=key % cells, rows=rows)
+
+    def only(self, groups: IntArray) -> FrequencySet:
+        """That of the groups at these places, which ascend."""
+        number = np.full(self.groups, -1, dtype=np.int64)
+        number[groups] = np.arange(len(groups))
+        here = np.flatnonzero(number[self.group] >= 0)
+        return FrequencySet(
+            labels=self.labels[:, groups], group=number[self.group[here]], cell=self.cell[here], rows=self.rows[here]
+        )
+
+
+def number_tuples(columns: Sequence[Codes | IntArray], sizes: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """(where each different tuple stands first, in ascending order of the tuples; the number of each tuple, shape
+    (n,)). sizes: the codes of a column are below its own.
+
+    >>> first, number = number_tuples([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
+    >>> first.tolist(), number.tolist()
+    ([1, 0], [1, 0, 1])
+    """
+    key, bound = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column, size in zip(columns, sizes, strict=True):
+        if bound * size >= WIDEST:
+            known, key = np.unique(key, return_inverse=True)
+            bound = len(known)
+        key, bound = key * size + column, bound * size
+    if bound <= 4 * len(key):
+        first = np.full(bound, -1, dtype=np.int64)
+        first[key[::-1]] = np.arange(len(key) - 1, -1, -1)
+        present = np.flatnonzero(first >= 0)
+        rank = np.zeros(bound, dtype=np.int64)
+        rank[present] = np.arange(len(present))
+        return first[present], rank[key]
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    return first, number
+
+
+def frequency_set(counts: IntArray) -> FrequencySet:
+    """Of groups without labels, each with so many rows of each cell, shape (groups, cells); none is empty.
+
+    >>> frequency_set(np.array([[0, 2], [1, 1]])).rows.tolist()
+    [2, 1, 1]
+    """
+    group, cell = np.nonzero(counts)
+    return FrequencySet(
+        labels=np.zeros((0, len(counts)), dtype=np.int32), group=group, cell=cell, rows=counts[group, cell]
+    )

@@ -1,0 +1,147 @@
+"""The plan of t-Incognito: one node of the lattice, so one label for each value, and the groups that are suppressed.
+
+A task finishes groups that follow each other in the order of their labels. A group of more rows than a task is to hold
+is dealt to several by the rows' hashes, as many parts as are classes each by itself, counted beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from tclose_spark.errors import UnreachableError
+from tclose_spark.measures.exact import WIDEST
+from tclose_spark.methods.method import PlanReport, Settled
+from tclose_spark.methods.t_incognito.scanning import labels_of
+from tclose_spark.table.arrays import Codes, IntArray
+from tclose_spark.table.rows import Rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class TIncognitoPlan:
+    """See the module. A group is known by its key, a whole number that has its labels in it.
+
+    low: the lowest code that each label covers, by quasi-identifier, ascending arrays of shape (labels,).
+    high: the highest one.
+    first: the lowest key of each span of groups, ascending, shape (spans,).
+    parts: how many tasks share a span; more than one has one group only, shape (spans,).
+    rows: of each task, shape (tasks,).
+    suppressed: keys of the groups that are left out, ascending.
+    """
+
+    low: tuple[IntArray, ...]
+    high: tuple[IntArray, ...]
+    first: IntArray
+    parts: IntArray
+    rows: IntArray
+    suppressed: IntArray
+    reported: PlanReport = field(default_factory=lambda: PlanReport(figures={}))
+    figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {"classes": "sum", "largest": "max"}
+
+    @property
+    def tasks(self) -> int:
+        """See Plan."""
+        return len(self.rows)
+
+    @property
+    def blocks(self) -> int:
+        """See Plan."""
+        return self.tasks
+
+    @cached_property
+    def _first_task(self) -> IntArray:
+        """Of each span, shape (spans,)."""
+        return np.cumsum(self.parts) - self.parts
+
+    def keys(self, rows: Rows) -> IntArray:
+        """The group of each row, shape (n,)."""
+        return group_keys(labels_of(rows, self.low), [len(low) for low in self.low])
+
+    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
+        """See Plan."""
+        return np.arange(len(rows)), self._task_of(rows, self.keys(rows))
+
+    def _task_of(self, rows: Rows, keys: IntArray) -> IntArray:
+        span = np.searchsorted(self.first, keys, side="right") - 1
+        parts = self.parts[span]
+        return self._first_task[span] + (rows.hash % parts.astype(np.uint64)).astype(np.int64)
+
+    def settle(self, rows: Rows, task: int) -> Settled:
+        """See Plan."""
+        keys = self.keys(rows)
+        if len(rows) != self.rows[task] or np.any(self._task_of(rows, keys) != task):
+            raise ValueError(
+                "a task has not the rows that the plan counted: the input changed since, or rows were lost"
+            )
+        left = np.isin(keys, self.suppressed)
+        here = np.flatnonzero(~left)
+        _, classes, sizes = np.unique(keys[here], return_inverse=True, return_counts=True)
+        labels = labels_of(rows.take(here), self.low)
+        regions = [[end[label] for end, label in zip(ends, labels, strict=True)] for ends in (self.low, self.high)]
+        return Settled(
+            here=here,
+            classes=classes,
+            regions=np.array(regions, dtype=np.int64).reshape(2, len(self.low), len(here)),
+            figures={"classes": len(sizes), "largest": int(sizes.max(initial=0))},
+            suppressed=np.flatnonzero(left),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """See Plan."""
+        return {
+            "low": [low.tolist() for low in self.low],
+            "high": [high.tolist() for high in self.high],
+            "first": self.first.tolist(),
+            "parts": self.parts.tolist(),
+            "rows": self.rows.tolist(),
+            "suppressed": self.suppressed.tolist(),
+        }
+
+    @staticmethod
+    def from_json(tree: Mapping[str, Any]) -> TIncognitoPlan:
+        """The plan that `to_json` wrote (what it only reports is left out)."""
+
+        def integers(values: Sequence[int]) -> IntArray:
+            return np.array(values, dtype=np.int64)
+
+        return TIncognitoPlan(
+            low=tuple(map(integers, tree["low"])),
+            high=tuple(map(integers, tree["high"])),
+            first=integers(tree["first"]),
+            parts=integers(tree["parts"]),
+            rows=integers(tree["rows"]),
+            suppressed=integers(tree["suppressed"]),
+        )
+
+    def report(self) -> PlanReport:
+        """See Plan."""
+        return self.reported
+
+    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+        """See Plan. A class that several tasks share is counted in each."""
+        return {"classes": int(figures["classes"]), "largest_in_a_task": int(figures["largest"])}
+
+
+def group_keys(labels: Sequence[Codes | IntArray], sizes: Sequence[int]) -> IntArray:
+    """A whole number for each group, shape (n,), in the order of the labels. sizes: how many labels there are of each
+    quasi-identifier.
+
+    >>> group_keys([np.array([0, 1]), np.array([2, 0])], [2, 3]).tolist()
+    [2, 3]
+
+    Raises:
+        UnreachableError: if 62 bits do not hold them.
+    """
+    key, bound = np.zeros(len(labels[0]), dtype=np.int64), 1
+    for label, size in zip(labels, sizes, strict=True):
+        key, bound = key * size + label, bound * size
+        if bound > WIDEST:
+            raise UnreachableError(
+                "method: t_incognito numbers the combinations of labels, and they pass 2^62; leave quasi-identifiers "
+                "out"
+            )
+    return key

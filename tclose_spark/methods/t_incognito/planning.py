@@ -1,0 +1,135 @@
+"""How a plan of t-Incognito is made: count values, build levels, prune them alone, count the base, search, choose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tclose_spark.errors import UnreachableError
+from tclose_spark.methods.method import PlanningInput, PlanReport, require_rows
+from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
+from tclose_spark.methods.t_incognito.levels import Levels, lattice_size
+from tclose_spark.methods.t_incognito.losses import Losses, Node
+from tclose_spark.methods.t_incognito.plan import TIncognitoPlan, group_keys
+from tclose_spark.methods.t_incognito.requirement import GroupRequirement
+from tclose_spark.methods.t_incognito.scanning import count_base, count_values
+from tclose_spark.methods.t_incognito.search import Lattice, Search, Solution
+from tclose_spark.methods.t_incognito.suppression import Suppression
+from tclose_spark.methods.t_incognito.tasks import ROWS_PER_TASK, with_tasks
+
+MOST_NODES = 1 << 24  # of the lattices of all subsets of quasi-identifiers together
+REPORTED = 10  # nodes that a report shows
+
+
+def make_plan(
+    given: PlanningInput, rows_per_task: int = ROWS_PER_TASK, class_of_suppressed: bool = True
+) -> TIncognitoPlan:
+    """Plans t-Incognito. The release does not depend on rows_per_task; class_of_suppressed: see `Suppression`.
+
+    Raises:
+        UnreachableError: if not even the coarsest node holds, or the lattice or what is counted is too large.
+    """
+    requirement = GroupRequirement(given.attributes, given.k)
+    _require_reachable(requirement)
+    quasi = given.attributes.quasi_identifiers
+    values = count_values(given)
+    levels = [Levels.of(q, codes, rows) for q, (codes, rows, _) in zip(quasi, values, strict=True)]
+    _require_room(levels)
+    suppression = Suppression(
+        requirement=requirement,
+        most=given.most_suppressed,
+        of=given.of,
+        class_of_suppressed=class_of_suppressed,
+    )
+    search = Search(
+        suppression=suppression,
+        losses=Losses.of_levels(given.settings.metric, quasi, levels),
+        lattice=Lattice(levels, len(given.attributes.cells)),
+        log=given.log,
+    )
+    least = _least_alone(search, [groups for _, _, groups in values])
+    base = count_base(given, levels, least)
+    given.log(f"{lattice_size(levels):,} nodes; the finest that may hold has {base.groups:,} groups")
+    solution = search.run(base, least)
+    return _planned(given, search, solution, rows_per_task)
+
+
+def _require_reachable(requirement: GroupRequirement) -> None:
+    """Raises UnreachableError if the coarsest node breaks something. It has one class, all rows, at distance 0."""
+    attributes = requirement.attributes
+    require_rows(requirement.k, attributes.rows)
+    if requirement.broken(frequency_set(attributes.cell_rows[None]))[0]:
+        asked = [a.name for a in attributes.sensitive if any(required is not None for _, required in a.l)]
+        keys = " and ".join(f"attributes.sensitive_attributes.{name}.l" for name in asked)
+        raise UnreachableError(f"{keys}: even all rows as one class do not have the l that is asked; ask for less")
+
+
+def _require_room(levels: Sequence[Levels]) -> None:
+    if math.prod(len(of_one) + 1 for of_one in levels) > MOST_NODES:
+        raise UnreachableError(
+            f"method: t_incognito looks at each combination of levels, and there are {lattice_size(levels):,} for "
+            f"{len(levels)} quasi-identifiers, more than it can; leave quasi-identifiers or levels of hierarchies out, "
+            "or use method: {name: closeness_tree}"
+        )
+
+
+def _least_alone(search: Search, values: Sequence[FrequencySet]) -> Node:
+    """The lowest level of each quasi-identifier that may hold, were it the only one (subset property)."""
+    least = []
+    for of, groups in zip(search.lattice.levels, values, strict=True):
+        held = (
+            search.suppression.may_hold(groups.rolled_up([(0, level.label)], search.lattice.cells))
+            for level in of.levels
+        )
+        least.append(next(level for level, holds in enumerate(held) if holds))
+    return tuple(least)
+
+
+def _planned(given: PlanningInput, search: Search, solution: Solution, rows_per_task: int) -> TIncognitoPlan:
+    at = [of.levels[level] for of, level in zip(search.lattice.levels, solution.node, strict=True)]
+    keys = group_keys(list(solution.groups.labels.astype(np.int64)), [len(level.low) for level in at])
+    plan = TIncognitoPlan(
+        low=tuple(level.low for level in at),
+        high=tuple(level.high for level in at),
+        first=keys[:1],
+        parts=np.ones(1, dtype=np.int64),
+        rows=np.array([given.attributes.rows]),
+        suppressed=keys[solution.suppressed],
+        reported=_reported(given, search, solution),
+    )
+    compared = search.suppression.compared(solution.groups, solution.suppressed)
+    requirement = search.suppression.requirement
+    return with_tasks(plan, given, requirement, (keys, solution.groups.sizes), compared, rows_per_task)
+
+
+def _reported(given: PlanningInput, search: Search, solution: Solution) -> PlanReport:
+    kept = solution.groups.only(np.flatnonzero(~solution.suppressed))
+    compared = search.suppression.compared(solution.groups, solution.suppressed)
+    emd = search.suppression.requirement.largest_distances(kept, compared)
+    losses = search.losses.all(solution.node, solution.groups, solution.suppressed)
+    left = int(solution.groups.sizes[solution.suppressed].sum())
+    levels, names = search.lattice.levels, [q.name for q in given.attributes.quasi_identifiers]
+    figures = {
+        "nodes": lattice_size(levels),
+        "looked_at": search.visited,
+        "holding": len(search.holding),
+        "classes": kept.groups,
+        "suppressed": left,
+    }
+    ranked = sorted(search.holding, key=lambda pair: (pair[1], sum(pair[0]), pair[0]))[:REPORTED]
+    details: dict[str, Any] = {
+        **figures,
+        "metric": search.losses.metric,
+        "levels": {name: [level.name for level in of.levels] for name, of in zip(names, levels, strict=True)},
+        "node": dict(zip(names, solution.node, strict=True)),
+        "losses": losses,
+        "emd": {a.name: str(reached) for a, reached in zip(given.attributes.sensitive, emd, strict=True)},
+        "minimal": given.most_suppressed == 0,
+        "best": [{"node": list(node), "loss": loss} for node, loss in ranked],
+    }
+    note = f"levels {', '.join(f'{name} {level}' for name, level in details['node'].items())}: {kept.groups:,} classes"
+    note += f", {left:,} rows suppressed" if left else ""
+    return PlanReport(figures=figures, note=note, details=details)

@@ -1,0 +1,138 @@
+"""Which groups of a frequency set are classes: k rows, every t and every l, in exact integers.
+
+What the search may prune by, with A a union of groups B:
+
+    k, distinct l                if A breaks it, every B does: A has at least the rows and the values of each B
+    t (Li et al. 2007, Fact 2)   if A breaks it, some B does: the distance is convex
+    entropy l                    likewise: entropy is concave
+    recursive l                  likewise: r_1 of A is at most the sum of those of the B, its tail at least that of
+                                 their tails
+
+So where no row may be suppressed, a node that is coarser than one that holds, or has fewer of its quasi-identifiers,
+holds as well (generalization and subset property). With a suppression limit it need not: a coarser node may have one
+large group too far where a finer one had a small one too many. But how many rows go at least does have both
+properties. Of a group A of s rows at distance D, let R be in those B that are no classes; the others are within t, so
+by convexity D s <= t (s - R) + m R, where m is the largest distance of anyone, and R >= s (D - t) / (m - t); all of A
+where it breaks k or distinct l. The sum over a node's groups is a bound for all finer nodes and for those of more
+quasi-identifiers (`least_lost`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.measures import diversity
+from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.exact import exact
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
+from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
+from tclose_spark.table.arrays import IntArray
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class GroupRequirement:
+    """What every class must hold.
+
+    attributes: the whole table's.
+    k: rows.
+    """
+
+    attributes: ResolvedAttributes
+    k: int
+
+    def poor(self, groups: FrequencySet) -> Mask:
+        """The groups that break k or a distinct l, shape (groups,)."""
+        broken: Mask = groups.sizes < self.k
+        for a in self.attributes.sensitive:
+            if (a.l.distinct or 1) > 1:
+                broken = broken | (diversity.distinct(self._histograms(groups, a)) < (a.l.distinct or 1))
+        return broken
+
+    def least_lost(self, groups: FrequencySet, shift: float = 0.0) -> float:
+        """A bound for the rows in groups that are no classes, of this node and of all that are finer or have more
+        quasi-identifiers; a hair less, so that rounding makes it no more.
+
+        shift: how far at most what distances are measured from is from the whole table.
+        """
+        lost = np.where(self.poor(groups), groups.sizes, 0).astype(np.float64)
+        for a in self.attributes.sensitive:
+            if a.t is None or float(a.t) + shift >= 1:
+                continue
+            unit = a.distance.scale * self.attributes.rows
+            values = np.flatnonzero(a.distance.table)
+            alone = Histograms(np.arange(len(values) + 1), values, np.ones(len(values), dtype=np.int64))
+            farthest, t = float(a.distance.numerators(alone).max()) / unit, float(a.t) + shift
+            if farthest > t:
+                work = a.distance.numerators(self._histograms(groups, a)).astype(np.float64) / unit
+                lost = np.maximum(lost, (work - t * groups.sizes) / (farthest - t))
+        return float(lost.sum()) * (1 - 1e-9) - 1e-6
+
+    def broken(self, groups: FrequencySet, cell_rows: IntArray | None = None) -> Mask:
+        """The groups that break anything, shape (groups,).
+
+        cell_rows: rows of each cell of what distances are measured from, the whole table unless said, shape (cells,).
+        """
+        broken = self.poor(groups)
+        for a in self.attributes.sensitive:
+            histograms = self._histograms(groups, a)
+            if a.t is not None and a.t < 1:
+                distance = a.distance if cell_rows is None else self._distance(a, cell_rows)
+                broken = broken | too_far(distance, a.t, histograms)
+            if a.l.entropy is not None:
+                broken = broken | (diversity.entropy_margins(histograms, a.l.entropy) < 0)
+            if a.l.recursive is not None:
+                margins = diversity.recursive_margins(histograms, a.l.recursive.c, a.l.recursive.l)
+                broken = broken | (margins <= 0).astype(bool)
+        return broken
+
+    def largest_distances(self, groups: FrequencySet, cell_rows: IntArray) -> list[Fraction]:
+        """The largest distance of a group, by sensitive attribute."""
+        largest = []
+        for a in self.attributes.sensitive:
+            distance, histograms = self._distance(a, cell_rows), self._histograms(groups, a)
+            unit = distance.scale * int(distance.table.sum())
+            pairs = zip(distance.numerators(histograms).tolist(), groups.sizes.tolist(), strict=True)
+            largest.append(max(Fraction(x, unit * size) for x, size in pairs))
+        return largest
+
+    def _histograms(self, groups: FrequencySet, a: ResolvedSensitive) -> Histograms:
+        if len(self.attributes.sensitive) == 1:  # then a cell is a value, and cells are sorted
+            return Histograms(groups.offsets, self.attributes.cells[groups.cell, 0], groups.rows)
+        values = self.attributes.cells[groups.cell, a.column]
+        return Histograms.tally(groups.group, values, groups.rows, groups.groups, len(a.domain.values))
+
+    def _distance(self, a: ResolvedSensitive, cell_rows: IntArray) -> GroundDistance:
+        table = np.zeros(len(a.domain.values), dtype=np.int64)
+        np.add.at(table, self.attributes.cells[:, a.column], cell_rows)
+        return replace(a.distance, table=table)
+
+
+def too_far(distance: GroundDistance, t: Fraction, classes: Histograms) -> Mask:
+    """The classes whose distance is above t, shape (groups,).
+
+    >>> from tclose_spark.measures.distances import EqualDistance
+    >>> classes = Histograms.dense(np.array([[2, 0, 0], [0, 1, 1], [1, 1, 0]]))  # distances 1/2, 1/2, 1/4
+    >>> too_far(EqualDistance(np.array([2, 1, 1])), Fraction(1, 4), classes).tolist()
+    [True, True, False]
+    """
+    unit, sizes = distance.scale * int(distance.table.sum()), classes.sizes
+    bound = unit * int(sizes.max()) * max(t.numerator, t.denominator)
+    numerators = distance.numerators(classes)
+    if numerators.dtype != object:
+        numerators = exact(numerators, bound)
+    far: Mask = (t.denominator * numerators > t.numerator * unit * exact(sizes, bound)).astype(bool)
+    return far
+
+
+def cells_of(groups: FrequencySet, cells: int) -> IntArray:
+    """Rows of each cell of all groups together, shape (cells,)."""
+    rows = np.zeros(cells, dtype=np.int64)
+    np.add.at(rows, groups.cell, groups.rows)
+    return rows

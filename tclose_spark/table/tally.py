@@ -1,0 +1,106 @@
+"""How many rows have each of some keys: counts that tasks make of their rows, and that are added up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tclose_spark.table.arrays import HashArray, IntArray
+
+
+class TooManyKeysError(ValueError):
+    """There are more different keys than were to be counted."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Every key once, in ascending order, and how many rows have it.
+
+    keys: a column a key, shape (words, keys); of two keys the first word in which they differ decides.
+    rows: at least 1, shape (keys,).
+    """
+
+    keys: IntArray
+    rows: IntArray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @staticmethod
+    def of(keys: IntArray, rows: IntArray | None = None) -> Tally:
+        """The tally of keys in any order, shape (words, n), of so many rows each, shape (n,), or of one.
+
+        >>> made = Tally.of(np.array([[3, 1, 3], [0, 2, 0]]))
+        >>> made.keys.tolist(), made.rows.tolist()
+        ([[1, 3], [2, 0]], [1, 2])
+        """
+        rows = np.ones(keys.shape[1], dtype=np.int64) if rows is None else rows
+        if not len(rows):
+            return Tally(keys, rows)
+        order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(keys[::-1])
+        ordered = keys[:, order]
+        starts = np.flatnonzero(np.append(True, np.any(ordered[:, 1:] != ordered[:, :-1], axis=0)))
+        return Tally(ordered[:, starts], np.add.reduceat(rows[order], starts))
+
+    @staticmethod
+    def together(parts: Sequence[Tally]) -> Tally:
+        """The tally of all rows of several.
+
+        >>> one = Tally.of(np.array([[3, 1]]))
+        >>> Tally.together([one, one]).rows.tolist()
+        [2, 2]
+        """
+        if len(parts) == 1:
+            return parts[0]
+        return Tally.of(
+            np.concatenate([part.keys for part in parts], axis=1), np.concatenate([part.rows for part in parts])
+        )
+
+    def take(self, places: IntArray) -> Tally:
+        """The keys at these places, which ascend."""
+        return Tally(self.keys[:, places], self.rows[places])
+
+    def part_of(self, parts: int) -> HashArray:
+        """A part of 0..parts-1 for each key, by the key alone and evenly, shape (keys,)."""
+        mixed = np.zeros(len(self), dtype=np.uint64)
+        for word in self.keys.view(np.uint64):
+            mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(32)
+        return mixed % np.uint64(parts)
+
+
+class Tallier:
+    """Adds tallies up as they come, in space for about twice the keys that there are."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._parts, self._held, self._settled = most, list[Tally](), 0, 0
+
+    def add(self, tally: Tally) -> None:
+        """One more.
+
+        Raises:
+            TooManyKeysError: if there are more than `most` keys.
+        """
+        self._parts.append(tally)
+        self._held += len(tally)
+        if self._held > max(2 * self._settled, self._most // 8):
+            self._settle()
+
+    def _settle(self) -> None:
+        self._parts = [Tally.together(self._parts)]
+        self._held = self._settled = len(self._parts[0])
+        if self._settled > self._most:
+            raise TooManyKeysError
+
+    def total(self) -> Tally | None:
+        """The sum of what was added; None if nothing was.
+
+        Raises:
+            TooManyKeysError: see `add`.
+        """
+        if not self._parts:
+            return None
+        self._settle()
+        return self._parts[0]
