@@ -19,12 +19,13 @@ from tclose_spark.methods.regions.cutting import Growth
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
 from tclose_spark.methods.regions.search import Search
-from tclose_spark.methods.regions.space import best_way
+from tclose_spark.methods.regions.space import best_way, median_way
 
 CUTS = 16  # of numbers, at each part
 EAGER, SPARING = (0.0, 0.0), (8.0, 0.2)
 """Ways to grow: (price, beta) of the closeness that is spent: none, and that of the carve tree."""
 PILOTS = 4
+MEDIANS = Search(Growth(median_way()))
 ROWS_PER_BLOCK, ROWS_PER_TASK = 100_000, 100_000
 SAMPLE_ROWS = 200_000
 
@@ -48,14 +49,16 @@ def read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, s
 
 
 def searches_of(settings: ClosenessTree, rows: int, k: int) -> tuple[Search, ...]:
-    """How the blocks of a table of so many rows are cut with an effort."""
+    """How the blocks of a table of so many rows are cut with an effort; at medians, too, which costs little, so that a
+    block never loses more than by t-Mondrian.
+    """
     effort, halvings = settings.effort, max(log2(rows / k), 1.0)
 
     def growth(pilots: int, *ways: tuple[float, float]) -> Growth:
         return Growth(best_way([price for price, _ in ways], [beta / halvings for _, beta in ways], CUTS), pilots)
 
     if isinstance(effort, int):
-        return (Search(growth(max(effort, 1), EAGER), 1),)
+        return (Search(growth(max(effort, 1), EAGER), 1), MEDIANS)
     if effort == "thorough":
-        return (Search(growth(PILOTS, EAGER), 1), Search(growth(PILOTS - 1, EAGER, SPARING), 2))
-    return (Search(growth(PILOTS, EAGER), 0 if effort == "fast" else 1),)
+        return (Search(growth(PILOTS, EAGER), 1), Search(growth(PILOTS - 1, EAGER, SPARING), 2), MEDIANS)
+    return (Search(growth(PILOTS, EAGER), 0 if effort == "fast" else 1), MEDIANS)
