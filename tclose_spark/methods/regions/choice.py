@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tclose_spark.kernels import kernel, log2
 from tclose_spark.kernels.widths import width
 from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, holds
@@ -148,7 +150,7 @@ def find_median(rows: IntArray, rules: Rules, space: Space) -> int:
     """1 and the split into space.splits: at the median of the quasi-identifier of the widest label, of those that hold;
     0 if none does. Ties of widths go to the first one.
     """
-    q, last, at = len(rules.columns), 2.0, -1
+    q, last, at = len(rules.columns), np.inf, -1
     for _ in range(q):
         best, widest = -1, -1.0
         for j in range(q):  # the next one in the order of widths, then of places

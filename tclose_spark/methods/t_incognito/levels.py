@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -62,8 +63,12 @@ class Levels:
 
     def up(self, level: int, to: int) -> Codes:
         """The label of level `to` above each label of a level that is no coarser, shape (labels of `level`,)."""
-        _, first = np.unique(self.levels[level].label, return_index=True)
-        return self.levels[to].label[first]
+        return self.levels[to].label[self._firsts[level]]
+
+    @cached_property
+    def _firsts(self) -> list[IntArray]:
+        """Where each label stands first, by level, arrays of shape (labels,)."""
+        return [np.flatnonzero(np.diff(level.label, prepend=-1)) for level in self.levels]
 
     @staticmethod
     def of(quasi: ResolvedQuasi, codes: IntArray, rows: IntArray) -> Levels:

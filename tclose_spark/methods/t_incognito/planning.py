@@ -11,12 +11,13 @@ import numpy as np
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.method import PlanningInput, PlanReport, require_rows
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
+from tclose_spark.methods.t_incognito.lattice import Lattice
 from tclose_spark.methods.t_incognito.levels import Levels, lattice_size
 from tclose_spark.methods.t_incognito.losses import Losses, Node
 from tclose_spark.methods.t_incognito.plan import TIncognitoPlan, group_keys
 from tclose_spark.methods.t_incognito.requirement import GroupRequirement
 from tclose_spark.methods.t_incognito.scanning import count_base, count_values
-from tclose_spark.methods.t_incognito.search import Lattice, Search, Solution
+from tclose_spark.methods.t_incognito.search import Search, Solution
 from tclose_spark.methods.t_incognito.suppression import Suppression
 from tclose_spark.methods.t_incognito.tasks import ROWS_PER_TASK, with_tasks
 

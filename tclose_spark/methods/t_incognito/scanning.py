@@ -41,7 +41,6 @@ def count_values(given: PlanningInput) -> list[tuple[IntArray, IntArray, Frequen
     """Of each quasi-identifier: (its values in the table as codes, ascending; rows of each; its frequency set by
     value).
     """
-    cells = len(given.attributes.cells)
     tally = counted(given, _tally_values, "the values of each quasi-identifier with each sensitive value")
     counted_values = []
     for place in range(len(given.attributes.quasi_identifiers)):
@@ -51,7 +50,6 @@ def count_values(given: PlanningInput) -> list[tuple[IntArray, IntArray, Frequen
         groups = FrequencySet(
             labels=np.arange(len(codes), dtype=np.int32)[None, :], group=group, cell=part.keys[2], rows=part.rows
         )
-        assert groups.cell.max() < cells
         counted_values.append((codes, groups.sizes, groups))
     return counted_values
 

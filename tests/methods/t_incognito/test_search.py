@@ -119,6 +119,19 @@ def test_a_coarser_node_may_break_t_where_a_finer_one_suppresses_little():
     assert make_plan(given_of(problem, rows)).report().details["node"] == {"city": 3}
 
 
+def test_a_node_that_holds_only_beside_what_is_released_is_not_pruned():
+    """Pisa is too far from the input; without Lyon's four, who are suppressed, it is all there is."""
+    records = [
+        {"city": city, "disease": disease}
+        for city, disease, n in (("Pisa", "flu", 60), ("Pisa", "gout", 56), ("Lyon", "gout", 4))
+        for _ in range(n)
+    ]
+    quasi = {"city": {"hierarchy": "cities.csv"}}
+    problem, rows = make_problem(records, {"disease": {"t": "0.01"}}, quasi=quasi, k=5, name="t_incognito")
+    details = make_plan(given_of(problem, rows, 4, "released")).report().details
+    assert (details["node"], details["suppressed"], details["classes"]) == ({"city": 0}, 4, 1)
+
+
 def test_the_smallest_classes_are_suppressed_with_what_is_no_class():
     """Where the input is compared with: Siena's six are none alone, and are one with the eight of Nice."""
     rows_of = {"Lyon": (450, 452), "Pisa": (48, 46), "Siena": (6, 0), "Nice": (1, 7)}
