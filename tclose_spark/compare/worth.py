@@ -1,0 +1,26 @@
+"""What a release is worth to who works with it, measured on the raw rows: so it stays inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tclose_spark.compare.carrying import Released
+from tclose_spark.compare.measuring import PublishedClasses
+from tclose_spark.methods.attributes import ResolvedAttributes
+
+Measure = Callable[[Released, PublishedClasses, ResolvedAttributes], Mapping[str, float]]
+"""Figures of a release by name."""
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Several measures, made once for a table."""
+
+    measures: Sequence[Measure] = ()
+
+    def of(self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes) -> dict[str, float]:
+        """The figures of all of them."""
+        return {
+            name: figure for measure in self.measures for name, figure in measure(released, classes, attributes).items()
+        }
