@@ -104,7 +104,7 @@ def read_ts(text: str | None, tree: Tree) -> list[str]:
         return [AS_ASKED]
     if not any(map(limited, tree["attributes"]["sensitive_attributes"].values())):
         raise ConfigurationError("--t: no sensitive attribute of the run file has a t that another could replace")
-    parts = _parts(text, "--t")
+    parts = [f"0{part}" if part.startswith(".") else part for part in _parts(text, "--t")]
     for part in parts:
         try:
             fits = 0 < exact_number(part) <= 1

@@ -18,13 +18,6 @@ from tclose_spark.runfile.spec import Output
 
 WIDTH = 200  # of what is not printed on a terminal; COLUMNS says another
 
-REMARKS = [
-    "NCP: how much of the width of the quasi-identifiers the labels cover, on average over rows and quasi-identifiers, "
-    "as a release's certificate has it; 0 loses nothing, 1 everything.",
-    "Discernibility: the sum of the squared sizes of the classes; a suppressed row counts as many as the table has.",
-    "CPU s: to plan and to carry out, in one process. A release on a cluster does the same work and Spark's own.",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CompareArguments:
@@ -54,17 +47,20 @@ def run_compare(given: CompareArguments, announce: Callable[[str], None]) -> Non
     most = read_sample(given.sample)
     output = folder_of(given.output, spec.output)
     start_early(spec.input.path)
-    from tclose_spark.compare.comparison import Comparison, carry_out_all
+    from tclose_spark.compare.classifier import is_installed
+    from tclose_spark.compare.comparison import PLAN, Comparison, carry_out_all
     from tclose_spark.compare.console import comparison_table
     from tclose_spark.compare.kept import PAGE, Kept, key_of
     from tclose_spark.compare.page import render_page
     from tclose_spark.compare.reading import read_rows
+    from tclose_spark.compare.remarks import of_accuracy, remarks
     from tclose_spark.compare.sample import ComparedTable
     from tclose_spark.compare.worth import Worth
     from tclose_spark.io.lock import locked
     from tclose_spark.io.run import Run
     from tclose_spark.io.session import get_session
     from tclose_spark.io.storage import open_folder
+    from tclose_spark.methods.attributes import ResolvedAttributes
 
     session = get_session(f"tclose compare {spec.name}")
     run, folder = Run(spec, session, announce), open_folder(output, session)
@@ -80,19 +76,22 @@ def run_compare(given: CompareArguments, announce: Callable[[str], None]) -> Non
         announce(f"compare    on {len(table.rows):,} of {table.whole:,} rows")
         return table
 
+    def worth(table: ComparedTable) -> Worth:
+        return Worth.of_table(table, ResolvedAttributes.of(spec.attributes, table.profile, run.hierarchies))
+
     folder.create(private=True)
     with locked(folder):
         kept.begin(given.overwrite)
-        variant = "plan" if given.plan_only else "release"
-        outcomes = carry_out_all(asked, kept, rows, run.hierarchies, lambda _: Worth(), variant, announce)
+        variant = PLAN if given.plan_only else f"release{', accuracy' if is_installed() else ''}"
+        outcomes = carry_out_all(asked, kept, rows, run.hierarchies, worth, variant, announce)
         compared, whole = kept.rows
         comparison = Comparison(name=spec.name, rows=compared, whole=whole, outcomes=tuple(outcomes))
-        page, plot = render_page(comparison, REMARKS)
+        page, plot = render_page(comparison, remarks(comparison))
         kept.finish(comparison.to_json(), page, plot)
     console = _console()
     table, notes = comparison_table(comparison)
     console.print(table)
-    for note in [*notes, f"page: {folder.path(PAGE)} (internal: measured on raw rows)"]:
+    for note in [*notes, *of_accuracy(comparison), f"page: {folder.path(PAGE)} (internal: measured on raw rows)"]:
         console.print(note, highlight=False, markup=False, soft_wrap=True)
     if comparison.broken:
         raise GuaranteeError(

@@ -15,6 +15,8 @@ from tclose_spark.compare.sample import ComparedTable
 from tclose_spark.compare.worth import Worth
 from tclose_spark.table.hierarchy import Hierarchy
 
+PLAN = "plan"
+"""The variant of a comparison that only plans."""
 INTERNAL = "measured on raw rows: it stays inside"
 
 
@@ -78,7 +80,7 @@ def carry_out_all(
     worth = worth_of(compared)
     made = {}
     for number, combination in enumerate(missing, start=len(asked) - len(missing) + 1):
-        outcome = outcome_of(combination, compared, hierarchies, worth, variant == "plan")
+        outcome = outcome_of(combination, compared, hierarchies, worth, variant == PLAN)
         kept.keep(combination, variant, outcome)
         made[id(combination)] = outcome
         announce(f"compare    {number} of {len(asked)}: {outcome}")

@@ -59,9 +59,8 @@ class Outcome:
         named = f"{self.method}, k = {self.k}, {said(self.t)}"
         if self.state != "released":
             return f"{named}: {self.state}"
-        return (
-            f"{named}: NCP {self.figures['ncp']:.4f}, {self.figures['classes']:,} classes, {self.seconds:.1f} s of CPU"
-        )
+        loss, classes = self.figures["ncp"], self.figures["classes"]
+        return f"{named}: NCP {loss:.4f}, {classes:,} classes, {self.seconds:.1f} s of CPU"
 
 
 def said(t: str) -> str:
@@ -71,7 +70,7 @@ def said(t: str) -> str:
 
 def frontier(outcomes: Sequence[Outcome]) -> list[bool]:
     """Of each whether it is a release that no other one beats: none promises as much (k as large, t as small) at a
-    loss as low, and is better in one of them.
+    loss as low, and is better in one of the three.
 
     >>> three = [
     ...     Outcome(method="a", k=k, t=t, state="released", figures={"ncp": ncp})
@@ -80,15 +79,11 @@ def frontier(outcomes: Sequence[Outcome]) -> list[bool]:
     >>> frontier(three)  # the second costs as much as the first, which promises more
     [True, False, True]
     """
-    made = [(-one.k, one.asked, one.loss) for one in outcomes if one.loss is not None]
-    return [
-        one.loss is not None
-        and not any(
-            other != (-one.k, one.asked, one.loss)
-            and other[0] <= -one.k
-            and other[1] <= one.asked
-            and other[2] <= one.loss
-            for other in made
-        )
-        for one in outcomes
-    ]
+    places = [(-one.k, one.asked, one.loss) for one in outcomes]
+    made = {place for place in places if place[2] is not None}
+    return [place in made and not any(_beats(other, place) for other in made) for place in places]
+
+
+def _beats(other: Sequence[Any], one: Sequence[Any]) -> bool:
+    """Whether it is as small in everything, and smaller in something."""
+    return other != one and all(theirs <= ours for theirs, ours in zip(other, one, strict=True))
