@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -112,7 +113,10 @@ def read_ts(text: str | None, tree: Tree) -> list[str]:
             fits = False
         if not fits:
             raise ConfigurationError(f"--t {part}: expected numbers above 0 and at most 1, such as --t 0.05,0.1")
-    return list({exact_number(part): part for part in reversed(parts)}.values())[::-1]
+    ts: dict[Fraction, str] = {}
+    for part in parts:
+        ts.setdefault(exact_number(part), part)
+    return list(ts.values())
 
 
 def read_methods(text: str, own: Tree | None) -> dict[str, Tree]:
@@ -132,7 +136,7 @@ def read_methods(text: str, own: Tree | None) -> dict[str, Tree]:
         for each in known_methods() if name == ALL else [name]:
             if each not in modules():
                 raise ConfigurationError(f"--methods {each}: expected {ALL}, or some of {', '.join(modules())}")
-            section = {"name": each, **dict(_setting(part, text) for text in settings)}
+            section = {"name": each, **dict(_setting(part, setting) for setting in settings)}
             methods.setdefault(called(section), mine if section == {"name": mine["name"]} else section)
     return methods
 
@@ -146,8 +150,8 @@ def called(section: Tree) -> str:
     return ":".join([str(section["name"]), *(f"{key}={value}" for key, value in section.items() if key != "name")])
 
 
-def _setting(part: str, text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
+def _setting(part: str, setting: str) -> tuple[str, Any]:
+    key, equals, value = setting.partition("=")
     if not equals or not key.strip() or key.strip() == "name":
         raise ConfigurationError(
             f"--methods {part}: expected NAME, or NAME:KEY=VALUE with keys of the method's section of the run file"

@@ -7,6 +7,7 @@ values are labels that say one value. A third of the rows, by their hashes, are 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -29,7 +30,7 @@ MOST_VALUES = 50  # of an attribute that is predicted
 MOST_COLUMNS = 500  # that the values of a category become; one of more is left out
 MOST_TRAINED = 20_000  # rows that a classifier learns from
 PARTS = 3  # of the rows, one of which is for testing
-PASSES = 200
+PASSES = 50
 
 Features = NDArray[np.float32]
 
@@ -100,14 +101,18 @@ def is_test(hashes: HashArray) -> NDArray[np.bool_]:
 
 
 def train(features: Features, codes: IntArray, hashes: HashArray) -> Any:
-    """A classifier: multinomial logistic regression on features of mean 0 and standard deviation 1."""
+    """A classifier: multinomial logistic regression on features from 0 to 1, PASSES passes of its solver."""
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+    from sklearn.preprocessing import MinMaxScaler
+    from threadpoolctl import threadpool_limits
 
     chosen = np.argsort(hashes, kind="stable")[:MOST_TRAINED]
-    made = make_pipeline(StandardScaler(), LogisticRegression(max_iter=PASSES, tol=1e-3))
-    return made.fit(features[chosen], codes[chosen])
+    made = make_pipeline(MinMaxScaler(), LogisticRegression(max_iter=PASSES, tol=1e-3))
+    with threadpool_limits(1), warnings.catch_warnings():  # more threads take ten times as long on tables like these
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return made.fit(features[chosen], codes[chosen])
 
 
 def raw_features(quasi: Sequence[ResolvedQuasi], rows: Rows) -> Features:
