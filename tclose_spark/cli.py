@@ -136,6 +136,10 @@ def _show_plan(spec: ReleaseSpec, plan: PlanReport) -> None:
     from tclose_spark.methods.method import method_of
 
     tables, notes = method_of(spec.method).tables(spec.name, plan, spec.method, spec.attributes.sensitive_attributes)
+    if "k" in plan.details:
+        from tclose_spark.compare.console import candidates_table
+
+        tables = [candidates_table(spec.name, plan.details["k"]), *tables]
     for table in tables:
         out.print(table)
     for note in notes:

@@ -73,3 +73,24 @@ def reasons(comparison: Comparison) -> list[str]:
         f"{method}: {state}{'' if state == 'refused' else ' (' + '; '.join(where) + ')'}: {why}"
         for (method, state, why), where in said_of.items()
     ]
+
+
+def candidates_table(name: str, chosen: Mapping[str, Any]) -> Table:
+    """Of a k that was chosen (`choosing.ChosenK`), what each candidate costs."""
+    alpha, rows = chosen["alpha"], chosen["rows"]
+    table = Table(
+        title=f"{name}: the k of least cost {alpha} t + (1 - {alpha}) NCP, on {rows:,} rows (Gowda 2023, ch. 6)"
+    )
+    for heading in ("k", "t reached", "NCP", "cost", "cost, both normalised"):
+        table.add_column(heading, justify="right")
+    for one in chosen["candidates"]:
+        mark = "  <- chosen" if one["k"] == chosen["k"] else ""
+        least = "  (least)" if one["k"] == chosen["best_normalised"] else ""
+        figures = [
+            f"{one['t']:.6f}",
+            f"{one['loss']:.4f}",
+            f"{one['cost']:.4f}{mark}",
+            f"{one['normalised']:.4f}{least}",
+        ]
+        table.add_row(str(one["k"]), *figures)
+    return table
