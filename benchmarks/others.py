@@ -1,6 +1,8 @@
 """Another tool beside the methods here: anjana (PyPI), on the same rows, hierarchies, k and t.
 
-    python benchmarks/others.py [CONF] [--k 5,10] [--t 0.1,0.2] [--sample ROWS] [--timeout SECONDS] [--json FILE]
+    python benchmarks/others.py [CONF] [--k 5,10] [--t 0.1,0.2] [--sample ROWS] [--rows FILE] [--timeout SECONDS]
+
+--rows keeps the rows that were drawn in a file (they are raw), or takes those that it has, and Spark is not needed.
 
 It is installed into an environment of its own, build/others, and runs in a process of its own. Its release is measured
 as ours are: NCP, query error, and whether k and t hold, exactly. Where it gives no release, or none in time, that is
@@ -35,6 +37,7 @@ from tclose_spark.io.session import get_session
 from tclose_spark.io.storage import LocalFolder
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.runfile.loading import read_tree, spec_of
+from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.rows import Codec
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -131,6 +134,21 @@ def show(one: dict) -> None:
     print(f"{one['k']:>4} {one['t']:>6}  {one['method']:<28}{figures}  {one['state']}", flush=True)
 
 
+def rows_of(spec: ReleaseSpec, sample: int, kept: Path | None) -> tuple[ComparedTable, Any]:
+    """The rows, from the file or the input, and the hierarchies."""
+    if kept and kept.exists():
+        return ComparedTable.from_json(kept.read_text()), Run(spec, None, print).hierarchies
+    spark = get_session("others")
+    run = Run(spec, spark, lambda line: None)
+    with tempfile.TemporaryDirectory() as folder:
+        run.internal.create(private=True)
+        table, hierarchies = read_rows(run, LocalFolder(folder), sample), run.hierarchies
+    spark.stop()
+    if kept:
+        kept.write_text(table.to_json())
+    return table, hierarchies
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config", nargs="?", type=Path)
@@ -138,6 +156,7 @@ def main() -> None:
     parser.add_argument("--t", default="0.1,0.2,0.3,0.5")
     parser.add_argument("--methods", default="all")
     parser.add_argument("--sample", type=int, default=50_000)
+    parser.add_argument("--rows", type=Path)
     parser.add_argument("--timeout", type=float, default=300.0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -146,9 +165,7 @@ def main() -> None:
         sets = [] if options.config else [AGE]
         tree = read_tree(options.config or ROOT / "conf/adult.yaml", [*sets, f"output.path={folder}/out"])
         spec = spec_of(tree)
-        run = Run(spec, get_session("others"), lambda line: None)
-        run.internal.create(private=True)
-        table, hierarchies = read_rows(run, LocalFolder(folder), options.sample), run.hierarchies
+        table, hierarchies = rows_of(spec, options.sample, options.rows)
     error = QueryError.of(table, ResolvedAttributes.of(spec.attributes, table.profile, hierarchies))
     print(f"{len(table.rows):,} rows\n   k      t  method                            NCP    query  classes  seconds")
     results = []

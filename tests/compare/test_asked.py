@@ -49,6 +49,12 @@ def test_without_options_it_is_the_run_file_with_every_method():
     assert next(c.spec for c in asked if c.method == "closeness_tree") == spec
 
 
+def test_a_k_that_is_to_be_chosen_is_compared_at_the_k_that_are_given():
+    tree = {**TREE, "privacy": {"k": "auto", "alpha": "0.25"}}
+    (asked,) = combinations(tree, [6], ["0.1"], read_methods("stack_and_deal", None))
+    assert (asked.spec.privacy.k, asked.spec.privacy.alpha) == (6, None)
+
+
 def test_a_method_without_settings_is_the_run_files_own_and_one_with_settings_is_not():
     methods = read_methods("closeness_tree, closeness_tree:effort=balanced ,stack_and_deal", TREE["method"])
     assert list(methods) == ["closeness_tree", "closeness_tree:effort=balanced", "stack_and_deal"]
