@@ -19,6 +19,7 @@ COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "average": ("average size", lambda x: f"{x:,.1f}"),
     "discernibility": ("discernibility", lambda x: f"{x:,}"),
     "suppressed": ("suppressed", lambda x: f"{x:,}"),
+    "plan": ("plan", lambda x: ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in x.items())),
 }
 """Figures as they are shown, by their names: heading, and how they are written. One that no release has is not."""
 NOTE = "* : none of the others promises as much (k as large, t as small) at a loss as low."

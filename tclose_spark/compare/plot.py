@@ -66,13 +66,14 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """All panels, and the legend below them."""
+    """All panels, and the legend below them. refused: the methods that do not make what is asked, at any k and t."""
 
     width: float
     height: float
     panels: tuple[Panel, ...]
     legend: tuple[Series, ...]
     legend_y: float
+    refused: tuple[str, ...]
     panel_width: float = PANEL
     panel_height: float = HEIGHT
 
@@ -87,6 +88,7 @@ def make_plot(comparison: Comparison) -> Plot | None:
     if not shown:
         return None
     methods = list(dict.fromkeys(one.method for one, _ in shown))
+    refused = tuple(dict.fromkeys(one.method for one in comparison.outcomes if one.method not in methods))
     ks = list(dict.fromkeys(one.k for one, _ in shown))
     axes = _Axes.of([one for one, _ in shown])
     strip = STRIP * sum(any(o.method == m and o.state == "unreachable" for o, _ in shown) for m in methods)
@@ -105,10 +107,11 @@ def make_plot(comparison: Comparison) -> Plot | None:
     bottom = TOP + strip + (rows - 1) * step + HEIGHT + GAP
     return Plot(
         width=LEFT + across * (PANEL + LEFT + 10),
-        height=bottom + 20 * len(methods) + 24,
+        height=bottom + 20 * (len(methods) + len(refused)) + 24,
         panels=tuple(panels),
         legend=tuple(_empty(methods, name) for name in methods),
         legend_y=bottom + 14,
+        refused=refused,
     )
 
 

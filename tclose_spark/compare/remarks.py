@@ -27,6 +27,8 @@ SECONDS = "CPU s: to plan and to carry out, in one process. A release on a clust
 
 def remarks(comparison: Comparison) -> list[str]:
     """A paragraph for each figure that is shown."""
+    if all(one.state != "released" for one in comparison.outcomes):
+        return [SECONDS]
     return [NCP, QUERY_ERROR, ACCURACY, *of_accuracy(comparison), DISCERNIBILITY, SECONDS]
 
 

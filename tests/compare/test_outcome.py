@@ -108,6 +108,14 @@ def test_the_plot_shows_every_release_and_what_is_out_of_reach():
         "deal, k = 5, t = 0.1",
     ]
     assert plot.count('r="8"') == 2  # rings, of the frontier
+    assert "cells: refused" in [text.text for text in tree.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_plans_are_shown_with_their_figures():
+    plans = (Outcome(method="deal", k=5, t="0.1", state="planned", figures={"plan": {"class_size": 1234}}),)
+    table, _ = comparison_table(Comparison(name="x", rows=4, whole=4, outcomes=plans))
+    assert [(str(c.header), list(c.cells)) for c in table.columns][2] == ("plan", ["class size 1,234"])
+    assert "class size 1,234" in render_page(Comparison(name="x", rows=4, whole=4, outcomes=plans), [])[0]
 
 
 def test_a_plot_of_one_t_of_the_run_file_and_of_nothing():
