@@ -84,8 +84,10 @@ def read_ks(text: str | None, spec: ReleaseSpec) -> list[int]:
     [2, 5]
 
     Raises:
-        ConfigurationError: if one is no k.
+        ConfigurationError: if one is no k, or that of the run file is to be chosen.
     """
+    if text is None and spec.privacy.alpha is not None:
+        raise ConfigurationError("--k: the run file's k is auto; give those that are to be compared, such as --k 5,10")
     if text is None:
         return [spec.privacy.k]
     parts = _parts(text, "--k")

@@ -53,6 +53,8 @@ def test_a_k_that_is_to_be_chosen_is_compared_at_the_k_that_are_given():
     tree = {**TREE, "privacy": {"k": "auto", "alpha": "0.25"}}
     (asked,) = combinations(tree, [6], ["0.1"], read_methods("stack_and_deal", None))
     assert (asked.spec.privacy.k, asked.spec.privacy.alpha) == (6, None)
+    with pytest.raises(ConfigurationError, match="--k: the run file's k is auto"):
+        read_ks(None, spec_of(tree))
 
 
 def test_a_method_without_settings_is_the_run_files_own_and_one_with_settings_is_not():

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from strategies import make_problem, town
 
+from tclose_spark.audit.question import ask_as_in
 from tclose_spark.compare.choosing import MOST_CANDIDATES, candidates_of, choose_k, weighed
 from tclose_spark.compare.outcome import Outcome
 from tclose_spark.compare.sample import ComparedTable
@@ -81,6 +82,8 @@ def test_auto_is_the_least_k_until_one_is_chosen(run_file: Callable[..., Path]):
     assert str(load_spec(conf, ["privacy={k: auto}"]).privacy.alpha) == "1/2"
     assert load_spec(conf, ["privacy={k: 4}"]).privacy.alpha is None
     assert load_spec(conf, ["privacy={k: 2}"]).fingerprint != load_spec(conf, ["privacy={k: auto}"]).fingerprint
+    assert ask_as_in(spec, None, None, None, "0.2").k is None  # an audit asks for no k that is not known
+    assert ask_as_in(spec, 7, None, None, "0.2").k == 7
     for wrong, message in (
         ("privacy={k: 4, alpha: 0.5}", "alpha weighs what k: auto chooses by"),
         ("privacy={k: auto, alpha: 2}", "privacy.alpha: .*from 0 to 1"),
