@@ -7,14 +7,19 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from tclose_spark.compare.asked import combinations, read_ks, read_methods, read_ts
+from tclose_spark.compare.sample import MOST_ROWS
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.driver import start_early
 from tclose_spark.runfile.loading import read_tree, resolve, spec_of
 from tclose_spark.runfile.spec import Output
+
+if TYPE_CHECKING:
+    from tclose_spark.compare.comparison import Comparison
 
 WIDTH = 200  # of what is not printed on a terminal; COLUMNS says another
 
@@ -49,11 +54,10 @@ def run_compare(given: CompareArguments, announce: Callable[[str], None]) -> Non
     start_early(spec.input.path)
     from tclose_spark.compare.classifier import is_installed
     from tclose_spark.compare.comparison import PLAN, Comparison, carry_out_all
-    from tclose_spark.compare.console import comparison_table
     from tclose_spark.compare.kept import PAGE, Kept, key_of
     from tclose_spark.compare.page import render_page
     from tclose_spark.compare.reading import read_rows
-    from tclose_spark.compare.remarks import of_accuracy, remarks
+    from tclose_spark.compare.remarks import remarks
     from tclose_spark.compare.sample import ComparedTable
     from tclose_spark.compare.worth import Worth
     from tclose_spark.io.lock import locked
@@ -88,11 +92,7 @@ def run_compare(given: CompareArguments, announce: Callable[[str], None]) -> Non
         comparison = Comparison(name=spec.name, rows=compared, whole=whole, outcomes=tuple(outcomes))
         page, plot = render_page(comparison, remarks(comparison))
         kept.finish(comparison.to_json(), page, plot)
-    console = _console()
-    table, notes = comparison_table(comparison)
-    console.print(table)
-    for note in [*notes, *of_accuracy(comparison), f"page: {folder.path(PAGE)} (internal: measured on raw rows)"]:
-        console.print(note, highlight=False, markup=False, soft_wrap=True)
+    _print(comparison, folder.path(PAGE))
     if comparison.broken:
         raise GuaranteeError(
             f"{len(comparison.broken)} releases do not hold what is asked, of methods: "
@@ -106,8 +106,6 @@ def read_sample(text: str) -> int | None:
     Raises:
         ConfigurationError: if it is neither a number nor `all`, or more than a comparison holds.
     """
-    from tclose_spark.compare.reading import MOST_ROWS
-
     if text == "all":
         return None
     if not text.isdecimal() or not 0 < int(text) <= MOST_ROWS:
@@ -127,6 +125,18 @@ def folder_of(given: str | None, output: Output) -> str:
     if f"{path}/".startswith(f"{output.public_path}/"):
         raise ConfigurationError(f"--output: {path} is public; a comparison is measured on raw rows and stays inside")
     return path
+
+
+def _print(comparison: Comparison, page: str) -> None:
+    """Prints the table and what is to be said of it."""
+    from tclose_spark.compare.console import comparison_table
+    from tclose_spark.compare.remarks import of_accuracy
+
+    console = _console()
+    table, notes = comparison_table(comparison)
+    console.print(table)
+    for note in [*notes, *of_accuracy(comparison), f"page: {page} (internal: measured on raw rows)"]:
+        console.print(note, highlight=False, markup=False, soft_wrap=True)
 
 
 def _console() -> Console:

@@ -79,9 +79,7 @@ def reasons(comparison: Comparison) -> list[str]:
 def candidates_table(name: str, chosen: Mapping[str, Any]) -> Table:
     """Of a k that was chosen (`choosing.ChosenK`), what each candidate costs."""
     alpha, rows = chosen["alpha"], chosen["rows"]
-    table = Table(
-        title=f"{name}: the k of least cost {alpha} t + (1 - {alpha}) NCP, on {rows:,} rows (Gowda 2023, ch. 6)"
-    )
+    table = Table(title=f"{name}: what each k costs, with alpha = {alpha}, on {rows:,} rows (Gowda 2023, ch. 6)")
     for heading in ("k", "t reached", "NCP", "cost", "cost, both normalised"):
         table.add_column(heading, justify="right")
     for one in chosen["candidates"]:

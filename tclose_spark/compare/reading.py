@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tclose_spark.compare.sample import ComparedTable, table_of_its_own
+from tclose_spark.compare.sample import MOST_ROWS, ComparedTable, table_of_its_own
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.reading import delta_version, read_table
 from tclose_spark.io.run import Run
@@ -12,8 +12,6 @@ from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.staging import StagedColumns, staged_batches
 
-MOST_ROWS = 1_000_000
-"""That a comparison holds in one process, some 100 bytes each, and as much again for each method at work."""
 STAGED = "staged"
 
 

@@ -19,6 +19,9 @@ from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.labels import MISSING, decode_numbers
 from tclose_spark.table.rows import Codec, Rows
 
+MOST_ROWS = 1_000_000
+"""That a comparison holds in one process, some 100 bytes each, and as much again for each method at work."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedTable:
