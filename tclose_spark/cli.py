@@ -37,7 +37,7 @@ STAGES = {
     "report": "Stage 5: write the certificate and the report of a release that holds.",
     "publish": "Stage 6: move what was verified to its public place.",
 }
-READS_ONLY = (["audit"], ["explain"])  # commands that publish nothing, interrupted or not
+READS_ONLY = (["audit"], ["explain"], ["compare"])  # commands that publish nothing, interrupted or not
 
 app = typer.Typer(
     name="tclose",
@@ -136,6 +136,10 @@ def _show_plan(spec: ReleaseSpec, plan: PlanReport) -> None:
     from tclose_spark.methods.method import method_of
 
     tables, notes = method_of(spec.method).tables(spec.name, plan, spec.method, spec.attributes.sensitive_attributes)
+    if "k" in plan.details:
+        from tclose_spark.compare.console import candidates_table
+
+        tables = [candidates_table(spec.name, plan.details["k"]), *tables]
     for table in tables:
         out.print(table)
     for note in notes:
@@ -373,6 +377,47 @@ def explain(
         reference=reference,
     )
     run_explain(given, attribute, labels or [], as_json)
+
+
+@app.command()
+def compare(
+    config: Config,
+    set_: Overrides = None,
+    k: Annotated[str | None, typer.Option("--k", metavar="K,..", help="By default the run file's.")] = None,
+    t: Annotated[
+        str | None,
+        typer.Option("--t", metavar="T,..", help="Of all sensitive attributes that have one. By default their own."),
+    ] = None,
+    methods: Annotated[
+        str, typer.Option("--methods", metavar="METHOD,..", help="all, or names with settings: NAME:KEY=VALUE.")
+    ] = "all",
+    sample: Annotated[
+        str, typer.Option("--sample", metavar="ROWS", help="How many rows, drawn by their content; or all.")
+    ] = "50000",
+    output: Annotated[
+        str | None,
+        typer.Option("--output", metavar="FOLDER", help="Not a public one. By default compare/ in the run's output."),
+    ] = None,
+    plan_only: Annotated[bool, typer.Option("--plan-only", help="Plan every combination, and move no row.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Begin anew. Without it, what is finished is not done again.")
+    ] = False,
+) -> None:
+    """Which method loses least at a k and t, and what would others cost? Every combination, on a sample or all rows."""
+    from tclose_spark.compare.commands import CompareArguments, run_compare
+
+    given = CompareArguments(
+        config=config,
+        overrides=set_ or [],
+        ks=k,
+        ts=t,
+        methods=methods,
+        sample=sample,
+        output=output,
+        plan_only=plan_only,
+        overwrite=overwrite,
+    )
+    run_compare(given, _announce)
 
 
 @app.command("compile")

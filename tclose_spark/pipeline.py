@@ -10,13 +10,15 @@ import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
+from tclose_spark.compare.choosing import SAMPLE_ROWS, choose_k
+from tclose_spark.compare.sample import table_of_its_own
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.delta_log import LOG, lost_files, scrub_table, stray_files
 from tclose_spark.io.interrupts import done, held
@@ -89,6 +91,10 @@ def plan(run: Run) -> PlanReport:
         profiled = _profile(run)
         method = method_of(run.spec.method)
         table = EncodedTable(_staged(run), Encoder.of(profiled, _columns(run)), profiled)
+        chosen = _chosen_k(run, profiled, table)
+        if chosen is not None:
+            record["k"] = chosen
+            run.take_k({"stages": {"plan": record}})
         given = PlanningInput(
             attributes=_attributes(run, profiled),
             k=run.spec.privacy.k,
@@ -102,12 +108,23 @@ def plan(run: Run) -> PlanReport:
         )
         made = method.make_plan(given)
         report = made.report()
+        report = report if chosen is None else replace(report, details={**report.details, "k": chosen})
         run.staging.write("plan.json", json.dumps(made.to_json()))
         run.staging.write("plan_report.json", json.dumps(asdict(report), indent=1))
         record["plan"] = dict(report.figures)
         if report.note:
             run.announce(f"{'plan':<10} {report.note}")
     return report
+
+
+def _chosen_k(run: Run, profiled: Profile, table: EncodedTable) -> dict[str, Any] | None:
+    """The k that is best on a sample, and why; None where the run file says it."""
+    if run.spec.privacy.alpha is None:
+        return None
+    texts = [own is None for own in _columns(run).own]
+    rows = table.sample(SAMPLE_ROWS)
+    sample = table_of_its_own(profiled, rows, run.spec.attributes.sensitive_attributes, run.hierarchies, texts)
+    return choose_k(run.spec, sample, run.hierarchies, lambda line: run.announce(f"{'plan':<10} {line}")).to_json()
 
 
 def anonymize(run: Run) -> None:
@@ -178,6 +195,7 @@ def _verify_again(run: Run) -> Verdict:
     state = json.loads(run.internal.read(STATE))
     if state["configuration"] != run.fingerprint:
         raise ConfigurationError(f"verify: the release in {run.public.path()} was made with another configuration")
+    run.take_k(state)
     profiled = Profile.from_json(run.internal.read("profile.json"))
     try:
         run.internal.remove("recheck")

@@ -106,6 +106,11 @@ def ask(
         raise ConfigurationError(explain(error)) from None
 
 
+def _k_of(spec: ReleaseSpec) -> int | None:
+    """The k of a run file; None where it is to be chosen."""
+    return spec.privacy.k if spec.privacy.alpha is None else None
+
+
 def ask_as_in(
     spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2"
 ) -> Question:
@@ -124,7 +129,7 @@ def ask_as_in(
     quasi = {
         name: {key: getattr(q, key) for key in q.model_fields_set} for name, q in attributes.quasi_identifiers.items()
     }
-    return ask(quasi, sensitive, spec.privacy.k if k is None else k, t, n, gain)
+    return ask(quasi, sensitive, _k_of(spec) if k is None else k, t, n, gain)
 
 
 def read_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:

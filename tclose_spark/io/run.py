@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -68,10 +68,20 @@ class Run:
         progress: Progress = no_progress,
     ) -> None:
         self._given_secret = given_secret()
-        self.spec, self.spark, self.announce, self.overwrite, self.progress = spec, spark, announce, overwrite, progress
+        self._asked, self._k = spec, spec.privacy.k
+        self.spark, self.announce, self.overwrite, self.progress = spark, announce, overwrite, progress
         self.public: Folder = open_folder(spec.output.public_path, spark)
         self.internal: Folder = open_folder(spec.output.internal_path, spark)
         self.staging: Folder = open_folder(self.internal.path("staging"), spark)
+
+    @property
+    def spec(self) -> ReleaseSpec:
+        """The run file; its k is the one that was chosen, once the plan has chosen it."""
+        return self._asked.with_k(self._k) if self._asked.privacy.alpha is not None else self._asked
+
+    def take_k(self, state: Mapping[str, Any]) -> None:
+        """Takes the k that the plan chose, from what the stages wrote down."""
+        self._k = state["stages"].get("plan", {}).get("k", {"k": self._asked.privacy.k})["k"]
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
@@ -87,9 +97,9 @@ class Run:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the configuration, the contents of hierarchies included."""
+        """SHA-256 of the configuration, the contents of hierarchies included; a k that is to be chosen is none."""
         trees = {name: hierarchy.paths for name, hierarchy in sorted(self.hierarchies.items())}
-        return hashlib.sha256(f"{self.spec.fingerprint} {json.dumps(trees)}".encode()).hexdigest()
+        return hashlib.sha256(f"{self._asked.fingerprint} {json.dumps(trees)}".encode()).hexdigest()
 
     @cached_property
     def secret(self) -> str:
@@ -189,6 +199,7 @@ class Run:
             )
         if before not in state["stages"]:
             raise ConfigurationError(f"{stage}: the stage before it is not done; run `tclose {before}` first")
+        self.take_k(state)
         return state
 
     @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 
 from tclose_spark import __version__
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
-from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.listing import listing
 
@@ -81,10 +81,17 @@ def _guarantees(spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Any])
     """What is required of classes and what they reach: the smallest one, and by sensitive attribute the worst."""
     required = spec.attributes.sensitive_attributes
     return {
-        "k": {"required": spec.privacy.k, "achieved": smallest},
+        "k": {"required": spec.privacy.k, "achieved": smallest, **_chosen(spec.privacy)},
         "t": {name: _closeness(required[name], Fraction(attributes[name]["emd"])) for name in required},
         "l": {name: entry for name in required if (entry := _diversity(required[name], attributes[name]))},
     }
+
+
+def _chosen(privacy: Privacy) -> dict[str, Any]:
+    """How a k was chosen that the run file does not say."""
+    if privacy.alpha is None:
+        return {}
+    return {"chosen": {"objective": "alpha * t + (1 - alpha) * NCP", "alpha": str(privacy.alpha)}}
 
 
 def _suppressed(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dict[str, Any]:

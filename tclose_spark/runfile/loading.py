@@ -133,8 +133,8 @@ def _sections(section: type[Section]) -> set[type[Section]]:
     return {section}.union(*(_sections(below) for below in section.__subclasses__()))
 
 
-def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
-    """The spec in a run file, with `key.path=value` overrides applied and all paths resolved.
+def read_tree(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """What a run file says, not yet validated, with `key.path=value` overrides applied and all paths resolved.
 
     Raises:
         ConfigurationError: naming the key, what was found, and what was expected.
@@ -153,6 +153,15 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
     for assignment in overrides:
         _override(tree, assignment)
     _resolve_paths(tree, path.resolve().parent)
+    return tree
+
+
+def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
+    """The spec in what `read_tree` read.
+
+    Raises:
+        ConfigurationError: naming the key, what was found, and what was expected.
+    """
     try:
         return ReleaseSpec.model_validate(tree)
     except ValidationError as error:
@@ -160,3 +169,12 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
         raise ConfigurationError(
             explain(error, method.get("name", DEFAULT) if isinstance(method, dict) else None)
         ) from None
+
+
+def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
+    """The spec in a run file, with `key.path=value` overrides applied and all paths resolved.
+
+    Raises:
+        ConfigurationError: naming the key, what was found, and what was expected.
+    """
+    return spec_of(read_tree(path, overrides))

@@ -15,6 +15,9 @@ from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.runfile.registry import MethodSettings, read_settings, require_support
 from tclose_spark.runfile.section import Exact, Section
 
+AUTO = "auto"
+"""What `privacy.k` is where the plan is to choose it."""
+
 
 def _option(value: Any) -> str:
     """A reader option as Spark wants it: text."""
@@ -67,9 +70,17 @@ def _below_one(share: Fraction) -> Fraction:
     return share
 
 
+def _weight(share: Fraction) -> Fraction:
+    if not 0 <= share <= 1:
+        raise ValueError("expected a number from 0 to 1")
+    return share
+
+
 class Privacy(Section):
     """The smallest class that may be published, and what may be left out of a release.
 
+    k: 2, the least that may be chosen, where the run file says `auto`.
+    alpha: where it does, the weight of privacy loss when the plan chooses one (see `compare.choosing`); else None.
     suppression_limit: the share of the input's rows that the method may suppress.
     of: whose distribution classes must be near to: that of all input rows, or that of the released ones.
     """
@@ -77,6 +88,20 @@ class Privacy(Section):
     k: Annotated[int, Field(ge=2)]
     suppression_limit: Annotated[Exact, AfterValidator(_below_one)] = Fraction(0)
     of: Literal["input", "released"] = "input"
+    alpha: Annotated[Exact, AfterValidator(_weight)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _automatic(cls, value: Any) -> Any:
+        """`k: auto` as what it is until one is chosen."""
+        if not isinstance(value, dict):
+            return value
+        said = {key: part for key, part in value.items() if key != "alpha" or part is not None}
+        if said.get("k") == AUTO:
+            return {"alpha": "0.5", **said, "k": 2}
+        if "alpha" in said:
+            raise ValueError("alpha weighs what k: auto chooses by; leave it out where k is a number")
+        return said
 
     def most_suppressed(self, rows: int) -> int:
         """How many of so many input rows the limit allows to leave out.
@@ -111,8 +136,13 @@ class ReleaseSpec(Section):
         require_support(self.method, self.attributes.sensitive_attributes)
         return self
 
+    def with_k(self, k: int) -> ReleaseSpec:
+        """The same run with this k."""
+        return self.model_copy(update={"privacy": self.privacy.model_copy(update={"k": k})})
+
     @property
     def fingerprint(self) -> str:
         """SHA-256 of what decides the release: everything but its name and where it is written."""
         decisive = self.model_dump(mode="json", exclude={"name", "output"})
+        decisive["privacy"] = {key: value for key, value in decisive["privacy"].items() if value is not None}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()

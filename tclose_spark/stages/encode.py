@@ -16,11 +16,11 @@ from tclose_spark.stages.frequencies import count_keys
 from tclose_spark.stages.staging import HASH, StagedColumns, read_batches
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
+from tclose_spark.table.held import HeldRows, draw, repeated, share_of
 from tclose_spark.table.rows import Codec, Rows
 from tclose_spark.table.tally import Tally, TooManyKeysError
 
 MOST_LOCAL = 1_000_000  # rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them
-LOW_BITS = np.uint64(2**31 - 1)
 PARTS = 64  # tasks that join what tasks drew of a large table
 
 
@@ -57,7 +57,7 @@ class EncodedTable:
 
     def __init__(self, batches: DataFrame, encoder: Encoder, profile: Profile, most_local: int = MOST_LOCAL) -> None:
         self._batches, self._encoder, self._profile = batches, encoder, profile
-        self._local = self._brought() if profile.rows <= most_local else None
+        self._local = HeldRows(self._brought(), profile.distinct_rows) if profile.rows <= most_local else None
 
     def _brought(self) -> Rows:
         encoder = self._encoder
@@ -76,17 +76,16 @@ class EncodedTable:
         Distinct rows are drawn, by the low bits of their hashes (order keys end in the high ones), each with its share
         of the rows that are like it; so many repeated rows neither crowd the sample nor leave it empty.
         """
-        share = np.uint64(min(1.0, most / self._profile.distinct_rows) * 2**31)
-        drawn, n = self._drawn(share) if self._local is None else _draw(self._local, share)
+        share = share_of(most, self._profile.distinct_rows)
+        drawn, n = self._drawn(share) if self._local is None else draw(self._local.rows, share)
         if not len(n):
             raise InputError("no rows are staged: what was staged is damaged; run again from the profile")
-        before = np.append(0, np.cumsum(n))
-        return drawn.take(np.repeat(np.arange(len(n)), np.diff(before * min(most, before[-1]) // before[-1])))
+        return repeated(drawn, n, most)
 
     def counts(self, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
         """How many rows `group_of` puts into each of the groups, shape (groups,). One scan."""
         if self._local is not None:
-            return np.bincount(group_of(self._local), minlength=groups)
+            return self._local.counts(group_of, groups)
         encoder = self._encoder
 
         def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -120,9 +119,9 @@ class EncodedTable:
         encoder = self._encoder
         codec = encoder.codec
 
-        def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def draw_part(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for rows in encoder.parts(batches):
-                drawn, n = _draw(rows, share)
+                drawn, n = draw(rows, share)
                 part = (drawn.hash >> np.uint64(32)) % np.uint64(PARTS)
                 for number in np.unique(part).tolist():
                     here = np.flatnonzero(part == number)
@@ -144,14 +143,8 @@ class EncodedTable:
             ]
 
         schema = "part int, rows binary, n binary"
-        parts = map_batches(self._batches, draw, schema).repartitionById(PARTS, F.col("part"))
+        parts = map_batches(self._batches, draw_part, schema).repartitionById(PARTS, F.col("part"))
         return _together(read(map_batches(parts, join, schema).toArrow()))
-
-
-def _draw(rows: Rows, share: np.uint64) -> tuple[Rows, IntArray]:
-    """The different rows whose hashes' low bits are below the share, and how many there are of each."""
-    drawn = rows.take(np.flatnonzero((rows.hash & LOW_BITS) < share))
-    return drawn.distinct(np.ones(len(drawn), dtype=np.int64))
 
 
 def _together(parts: list[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray]:

@@ -1,0 +1,68 @@
+"""One combination: planned, carried out in this process, and measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from tclose_spark.compare.asked import Combination
+from tclose_spark.compare.carrying import carry_out
+from tclose_spark.compare.measuring import PublishedClasses, measure
+from tclose_spark.compare.outcome import Outcome
+from tclose_spark.compare.sample import ComparedTable
+from tclose_spark.compare.worth import Worth
+from tclose_spark.errors import ConfigurationError, UnreachableError
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.method import Plan, PlanningInput, method_of
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.hierarchy import Hierarchy
+
+
+def outcome_of(
+    combination: Combination, table: ComparedTable, hierarchies: Mapping[str, Hierarchy], worth: Worth, plan_only: bool
+) -> Outcome:
+    """What becomes of a combination on this table.
+
+    worth: what is measured of a release beside its figures.
+    """
+    named: dict[str, Any] = {"method": combination.method, "k": combination.k, "t": combination.t}
+    spec, begun = combination.spec, time.process_time()
+    if spec is None:
+        return Outcome(**named, state="refused", why=combination.refused, figures={})
+    attributes = ResolvedAttributes.of(spec.attributes, table.profile, hierarchies)
+    try:
+        plan = planned(spec, attributes, table)
+    except UnreachableError as error:
+        return Outcome(**named, state="unreachable", why=str(error), figures={}, seconds=time.process_time() - begun)
+    except ConfigurationError as error:
+        return Outcome(**named, state="refused", why=str(error), figures={}, seconds=time.process_time() - begun)
+    if plan_only:
+        report = plan.report()
+        figures = {"plan": dict(report.figures)}
+        return Outcome(**named, state="planned", why=report.note, figures=figures, seconds=time.process_time() - begun)
+    released = carry_out(plan, attributes, table.rows)
+    seconds = time.process_time() - begun
+    classes = PublishedClasses.of(released, spec)
+    measured = measure(released, classes, attributes, spec, hierarchies)
+    return Outcome(
+        **named,
+        state="released" if measured.holds else "broken",
+        figures={**asdict(measured), "average": measured.average, **worth.of(released, classes, attributes)},
+        seconds=seconds,
+    )
+
+
+def planned(spec: ReleaseSpec, attributes: ResolvedAttributes, table: ComparedTable) -> Plan:
+    """The plan of a run on this table."""
+    method = method_of(spec.method)
+    given = PlanningInput(
+        attributes=attributes,
+        k=spec.privacy.k,
+        settings=spec.method,
+        sample=table.held.sample(method.sample_rows(spec.method)),
+        counts=table.held.counts,
+        most_suppressed=spec.privacy.most_suppressed(len(table.rows)),
+    )
+    return method.make_plan(given)

@@ -1,0 +1,87 @@
+"""A comparison: every combination, those that are finished already aside, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tclose_spark import __version__
+from tclose_spark.compare.asked import Combination
+from tclose_spark.compare.carried import outcome_of
+from tclose_spark.compare.kept import Kept
+from tclose_spark.compare.outcome import Outcome, frontier
+from tclose_spark.compare.sample import ComparedTable
+from tclose_spark.compare.worth import Worth
+from tclose_spark.table.hierarchy import Hierarchy
+
+PLAN = "plan"
+"""The variant of a comparison that only plans."""
+INTERNAL = "measured on raw rows: it stays inside"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What was compared, and what became of it.
+
+    rows: that it was compared on, of `whole` rows of the input.
+    """
+
+    name: str
+    rows: int
+    whole: int
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def best(self) -> list[bool]:
+        """Of each outcome whether it is on the frontier."""
+        return frontier(self.outcomes)
+
+    @property
+    def broken(self) -> list[Outcome]:
+        """The releases that do not hold what is asked."""
+        return [one for one in self.outcomes if one.state == "broken"]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON, for machines."""
+        return {
+            "name": self.name,
+            "tool": __version__,
+            "note": INTERNAL,
+            "rows": self.rows,
+            "input_rows": self.whole,
+            "outcomes": [
+                {**one.to_json(), "frontier": best} for one, best in zip(self.outcomes, self.best, strict=True)
+            ],
+        }
+
+
+def carry_out_all(
+    asked: Sequence[Combination],
+    kept: Kept,
+    table: Callable[[], ComparedTable],
+    hierarchies: Mapping[str, Hierarchy],
+    worth_of: Callable[[ComparedTable], Worth],
+    variant: str,
+    announce: Callable[[str], None],
+) -> list[Outcome]:
+    """The outcome of each combination; of one that is kept that which is kept.
+
+    table: the rows, for which there may be no need.
+    variant: how releases are planned and measured (see `Kept`).
+    """
+    found = [kept.outcome(combination, variant) for combination in asked]
+    missing = [combination for combination, outcome in zip(asked, found, strict=True) if outcome is None]
+    if len(missing) < len(asked):
+        announce(f"compare    {len(asked) - len(missing)} of {len(asked)} combinations are finished already")
+    if not missing:
+        return [outcome for outcome in found if outcome is not None]
+    compared = table()
+    worth = worth_of(compared)
+    made = {}
+    for number, combination in enumerate(missing, start=len(asked) - len(missing) + 1):
+        outcome = outcome_of(combination, compared, hierarchies, worth, variant == PLAN)
+        kept.keep(combination, variant, outcome)
+        made[id(combination)] = outcome
+        announce(f"compare    {number} of {len(asked)}: {outcome}")
+    return [made[id(c)] if outcome is None else outcome for c, outcome in zip(asked, found, strict=True)]

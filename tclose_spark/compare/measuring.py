@@ -1,0 +1,139 @@
+"""What a release in one process holds and loses: by the same definitions as the verdict on a written one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tclose_spark.checks.loss import judged_quasi, published_columns
+from tclose_spark.checks.named import Named, members, numbers, themselves
+from tclose_spark.compare.carrying import Released
+from tclose_spark.measures.distances import maximum
+from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, is_diverse, reaches
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import decoded, group_equal
+from tclose_spark.table.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.rows import Rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedClasses:
+    """The classes of a release, which are the rows that share all labels.
+
+    of_row: the class of each row, shape (rows,); sizes: rows of each, shape (classes,).
+    labels: by quasi-identifier its published columns (two where it is bounds) as text, a value a class.
+    """
+
+    of_row: IntArray
+    labels: dict[str, list[pa.Array]]
+
+    @staticmethod
+    def of(released: Released, spec: ReleaseSpec) -> PublishedClasses:
+        """The classes of a release."""
+        of_row, first = group_equal(released.labels)
+        taken = iter([decoded(column.take(pa.array(first))).cast(pa.string()) for column in released.labels])
+        labels = {name: [next(taken) for _ in columns] for name, columns in published_columns(spec).items()}
+        return PublishedClasses(of_row=of_row, labels=labels)
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """See the class."""
+        return np.bincount(self.of_row)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """What is measured of a release.
+
+    emd: of each sensitive attribute the largest distance of a class, exactly.
+    ncp: information loss as the certificate has it; a suppressed row loses 1.
+    discernibility: the sum of squared class sizes, and n for each of the suppressed rows.
+    holds: whether k, every t and every l hold.
+    """
+
+    rows: int
+    suppressed: int
+    classes: int
+    smallest: int
+    emd: dict[str, str]
+    ncp: float
+    discernibility: int
+    holds: bool
+
+    @property
+    def average(self) -> float:
+        """Average class size."""
+        return self.rows / self.classes
+
+
+def measure(
+    released: Released,
+    classes: PublishedClasses,
+    attributes: ResolvedAttributes,
+    spec: ReleaseSpec,
+    hierarchies: Mapping[str, Hierarchy],
+) -> Figures:
+    """The figures of a release."""
+    rows, left, sizes = len(released.rows), len(released.suppressed), classes.sizes
+    sensitive, parts = attributes.sensitive, [(released.rows, classes.of_row, len(sizes))]
+    if left and spec.privacy.of == "input":
+        parts.append((released.suppressed, np.zeros(left, dtype=np.int64), 1))
+    elif left:
+        sensitive = tuple(_of_released(attribute, released.rows, attributes) for attribute in sensitive)
+    tallied = [
+        [_tally(attribute, attributes, *part) for attribute in sensitive] for part in parts
+    ]  # by part, by attribute
+    emd = [
+        max(maximum(a.distance, a.distance.numerators(part[i]), part[i].sizes) for part in tallied)
+        for i, a in enumerate(sensitive)
+    ]
+    smallest = min(int(part[0].sizes.min()) for part in tallied)
+    diverse = all(is_diverse([part[i] for part in tallied], a) for i, a in enumerate(sensitive))
+    lost = losses(classes, spec, hierarchies)
+    return Figures(
+        rows=rows,
+        suppressed=left,
+        classes=len(sizes),
+        smallest=smallest,
+        emd={a.name: str(reached) for a, reached in zip(sensitive, emd, strict=True)},
+        ncp=(float(lost @ sizes) + left) / (rows + left),
+        discernibility=int((sizes.astype(object) ** 2).sum()) + left * (rows + left),
+        holds=smallest >= spec.privacy.k and reaches(sensitive, emd) and diverse,
+    )
+
+
+def losses(classes: PublishedClasses, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> NDArray[np.float64]:
+    """Mean information loss of each class over its quasi-identifiers, shape (classes,)."""
+    judged = judged_quasi(spec, {name: _named(name, classes, spec) for name in classes.labels}, hierarchies)
+    mean: NDArray[np.float64] = np.mean([q.losses(classes.labels[q.name]) for q in judged], axis=0)
+    return mean
+
+
+def _named(name: str, classes: PublishedClasses, spec: ReleaseSpec) -> Named:
+    """What the labels of a quasi-identifier name, all together."""
+    settings = spec.attributes.quasi_identifiers[name]
+    reader = numbers if settings.is_numeric else members if settings.generalization == "set" else themselves
+    said = {label for column in classes.labels[name] for label in column.unique().to_pylist()}
+    return Named(frozenset(reader(said - {None, ROOT})), said == {ROOT})
+
+
+def _tally(
+    attribute: ResolvedSensitive, attributes: ResolvedAttributes, rows: Rows, owner: IntArray, groups: int
+) -> Histograms:
+    codes = attributes.cells[rows.cell, attribute.column]
+    return Histograms.tally(owner, codes, np.ones(len(rows), dtype=np.int64), groups, len(attribute.domain.values))
+
+
+def _of_released(attribute: ResolvedSensitive, rows: Rows, attributes: ResolvedAttributes) -> ResolvedSensitive:
+    """An attribute whose distance is from the distribution of the released rows."""
+    codes = attributes.cells[rows.cell, attribute.column]
+    table = np.bincount(codes, minlength=len(attribute.domain.values))
+    distance = attribute.distance.of(table, attribute.domain.values, attribute.hierarchy)
+    return replace(attribute, distance=distance)

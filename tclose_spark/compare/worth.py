@@ -1,0 +1,36 @@
+"""What a release is worth to who works with it, measured on the raw rows: so it stays inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tclose_spark.compare.carrying import Released
+from tclose_spark.compare.classifier import Accuracy, is_installed, predicted
+from tclose_spark.compare.measuring import PublishedClasses
+from tclose_spark.compare.queries import QueryError
+from tclose_spark.compare.sample import ComparedTable
+from tclose_spark.methods.attributes import ResolvedAttributes
+
+Measure = Callable[[Released, PublishedClasses, ResolvedAttributes], Mapping[str, float]]
+"""Figures of a release by name."""
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Several measures, made once for a table."""
+
+    measures: Sequence[Measure] = ()
+
+    @staticmethod
+    def of_table(table: ComparedTable, attributes: ResolvedAttributes) -> Worth:
+        """All measures that can be made on these rows."""
+        target = predicted(attributes) if is_installed() else None
+        queries = QueryError.of(table, attributes)
+        return Worth([queries] if target is None else [queries, Accuracy.of(table, attributes, target)])
+
+    def of(self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes) -> dict[str, float]:
+        """The figures of all of them."""
+        return {
+            name: figure for measure in self.measures for name, figure in measure(released, classes, attributes).items()
+        }
