@@ -63,6 +63,8 @@ def planned(spec: ReleaseSpec, attributes: ResolvedAttributes, table: ComparedTa
         settings=spec.method,
         sample=table.held.sample(method.sample_rows(spec.method)),
         counts=table.held.counts,
+        frequencies=table.held.frequencies,
         most_suppressed=spec.privacy.most_suppressed(len(table.rows)),
+        of=spec.privacy.of,
     )
     return method.make_plan(given)

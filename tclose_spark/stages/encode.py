@@ -18,7 +18,7 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.held import HeldRows, draw, repeated, share_of
 from tclose_spark.table.rows import Codec, Rows
-from tclose_spark.table.tally import Tally, TooManyKeysError
+from tclose_spark.table.tally import Tally
 
 MOST_LOCAL = 1_000_000  # rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them
 PARTS = 64  # tasks that join what tasks drew of a large table
@@ -107,12 +107,9 @@ class EncodedTable:
         Raises:
             TooManyKeysError: if it has more than `most` keys.
         """
-        if self._local is None:
-            return count_keys(self._batches, self._encoder.parts, tally_of, most)
-        tally = tally_of(self._local)
-        if len(tally) > most:
-            raise TooManyKeysError
-        return tally
+        if self._local is not None:
+            return self._local.frequencies(tally_of, most)
+        return count_keys(self._batches, self._encoder.parts, tally_of, most)
 
     def _drawn(self, share: np.uint64) -> tuple[Rows, IntArray]:
         """What is drawn of a large table: by each task of its rows, joined by PARTS tasks, put together here."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
+from tclose_spark.table.tally import Tally, TooManyKeysError
 
 LOW_BITS = np.uint64(2**31 - 1)
 
@@ -47,3 +48,14 @@ class HeldRows:
     def counts(self, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
         """How many rows `group_of` puts into each of the groups, shape (groups,)."""
         return np.bincount(group_of(self.rows), minlength=groups)
+
+    def frequencies(self, tally_of: Callable[[Rows], Tally], most: int) -> Tally:
+        """How many rows there are by key.
+
+        Raises:
+            TooManyKeysError: if there are more than `most` keys.
+        """
+        tally = tally_of(self.rows)
+        if len(tally) > most:
+            raise TooManyKeysError
+        return tally

@@ -122,13 +122,19 @@ def _of_number(quasi: ResolvedQuasi, codes: IntArray) -> list[Level]:
     if len(known):
         numbers = known.astype(np.float64) if quasi.domain.kind == "integer" else decode_numbers(known)
         levels += [
-            _intervals(f"intervals of {float(width):g}", codes, np.floor(numbers / float(width)))
+            _intervals(f"intervals of {float(width):g}", codes, _multiples(numbers, float(width)))
             for width in widths(quasi.domain, step)
         ]
     if len(codes) > 1:
         levels.append(_whole("the whole range", codes, int(known[0]), int(known[-1])))
     levels = levels or [_values("value", codes)]
     return [level for i, level in enumerate(levels) if i == 0 or len(level.low) < len(levels[i - 1].low)]
+
+
+def _multiples(numbers: FloatArray, width: float) -> FloatArray:
+    """How many times the width lies below each number, also where a quotient is too small for a double."""
+    quotient = numbers / width
+    return np.where((quotient == 0) & (numbers < 0), -1.0, np.floor(quotient))
 
 
 def widths(domain: QuasiDomain, step: Fraction | None = None) -> Iterator[Fraction]:

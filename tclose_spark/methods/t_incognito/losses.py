@@ -2,7 +2,7 @@
 
     ncp              mean over rows and quasi-identifiers, weighted, of what the label loses
                      (`table.labels.range_losses`); a suppressed row loses 1 of each
-    entropy          mean over them, weighted, of log2 N(label) / N(value), bits (Gionis and Tassa 2009, non-uniform entropy); a
+    entropy          the same mean of log2 N(label) / N(value), bits (Gionis and Tassa 2009, non-uniform entropy); a
                      suppressed row's label is that of all n
     discernibility   sum of squared class sizes, and n for each suppressed row (Bayardo and Agrawal 2005; ARX)
 
