@@ -1,5 +1,7 @@
 """The node that is found, beside all nodes of drawn tables by brute force."""
 
+import math
+
 import numpy as np
 import pytest
 from full_domain import all_nodes, given_of, groups_of, is_class, is_poor, levels_of, loss_of
@@ -146,6 +148,11 @@ def test_the_smallest_classes_are_suppressed_with_what_is_no_class():
     for most, alone, left in ((14, False, 14), (13, True, 0), (14, True, 14)):
         details = make_plan(given_of(problem, rows, most), class_of_suppressed=alone).report().details
         assert details["suppressed"] == (6 if not alone else left)
+    assert details["losses"] == {
+        "ncp": pytest.approx(14 / 1010),
+        "discernibility": 902**2 + 94**2 + 14 * 1010,
+        "entropy": pytest.approx((6 * math.log2(1010 / 6) + 8 * math.log2(1010 / 8)) / 1010),
+    }
 
 
 def test_far_fewer_nodes_are_looked_at_than_there_are():
