@@ -47,6 +47,8 @@ def test_every_block_has_its_share_of_every_cell():
     assert blocks.tasks == 3
     there, block = put_into_blocks(blocks, rows)
     assert sorted(np.bincount(block)) == sorted(blocks.block_rows)
+    by_hash = [there.hash[block == b] for b in range(5)]
+    assert all(np.all(hashes[1:] >= hashes[:-1]) for hashes in by_hash)  # nothing else orders what is free
     held = np.zeros((5, len(problem.attributes.cells)), dtype=np.int64)
     np.add.at(held, (block, there.cell), 1)
     shares = problem.attributes.cell_rows / 5
