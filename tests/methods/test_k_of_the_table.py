@@ -8,7 +8,7 @@ from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.method import method_of
 
 RECORDS = [{"age": 20 + i, "sex": "f", "city": "Pisa", "disease": "flu", "grade": i % 4} for i in range(8)]
-METHODS = ["closeness_tree", "stack_and_deal", "fragmentation"]
+METHODS = ["closeness_tree", "stack_and_deal", "fragmentation", "t_mondrian"]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from strategies import CITIES, content, count_in, drawn, make_problem, people, s
 from requirements import check_classes
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.blocks.figures import rows_lost
+from tclose_spark.methods.regions import planning
 from tclose_spark.methods.regions.block import RegionDense
 from tclose_spark.methods.regions.cutting import Growth, cut
 from tclose_spark.methods.regions.plan import RegionPlan
@@ -48,6 +50,15 @@ GROWTHS = st.sampled_from([BY_MEDIAN, BY_SCORE])
 def planned(problem: Any, rows: Any, growth: Growth, per_block: int, per_task: int) -> RegionPlan:
     layout = plan_regions(problem.given(count_in(rows)), growth, per_block, per_task)
     return RegionPlan(layout=layout, searches=(Search(growth, 1 if growth is BY_SCORE else 0),))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def little_caution() -> Iterator[None]:
+    """Small samples are cut as far as they go, so that the whole table's counts often refuse."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planning, "LEAST", 1)
+        patch.setattr(planning, "CEILING", 1.0)
+        yield
 
 
 @drawn(150)
