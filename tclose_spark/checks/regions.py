@@ -23,6 +23,7 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
+MOST_COMPARED = 200_000  # classes of a method that does not promise regions that lie apart
 Label = tuple[str | None, ...]
 """What a class publishes of a quasi-identifier: a text, or two bounds."""
 Ends = tuple[Fraction, Fraction]
@@ -31,7 +32,8 @@ Ends = tuple[Fraction, Fraction]
 def are_disjoint(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> bool:
     """Whether no two classes of a class table (see `checks.classes`) have regions that overlap.
 
-    The driver holds the classes' labels as codes, 20 bytes for each quasi-identifier of a class.
+    The driver holds the classes' labels as codes, 20 bytes for each quasi-identifier of a class, and a bit for each
+    member of sets.
     """
     table = classes.select("quasi_identifiers.*").toArrow()
     columns = iter(table.columns)

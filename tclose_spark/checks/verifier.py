@@ -15,12 +15,12 @@ from tclose_spark.checks.classes import JudgedAttribute, class_table, judged_att
 from tclose_spark.checks.expectations import expect_rows, expectations_of
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.loss import judged_quasi, losses_by_input, measured_on, names_of_release, published_columns
-from tclose_spark.checks.regions import are_disjoint
+from tclose_spark.checks.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.checks.released import read_released
 from tclose_spark.checks.suppressed import LeftOut, input_listing, suppressed_class
 from tclose_spark.checks.tallies import count_values
 from tclose_spark.checks.tuples import tuple_closeness
-from tclose_spark.checks.validation import MOST_LOCAL, Validation, validate
+from tclose_spark.checks.validation import Validation, validate
 from tclose_spark.checks.warnings import warnings_of
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.delta_log import write_and_read
@@ -114,8 +114,8 @@ def verify_release(
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
     problems += [_too_coarse(spec, name, *found) for name, found in figures.coarse.items()]
-    disjoint = figures.classes <= MOST_LOCAL or spec.method.promises_disjoint
-    disjoint = disjoint and are_disjoint(classes, quasi)
+    looked_at = figures.classes <= MOST_COMPARED or spec.method.promises_disjoint
+    disjoint = looked_at and are_disjoint(classes, quasi)
     if spec.method.promises_disjoint and not disjoint:
         problems.append(
             "regions overlap: the labels of two classes have values in common, where the method promises none"
@@ -133,7 +133,7 @@ def verify_release(
     figures_of = {
         **_as_json(figures, attributes, counts, left, apart),
         "quasi_identifiers": measured_on(spec, named),
-        "regions": "disjoint" if disjoint else "overlapping",
+        "regions": "disjoint" if disjoint else "overlapping" if looked_at else "not looked at",
         "warnings": warnings_of(figures, named, _judged_attributes(release, counts, spec, hierarchies), texts),
         "fingerprint": str(released),
         "rows": released.rows,

@@ -29,7 +29,7 @@ def at_first(figure: float | None, rows: int, kind: pa.DataType) -> pa.Array:
     """A column of so many rows that says a figure in its first one: so a task's figures go with its rows, and Spark
     adds them up.
     """
-    return pa.concat_arrays([pa.array([figure], kind), pa.nulls(rows - 1, kind)])
+    return pa.concat_arrays([pa.array([figure] if rows else [], kind), pa.nulls(max(rows - 1, 0), kind)])
 
 
 def forget_zip_importers() -> None:

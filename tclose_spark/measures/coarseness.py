@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +26,7 @@ class Coarsest:
     limit: of a number the length of an interval, in its units; of a hierarchy the level of a node, 0 for a value; of a
         set its members; of a value without any of these 0: not `*`.
     numeric: whether labels are numbers and intervals, or two bounds.
-    levels: of a hierarchy, the lowest level at which it has each label.
+    levels: of a hierarchy, that of each label: the highest at which it stands for several values, else the lowest.
     """
 
     limit: Fraction
@@ -41,8 +42,10 @@ class Coarsest:
         if hierarchy is not None:
             levels = {}
             for level in range(hierarchy.height + 1):
-                for path in hierarchy.paths:
-                    levels.setdefault(path[level], level)
+                for label, leaves in Counter(path[level] for path in hierarchy.paths).items():
+                    if leaves > 1 or label not in levels:
+                        levels[label] = level
+            levels[ROOT] = hierarchy.height
         return Coarsest(limit=settings.coarsest, numeric=settings.is_numeric, levels=levels)
 
     def broken_by(self, *label: Any) -> bool:

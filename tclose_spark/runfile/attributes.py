@@ -83,6 +83,8 @@ class QuasiIdentifier(Section):
             expected, fits = "the members of a set, at least 1", coarsest >= 1 and coarsest.denominator == 1
         else:
             expected, fits = "0: values only, since without a hierarchy only * is coarser", coarsest == 0
+        if self.round_to is not None and coarsest < self.round_to:
+            expected, fits = f"at least round_to, {self.round_to}, since ends are moved to multiples of that", False
         if not fits:
             raise ValueError(f"coarsest is {coarsest}; expected {expected}")
 

@@ -8,6 +8,7 @@ from strategies import CITIES
 
 from tclose_spark.measures.coarseness import Coarsest
 from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.table.hierarchy import Hierarchy
 
 
 def limit(**settings) -> Coarsest:
@@ -42,6 +43,13 @@ def test_two_bounds_are_an_interval():
     assert ten.broken([low, high]).tolist() == [False, True, False, True]
     tenths = pa.array([0.1, 0.1]), pa.array([10.1, 10.2])
     assert ten.broken(tenths).tolist() == [False, True]
+
+
+def test_a_label_that_stands_at_several_levels_has_the_highest():
+    tree = Hierarchy.build([("A", "A", "X", "*"), ("B", "X", "X", "*"), ("C", "*", "*", "*")], "padded")
+    levels = [Coarsest.of(QuasiIdentifier(hierarchy="h.csv", coarsest=n), tree) for n in range(4)]
+    coarse = [[limit.broken_by(label) for limit in levels] for label in ("A", "C", "X", "*")]
+    assert coarse == [[False] * 4, [False] * 4, [True, True, False, False], [True, True, True, False]]
 
 
 def test_no_limit():

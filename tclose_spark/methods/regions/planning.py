@@ -7,12 +7,15 @@ So a block is a box. Where it is still large, it is cut on the sample anew, by a
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.methods.attributes import require_plain
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.methods.attributes import ResolvedQuasi, require_plain
 from tclose_spark.methods.blocks.planning import MOST_COUNTS
 from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.regions.block import RegionDense
@@ -32,11 +35,12 @@ def plan_regions(given: PlanningInput, growth: Growth, rows_per_block: int, rows
     about `rows_per_task` rows. A table that is no larger is one.
 
     Raises:
-        ConfigurationError: if a distance has steps that differ, or a block is too large for the integers of the
-            kernels.
+        ConfigurationError: if a distance has steps that differ, a hierarchy has a label at several levels for different
+            values, or a block is too large for the integers of the kernels.
         UnreachableError: if even the whole table does not hold k and distinct l.
     """
     require_plain(given.attributes.sensitive, "a method that cuts regions")
+    _require_one_level(given.attributes.quasi_identifiers)
     dense = RegionDense(given.attributes, given.k)
     dense.require_reachable()
     tree, counts, merges = RegionTree.whole(), given.attributes.cell_rows[None, :], 0
@@ -53,6 +57,25 @@ def plan_regions(given: PlanningInput, growth: Growth, rows_per_block: int, rows
         first_block=np.flatnonzero(np.diff(task, prepend=-1)),
         merges=merges,
     )
+
+
+def _require_one_level(quasi_identifiers: Sequence[ResolvedQuasi]) -> None:
+    """Raises ConfigurationError if a label of a hierarchy does not say at which level it is meant."""
+    for quasi in quasi_identifiers:
+        under: defaultdict[str, set[tuple[int, ...]]] = defaultdict(set)
+        paths = quasi.hierarchy.paths if quasi.hierarchy is not None else ()
+        for labels in zip(*paths, strict=True):
+            leaves: defaultdict[str, list[int]] = defaultdict(list)
+            for leaf, label in enumerate(labels):
+                leaves[label].append(leaf)
+            for label, here in leaves.items():
+                under[label].add(tuple(here))
+        if any(len(meant) > 1 for meant in under.values()):
+            raise ConfigurationError(
+                f"attributes.quasi_identifiers.{quasi.name}.hierarchy: a label stands at several levels for different "
+                "values, so regions of classes would overlap; give each node a label of its own, or use a method whose "
+                "regions may overlap"
+            )
 
 
 def _cut(

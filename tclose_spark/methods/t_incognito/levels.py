@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import takewhile
 
 import numpy as np
 
@@ -79,11 +80,12 @@ class Levels:
             levels = [_values("value", codes), _whole("*", codes, 0, len(quasi.domain.values) - 1)]
         else:
             levels = _of_number(quasi, codes)
-        return Levels(codes, rows, (levels[0], *(level for level in levels[1:] if not _too_coarse(level, quasi))))
+        fine = takewhile(lambda level: not _too_coarse(level, quasi), levels[1:])
+        return Levels(codes, rows, (levels[0], *fine))
 
 
 def _too_coarse(level: Level, quasi: ResolvedQuasi) -> bool:
-    """Whether a level has labels that are coarser than they may be; then all above it have."""
+    """Whether a level has labels that are coarser than they may be."""
     if quasi.coarsest is None:
         return False
     _, labels = quasi.labeller.cover(level.low, level.high)
@@ -115,23 +117,27 @@ def _of_hierarchy(hierarchy: Hierarchy, codes: IntArray) -> list[Level]:
 
 
 def _of_number(quasi: ResolvedQuasi, codes: IntArray) -> list[Level]:
-    """Those of a number; a level that is no coarser than the one before is left out."""
+    """Those of a number; a level that is no coarser than the one before is left out.
+
+    Multiples of `round_to` are counted once, exactly, as labels are rounded, and divided as whole numbers: doubles that
+    are divided by widths which are no powers of two of one another would not nest.
+    """
     labels, known = quasi.labeller, codes[codes != MISSING]
     step = labels.round_to if isinstance(labels, NumericLabels) else None
     levels = [] if step is not None else [_values("value", codes)]
     if len(known):
-        numbers = known.astype(np.float64) if quasi.domain.kind == "integer" else decode_numbers(known)
-        levels += [
-            _intervals(f"intervals of {float(width):g}", codes, _multiples(numbers, float(width)))
-            for width in widths(quasi.domain, step)
-        ]
+        numbers = known if quasi.domain.kind == "integer" else decode_numbers(known)
+        steps = None if step is None else np.array([Fraction(str(x)) // step for x in numbers.tolist()], dtype=object)
+        for width in widths(quasi.domain, step):
+            bins = _multiples(numbers, float(width)) if steps is None else steps // int(width / (step or 1))
+            levels.append(_intervals(f"intervals of {float(width):g}", codes, bins))
     if len(codes) > 1:
         levels.append(_whole("the whole range", codes, int(known[0]), int(known[-1])))
     levels = levels or [_values("value", codes)]
     return [level for i, level in enumerate(levels) if i == 0 or len(level.low) < len(levels[i - 1].low)]
 
 
-def _multiples(numbers: FloatArray, width: float) -> FloatArray:
+def _multiples(numbers: FloatArray | IntArray, width: float) -> FloatArray:
     """How many times the width lies below each number, also where a quotient is too small for a double."""
     quotient = numbers / width
     return np.where((quotient == 0) & (numbers < 0), -1.0, np.floor(quotient))
@@ -148,10 +154,11 @@ def widths(domain: QuasiDomain, step: Fraction | None = None) -> Iterator[Fracti
     span = Fraction(domain.high) - Fraction(domain.low)
     unit = step or (Fraction(1) if domain.kind == "integer" else None)
     width = _round_number(span / MOST_INTERVALS, unit)
-    if step is not None and step < width:
+    if step is not None:
         yield step
     while 0 < width < span:
-        yield width
+        if width != step:
+            yield width
         width *= 2
 
 

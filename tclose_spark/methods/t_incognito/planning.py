@@ -17,7 +17,7 @@ from tclose_spark.methods.t_incognito.losses import Losses, Node
 from tclose_spark.methods.t_incognito.plan import TIncognitoPlan, group_keys
 from tclose_spark.methods.t_incognito.requirement import GroupRequirement
 from tclose_spark.methods.t_incognito.scanning import count_base, count_values
-from tclose_spark.methods.t_incognito.search import Search, Solution
+from tclose_spark.methods.t_incognito.search import NoNodeError, Search, Solution
 from tclose_spark.methods.t_incognito.suppression import Suppression
 from tclose_spark.methods.t_incognito.tasks import ROWS_PER_TASK, with_tasks
 
@@ -34,7 +34,10 @@ def make_plan(
         UnreachableError: if not even the coarsest node holds, or the lattice or what is counted is too large.
     """
     requirement = GroupRequirement(given.attributes, given.k)
-    _require_reachable(requirement)
+    if given.most_suppressed and given.of == "released":  # what is left may hold what all rows do not
+        require_rows(given.k, given.attributes.rows)
+    else:
+        _require_reachable(requirement)
     quasi = given.attributes.quasi_identifiers
     values = count_values(given)
     levels = [Levels.of(q, codes, rows) for q, (codes, rows, _) in zip(quasi, values, strict=True)]
@@ -51,10 +54,19 @@ def make_plan(
         lattice=Lattice(levels, len(given.attributes.cells)),
         log=given.log,
     )
-    least = _least_alone(search, [groups for _, _, groups in values])
-    base = count_base(given, levels, least)
-    given.log(f"{lattice_size(levels):,} nodes; the finest that may hold has {base.groups:,} groups")
-    solution = search.run(base, least)
+    try:
+        least = _least_alone(search, [groups for _, _, groups in values])
+        base = count_base(given, levels, least)
+        given.log(f"{lattice_size(levels):,} nodes; the finest that may hold has {base.groups:,} groups")
+        solution = search.run(base, least)
+    except NoNodeError:
+        names = " and ".join(q.name for q in quasi if q.coarsest is not None)
+        within = (
+            f"coarsest of {names}: no labels that are within it" if names else "privacy: not even the coarsest labels"
+        )
+        raise UnreachableError(
+            f"{within} hold k, every t and l; ask for less, allow coarser labels, or a larger privacy.suppression_limit"
+        ) from None
     return _planned(given, search, solution, rows_per_task)
 
 
@@ -78,14 +90,21 @@ def _require_room(levels: Sequence[Levels]) -> None:
 
 
 def _least_alone(search: Search, values: Sequence[FrequencySet]) -> Node:
-    """The lowest level of each quasi-identifier that may hold, were it the only one (subset property)."""
+    """The lowest level of each quasi-identifier that may hold, were it the only one (subset property).
+
+    Raises:
+        NoNodeError: if none of one's levels does.
+    """
     least = []
     for of, groups in zip(search.lattice.levels, values, strict=True):
         held = (
             search.suppression.may_hold(groups.rolled_up([(0, level.label)], search.lattice.cells))
             for level in of.levels
         )
-        least.append(next(level for level, holds in enumerate(held) if holds))
+        lowest = next((level for level, holds in enumerate(held) if holds), None)
+        if lowest is None:
+            raise NoNodeError
+        least.append(lowest)
     return tuple(least)
 
 

@@ -18,6 +18,10 @@ from tclose_spark.methods.t_incognito.requirement import Mask
 from tclose_spark.methods.t_incognito.suppression import Suppression
 
 
+class NoNodeError(ValueError):
+    """Not even the coarsest levels hold."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Solution:
     """A node that holds.
@@ -74,6 +78,8 @@ class Search:
                     candidates, lambda _, groups: self.suppression.may_hold(groups), generalizes=True
                 )
                 self.visited += visited
+            if not all(nodes.any() for nodes in parts.values()):
+                raise NoNodeError
             holds = parts
             base, base_node = self._raised(base, base_node, holds)
             self.log(f"nodes of {size} of {len(everything)} quasi-identifiers: {self.visited} looked at so far")
@@ -82,7 +88,8 @@ class Search:
         walk = Walk(lattice=self.lattice, subset=everything, base=base, base_node=base_node)
         _, visited = walk.holding(candidates, self._look, generalizes=none_left_out, skip=self._loses_more)
         self.visited += visited
-        assert self.best is not None
+        if self.best is None:
+            raise NoNodeError
         return self.best
 
     def _raised(

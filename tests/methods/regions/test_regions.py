@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import CITIES, content, count_in, drawn, make_problem, people, settle_all, town
 
 from requirements import check_classes
-from tclose_spark.errors import UnreachableError
+from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.regions import planning
 from tclose_spark.methods.regions.block import RegionDense
@@ -24,6 +24,7 @@ from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
 from tclose_spark.methods.regions.search import Search
 from tclose_spark.methods.regions.space import best_way, median_way
+from tclose_spark.table.hierarchy import Hierarchy
 
 BY_MEDIAN = Growth(median_way())
 BY_SCORE = Growth(best_way([0.0, 2.0], [0.0, 0.02], 12), pilots=3)
@@ -196,3 +197,18 @@ def test_a_task_that_gets_other_rows_says_so():
     plan = planned(problem, rows, BY_MEDIAN, 100, 1000)
     with pytest.raises(ValueError, match="the input changed since"):
         plan.settle(rows.take(np.arange(299)), 0)
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        [("A", "A", "X", "*"), ("B", "X", "X", "*"), ("C", "X", "X", "*"), ("D", "D", "Y", "*")],
+        [("A", "*", "*"), ("B", "*", "*"), ("C", "Y", "*"), ("D", "Y", "*")],
+    ],
+)
+def test_a_hierarchy_with_a_label_at_two_levels_is_refused(paths):
+    records = [{"age": 1, "sex": "f", "city": "ABCD"[i % 4], "disease": "flu", "grade": 1} for i in range(40)]
+    quasi = {"city": {"hierarchy": "cities.csv"}}
+    problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi, {"city": Hierarchy.build(paths, "cities")})
+    with pytest.raises(ConfigurationError, match=r"city\.hierarchy: a label stands at several levels"):
+        plan_regions(problem.given(count_in(rows)), BY_MEDIAN, 100, 100)

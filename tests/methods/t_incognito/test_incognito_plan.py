@@ -9,7 +9,7 @@ from full_domain import given_of, is_class
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from strategies import drawn, make_problem, people, town
+from strategies import QUASI, drawn, make_problem, people, town
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.method import method_of
@@ -154,3 +154,49 @@ def test_what_a_plan_prints():
     assert f"{report.figures['suppressed']:,} rows suppressed" in notes[1]
     assert "disease (t = 0.3)" in notes[1]
     assert lines[0].startswith("48 nodes; ")
+
+
+LIMITED = {
+    "age": {"type": "numeric", "coarsest": 20},
+    "sex": {},
+    "city": {"hierarchy": "cities.csv", "coarsest": 1},
+}
+
+
+def test_levels_that_are_too_coarse_are_left_out():
+    problem, rows = make_problem(
+        town(600), {"grade": {"distance": "ordered", "t": "0.4"}}, LIMITED, k=3, name="t_incognito"
+    )
+    free, _ = make_problem(town(600), {"grade": {"distance": "ordered", "t": "0.4"}}, k=3, name="t_incognito")
+    limited, other = (make_plan(given_of(p, rows)) for p in (problem, free))
+    for quasi, low, high in zip(problem.attributes.quasi_identifiers, limited.low, limited.high, strict=True):
+        _, labels = quasi.labeller.cover(low, high)
+        assert quasi.coarsest is None or not any(map(quasi.coarsest.broken_by, labels))
+    assert limited.reported.details["levels"]["city"] == other.reported.details["levels"]["city"][:2]
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"age": 5},  # alone nothing of it holds
+        {"age": 20, "sex": 0, "city": 0},  # each may alone, not together
+    ],
+)
+def test_limits_within_which_nothing_holds_cannot_be_reached(limits):
+    quasi = {name: {**settings, "coarsest": limits.get(name)} for name, settings in QUASI.items()}
+    problem, rows = make_problem(town(300), {"disease": {"t": "0.05"}}, quasi, k=5, name="t_incognito")
+    with pytest.raises(UnreachableError, match=f"coarsest of {' and '.join(limits)}: no labels"):
+        make_plan(given_of(problem, rows))
+
+
+def test_intervals_of_a_rounded_number_are_made_of_narrower_ones():
+    numbers = [0.65, 0.7, 0.1 * 7, 0.75, 0.1, 1.9]
+    records = [
+        {"age": x, "sex": sex, "city": "Pisa", "disease": "flu", "grade": 1} for x in numbers for sex in "fm" * 4
+    ]
+    quasi = {"age": {"type": "numeric", "round_to": "0.01"}, "sex": {}}
+    problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi, k=5, name="t_incognito")
+    plan = make_plan(given_of(problem, rows), 8)
+    assert sum(len(here) for here, *_ in carried_out(plan, rows)) == len(
+        rows
+    )  # else a task finds other rows than planned

@@ -31,7 +31,7 @@ def texts(of, level, labeller):
 
 
 @drawn(150)
-@given(NUMBERS, st.sampled_from([None, 5, "2.5"]))
+@given(NUMBERS, st.sampled_from([None, 5, "2.5", "0.01", "1/3"]))
 def test_labels_of_numbers_cover_their_values_do_not_meet_and_nest(values, step):
     of, _ = levels_for(values, type="numeric", **({} if step is None else {"round_to": step}))
     assert of.rows.sum() == len(values)
