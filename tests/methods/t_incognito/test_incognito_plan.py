@@ -190,10 +190,9 @@ def test_limits_within_which_nothing_holds_cannot_be_reached(limits):
 
 
 def test_intervals_of_a_rounded_number_are_made_of_narrower_ones():
-    numbers = [0.65, 0.7, 0.1 * 7, 0.75, 0.1, 1.9]
-    records = [
-        {"age": x, "sex": sex, "city": "Pisa", "disease": "flu", "grade": 1} for x in numbers for sex in "fm" * 4
-    ]
+    women = {0.65: 1, 0.7: 1, 0.1 * 7: 4, 0.75: 6, 0.1: 6, 1.9: 6}
+    people = [(x, "f") for x, n in women.items() for _ in range(n)] + [(x, "m") for x in women for _ in range(8)]
+    records = [{"age": x, "sex": sex, "city": "Pisa", "disease": "flu", "grade": 1} for x, sex in people]
     quasi = {"age": {"type": "numeric", "round_to": "0.01"}, "sex": {}}
     problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi, k=5, name="t_incognito")
     plan = make_plan(given_of(problem, rows), 8)
