@@ -18,6 +18,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,12 @@ def environment() -> Path:
         subprocess.run([python, "-m", "pip", "install", "--quiet", "anjana==1.2.3"], check=True)
         (ENVIRONMENT / ".ready").touch()
     return python
+
+
+def accepted(asked: Sequence[Combination], same: Combination) -> Combination | None:
+    """The first of the same k and t that is not refused, whatever its method: anjana is given its k, t and columns."""
+    fitting = (one for one in asked if (one.k, one.t) == (same.k, same.t) and one.spec is not None)
+    return next(fitting, None)
 
 
 def given_to_anjana(asked: Combination, table: ComparedTable, hierarchies: Any) -> dict[str, Any]:
@@ -102,6 +109,8 @@ def of_anjana(asked: Combination, table: ComparedTable, hierarchies: Any, error:
     figures = measure(released, classes, attributes, asked.spec, hierarchies)
     worth = error(released, classes, attributes)
     state = "released" if figures.holds else f"does not hold: smallest {figures.smallest}, EMD {figures.emd}"
+    if figures.coarse:
+        state = f"labels of {', '.join(figures.coarse)} are coarser than coarsest"
     return {
         **named,
         "state": state,
@@ -174,8 +183,9 @@ def main() -> None:
         results.append(of_ours(combination, table, hierarchies, error))
         show(results[-1])
         last = place + 1 == len(asked) or (asked[place + 1].k, asked[place + 1].t) != (combination.k, combination.t)
-        if last and combination.spec is not None:
-            results.append(of_anjana(combination, table, hierarchies, error, options.timeout))
+        judged_by = accepted(asked, combination) if last else None
+        if judged_by is not None:
+            results.append(of_anjana(judged_by, table, hierarchies, error, options.timeout))
             show(results[-1])
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))

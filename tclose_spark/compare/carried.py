@@ -9,8 +9,8 @@ from typing import Any
 
 from tclose_spark.compare.asked import Combination
 from tclose_spark.compare.carrying import carry_out
-from tclose_spark.compare.measuring import PublishedClasses, measure
-from tclose_spark.compare.outcome import Outcome
+from tclose_spark.compare.measuring import Figures, PublishedClasses, measure
+from tclose_spark.compare.outcome import Outcome, State
 from tclose_spark.compare.sample import ComparedTable
 from tclose_spark.compare.worth import Worth
 from tclose_spark.errors import ConfigurationError, UnreachableError
@@ -42,16 +42,23 @@ def outcome_of(
         report = plan.report()
         figures = {"plan": dict(report.figures)}
         return Outcome(**named, state="planned", why=report.note, figures=figures, seconds=time.process_time() - begun)
-    released = carry_out(plan, attributes, table.rows)
+    released = carry_out(plan, attributes, table.rows, spec)
     seconds = time.process_time() - begun
     classes = PublishedClasses.of(released, spec)
     measured = measure(released, classes, attributes, spec, hierarchies)
     return Outcome(
         **named,
-        state="released" if measured.holds else "broken",
+        state=_state(measured),
+        why=f"labels of {', '.join(measured.coarse)} are coarser than coarsest" if measured.coarse else "",
         figures={**asdict(measured), "average": measured.average, **worth.of(released, classes, attributes)},
         seconds=seconds,
     )
+
+
+def _state(measured: Figures) -> State:
+    if not measured.holds:
+        return "broken"
+    return "coarse" if measured.coarse else "released"
 
 
 def planned(spec: ReleaseSpec, attributes: ResolvedAttributes, table: ComparedTable) -> Plan:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan
+from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.generalize import Generalizer
+from tclose_spark.stages.limits import LabelLimits
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
@@ -19,7 +23,7 @@ class Released:
     """A release that is not written.
 
     rows: the input's rows that it holds, in its order; labels: the published columns of their quasi-identifiers.
-    suppressed: those that it leaves out.
+    suppressed: those that it leaves out, for the method's reasons or since their labels are too coarse.
     """
 
     rows: Rows
@@ -27,7 +31,7 @@ class Released:
     suppressed: Rows
 
 
-def carry_out(plan: Plan, attributes: ResolvedAttributes, rows: Rows) -> Released:
+def carry_out(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: ReleaseSpec) -> Released:
     """The release of a table of these rows.
 
     Raises:
@@ -36,7 +40,7 @@ def carry_out(plan: Plan, attributes: ResolvedAttributes, rows: Rows) -> Release
     row, task = plan.route(rows)
     order = np.argsort(task, kind="stable")
     row, ends = row[order], np.searchsorted(task[order], np.arange(plan.tasks + 1))
-    stayed, classes, regions, left = [], [], [], [np.zeros(0, dtype=np.int64)]
+    stayed, classes, regions, left, tasks = [], [], [], [np.zeros(0, dtype=np.int64)], []
     first = 0
     for number in range(plan.tasks):
         sent = row[ends[number] : ends[number + 1]]
@@ -44,6 +48,7 @@ def carry_out(plan: Plan, attributes: ResolvedAttributes, rows: Rows) -> Release
             continue
         settled = plan.settle(rows.take(sent), number)
         stayed.append(sent[settled.here])
+        tasks.append(np.full(len(settled.here), number))
         classes.append(settled.classes + (first - int(settled.classes.min(initial=0))))
         first = int(classes[-1].max(initial=first)) + 1
         regions += [] if settled.regions is None else [settled.regions]
@@ -53,7 +58,27 @@ def carry_out(plan: Plan, attributes: ResolvedAttributes, rows: Rows) -> Release
     kept = rows.take(here)
     covered = np.concatenate(regions, axis=2) if regions else None
     published, labels = Generalizer.of(attributes.quasi_identifiers).publish(kept, np.concatenate(classes), [], covered)
-    return Released(rows=kept.take(published), labels=labels, suppressed=rows.take(suppressed))
+    coarse = _left_out(LabelLimits.of(spec, attributes), np.concatenate(tasks)[published], labels)
+    return Released(
+        rows=kept.take(published[~coarse]),
+        labels=[column.filter(pa.array(~coarse)) for column in labels],
+        suppressed=rows.take(np.concatenate([suppressed, here[published[coarse]]])),
+    )
+
+
+def _left_out(limits: LabelLimits, task: IntArray, labels: Sequence[pa.Array]) -> NDArray[np.bool_]:
+    """Which rows are left out since their labels are too coarse, shape (rows,): by tasks, as a release does it.
+
+    task: of each row.
+    """
+    coarse = np.zeros(len(task), dtype=np.bool_)
+    if not limits.most or all(limit is None for limit, _ in limits.limits):
+        return coarse
+    for number in np.unique(task):
+        place = np.flatnonzero(task == number)
+        of_task = [column.take(pa.array(place)) for column in labels]
+        coarse[limits.left_out(place, of_task, len(place))[2]] = True
+    return coarse
 
 
 def _require_each_once(here: IntArray, rows: int) -> None:

@@ -19,7 +19,7 @@ from tclose_spark.compare.carried import outcome_of
 from tclose_spark.compare.outcome import Outcome
 from tclose_spark.compare.sample import ComparedTable
 from tclose_spark.compare.worth import Worth
-from tclose_spark.errors import ConfigurationError, UnreachableError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.measures.tradeoff import best_k, costs, normalised
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchy import Hierarchy
@@ -88,6 +88,7 @@ def choose_k(
     Raises:
         ConfigurationError: if there is nothing to choose from, or the method refuses.
         UnreachableError: if no k can be reached.
+        GuaranteeError: if classes do not hold what is asked, which is an error of the method.
     """
     made: list[tuple[int, Outcome]] = []
     failed = None
@@ -96,6 +97,8 @@ def choose_k(
         outcome = outcome_of(asked, table, hierarchies, Worth(), plan_only=False)
         if outcome.state == "refused":
             raise ConfigurationError(outcome.why)
+        if outcome.state == "broken":
+            raise GuaranteeError(f"privacy.k: auto: with k = {k} classes of {asked.method} do not hold what is asked")
         if outcome.state == "released":
             made.append((k, outcome))
         else:
@@ -115,7 +118,7 @@ def choose_k(
 def weighed(made: list[tuple[int, Outcome]], alpha: Fraction, rows: int) -> ChosenK:
     """The best of releases, by k."""
     ks = [k for k, _ in made]
-    t = [float(max(map(Fraction, outcome.figures["emd"].values()))) for _, outcome in made]
+    t = [_largest(outcome.figures) for _, outcome in made]
     loss = [outcome.figures["ncp"] for _, outcome in made]
     cost = costs(t, loss, float(alpha)).tolist()
     scaled = costs(normalised(t).tolist(), normalised(loss).tolist(), float(alpha)).tolist()
@@ -126,3 +129,8 @@ def weighed(made: list[tuple[int, Outcome]], alpha: Fraction, rows: int) -> Chos
     return ChosenK(
         k=best_k(ks, cost), alpha=str(alpha), best_normalised=best_k(ks, scaled), rows=rows, candidates=candidates
     )
+
+
+def _largest(figures: Mapping[str, Any]) -> float:
+    """The largest distance of a class, or of the suppressed rows where they are one."""
+    return float(max(map(Fraction, [*figures["emd"].values(), *figures.get("suppressed_emd", {}).values()])))

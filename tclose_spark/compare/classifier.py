@@ -11,9 +11,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose_spark.compare.carrying import Released
@@ -29,6 +29,7 @@ from tclose_spark.table.rows import Rows
 MOST_VALUES = 50  # of an attribute that is predicted
 MOST_COLUMNS = 500  # that the values of a category become; one of more is left out
 MOST_TRAINED = 20_000  # rows that a classifier learns from
+MOST_TESTED = 20_000  # rows that it is tested on
 PARTS = 3  # of the rows, one of which is for testing
 PASSES = 50
 
@@ -62,35 +63,40 @@ class Accuracy:
     majority: float
 
     @staticmethod
-    def of(table: ComparedTable, attributes: ResolvedAttributes, target: int) -> Accuracy:
-        """The test on these rows."""
-        rows = table.rows
+    def of(table: ComparedTable, attributes: ResolvedAttributes, target: int) -> Accuracy | None:
+        """The test on these rows; None where there is nothing to learn from, or to test on."""
+        rows, quasi = table.rows, attributes.quasi_identifiers
         codes, held_out = sensitive_codes(rows, attributes)[target], is_test(rows.hash)
-        features = raw_features(attributes.quasi_identifiers, rows)
-        test, answers = features[held_out], codes[held_out]
-        trained = train(features[~held_out], codes[~held_out], rows.hash[~held_out])
+        learned, tested = chosen(~held_out, rows.hash, MOST_TRAINED), chosen(held_out, rows.hash, MOST_TESTED)
+        test, answers = raw_features(quasi, rows.take(tested)), codes[tested]
+        if not len(learned) or not test.size:
+            return None
+        said = predictions(raw_features(quasi, rows.take(learned)), codes[learned], test)
         most = int(np.bincount(codes[~held_out]).argmax())
         return Accuracy(
             target=target,
             test=test,
             answers=answers,
-            raw=float(np.mean(trained.predict(test) == answers)),
+            raw=float(np.mean(said == answers)),
             majority=float(np.mean(answers == most)),
         )
 
     def __call__(
         self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes
     ) -> Mapping[str, float]:
-        """Accuracies: trained on the release, on raw rows, and not at all."""
-        learned = np.flatnonzero(~is_test(released.rows.hash))
+        """Accuracies: trained on the release, on raw rows, and not at all. None of a release that has no row to learn
+        from.
+        """
+        hashes = released.rows.hash
+        learned = chosen(~is_test(hashes), hashes, MOST_TRAINED)
+        if not len(learned):
+            return {}
         codes = sensitive_codes(released.rows, attributes)[self.target][learned]
         parts = [
-            features_of(quasi, *spread_labels(quasi, classes.labels[quasi.name]))
+            released_features(quasi, classes.labels[quasi.name], classes.of_row[learned])
             for quasi in attributes.quasi_identifiers
         ]
-        features = np.concatenate(parts, axis=1)[classes.of_row[learned]]
-        trained = train(features, codes, released.rows.hash[learned])
-        right = float(np.mean(trained.predict(self.test) == self.answers))
+        right = float(np.mean(predictions(np.concatenate(parts, axis=1), codes, self.test) == self.answers))
         return {"accuracy": right, "accuracy_raw": self.raw, "accuracy_majority": self.majority}
 
 
@@ -100,19 +106,29 @@ def is_test(hashes: HashArray) -> NDArray[np.bool_]:
     return held_out
 
 
-def train(features: Features, codes: IntArray, hashes: HashArray) -> Any:
-    """A classifier: multinomial logistic regression on features from 0 to 1, PASSES passes of its solver."""
+def chosen(which: NDArray[np.bool_], hashes: HashArray, most: int) -> IntArray:
+    """Of these rows at most so many, those of the least hashes, in their order."""
+    place = np.flatnonzero(which)
+    return place[np.argsort(hashes[place], kind="stable")[:most]]
+
+
+def predictions(features: Features, codes: IntArray, test: Features) -> IntArray:
+    """What a classifier that learned from these rows says of others: multinomial logistic regression on features from 0
+    to 1, PASSES passes of its solver. Where all rows have one value it says that.
+    """
+    if codes.min() == codes.max():
+        return np.full(len(test), codes[0])
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MinMaxScaler
     from threadpoolctl import threadpool_limits
 
-    chosen = np.argsort(hashes, kind="stable")[:MOST_TRAINED]
     made = make_pipeline(MinMaxScaler(), LogisticRegression(max_iter=PASSES, tol=1e-3))
     with threadpool_limits(1), warnings.catch_warnings():  # more threads take ten times as long on tables like these
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return made.fit(features[chosen], codes[chosen])
+        said: IntArray = made.fit(features, codes).predict(test)
+        return said
 
 
 def raw_features(quasi: Sequence[ResolvedQuasi], rows: Rows) -> Features:
@@ -127,15 +143,25 @@ def raw_features(quasi: Sequence[ResolvedQuasi], rows: Rows) -> Features:
     return np.concatenate(parts, axis=1)
 
 
+def released_features(quasi: ResolvedQuasi, columns: Sequence[pa.Array], of_row: IntArray) -> Features:
+    """Features of released rows, shape (rows, features). columns: labels by class; of_row: the class of each row."""
+    if quasi.domain.kind == "category":  # a column for each value: only of the classes that are asked for
+        used, of_row = np.unique(of_row, return_inverse=True)
+        columns = [column.take(pa.array(used)) for column in columns]
+    spread, label = spread_labels(quasi, columns)
+    return features_of(quasi, spread, label[of_row])
+
+
 def features_of(quasi: ResolvedQuasi, spread: Spread, label: IntArray) -> Features:
     """What labels of a quasi-identifier say of its value, shape (len(label), features). A missing value is the middle
-    of the range, or in none of the values.
+    of the range, or in none of the values. Numbers are parts of their range, from 0 to 1: float32 holds those of all
+    doubles.
     """
     if quasi.domain.kind != "category":
         assert isinstance(spread, RangeSpread)
-        middle = (spread.low + spread.high) / 2
-        middle = np.where(np.isnan(middle), (quasi.domain.low + quasi.domain.high) / 2, middle)
-        return middle.astype(np.float32)[label][:, None]
+        start, end = quasi.domain.low / 2, quasi.domain.high / 2  # halves: the sum of two may be above all doubles
+        middle = (spread.low / 4 + spread.high / 4 - start) / (end - start or 1.0)
+        return np.clip(np.where(np.isnan(middle), 0.5, middle), 0, 1).astype(np.float32)[label][:, None]
     values = len(quasi.domain.values)
     if values > MOST_COLUMNS:
         return np.zeros((len(label), 0), dtype=np.float32)

@@ -77,7 +77,7 @@ def carry_out_all(
     if not missing:
         return [outcome for outcome in found if outcome is not None]
     compared = table()
-    worth = worth_of(compared)
+    worth = Worth() if variant == PLAN else worth_of(compared)
     made = {}
     for number, combination in enumerate(missing, start=len(asked) - len(missing) + 1):
         outcome = outcome_of(combination, compared, hierarchies, worth, variant == PLAN)

@@ -68,7 +68,7 @@ def reasons(comparison: Comparison) -> list[str]:
     """Why combinations have no release, each reason once."""
     said_of: dict[tuple[str, str, str], list[str]] = {}
     for one in comparison.outcomes:
-        if one.state in ("refused", "unreachable"):
+        if one.state in ("refused", "unreachable", "coarse"):
             said_of.setdefault((one.method, one.state, one.why), []).append(f"k = {one.k}, {said(one.t)}")
     return [
         f"{method}: {state}{'' if state == 'refused' else ' (' + '; '.join(where) + ')'}: {why}"

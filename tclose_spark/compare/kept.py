@@ -42,7 +42,7 @@ class Kept:
                 "another version); give another folder, or --overwrite to begin it anew"
             )
         if overwrite:
-            for name in (ABOUT, TABLE, OUTCOMES, RESULT, PAGE, PLOT):
+            for name in (TABLE, OUTCOMES, RESULT, PAGE, PLOT, ABOUT):  # last what says whose the others are
                 self.folder.remove(name)
         if not self.folder.exists(ABOUT):
             self._write(ABOUT, {"key": self.key})

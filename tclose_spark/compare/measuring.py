@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -52,10 +53,14 @@ class PublishedClasses:
 class Figures:
     """What is measured of a release.
 
+    smallest: rows of the smallest class.
     emd: of each sensitive attribute the largest distance of a class, exactly.
+    suppressed_emd: of each the distance of the suppressed rows, which are a class where their distribution is public;
+        empty where they are none.
     ncp: information loss as the certificate has it; a suppressed row loses 1.
     discernibility: the sum of squared class sizes, and n for each of the suppressed rows.
-    holds: whether k, every t and every l hold.
+    holds: whether k, every t and every l hold, of the suppressed rows as well where they are a class.
+    coarse: the quasi-identifiers with a label that is coarser than `coarsest`.
     """
 
     rows: int
@@ -63,9 +68,11 @@ class Figures:
     classes: int
     smallest: int
     emd: dict[str, str]
+    suppressed_emd: dict[str, str]
     ncp: float
     discernibility: int
     holds: bool
+    coarse: tuple[str, ...]
 
     @property
     def average(self) -> float:
@@ -90,11 +97,11 @@ def measure(
     tallied = [
         [_tally(attribute, attributes, *part) for attribute in sensitive] for part in parts
     ]  # by part, by attribute
-    emd = [
-        max(maximum(a.distance, a.distance.numerators(part[i]), part[i].sizes) for part in tallied)
-        for i, a in enumerate(sensitive)
+    emd, *apart = [
+        [maximum(a.distance, a.distance.numerators(part[i]), part[i].sizes) for i, a in enumerate(sensitive)]
+        for part in tallied
     ]
-    smallest = min(int(part[0].sizes.min()) for part in tallied)
+    smallest, *more = [int(part[0].sizes.min()) for part in tallied]
     diverse = all(is_diverse([part[i] for part in tallied], a) for i, a in enumerate(sensitive))
     lost = losses(classes, spec, hierarchies)
     return Figures(
@@ -102,10 +109,20 @@ def measure(
         suppressed=left,
         classes=len(sizes),
         smallest=smallest,
-        emd={a.name: str(reached) for a, reached in zip(sensitive, emd, strict=True)},
+        emd=_by_name(sensitive, emd),
+        suppressed_emd=_by_name(sensitive, apart[0]) if apart else {},
         ncp=(float(lost @ sizes) + left) / (rows + left),
         discernibility=int((sizes.astype(object) ** 2).sum()) + left * (rows + left),
-        holds=smallest >= spec.privacy.k and reaches(sensitive, emd) and diverse,
+        holds=(
+            all(rows >= spec.privacy.k for rows in (smallest, *more))
+            and all(reaches(sensitive, part) for part in (emd, *apart))
+            and diverse
+        ),
+        coarse=tuple(
+            q.name
+            for q in attributes.quasi_identifiers
+            if q.coarsest is not None and q.coarsest.broken(classes.labels[q.name]).any()
+        ),
     )
 
 
@@ -122,6 +139,10 @@ def _named(name: str, classes: PublishedClasses, spec: ReleaseSpec) -> Named:
     reader = numbers if settings.is_numeric else members if settings.generalization == "set" else themselves
     said = {label for column in classes.labels[name] for label in column.unique().to_pylist()}
     return Named(frozenset(reader(said - {None, ROOT})), said == {ROOT})
+
+
+def _by_name(sensitive: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> dict[str, str]:
+    return {a.name: str(reached) for a, reached in zip(sensitive, emd, strict=True)}
 
 
 def _tally(

@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 from tclose_spark.compare.asked import AS_ASKED
 
-State = Literal["released", "broken", "planned", "unreachable", "refused"]
+State = Literal["released", "broken", "coarse", "planned", "unreachable", "refused"]
 STATES: Mapping[State, str] = {
     "released": "carried out, and holds what is asked",
     "broken": "carried out, and does not hold what is asked: an error of the method",
+    "coarse": "carried out, and has labels that are coarser than coarsest: it would not be published",
     "planned": "planned only",
     "unreachable": "cannot be reached by this method on this table",
     "refused": "the method does not make what the run file asks",
@@ -23,7 +24,7 @@ STATES: Mapping[State, str] = {
 class Outcome:
     """What became of a combination.
 
-    why: of one that is unreachable or refused.
+    why: of one that is unreachable, refused or too coarse.
     figures: of a release (`measuring.Figures`), and what it is worth; of a plan its whole numbers.
     seconds: of CPU, to plan and to carry out.
     """

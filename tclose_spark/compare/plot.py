@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from tclose_spark.compare.asked import AS_ASKED
 from tclose_spark.compare.comparison import Comparison
-from tclose_spark.compare.outcome import Outcome
+from tclose_spark.compare.outcome import Outcome, State
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b0518f", "#a67c00", "#3f8fc4", "#333333", "#7a5cb8")
 """After Okabe and Ito: told apart by those who do not see all colours, and each with a shape of its own."""
 SHAPES = ("circle", "square", "diamond", "triangle")
 PANEL, HEIGHT, LEFT, TOP, STRIP, GAP = 340.0, 250.0, 52.0, 58.0, 14.0, 40.0
 MOST_ACROSS = 2
+UNREACHED: Sequence[State] = ("unreachable", "coarse")
+"""States of what a method has no release of at this k and t."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,15 +86,16 @@ def make_plot(comparison: Comparison) -> Plot | None:
     shown = [
         (one, best)
         for one, best in zip(comparison.outcomes, comparison.best, strict=True)
-        if one.state in ("released", "unreachable")
+        if one.state == "released" or one.state in UNREACHED
     ]
     if not shown:
         return None
     methods = list(dict.fromkeys(one.method for one, _ in shown))
-    refused = tuple(dict.fromkeys(one.method for one in comparison.outcomes if one.method not in methods))
+    refusing = [one.method for one in comparison.outcomes if one.state == "refused"]
+    refused = tuple(dict.fromkeys(name for name in refusing if name not in methods))
     ks = list(dict.fromkeys(one.k for one, _ in shown))
     axes = _Axes.of([one for one, _ in shown])
-    strip = STRIP * sum(any(o.method == m and o.state == "unreachable" for o, _ in shown) for m in methods)
+    strip = STRIP * sum(any(o.method == m and o.state in UNREACHED for o, _ in shown) for m in methods)
     step = HEIGHT + TOP + GAP + strip
     panels = []
     for place, k in enumerate(ks):
@@ -134,8 +138,8 @@ class _Axes:
         """Where a t is, from the left of a panel: by its size."""
         if len(self.ts) == 1 or t == AS_ASKED:
             return PANEL / 2
-        low, high = float(self.ts[0]), float(self.ts[-1])
-        return PANEL * (0.06 + 0.88 * (float(t) - low) / (high - low))
+        low, high = Fraction(self.ts[0]), Fraction(self.ts[-1])
+        return PANEL * (0.06 + 0.88 * float((Fraction(t) - low) / (high - low)))
 
     def y(self, loss: float) -> float:
         """Where a loss is, from the top of a panel."""
@@ -145,7 +149,7 @@ class _Axes:
 def _series(
     methods: Sequence[str], shown: Sequence[tuple[Outcome, bool]], axes: _Axes, corner: tuple[float, float]
 ) -> Iterator[Series]:
-    lanes = [m for m in methods if any(o.method == m and o.state == "unreachable" for o, _ in shown)]
+    lanes = [m for m in methods if any(o.method == m and o.state in UNREACHED for o, _ in shown)]
     for name in methods:
         of = sorted(((o, best) for o, best in shown if o.method == name), key=lambda pair: pair[0].asked)
         points = tuple(

@@ -37,12 +37,15 @@ def of_accuracy(comparison: Comparison) -> list[str]:
     released = [one.figures for one in comparison.outcomes if one.state == "released"]
     if not released:
         return []
-    figures = released[0]
-    if "accuracy" in figures:
+    figures = next((figures for figures in released if "accuracy" in figures), None)
+    if figures is not None:
         raw, most = figures["accuracy_raw"], figures["accuracy_majority"]
         return [
             f"Accuracy of what is trained on raw rows: {raw:.3f}; of always saying the most frequent value: {most:.3f}."
         ]
     if not is_installed():
         return ["Accuracy is not measured: it needs the extra `analysis` (pip install 'tclose-spark[analysis]')."]
-    return [f"Accuracy is not measured: no sensitive attribute has 2 to {MOST_VALUES} values."]
+    return [
+        f"Accuracy is not measured: no sensitive attribute has 2 to {MOST_VALUES} values, or there is nothing to learn "
+        "it from or to test it on."
+    ]

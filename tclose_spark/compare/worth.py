@@ -26,8 +26,9 @@ class Worth:
     def of_table(table: ComparedTable, attributes: ResolvedAttributes) -> Worth:
         """All measures that can be made on these rows."""
         target = predicted(attributes) if is_installed() else None
+        accuracy = None if target is None else Accuracy.of(table, attributes, target)
         queries = QueryError.of(table, attributes)
-        return Worth([queries] if target is None else [queries, Accuracy.of(table, attributes, target)])
+        return Worth([queries] if accuracy is None else [queries, accuracy])
 
     def of(self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes) -> dict[str, float]:
         """The figures of all of them."""

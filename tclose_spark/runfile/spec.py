@@ -100,7 +100,9 @@ class Privacy(Section):
         if said.get("k") == AUTO:
             return {"alpha": "0.5", **said, "k": 2}
         if "alpha" in said:
-            raise ValueError("alpha weighs what k: auto chooses by; leave it out where k is a number")
+            raise ValueError(
+                "alpha weighs what k: auto chooses by; leave it out where k is a number (--set privacy.alpha=null)"
+            )
         return said
 
     def most_suppressed(self, rows: int) -> int:

@@ -33,7 +33,7 @@ def compared(problem, rows):
 
 def release(problem, rows):
     plan = planned(problem.spec, problem.attributes, compared(problem, rows))
-    return carry_out(plan, problem.attributes, rows)
+    return carry_out(plan, problem.attributes, rows, problem.spec)
 
 
 def test_every_row_is_released_once_with_labels_that_the_figures_are_of():
@@ -115,7 +115,7 @@ class Fixed:
         self.keys = rows.hash.tolist()
         alike = set(zip(self.keys, self.classes.tolist(), strict=True))
         assert len(alike) == len(set(self.keys))  # rows that are alike are in one class
-        return carry_out(self, problem.attributes, rows)
+        return carry_out(self, problem.attributes, rows, problem.spec)
 
 
 def different(records):
@@ -157,8 +157,63 @@ def test_suppressed_rows_lose_all_and_are_a_class_where_their_distribution_is_pu
     if of == "released":
         assert (figures.emd["disease"], figures.holds, figures.smallest) == ("0", True, 34)
     else:  # all of them have one value
-        assert Fraction(figures.emd["disease"]) == Fraction(40 - int(np.sum(codes == 0)), 40)
-        assert (figures.holds, figures.smallest) == (False, 6)
+        assert Fraction(figures.suppressed_emd["disease"]) == Fraction(40 - int(np.sum(codes == 0)), 40)
+        assert Fraction(figures.emd["disease"]) < Fraction(figures.suppressed_emd["disease"])
+        assert (figures.holds, figures.smallest) == (False, 34)
+
+
+@pytest.mark.parametrize(("k", "holds"), [(6, True), (7, False)])
+def test_suppressed_rows_that_are_a_class_are_k_as_well(k, holds):
+    problem, rows = make_problem(different(town(40)), {"disease": {"t": "1"}}, k=k)
+    problem = with_limit(problem, "0.5", k=k)
+    made = Fixed(np.where(np.arange(40) < 6, -1, 0)).carried(problem, rows)
+    classes = PublishedClasses.of(made, problem.spec)
+    assert measure(made, classes, problem.attributes, problem.spec, problem.hierarchies).holds == holds
+
+
+def with_limit(problem, limit, k=4):
+    privacy = Privacy(k=k, suppression_limit=limit)
+    return replace(problem, spec=problem.spec.model_copy(update={"privacy": privacy}))
+
+
+NARROW = {**QUASI, "age": {"type": "numeric", "coarsest": 10}}
+
+
+def narrow_and_wide(limit, tasks=1):
+    """Five classes of eight ages each, of which that of the last eight rows is wider than it may be."""
+    records = different(town(40))
+    for record in records[32:]:
+        record["age"] *= 10
+    problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi=NARROW, k=2)
+    problem = with_limit(problem, limit, k=2)
+    made = Fixed(np.arange(40) // 8, tasks=tasks).carried(problem, rows)
+    classes = PublishedClasses.of(made, problem.spec)
+    return made, measure(made, classes, problem.attributes, problem.spec, problem.hierarchies)
+
+
+def test_classes_that_are_coarser_than_they_may_be_are_left_out_as_far_as_rows_may_be():
+    made, figures = narrow_and_wide("0.2")
+    assert (figures.rows, figures.suppressed, figures.classes, figures.coarse) == (32, 8, 4, ())
+    assert figures.holds
+    assert len(made.rows) == len(made.labels[0]) == 32
+    made, figures = narrow_and_wide("0.19")
+    assert (figures.suppressed, figures.coarse) == (0, ("age",))
+
+
+def test_each_task_leaves_out_its_share_or_none():
+    """Of 14, 13 and 13 rows; each may leave out two, and has three, two and three that are too coarse."""
+    made, figures = narrow_and_wide("0.2", tasks=3)
+    assert (figures.rows, figures.suppressed, figures.coarse) == (38, 2, ("age",))
+    assert len(made.labels[0]) == 38
+
+
+def test_a_release_with_labels_that_are_too_coarse_is_no_release_and_no_error():
+    records = different(town(40))
+    problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi=NARROW, k=30)
+    asked = Combination(method="stack_and_deal", k=30, t="1", spec=problem.spec)
+    outcome = outcome_of(asked, compared(problem, rows), problem.hierarchies, Worth(), plan_only=False)
+    assert (outcome.state, outcome.why) == ("coarse", "labels of age are coarser than coarsest")
+    assert outcome.loss is None
 
 
 @drawn(25)
@@ -236,3 +291,68 @@ def test_a_classifier_that_learns_from_the_release_is_between_the_raw_one_and_gu
     assert figures["accuracy_raw"] > figures["accuracy_majority"] + 0.2
     blind = error_of(problem, rows, test, np.zeros(len(rows), dtype=int))
     assert blind["accuracy"] <= figures["accuracy_majority"] + 0.1
+
+
+def accuracy_of(records, quasi, trained=None):
+    """A test on a table, and its figures of a release in which nothing is generalized; or None."""
+    pytest.importorskip("sklearn")
+    from tclose_spark.compare.classifier import Accuracy
+
+    problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi=quasi, k=2)
+    test = Accuracy.of(compared(problem, rows), problem.attributes, 0)
+    alike = np.unique(rows.hash, return_inverse=True)[1]
+    return test, test and error_of(problem, rows, test, alike if trained is None else trained(rows, problem))
+
+
+NUMBER = {"age": {"type": "numeric"}}
+
+
+def test_accuracy_of_numbers_that_no_float32_holds():
+    records = [{"age": 1e306 * (2 * i - 1), "disease": "flu" if i < 45 else "gout"} for i in range(90)]
+    test, figures = accuracy_of(records, NUMBER)
+    assert len(np.unique(test.test)) == len(test.test)
+    assert test.test.min() >= 0
+    assert test.test.max() <= 1
+    assert figures["accuracy"] == pytest.approx(figures["accuracy_raw"], abs=0.1)
+    assert figures["accuracy"] > 0.85
+
+
+def test_there_is_no_accuracy_without_features_or_rows_to_test_on(monkeypatch):
+    records = [{"age": i, "street": f"s{i:03}", "disease": "flu" if i % 3 else "gout"} for i in range(60)]
+    assert accuracy_of(records, NUMBER)[0] is not None
+    monkeypatch.setattr("tclose_spark.compare.classifier.MOST_COLUMNS", 50)
+    assert accuracy_of(records, {"street": {}})[0] is None
+    monkeypatch.setattr("tclose_spark.compare.classifier.is_test", lambda hashes: np.zeros(len(hashes), dtype=bool))
+    assert accuracy_of(records, NUMBER)[0] is None
+    monkeypatch.setattr("tclose_spark.compare.classifier.is_test", lambda hashes: np.ones(len(hashes), dtype=bool))
+    assert accuracy_of(records, NUMBER)[0] is None
+
+
+def test_who_learns_one_value_only_says_it():
+    records = [{"age": i, "disease": "flu" if i % 3 else "gout"} for i in range(60)]
+
+    def one_value(rows, problem):
+        return np.where(problem.attributes.cells[rows.cell, 0] == 0, 0, -1)
+
+    _, figures = accuracy_of(records, NUMBER, one_value)
+    assert figures["accuracy"] in (figures["accuracy_majority"], pytest.approx(1 - figures["accuracy_majority"]))
+    _, figures = accuracy_of(records, NUMBER, lambda rows, problem: np.where(held_out(rows), 0, -1))
+    assert figures == {}
+
+
+def held_out(rows):
+    from tclose_spark.compare.classifier import is_test
+
+    return is_test(rows.hash)
+
+
+def test_features_are_made_of_the_rows_that_are_chosen_only(monkeypatch):
+    monkeypatch.setattr("tclose_spark.compare.classifier.MOST_TRAINED", 20)
+    monkeypatch.setattr("tclose_spark.compare.classifier.MOST_TESTED", 10)
+    from tclose_spark.compare import classifier
+
+    made, dense = [], classifier.features_of
+    monkeypatch.setattr(classifier, "features_of", lambda q, s, label: made.append(len(label)) or dense(q, s, label))
+    test, _ = accuracy_of([{"age": i, "disease": "flu" if i % 3 else "gout"} for i in range(90)], NUMBER)
+    assert sorted(made) == [10, 20, 20]
+    assert len(test.answers) == 10

@@ -10,10 +10,11 @@ import pytest
 from strategies import make_problem, town
 
 from tclose_spark.audit.question import ask_as_in
+from tclose_spark.compare import choosing
 from tclose_spark.compare.choosing import MOST_CANDIDATES, candidates_of, choose_k, weighed
 from tclose_spark.compare.outcome import Outcome
 from tclose_spark.compare.sample import ComparedTable
-from tclose_spark.errors import ConfigurationError, UnreachableError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.spec import Privacy
 
@@ -65,6 +66,33 @@ def test_a_k_that_cannot_be_reached_is_no_candidate():
         choose_k(automatic(problem, "0.5"), table, problem.hierarchies, lambda line: None)
 
 
+def test_a_k_whose_classes_are_too_coarse_is_no_candidate(monkeypatch):
+    problem, table = problem_of(town(200), GRADES)
+    states = {2: "coarse", 3: "released", 4: "released"}
+    monkeypatch.setattr(choosing, "outcome_of", outcomes(states))
+    assert choose_k(automatic(problem, "0"), table, problem.hierarchies, lambda line: None).k == 4
+    monkeypatch.setattr(choosing, "outcome_of", outcomes(dict.fromkeys(states, "coarse")))
+    with pytest.raises(UnreachableError, match="no k can be reached; why not"):
+        choose_k(automatic(problem, "0"), table, problem.hierarchies, lambda line: None)
+
+
+def test_classes_that_do_not_hold_are_no_k_to_pass_over(monkeypatch):
+    problem, table = problem_of(town(200), GRADES)
+    monkeypatch.setattr(choosing, "outcome_of", outcomes({2: "released", 3: "broken", 4: "released"}))
+    with pytest.raises(GuaranteeError, match="k = 3 classes of stack_and_deal do not hold"):
+        choose_k(automatic(problem, "0"), table, problem.hierarchies, lambda line: None)
+
+
+def outcomes(states):
+    """What becomes of each k."""
+
+    def made(asked, *more, **named):
+        figures = {"emd": {"grade": "1/2"}, "suppressed_emd": {}, "ncp": 0.5}
+        return Outcome(method="m", k=asked.k, t="1", state=states[asked.k], why="why not", figures=figures)
+
+    return made
+
+
 def test_as_written_and_normalised_may_choose_differently():
     made = [
         (k, Outcome(method="m", k=k, t="1", state="released", figures={"emd": {"a": emd, "b": "0"}, "ncp": ncp}))
@@ -72,6 +100,12 @@ def test_as_written_and_normalised_may_choose_differently():
     ]
     chosen = weighed(made, Privacy.model_validate({"k": "auto"}).alpha, 10)
     assert (chosen.k, chosen.best_normalised, chosen.alpha) == (2, 3, "1/2")
+
+
+def test_the_distance_of_suppressed_rows_that_are_a_class_counts():
+    figures = {"emd": {"a": "1/5"}, "suppressed_emd": {"a": "1/4"}, "ncp": 0.5}
+    made = [(2, Outcome(method="m", k=2, t="1", state="released", figures=figures))]
+    assert weighed(made, Privacy.model_validate({"k": "auto"}).alpha, 10).candidates[0].t == 0.25
 
 
 def test_auto_is_the_least_k_until_one_is_chosen(run_file: Callable[..., Path]):
@@ -84,8 +118,10 @@ def test_auto_is_the_least_k_until_one_is_chosen(run_file: Callable[..., Path]):
     assert load_spec(conf, ["privacy={k: 2}"]).fingerprint != load_spec(conf, ["privacy={k: auto}"]).fingerprint
     assert ask_as_in(spec, None, None, None, "0.2").k is None  # an audit asks for no k that is not known
     assert ask_as_in(spec, 7, None, None, "0.2").k == 7
+    assert load_spec(conf, ["privacy.k=5", "privacy.alpha=null"]).privacy == Privacy(k=5)
     for wrong, message in (
-        ("privacy={k: 4, alpha: 0.5}", "alpha weighs what k: auto chooses by"),
+        ("privacy.k=5", "alpha weighs what k: auto chooses by"),
+        ("privacy={k: 4, alpha: 0.5}", r"alpha weighs what k: auto chooses by.*--set privacy\.alpha=null"),
         ("privacy={k: auto, alpha: 2}", "privacy.alpha: .*from 0 to 1"),
         ("privacy={k: automatic}", "privacy.k: found 'automatic'"),
     ):

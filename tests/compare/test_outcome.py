@@ -111,6 +111,26 @@ def test_the_plot_shows_every_release_and_what_is_out_of_reach():
     assert "cells: refused" in [text.text for text in tree.iter("{http://www.w3.org/2000/svg}text")]
 
 
+def test_what_is_too_coarse_is_told_and_drawn_where_nothing_is_reached():
+    coarse = without("deal", 5, "0.1", "coarse", "labels of age are coarser than coarsest")
+    both = Comparison(name="x", rows=4, whole=4, outcomes=(released("tree", 5, "0.1", 0.5), coarse))
+    _, notes = comparison_table(both)
+    assert notes[1:] == ["deal: coarse (k = 5, t = 0.1): labels of age are coarser than coarsest"]
+    page, plot = render_page(both, [])
+    assert "labels of age are coarser" in plot
+    assert "deal: refused" not in plot
+    assert both.broken == []
+    assert page
+
+
+def test_a_t_that_is_a_fraction_has_its_place():
+    made = tuple(released("tree", 5, t, 0.5) for t in ("1/10", "0.2", "3/10"))
+    _, plot = render_page(Comparison(name="x", rows=4, whole=4, outcomes=made), [])
+    (line,) = re.findall(r'<polyline points="([^"]+)"', plot)
+    x1, x2, x3 = (float(point.split(",")[0]) for point in line.split())
+    assert abs((x2 - x1) - (x3 - x2)) < 0.5
+
+
 def test_plans_are_shown_with_their_figures():
     plans = (Outcome(method="deal", k=5, t="0.1", state="planned", figures={"plan": {"class_size": 1234}}),)
     table, _ = comparison_table(Comparison(name="x", rows=4, whole=4, outcomes=plans))
