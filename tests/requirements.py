@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from strategies import Problem, count_tables, trees
+from strategies import Problem, content, count_tables, settle_all, trees
 
+from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
@@ -77,3 +81,22 @@ def check_classes(problem: Problem, rows: Rows, classes: IntArray) -> None:
             numerators = distance.numerators(Histograms.dense(counts))
             unit = distance.scale * len(rows)
             assert max(Fraction(int(x), unit * int(s)) for x, s in zip(numerators, sizes, strict=True)) <= settings.t
+
+
+def check_however_rows_come(
+    problem: Problem, rows: Rows, make: Callable[[int], Any], read: Callable[[Any], Any], per_task: int, order: IntArray
+) -> None:
+    """Every class holds; the same people are together in one task, in another order of the rows, and by the plan that
+    is read back. Where there is no plan, nothing is checked.
+
+    make: the plan with so many rows a task; read: the plan from its JSON.
+    """
+    try:
+        plan = make(per_task)
+    except UnreachableError:
+        return
+    settled = settle_all(plan, rows)
+    check_classes(problem, *settled)
+    assert content(*settle_all(make(10**6), rows.take(order))) == content(*settled)
+    again = read(json.loads(json.dumps(plan.to_json())))
+    assert content(*settle_all(again, rows)) == content(*settled)

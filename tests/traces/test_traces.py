@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +104,10 @@ def test_all_of_spark_was_looked_at(traces: Traces) -> None:
     assert any(place.startswith("event log") for place in shown)
     assert any(place.startswith("/api") for place in shown)
     assert "INFO" in traces.texts["the log"]
-    assert sum(event["Event"] == "SparkListenerTaskEnd" for event in traces.events) > 30
+    stages = [event["Stage Info"] for event in traces.events if event["Event"] == "SparkListenerStageCompleted"]
+    ended = Counter(event["Stage ID"] for event in traces.events if event["Event"] == "SparkListenerTaskEnd")
+    assert len(stages) > 10 * len(RUNS)
+    assert ended == {stage["Stage ID"]: stage["Number of Tasks"] for stage in stages}  # each task of each stage
 
 
 @pytest.mark.parametrize("what", [SECRET, *RAW])

@@ -16,22 +16,22 @@ from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.blocks.layout import BlockLayout
+from tclose_spark.methods.blocks.plan import BlocksPlan
 from tclose_spark.methods.blocks.planning import SampledTable, plan_blocks
 from tclose_spark.methods.blocks.routing_tree import Splits
 from tclose_spark.methods.closeness_tree.carve.goal import is_wide
 from tclose_spark.methods.closeness_tree.carve.tree import Growth, grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, ROWS_PER_BLOCK, Effort, effort_of
-from tclose_spark.methods.method import PlanningInput, PlanReport, Settled
+from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.rows import Rows
 
 ROWS_IN_BINS = 20_000  # of the sample, on which ways to grow are tried where domains are wide
 CEILING = 0.9  # of the closeness ratio on the sample, so that most leaves hold on full counts too
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClosenessTreePlan:
+class ClosenessTreePlan(BlocksPlan):
     """See the module.
 
     layout: the blocks of the table.
@@ -52,25 +52,8 @@ class ClosenessTreePlan:
         "depth": "max",
     }
 
-    @property
-    def tasks(self) -> int:
-        """See Plan."""
-        return self.layout.tasks
-
-    @property
-    def blocks(self) -> int:
-        """See Plan."""
-        return self.layout.blocks
-
-    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
-        """See Plan."""
-        return self.layout.route(rows)
-
-    def settle(self, rows: Rows, task: int) -> Settled:
-        """See Plan. Each block of the task is put into classes by itself: tree, then exchange."""
-        return self.layout.settle(rows, task, self._classes_of, self.figures)
-
-    def _classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
+    def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
+        """See BlocksPlan. The tree, then the exchange."""
         return put_into_classes(block, self.growth, self.effort)
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from tclose_spark.kernels.widths import LabelWidths, width
 from tclose_spark.methods.dealing.locality import Locality, deal_sample, sort_by_content
 from tclose_spark.methods.dealing.stacks import Stack
 from tclose_spark.methods.widths import QuasiWidths
-from tclose_spark.table.arrays import Codes, HashArray, IntArray
+from tclose_spark.table.arrays import Codes, FloatArray, HashArray, IntArray
 from tclose_spark.table.rows import Rows
 
 CLASSES_PER_BLOCK = 200
@@ -92,6 +92,21 @@ def deal_sample_nearest(
 
 
 @kernel
+def keep_near(far: float, row: int, held: int, many: int, near: FloatArray, chosen: IntArray) -> int:
+    """Puts a row that is so far away among the nearest, at most `many`, of which so many are held; how many there are
+    then. The first come stay of those as far.
+    """
+    if held == many and far >= near[held - 1]:
+        return held
+    slot = held if held < many else held - 1
+    while slot > 0 and near[slot - 1] > far:
+        near[slot], chosen[slot] = near[slot - 1], chosen[slot - 1]
+        slot -= 1
+    near[slot], chosen[slot] = far, row
+    return min(held + 1, many)
+
+
+@kernel
 def _generate(
     starts: IntArray,
     rows: IntArray,
@@ -140,14 +155,7 @@ def _generate(
                     far += width(j, min(a, b), max(a, b), widths)
                     if held == many and far >= near[held - 1]:
                         break
-                if held == many and far >= near[held - 1]:
-                    continue
-                slot = held if held < many else held - 1
-                while slot > 0 and near[slot - 1] > far:
-                    near[slot], chosen[slot] = near[slot - 1], chosen[slot - 1]
-                    slot -= 1
-                near[slot], chosen[slot] = far, row
-                held = min(held + 1, many)
+                held = keep_near(far, row, held, many, near, chosen)
             for slot in range(many):
                 class_of[chosen[slot]] = c
             kept = start

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -10,15 +10,14 @@ from typing import Any, ClassVar, Literal
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
+from tclose_spark.methods.blocks.plan import BlocksPlan
 from tclose_spark.methods.even_blocks.layout import EvenBlocks
 from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
-from tclose_spark.methods.method import Settled
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.rows import Rows
 
 
 @dataclass(frozen=True)
-class EvenBlocksPlan(ABC):
+class EvenBlocksPlan(BlocksPlan):
     """Each block is put into classes by itself, and those that do not hold are merged.
 
     layout: the blocks of the table.
@@ -38,25 +37,8 @@ class EvenBlocksPlan(ABC):
     def formed(self, block: Block) -> IntArray:
         """The class of each row of a block, from 0, shape (n,), before any are merged. They need not hold."""
 
-    @property
-    def tasks(self) -> int:
-        """See Plan."""
-        return self.layout.tasks
-
-    @property
-    def blocks(self) -> int:
-        """See Plan."""
-        return self.layout.blocks
-
-    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
-        """See Plan."""
-        return self.layout.route(rows)
-
-    def settle(self, rows: Rows, task: int) -> Settled:
-        """See Plan."""
-        return self.layout.settle(rows, task, self._classes_of, self.figures)
-
-    def _classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
+    def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
+        """See BlocksPlan."""
         classes, merged = merge_until_all_hold(block, self.formed(block))
         return classes, {
             "rows": len(classes),

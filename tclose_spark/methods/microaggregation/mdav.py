@@ -11,6 +11,7 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.dealing.nearest import keep_near
 from tclose_spark.methods.microaggregation.pool import (
     Pool,
     farthest,
@@ -51,12 +52,4 @@ def choose_nearest(pool: Pool, left: int, many: int, near: FloatArray, chosen: I
     """Fills `chosen` with the nearest of the rows left, and `near` with how far they are, nearest first."""
     held = 0
     for i in range(left):
-        far = pool.far[i]
-        if held == many and far >= near[held - 1]:
-            continue
-        slot = held if held < many else held - 1
-        while slot > 0 and near[slot - 1] > far:
-            near[slot], chosen[slot] = near[slot - 1], chosen[slot - 1]
-            slot -= 1
-        near[slot], chosen[slot] = far, pool.rows[i]
-        held = min(held + 1, many)
+        held = keep_near(pool.far[i], pool.rows[i], held, many, near, chosen)

@@ -10,16 +10,16 @@ import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.figures import closeness_ratios
-from tclose_spark.methods.method import PlanReport, Settled
+from tclose_spark.methods.blocks.plan import BlocksPlan
+from tclose_spark.methods.method import PlanReport
 from tclose_spark.methods.regions.block import RegionBlock, RegionDense
 from tclose_spark.methods.regions.layout import RegionLayout
 from tclose_spark.methods.regions.search import Search, find_regions
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.rows import Rows
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegionPlan:
+class RegionPlan(BlocksPlan):
     """See the module.
 
     layout: the blocks of the table, each a region by itself.
@@ -38,25 +38,8 @@ class RegionPlan:
         "largest_load": "max",
     }
 
-    @property
-    def tasks(self) -> int:
-        """See Plan."""
-        return self.layout.tasks
-
-    @property
-    def blocks(self) -> int:
-        """See Plan."""
-        return self.layout.blocks
-
-    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
-        """See Plan."""
-        return self.layout.route(rows)
-
-    def settle(self, rows: Rows, task: int) -> Settled:
-        """See Plan. Each block of the task is cut by itself; every region is a class."""
-        return self.layout.settle(rows, task, self._classes_of, self.figures)
-
-    def _classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
+    def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
+        """See BlocksPlan. The block is cut; every region is a class."""
         assert isinstance(block, RegionBlock)  # made by RegionDense
         return put_into_regions(block, self.searches)
 

@@ -11,11 +11,11 @@ import numpy as np
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.holding import add_cell, holds, work_space
 from tclose_spark.methods.blocks.layout import BlockLayout
+from tclose_spark.methods.blocks.plan import BlocksPlan
 from tclose_spark.methods.blocks.planning import SampledTable, plan_blocks
 from tclose_spark.methods.blocks.routing_tree import Splits, first_splits, no_splits
-from tclose_spark.methods.method import PlanningInput, PlanReport, Settled
+from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.rows import Rows
 
 
 def holds_by_itself(block: Block, rows: IntArray) -> bool:
@@ -59,25 +59,14 @@ def split_by_medians(block: Block, stop: int = 0) -> tuple[IntArray, Splits]:
 
 
 @dataclass(frozen=True)
-class MedianPlan:
+class MedianPlan(BlocksPlan):
     """Its blocks, each halved anew."""
 
     layout: BlockLayout
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {"rows": "sum", "largest": "max"}
 
-    @property
-    def tasks(self) -> int:
-        return self.layout.tasks
-
-    @property
-    def blocks(self) -> int:
-        return self.layout.blocks
-
-    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
-        return self.layout.route(rows)
-
-    def settle(self, rows: Rows, task: int) -> Settled:
-        return self.layout.settle(rows, task, put_into_classes, self.figures)
+    def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
+        return put_into_classes(block)
 
     def to_json(self) -> dict[str, Any]:
         return self.layout.to_json()

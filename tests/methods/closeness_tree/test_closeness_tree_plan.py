@@ -4,7 +4,6 @@ however rows come.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Problem, content, count_in, drawn, make_problem, people, settle_all, town
+from strategies import Problem, count_in, drawn, make_problem, people, settle_all, town
 
-from requirements import check_classes
+from requirements import check_classes, check_however_rows_come
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.blocks import planning
 from tclose_spark.methods.blocks.dense import Dense
@@ -22,7 +21,7 @@ from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.closeness_tree import classes as classes_module
 from tclose_spark.methods.closeness_tree.carve.tree import grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
-from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort
+from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort, effort_of
 from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
 from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan, make_plan
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -51,19 +50,15 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
 ):
     problem, rows = make_problem(records, sensitive, k=k)
     problem = asked(problem)
-    try:
-        plan = make_plan(problem.given(count_in(rows)), per_block, per_task)
-    except UnreachableError:
-        return
-    settled = settle_all(plan, rows)
-    check_classes(problem, *settled)
-    order = np.array(data.draw(st.permutations(range(len(rows)))))
-    other_tasks = make_plan(problem.given(count_in(rows)), per_block, 10**6)
-    assert content(*settle_all(other_tasks, rows.take(order))) == content(*settled)
-    again = ClosenessTreePlan.from_json(
-        json.loads(json.dumps(plan.to_json())), Dense(problem.attributes, problem.spec.privacy.k), plan.effort
+    dense, effort = Dense(problem.attributes, problem.spec.privacy.k), effort_of(problem.spec.method)
+    check_however_rows_come(
+        problem,
+        rows,
+        make=lambda rows_per_task: make_plan(problem.given(count_in(rows)), per_block, rows_per_task),
+        read=lambda tree: ClosenessTreePlan.from_json(tree, dense, effort),
+        per_task=per_task,
+        order=np.array(data.draw(st.permutations(range(len(rows))))),
     )
-    assert content(*settle_all(again, rows)) == content(*settled)
 
 
 def biased(problem: Problem, rows: Rows, part: np.ndarray) -> Problem:

@@ -1,6 +1,5 @@
 """SABRE: buckets whose bound holds, classes in proportion to them, valid whatever the table."""
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 
@@ -8,10 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import LI_FIGURE_1, content, count_in, drawn, make_problem, people, settle_all, town
+from strategies import LI_FIGURE_1, count_in, drawn, make_problem, people, settle_all, town
 
-from requirements import check_classes, distances_and_classes
-from tclose_spark.errors import UnreachableError
+from requirements import check_classes, check_however_rows_come, distances_and_classes
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
@@ -52,17 +50,14 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
     records, sensitive, bounds, k, per_block, per_task, data
 ):
     problem, rows = problem_of(records, sensitive, k, bounds=bounds)
-    try:
-        plan = make_plan(problem.given(count_in(rows)), per_block, per_task)
-    except UnreachableError:
-        return
-    settled = settle_all(plan, rows)
-    check_classes(problem, *settled)
-    order = np.array(data.draw(st.permutations(range(len(rows)))))
-    other_tasks = make_plan(problem.given(count_in(rows)), per_block, 10**6)
-    assert content(*settle_all(other_tasks, rows.take(order))) == content(*settled)
-    again = SabrePlan.from_json(json.loads(json.dumps(plan.to_json())), problem.attributes, k)
-    assert content(*settle_all(again, rows)) == content(*settled)
+    check_however_rows_come(
+        problem,
+        rows,
+        make=lambda rows_per_task: make_plan(problem.given(count_in(rows)), per_block, rows_per_task),
+        read=lambda tree: SabrePlan.from_json(tree, problem.attributes, k),
+        per_task=per_task,
+        order=np.array(data.draw(st.permutations(range(len(rows))))),
+    )
 
 
 def bound(distance, bucket_of) -> Fraction:
