@@ -21,8 +21,9 @@ from tclose_spark.compare.choosing import SAMPLE_ROWS, choose_k
 from tclose_spark.compare.sample import table_of_its_own
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.delta_log import LOG, lost_files, scrub_table, stray_files
+from tclose_spark.io.input_state import input_state
 from tclose_spark.io.interrupts import done, held
-from tclose_spark.io.reading import delta_version, read_table
+from tclose_spark.io.reading import delta_commit, read_table
 from tclose_spark.io.run import CERTIFICATE, STATE, Run
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.storage import Folder, move
@@ -60,7 +61,9 @@ def profile(run: Run) -> None:
     """
     run.begin()
     with run.stage("profile") as record:
-        version = delta_version(run.spark, run.spec.input)
+        commit = delta_commit(run.spark, run.spec.input)
+        version = None if commit is None else commit.version
+        state = input_state(run.spark, run.spec.input, commit)
         table = read_table(run.spark, run.spec.input, version)
         try:
             profiled = profile_table(
@@ -76,6 +79,7 @@ def profile(run: Run) -> None:
             "path": run.spec.input.path,
             "rows": profiled.rows,
             "version": version,
+            "state": state,
             "fingerprint": profiled.fingerprint,
         }
         record |= {"insensitive": insensitive} if insensitive else {}
@@ -333,8 +337,13 @@ def _certificate(run: Run) -> Mapping[str, Any]:
     return certificate
 
 
-def release(run: Run) -> Mapping[str, Any]:
-    """All stages; returns the certificate."""
+def release(run: Run, if_changed: bool = False) -> Mapping[str, Any]:
+    """All stages; returns the certificate. if_changed: none, where the finished release is one of this very input, run
+    file and hierarchies.
+    """
+    if if_changed and _is_current(run):
+        run.announce("nothing to do: the finished release is one of this input, run file and hierarchies")
+        return _certificate(run)
     profile(run)
     try:
         plan(run)
@@ -345,6 +354,18 @@ def release(run: Run) -> Mapping[str, Any]:
         raise
     report(run)
     return publish(run)
+
+
+def _is_current(run: Run) -> bool:
+    """Whether the finished release was made of this input as it is now, by this configuration. Of an input whose state
+    cannot be told (see `input_state`) none is.
+    """
+    if not run.finished or not run.internal.exists(STATE):
+        return False
+    made = json.loads(run.internal.read(STATE))
+    state = input_state(run.spark, run.spec.input, delta_commit(run.spark, run.spec.input))
+    same = made["configuration"] == run.fingerprint
+    return bool(same and state is not None and made["stages"]["profile"]["input"].get("state") == state)
 
 
 def _drop_rows(run: Run) -> None:

@@ -114,21 +114,35 @@ def guess_format(path: str) -> str:
     return "delta" if "/" in path else "table"
 
 
-def delta_version(spark: SparkSession, source: Input) -> int | None:
-    """The version of a Delta input, else None."""
+@dataclass(frozen=True)
+class Commit:
+    """One state of a Delta table: its version, and when that was written."""
+
+    version: int
+    time: str
+
+
+def delta_commit(spark: SparkSession, source: Input) -> Commit | None:
+    """The commit of a Delta input that is read; None of other inputs."""
     if source.format not in ("delta", "table"):
         return None
-    if "versionAsOf" in source.options:
-        return int(source.options["versionAsOf"])
     table = source.path if source.format == "table" else f"delta.`{for_spark(source.path)}`"
     try:
-        history = spark.sql(f"DESCRIBE HISTORY {table}")
+        history = spark.sql(f"DESCRIBE HISTORY {table}").select("version", F.col("timestamp").cast("string"))
+        if "versionAsOf" in source.options:
+            history = history.where(F.col("version") == int(source.options["versionAsOf"]))
         if "timestampAsOf" in source.options:
             history = history.where(F.col("timestamp") <= F.lit(source.options["timestampAsOf"]).cast("timestamp"))
-        latest = history.agg(F.max("version")).head()
+        latest = history.orderBy(F.desc("version")).head()
     except READ_ERRORS:
         return None
-    return int(latest[0]) if latest and latest[0] is not None else None
+    return None if latest is None else Commit(int(latest[0]), latest[1])
+
+
+def delta_version(spark: SparkSession, source: Input) -> int | None:
+    """The version of a Delta input, else None."""
+    commit = delta_commit(spark, source)
+    return None if commit is None else commit.version
 
 
 # --- CSV
