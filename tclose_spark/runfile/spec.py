@@ -17,6 +17,12 @@ from tclose_spark.runfile.section import Exact, Section
 
 AUTO = "auto"
 """What `privacy.k` is where the plan is to choose it."""
+FRAME = "tclose_frame"
+"""What the path of an input begins with, and `format: table`, that is a table in memory: a temporary view."""
+
+
+NOWHERE = "/output is not said"
+"""The path of an output that is to be given yet."""
 
 
 def _option(value: Any) -> str:
@@ -32,6 +38,11 @@ class Input(Section):
     path: str
     format: Literal["csv", "parquet", "delta", "table"] = "parquet"
     options: dict[str, Annotated[str, BeforeValidator(_option)]] = Field(default_factory=dict)
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether it is a table in memory, given to a call from Python."""
+        return self.format == "table" and self.path.startswith(FRAME)
 
 
 class Output(Section):
@@ -115,11 +126,21 @@ class Privacy(Section):
 
 
 class ReleaseSpec(Section):
-    """One run: which table, which columns are what, how much privacy, by which method."""
+    """One run: which table, which columns are what, how much privacy, by which method.
 
-    name: Annotated[str, Field(min_length=1)]
-    input: Input
-    output: Output
+    A run file has a name, an input and an output; from Python a call may give them: `release(table, spec, output=..)`.
+
+    name: of the release, in its certificate and report.
+    input: where the raw table is.
+    output: where the release goes.
+    attributes: which column is what.
+    privacy: the smallest class that may be published, and what may be left out.
+    method: how rows come into classes, with the method's own settings.
+    """
+
+    name: Annotated[str, Field(min_length=1)] = "release"
+    input: Input = Input(path=FRAME, format="table")
+    output: Output = Output(path=NOWHERE)
     attributes: Attributes
     privacy: Privacy
     method: Annotated[SerializeAsAny[MethodSettings], BeforeValidator(read_settings)] = Field(
@@ -144,7 +165,10 @@ class ReleaseSpec(Section):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of what decides the release: everything but its name and where it is written."""
+        """SHA-256 of what decides the release: everything but its name and where it is written. A table in memory is
+        none of it: what the profile found in it is.
+        """
         decisive = self.model_dump(mode="json", exclude={"name", "output"})
+        decisive["input"] |= {"path": FRAME} if self.input.is_frame else {}
         decisive["privacy"] = {key: value for key, value in decisive["privacy"].items() if value is not None}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()
