@@ -82,7 +82,8 @@ def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(column.type.storage_type)
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        chunks = [_plain(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
+        column = pa.chunked_array(chunks, WIDER.get(column.type.value_type, column.type.value_type))
     kind = column.type
     if pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us", kind.tz))  # safe: an error where it would lose digits
@@ -90,7 +91,12 @@ def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(pa.decimal128(min(kind.precision, 38), kind.scale))
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
         raise pa.ArrowTypeError("no type of Spark's tables")
-    return column.cast(WIDER[kind]) if kind in WIDER else column
+    return _plain(column)
+
+
+def _plain(values: Any) -> Any:
+    """An array, or several, in a type that Spark has."""
+    return values.cast(WIDER[values.type]) if values.type in WIDER else values
 
 
 def _why(kind: pa.DataType) -> str:
