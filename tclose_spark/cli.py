@@ -349,6 +349,24 @@ def compile_(
     out.print(f"kernels compiled: {compiled:,}; they are kept in {kept_in()}", highlight=False, markup=False)
 
 
+@app.command("schema")
+def schema_(
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="Where it is written; by default it is printed.")
+    ] = None,
+) -> None:
+    """The JSON Schema of run files, with which an editor completes and checks them."""
+    from tclose_spark.runfile.schema import schema_text
+
+    if output is None:
+        sys.stdout.write(schema_text())
+        return
+    try:
+        output.write_text(schema_text(), encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"--output: {output} cannot be written ({error.strerror})") from None
+
+
 @app.command()
 def version() -> None:
     """Show the version."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,16 @@ from tclose_spark.errors import ConfigurationError, InputError, TcloseError
 from tclose_spark.io.disks import full_disk
 
 DEBUG = "TCLOSE_DEBUG"
+OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
+ARGUMENTS = {
+    "overwrite": "overwrite=True",
+    "set": "overrides",
+    "class": "labels",
+    "option": "options",
+    "config": "spec",
+    "hierarchy": "hierarchies",
+}
+"""What options of the command line are called in Python, where that is not their name."""
 
 
 def known(error: Exception) -> TcloseError | None:
@@ -53,6 +64,15 @@ def full_disks_named(folder: str) -> Iterator[None]:
         raise named from error
 
 
+def in_python(text: str) -> str:
+    """A message with arguments where it names options of the command line.
+
+    >>> in_python("give --overwrite, or --quasi-identifiers a,b")
+    'give overwrite=True, or quasi_identifiers a,b'
+    """
+    return OPTION.sub(lambda option: ARGUMENTS.get(option[1]) or option[1].replace("-", "_"), text)
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """Every error of the body is a `TcloseError`, whose message and traceback show no value of a person; with
@@ -60,7 +80,8 @@ def told() -> Iterator[None]:
     """
     try:
         yield
-    except TcloseError:
+    except TcloseError as error:
+        error.args = (in_python(str(error)),)
         raise
     except Exception as error:
         if os.environ.get(DEBUG):

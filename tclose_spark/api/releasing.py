@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tclose_spark.api.release import Release
 from tclose_spark.api.running import STAGES, carry_out_stages
 from tclose_spark.api.specs import Spec, Table, Where
 from tclose_spark.api.work import Log, announcer, working_on
 from tclose_spark.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from tclose_spark.checks.verifier import Verdict
-
 
 READ_TABLES = ("release", "profile")
 """The stages that read the input."""
@@ -74,9 +70,9 @@ def run_stage(
 
 def verify(
     table: Table, spec: Spec, output: Where = None, *, overrides: Sequence[str] = (), log: Log | None = print
-) -> Verdict:
+) -> Release:
     """Judges a finished release again: the table, the certificate and the report, from what lies there. Nothing is
-    changed.
+    changed, and the release given.
 
     table, spec, output: those of the release. The table is not read: what the profile kept of it is. One in memory may
         be None.
@@ -85,5 +81,6 @@ def verify(
         GuaranteeError: if it does not hold what was asked, or does not agree with its certificate: withdraw it.
         ConfigurationError: if there is no finished release, or it was made with another spec.
     """
-    verdict: Verdict = run_stage("verify", table, spec, output, overrides=overrides, log=log, finished=True)
-    return verdict
+    with working_on(table, spec, output, "verify", overrides, reads=False) as given:
+        carry_out_stages(given.spec, "verify", announce=announcer(log), session=given.session, finished=True)
+        return Release(given.spec.output)

@@ -9,11 +9,19 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    WithJsonSchema,
+    model_validator,
+)
 
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.runfile.registry import MethodSettings, read_settings, require_support
-from tclose_spark.runfile.section import Exact, Section
+from tclose_spark.runfile.section import Exact, Section, number_schema
 
 AUTO = "auto"
 """What `privacy.k` is where the plan is to choose it."""
@@ -21,6 +29,7 @@ FRAME = "tclose_frame"
 """What the path of an input begins with, and `format: table`, that is a table in memory: a temporary view."""
 
 
+OPTION = {"type": ["string", "number", "boolean"]}
 NOWHERE = "/output is not said"
 """The path of an output that is to be given yet."""
 
@@ -33,11 +42,17 @@ def _option(value: Any) -> str:
 
 
 class Input(Section):
-    """Where the raw table is. For `format: table` the path is the table's name in the catalog."""
+    """Where the raw table is.
+
+    path: of the table's file or folder, relative to the run file; for `format: table` its name in the catalog, or that
+        of a temporary view.
+    format: what it is.
+    options: for Spark's reader, such as `header: true` and `sep: ";"` of a CSV file.
+    """
 
     path: str
     format: Literal["csv", "parquet", "delta", "table"] = "parquet"
-    options: dict[str, Annotated[str, BeforeValidator(_option)]] = Field(default_factory=dict)
+    options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
 
     @property
     def is_frame(self) -> bool:
@@ -46,8 +61,17 @@ class Input(Section):
 
 
 class Output(Section):
-    """Where the release goes: one folder, or two where public and internal must live apart."""
+    """Where the release goes: one folder, or two where public and internal must live apart.
 
+    path: of the folder, relative to the run file; it becomes public/ (to publish) and internal/ (stays inside).
+    public: in place of path, with internal: the folder of what is published.
+    internal: in place of path, with public: the folder of the evidence, which stays inside.
+    keep_linked: keep every input row beside its published values, in internal/linked.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["path"]}, {"required": ["public", "internal"]}]}
+    )
     path: str | None = None
     public: str | None = None
     internal: str | None = None
@@ -90,16 +114,18 @@ def _weight(share: Fraction) -> Fraction:
 class Privacy(Section):
     """The smallest class that may be published, and what may be left out of a release.
 
-    k: 2, the least that may be chosen, where the run file says `auto`.
-    alpha: where it does, the weight of privacy loss when the plan chooses one (see `compare.choosing`); else None.
+    k: rows that every class has at least; auto: the plan chooses it (2, the least that may be chosen, stands here).
+    alpha: where k is auto, the weight of privacy loss when the plan chooses it (see `compare.choosing`); else None.
     suppression_limit: the share of the input's rows that the method may suppress.
     of: whose distribution classes must be near to: that of all input rows, or that of the released ones.
     """
 
-    k: Annotated[int, Field(ge=2)]
-    suppression_limit: Annotated[Exact, AfterValidator(_below_one)] = Fraction(0)
+    k: Annotated[int, Field(ge=2), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 2}, {"const": AUTO}]})]
+    suppression_limit: Annotated[
+        Exact, AfterValidator(_below_one), WithJsonSchema(number_schema(minimum=0, exclusiveMaximum=1))
+    ] = Fraction(0)
     of: Literal["input", "released"] = "input"
-    alpha: Annotated[Exact, AfterValidator(_weight)] | None = None
+    alpha: Annotated[Exact, AfterValidator(_weight), WithJsonSchema(number_schema(minimum=0, maximum=1))] | None = None
 
     @model_validator(mode="before")
     @classmethod
