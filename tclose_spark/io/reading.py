@@ -10,7 +10,6 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -90,28 +89,6 @@ def read_table(spark: SparkSession, source: Input, version: int | None = None) -
         raise InputError(
             f"input.path: {source.path} cannot be read as {source.format} ({condition or type(error).__name__})"
         ) from None
-
-
-def guess_format(path: str) -> str:
-    """What a table is by its path: csv or parquet by its ending, delta by its log; else parquet where it exists, and
-    else the name of a table in the catalog.
-    """
-    bare = path.rstrip("/").lower()
-    for ending, kind in (
-        (".csv", "csv"),
-        (".csv.gz", "csv"),
-        (".txt", "csv"),
-        (".tsv", "csv"),
-        (".parquet", "parquet"),
-        (".delta", "delta"),
-    ):
-        if bare.endswith(ending):
-            return kind
-    if (Path(path) / "_delta_log").is_dir():
-        return "delta"
-    if Path(path).is_dir():
-        return "csv" if any(Path(path).glob("*.csv")) else "parquet"
-    return "delta" if "/" in path else "table"
 
 
 @dataclass(frozen=True)
