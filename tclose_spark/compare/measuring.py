@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -92,15 +92,11 @@ def measure(
     sensitive, parts = attributes.sensitive, [(released.rows, classes.of_row, len(sizes))]
     if left and spec.privacy.of == "input":
         parts.append((released.suppressed, np.zeros(left, dtype=np.int64), 1))
-    elif left:
-        sensitive = tuple(_of_released(attribute, released.rows, attributes) for attribute in sensitive)
+    itself = left > 0 and spec.privacy.of == "released"
     tallied = [
         [_tally(attribute, attributes, *part) for attribute in sensitive] for part in parts
     ]  # by part, by attribute
-    emd, *apart = [
-        [maximum(a.distance, a.distance.numerators(part[i]), part[i].sizes) for i, a in enumerate(sensitive)]
-        for part in tallied
-    ]
+    emd, *apart = [[_largest(a, part[i], itself) for i, a in enumerate(sensitive)] for part in tallied]
     smallest, *more = [int(part[0].sizes.min()) for part in tallied]
     diverse = all(is_diverse([part[i] for part in tallied], a) for i, a in enumerate(sensitive))
     lost = losses(classes, spec, hierarchies)
@@ -152,9 +148,10 @@ def _tally(
     return Histograms.tally(owner, codes, np.ones(len(rows), dtype=np.int64), groups, len(attribute.domain.values))
 
 
-def _of_released(attribute: ResolvedSensitive, rows: Rows, attributes: ResolvedAttributes) -> ResolvedSensitive:
-    """An attribute whose distance is from the distribution of the released rows."""
-    codes = attributes.cells[rows.cell, attribute.column]
-    table = np.bincount(codes, minlength=len(attribute.domain.values))
-    distance = attribute.distance.of(table, attribute.domain.values, attribute.hierarchy)
-    return replace(attribute, distance=distance)
+def _largest(attribute: ResolvedSensitive, classes: Histograms, itself: bool) -> Fraction:
+    """The largest distance of a class from the whole table; or from all of these classes itself."""
+    if not itself:
+        return maximum(attribute.distance, attribute.distance.numerators(classes), classes.sizes)
+    counts = np.zeros(len(attribute.domain.values), dtype=np.int64)
+    np.add.at(counts, classes.values, classes.counts)
+    return maximum(*attribute.numerators_beside(counts, classes), classes.sizes)
