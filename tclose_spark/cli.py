@@ -158,6 +158,12 @@ def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
     for name, t in guarantees["t"].items():
         required = "not asked" if t["required"] is None else f"asked {t['required']:g}"
         lines.append((f"t of {name} ({t['distance']})", f"{required}, reached {t['achieved']:.6f}"))
+    for name, nt in guarantees.get("nt", {}).items():
+        by = nt["classes"]
+        lines.append((f"(n, t) of {name}", f"n {nt['n']:,}, asked {nt['required']:g}, reached {nt['achieved']:.6f}"))
+        lines.append(
+            ("  classes near to", f"all {by['whole_table']:,}, itself {by['itself']:,}, else {by['superset']:,}")
+        )
     for name, attribute in certificate["attributes"]["sensitive"].items():
         lines.append((f"{name} is certain", _certain(attribute["homogeneous"])))
     for name, kinds in guarantees["l"].items():

@@ -19,7 +19,7 @@ from tclose_spark.measures.distances import GroundDistance, ground_distance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.runfile.attributes import Attributes, Bins, Diversity, QuasiIdentifier, SensitiveAttribute
-from tclose_spark.table.arrays import ExactArray, IntArray
+from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.labels import Labeller, make_labeller
@@ -95,8 +95,8 @@ class ResolvedSensitive:
         """The column's name."""
         return self.domain.name
 
-    def numerators_beside(self, counts: IntArray, classes: Histograms) -> tuple[GroundDistance, ExactArray]:
-        """(the distance over the domain that some of the table's rows have, the numerators of classes of them).
+    def beside(self, counts: IntArray, classes: Histograms) -> tuple[GroundDistance, Histograms]:
+        """(the distance over the domain that some of the table's rows have, classes of them by its codes).
 
         That domain is the verifier's where classes are compared with what is released: without the values that are
         suppressed altogether, and with frequencies of what is left.
@@ -104,14 +104,14 @@ class ResolvedSensitive:
         counts: of these rows by value, shape (m,). classes: by the codes of the whole domain.
         """
         if self.order is None:
-            distance = self.distance.of(counts, self.domain.values, self.hierarchy)
-            return distance, distance.numerators(classes)
+            return self.distance.of(counts, self.domain.values, self.hierarchy), classes
         left = remaining_values(self.domain, counts, self.order)
         code = np.full(len(counts), -1, dtype=np.int64)
         code[left] = np.arange(len(left))
         distance = self.distance.of(counts[left], [self.domain.values[i] for i in left], self.hierarchy)
-        recoded = Histograms.tally(classes.owner, code[classes.values], classes.counts, classes.groups, len(left))
-        return distance, distance.numerators(recoded)
+        return distance, Histograms.tally(
+            classes.owner, code[classes.values], classes.counts, classes.groups, len(left)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +121,8 @@ class ResolvedAttributes:
     rows: n, of the whole table.
     cells: the distinct tuples of sensitive codes, shape (cells, sensitive attributes), sorted.
     cell_rows: rows of each cell, shape (cells,).
+    nt: where it is said, each t is of (n, t)-closeness with this n: of the distance from a natural superset of so many
+        records. The whole table is one, so a method that knows nothing of it makes classes that hold.
     """
 
     rows: int
@@ -128,9 +130,12 @@ class ResolvedAttributes:
     sensitive: tuple[ResolvedSensitive, ...]
     cells: IntArray
     cell_rows: IntArray
+    nt: int | None = None
 
     @staticmethod
-    def of(settings: Attributes, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> ResolvedAttributes:
+    def of(
+        settings: Attributes, profile: Profile, hierarchies: Mapping[str, Hierarchy], nt: int | None = None
+    ) -> ResolvedAttributes:
         """The attributes of a profiled table."""
         quasi, sensitive = settings.quasi_identifiers, settings.sensitive_attributes
         mean_weight = sum((q.weight for q in quasi.values()), Fraction(0)) / len(quasi)
@@ -154,6 +159,7 @@ class ResolvedAttributes:
             ),
             cells=profile.cell_codes,
             cell_rows=profile.cell_table,
+            nt=nt,
         )
 
     @cached_property

@@ -115,7 +115,8 @@ class GroupRequirement:
             return a.distance, a.distance.numerators(histograms)
         table = np.zeros(len(a.domain.values), dtype=np.int64)
         np.add.at(table, self.attributes.cells[:, a.column], cell_rows)
-        return a.numerators_beside(table, histograms)
+        distance, recoded = a.beside(table, histograms)
+        return distance, distance.numerators(recoded)
 
 
 def _shift(a: ResolvedSensitive, lacking: int, rows: int) -> float:
