@@ -29,7 +29,7 @@ from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.storage import Folder, move
 from tclose_spark.io.tables import SUPPRESSED, quoted, read_delta, write_delta
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of
+from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of, require_supersets
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
 from tclose_spark.stages.anonymize import Anonymizer
@@ -93,14 +93,15 @@ def plan(run: Run) -> PlanReport:
     run.require("plan")
     with run.stage("plan") as record:
         profiled = _profile(run)
-        method = method_of(run.spec.method)
+        method, attributes = method_of(run.spec.method), _attributes(run, profiled)
         table = EncodedTable(_staged(run), Encoder.of(profiled, _columns(run)), profiled)
         chosen = _chosen_k(run, profiled, table)
         if chosen is not None:
             record["k"] = chosen
             run.take_k({"stages": {"plan": record}})
+        require_supersets(attributes, run.spec.privacy.k)
         given = PlanningInput(
-            attributes=_attributes(run, profiled),
+            attributes=attributes,
             k=run.spec.privacy.k,
             settings=run.spec.method,
             sample=table.sample(method.sample_rows(run.spec.method)),
@@ -381,7 +382,7 @@ def _profile(run: Run) -> Profile:
 
 
 def _attributes(run: Run, profiled: Profile) -> ResolvedAttributes:
-    return ResolvedAttributes.of(run.spec.attributes, profiled, run.hierarchies)
+    return ResolvedAttributes.of(run.spec.attributes, profiled, run.hierarchies, run.spec.privacy.n)
 
 
 def _plan(run: Run, attributes: ResolvedAttributes) -> Plan:
