@@ -168,8 +168,8 @@ def _near(attribute: str, nt: Mapping[str, Any], whole: str, classes: int) -> Gu
     by = nt["classes"]
     meaning = (
         f"largest distance of a class from a natural superset of {number(nt['n'])} rows or more: "
-        f"{number(by['whole_table'])} classes are near to the {whole}, {number(by['itself'])} have as many rows themselves, "
-        f"{number(by['superset'])} are near to another; {DISTANCES[nt['distance']].meaning}"
+        f"{number(by['whole_table'])} classes are near to the {whole}, {number(by['itself'])} have as many rows "
+        f"themselves, {number(by['superset'])} are near to another; {DISTANCES[nt['distance']].meaning}"
     )
     return Guarantee(
         name="(n, t)-closeness",
