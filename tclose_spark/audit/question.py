@@ -114,7 +114,7 @@ def _k_of(spec: ReleaseSpec) -> int | None:
 def ask_as_in(
     spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2"
 ) -> Question:
-    """The question that a run file answers. k replaces its k; t is of the attributes that have none.
+    """The question that a run file answers. k and n replace its own; t is of the attributes that have none.
 
     Raises:
         ConfigurationError: naming the key, what was found, and what was expected.
@@ -129,6 +129,7 @@ def ask_as_in(
     quasi = {
         name: {key: getattr(q, key) for key in q.model_fields_set} for name, q in attributes.quasi_identifiers.items()
     }
+    n = spec.privacy.n if n is None else n
     return ask(quasi, sensitive, _k_of(spec) if k is None else k, t, n, gain)
 
 
