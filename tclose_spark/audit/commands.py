@@ -68,33 +68,40 @@ class AuditArguments:
         """The table at a path, by default the audited one; each is read by what its path says it is. Its
         text, in these columns, is what the file holds.
         """
-        from tclose_spark.io.reading import Opened, checked, explained, guess_format, read_table
+        return open_typed(spark, path or self.table, self.format if path is None else None, self.options, columns)
 
-        where = path or self.table
-        kind: Any = self.format if path is None and self.format else guess_format(where)
-        if kind not in FORMATS:
-            raise ConfigurationError(f"--format {kind}: expected {', '.join(FORMATS)}")
-        options = dict(_option(text) for text in self.options)
-        if kind == "csv":
-            options = {"header": "true", **options}
-        source = Input(
-            path=where if kind == "table" else resolve(where, "TABLE", Path.cwd()), format=kind, options=options
+
+def open_typed(
+    spark: SparkSession, path: str, format_: str | None, options: Sequence[str], columns: Sequence[str]
+) -> Opened:
+    """The table at a path that is typed, read as its format, by default what the path says it is. Its text, in these
+    columns, is what the file holds.
+    """
+    from tclose_spark.io.reading import Opened, checked, explained, guess_format, read_table
+
+    kind: Any = format_ or guess_format(path)
+    if kind not in FORMATS:
+        raise ConfigurationError(f"--format {kind}: expected {', '.join(FORMATS)}")
+    settings = dict(_option(text) for text in options)
+    if kind == "csv":
+        settings = {"header": "true", **settings}
+    where = path if kind == "table" else resolve(path, "TABLE", Path.cwd())
+    source = Input(path=where, format=kind, options=settings)
+    try:
+        opened = Opened(read_table(spark, source), source, columns)
+    except InputError as error:
+        hint = (
+            " (neither a file nor a table of the catalog)"
+            if kind == "table"
+            else f" (read as {kind}; --format says another)"
         )
-        try:
-            opened = Opened(read_table(spark, source), source, columns)
-        except InputError as error:
-            hint = (
-                " (neither a file nor a table of the catalog)"
-                if kind == "table"
-                else f" (read as {kind}; --format says another)"
-            )
-            raise InputError(str(error) + hint) from None
-        with explained(opened):
-            return replace(opened, table=checked(opened))
+        raise InputError(str(error) + hint) from None
+    with explained(opened):
+        return replace(opened, table=checked(opened))
 
 
 @contextmanager
-def _as_typed() -> Iterator[None]:
+def as_typed() -> Iterator[None]:
     """Errors name what is typed here where they name keys of a run file."""
     try:
         yield
@@ -163,7 +170,7 @@ def _opened(
     from tclose_spark.io.reading import explained
 
     sensitive = list(question.sensitive_attributes)
-    with _as_typed():
+    with as_typed():
         reference = None if given.reference is None else given.read(spark, sensitive, given.reference)
         people = None if background is None else given.read(spark, list(question.quasi_identifiers), background)
         table = given.read(spark, [*question.labels, *sensitive])
