@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -108,7 +109,8 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
         check_readable(table, column)
         if set(column) & set(" ,;{}()\n\t="):
             raise InputError(
-                f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =)"
+                f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =): "
+                f"input.columns: {{{column!r}: {_plain_name(column)!r}}}"
             )
         kind = table.schema[column].dataType
         if isinstance(kind, UNSUPPORTED):
@@ -127,6 +129,11 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
         kind = table.schema[column].dataType
         if isinstance(kind, T.BinaryType):
             raise InputError(f"column {column!r} is of type {kind.simpleString()}; expected single values")
+
+
+def _plain_name(name: str) -> str:
+    """A name that Delta can hold, for one that it cannot."""
+    return re.sub(r"[ ,;{}()\n\t=]+", "_", name).strip("_") or "column"
 
 
 def check_readable(table: DataFrame, column: str) -> None:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, mo
 
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
-from tclose_spark.runfile.section import Exact, Section, exact_number
+from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number
 from tclose_spark.runfile.text import NormalForm, normal, value_text
 
 MEASURE = "measure"
@@ -53,6 +53,7 @@ class QuasiIdentifier(Section):
     text: Text | None = None
     weight: Exact = Fraction(1)
     coarsest: Exact | None = None
+    range: Annotated[tuple[Exact, Exact], BeforeValidator(as_tuple)] | None = None
 
     @property
     def is_numeric(self) -> bool:
@@ -74,6 +75,12 @@ class QuasiIdentifier(Section):
             raise ValueError("text is for columns of text; expected type: categorical")
         if isinstance(self.hierarchy, HierarchyBuilder):
             self._check_builder(self.hierarchy)
+        if self.range is not None and not self.is_numeric:
+            raise ValueError("range is for type: numeric without a hierarchy")
+        if self.range is not None and self.range[0] >= self.range[1]:
+            raise ValueError(
+                f"range is {', '.join(map(str, self.range))}; expected the lowest number, then the highest"
+            )
         if self.coarsest is not None:
             self._check_coarsest(self.coarsest)
         if self.weight <= 0:
