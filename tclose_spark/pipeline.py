@@ -315,7 +315,9 @@ def publish(run: Run) -> Mapping[str, Any]:
         move(CERTIFICATE, run.staging, run.public)
         done()
         run.staging.remove()
-    return _certificate(run)
+    certificate = _certificate(run)
+    run.tell("COMPLETE", certificate)
+    return certificate
 
 
 def _is_published(run: Run) -> bool:
