@@ -45,7 +45,7 @@ def made_frame() -> pd.DataFrame:
             "weight": [None if i % 11 == 0 else 50.5 + i % 13 for i in places],
             "sex": pd.Categorical([("f", "m", None)[i % 3] for i in places]),
             "disease": [("flu", "gout", "flu", "ulcer")[i // 3 % 4] for i in places],
-            "at": pd.to_datetime(["2020-01-01", "2020-03-29 02:30"] * (ROWS // 2)),
+            "at": pd.to_datetime(["2020-01-01 00:00", "2020-03-29 02:30"] * (ROWS // 2)),
         }
     )
 
