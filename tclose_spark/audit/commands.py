@@ -62,7 +62,7 @@ class AuditArguments:
 
 
 @contextmanager
-def _as_typed() -> Iterator[None]:
+def as_typed() -> Iterator[None]:
     """Errors name what is typed here where they name keys of a run file."""
     try:
         yield
@@ -79,7 +79,8 @@ def _as_typed() -> Iterator[None]:
         raise
 
 
-def _option(text: str) -> tuple[str, str]:
+def read_option(text: str) -> tuple[str, str]:
+    """The key and the value of an `--option`, as Spark's reader takes them."""
     key, equals, value = text.partition("=")
     if not equals:
         raise ConfigurationError(f"--option {text}: expected KEY=VALUE for Spark's reader, such as sep=;")
@@ -130,9 +131,9 @@ def _opened(
     """The table, the reference and the background table, where they are given."""
     from tclose_spark.audit.tables import opened_tables
 
-    options = dict(_option(text) for text in given.options)
+    options = dict(read_option(text) for text in given.options)
     with (
-        _as_typed(),
+        as_typed(),
         opened_tables(
             spark, question, given.table, given.reference, background, kind=given.format, options=options
         ) as tables,

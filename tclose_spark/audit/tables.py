@@ -38,20 +38,20 @@ def opened_tables(
     """
     given, sensitive = options or {}, list(question.sensitive_attributes)
     others = [
-        None if other is None else _open(spark, other, columns, None, given)
+        None if other is None else open_table(spark, other, columns, None, given)
         for other, columns in ((reference, sensitive), (background, list(question.quasi_identifiers)))
     ]
-    opened = _open(spark, table, [*question.labels, *sensitive], kind, given)
+    opened = open_table(spark, table, [*question.labels, *sensitive], kind, given)
     with explained(*[one for one in (opened, *others) if one is not None]):
         reference, background = (None if other is None else other.table for other in others)
         yield opened.table, reference, background
 
 
-def _open(
+def open_table(
     spark: SparkSession, table: Any, columns: Sequence[str], kind: str | None, options: Mapping[str, str]
 ) -> Opened:
-    """A table in memory; or that at a path, read by what its path says it is. Its text, in these columns, is what the
-    file holds.
+    """A table in memory; or that at a path, read as `kind`, by default what its path says it is. Its text, in these
+    columns, is what the file holds.
     """
     if not isinstance(table, str):
         return Opened(as_dataframe(spark, table), Input(path=FRAME, format="table"), columns)

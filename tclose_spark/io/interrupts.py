@@ -218,7 +218,8 @@ def _leave(interrupt: Interrupt, code: int) -> None:
 def apart(action: Callable[[], object], seconds: float = 5.0) -> None:
     """Does something in a thread of its own, not longer than so many seconds, and forgets what goes wrong.
 
-    A connection to the JVM belongs to a thread, and that of an interrupted call is of no use any more.
+    A connection to the JVM belongs to a thread, and that of an interrupted call is of no use any more. While a process
+    ends, Python 3.12 and later start no thread; then it is done here.
     """
 
     def quietly() -> None:
@@ -228,5 +229,9 @@ def apart(action: Callable[[], object], seconds: float = 5.0) -> None:
             return
 
     thread = threading.Thread(target=quietly, daemon=True)
-    thread.start()
-    thread.join(seconds)
+    try:
+        thread.start()
+    except RuntimeError:
+        quietly()
+    else:
+        thread.join(seconds)

@@ -45,6 +45,12 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     for name, t in guarantees["t"].items():
         required = "not asked" if t["required"] is None else f"asked {t['required']:g}"
         lines.append((f"t of {name} ({t['distance']})", f"{required}, reached {t['achieved']:.6f}"))
+    for name, nt in guarantees.get("nt", {}).items():
+        by = nt["classes"]
+        lines += [
+            (f"(n, t) of {name}", f"n {nt['n']:,}, asked {nt['required']:g}, reached {nt['achieved']:.6f}"),
+            ("  classes near to", f"all {by['whole_table']:,}, itself {by['itself']:,}, else {by['superset']:,}"),
+        ]
     for name, attribute in certificate["attributes"]["sensitive"].items():
         lines.append((f"{name} is certain", _certain(attribute["homogeneous"])))
     for name, kinds in guarantees["l"].items():

@@ -19,8 +19,9 @@ from pydantic import (
 )
 
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
-from tclose_spark.runfile.section import Exact, Section, exact_number, number_schema
-from tclose_spark.runfile.text import NormalForm, normal
+from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
+from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
+from tclose_spark.runfile.text import NormalForm, normal, value_text
 
 MEASURE = "measure"
 T_SCHEMA = {"anyOf": [*number_schema(exclusiveMinimum=0, maximum=1)["anyOf"], {"const": MEASURE}, {"type": "null"}]}
@@ -66,22 +67,29 @@ class QuasiIdentifier(Section):
     generalization: without a hierarchy, suppress: the one value of a class, or `*`; set: all its values, `{a, b}`.
     text: which spellings are one value.
     weight: how much its loss counts where a method chooses, relative to the others'.
+    range: `[0, 120]`, what its values can be, known from outside; the loss is a share of it.
     coarsest: no label may be coarser: the length of an interval, the level of a hierarchy, the members of a set.
     """
 
     type: Literal["categorical", "numeric"] = "categorical"
-    hierarchy: str | None = None
+    hierarchy: HierarchySource | None = None
     round_to: Exact | None = None
     numeric_output: Literal["interval", "bounds"] = "interval"
     generalization: Literal["suppress", "set"] = "suppress"
     text: Text | None = None
     weight: Exact = Fraction(1)
     coarsest: Exact | None = None
+    range: Annotated[tuple[Exact, Exact], BeforeValidator(as_tuple)] | None = None
 
     @property
     def is_numeric(self) -> bool:
         """Generalized to intervals; a hierarchy, where there is one, decides instead."""
         return self.type == "numeric" and self.hierarchy is None
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Its values are numbers, also where a hierarchy is built of them; those of a CSV are texts."""
+        return self.type == "numeric" and not isinstance(self.hierarchy, str)
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -89,8 +97,16 @@ class QuasiIdentifier(Section):
             raise ValueError("round_to and numeric_output are for type: numeric without a hierarchy")
         if (self.is_numeric or self.hierarchy) and self.generalization != "suppress":
             raise ValueError("generalization is for type: categorical without a hierarchy")
-        if self.is_numeric and self.text is not None:
+        if self.reads_numbers and self.text is not None:
             raise ValueError("text is for columns of text; expected type: categorical")
+        if isinstance(self.hierarchy, HierarchyBuilder):
+            self._check_builder(self.hierarchy)
+        if self.range is not None and not self.is_numeric:
+            raise ValueError("range is for type: numeric without a hierarchy")
+        if self.range is not None and self.range[0] >= self.range[1]:
+            raise ValueError(
+                f"range is {', '.join(map(str, self.range))}; expected the lowest number, then the highest"
+            )
         if self.coarsest is not None:
             self._check_coarsest(self.coarsest)
         if self.weight <= 0:
@@ -98,6 +114,12 @@ class QuasiIdentifier(Section):
         if self.round_to is not None and self.round_to <= 0:
             raise ValueError(f"round_to is {self.round_to}; expected a number above 0")
         return self
+
+    def _check_builder(self, builder: HierarchyBuilder) -> None:
+        if builder.intervals is not None and self.type != "numeric":
+            raise ValueError("hierarchy: intervals are of numbers; expected type: numeric")
+        if (builder.prefix is not None or builder.dates is not None) and self.type == "numeric":
+            raise ValueError(f"hierarchy: {builder.form} is not for numbers; expected type: categorical")
 
     def _check_coarsest(self, coarsest: Fraction) -> None:
         if self.is_numeric:
@@ -191,7 +213,7 @@ class SensitiveAttribute(Section):
         Literal["value", "frequency"]
         | Annotated[tuple[Any, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)]
     ) = "value"
-    hierarchy: str | None = None
+    hierarchy: HierarchySource | None = None
     missing: Literal["error", "lowest", "highest", "leaf"] = "error"
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
     bins: Bins | None = None
@@ -250,11 +272,6 @@ def _require_order(order: Sequence[Any]) -> None:
     text, times = Counter(map(value_text, order)).most_common(1)[0]
     if times > 1:
         raise ValueError(f"order holds {text!r} {times} times; expected every value once")
-
-
-def value_text(value: Any) -> str:
-    """A value of the run file as the table's values are written."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _protected(attribute: SensitiveAttribute) -> SensitiveAttribute:

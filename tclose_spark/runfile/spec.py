@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
@@ -48,11 +49,20 @@ class Input(Section):
         of a temporary view.
     format: what it is.
     options: for Spark's reader, such as `header: true` and `sep: ";"` of a CSV file.
+    columns: new names of columns by their names in the table; all else that names columns has the new ones.
     """
 
     path: str
     format: Literal["csv", "parquet", "delta", "table"] = "parquet"
     options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
+    columns: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        name, times = Counter(map(str.lower, self.columns.values())).most_common(1)[0] if self.columns else ("", 0)
+        if times > 1:
+            raise ValueError(f"columns gives {times} columns the name {name!r} (up to case); expected one for each")
+        return self
 
     @property
     def is_frame(self) -> bool:
@@ -111,16 +121,28 @@ def _weight(share: Fraction) -> Fraction:
     return share
 
 
+class Supersets(Section):
+    """(n, t)-closeness (Li, Li and Venkatasubramanian 2010).
+
+    n: rows that a natural superset of a class has at least.
+    """
+
+    n: Annotated[int, Field(ge=1)]
+
+
 class Privacy(Section):
     """The smallest class that may be published, and what may be left out of a release.
 
     k: rows that every class has at least; auto: the plan chooses it (2, the least that may be chosen, stands here).
     alpha: where k is auto, the weight of privacy loss when the plan chooses it (see `compare.choosing`); else None.
+    nt: where it is said, a class need not be near the whole table: it must be, by each t, near a natural superset of n
+        records (see `checks.supersets`).
     suppression_limit: the share of the input's rows that the method may suppress.
     of: whose distribution classes must be near to: that of all input rows, or that of the released ones.
     """
 
     k: Annotated[int, Field(ge=2), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 2}, {"const": AUTO}]})]
+    nt: Supersets | None = None
     suppression_limit: Annotated[
         Exact, AfterValidator(_below_one), WithJsonSchema(number_schema(minimum=0, exclusiveMaximum=1))
     ] = Fraction(0)
@@ -141,6 +163,11 @@ class Privacy(Section):
                 "alpha weighs what k: auto chooses by; leave it out where k is a number (--set privacy.alpha=null)"
             )
         return said
+
+    @property
+    def n(self) -> int | None:
+        """n of (n, t)-closeness; None where each t is of the distance from the whole table."""
+        return None if self.nt is None else self.nt.n
 
     def most_suppressed(self, rows: int) -> int:
         """How many of so many input rows the limit allows to leave out.
@@ -183,6 +210,19 @@ class ReleaseSpec(Section):
     @model_validator(mode="after")
     def _supported(self) -> Self:
         require_support(self.method, self.attributes.sensitive_attributes)
+        return self
+
+    @model_validator(mode="after")
+    def _of_some_t(self) -> Self:
+        if self.privacy.n is not None and self.privacy.n <= self.privacy.k:
+            raise ValueError(
+                f"privacy.nt.n is {self.privacy.n}, and k is {self.privacy.k}: each class would be a superset of its "
+                "own, and no t would limit anything; expected an n above k"
+            )
+        if self.privacy.n is not None and all(a.t is None for a in self.attributes.sensitive_attributes.values()):
+            raise ValueError(
+                f"privacy.nt.n is {self.privacy.n}, and no sensitive attribute has a t; expected a t, or nt left out"
+            )
         return self
 
     def with_k(self, k: int) -> ReleaseSpec:
