@@ -214,6 +214,15 @@ def test_a_comparison_of_another_frame_begins_anew(frame: pd.DataFrame, spark: S
     assert [compared(frame).rows, compared(frame.head(60)).rows] == [ROWS, 60]
 
 
+def test_a_hierarchy_is_seen_beside_the_values(frame: pd.DataFrame, spark: SparkSession):
+    seen = tc.hierarchy(frame, "disease", {"groups": {"viral": ["flu"], "other": ["gout"]}})
+    assert dict(seen.lost) == {"ulcer": 30}
+    assert "viral  60 rows" in repr(seen)
+    assert "flu;viral;*" in seen.csv
+    with pytest.raises(tc.ConfigurationError):
+        tc.hierarchy(frame, "disease", {"circles": 3})
+
+
 def test_synthetic_people_and_their_hierarchies(spark: SparkSession, tmp_path: Path):
     assert tc.generate(5, hierarchies=tmp_path / "trees").count() == 5
     assert (tmp_path / "trees/region.csv").exists()
