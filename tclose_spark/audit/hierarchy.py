@@ -79,7 +79,7 @@ def run_hierarchy(given: HierarchyArguments) -> None:
     spark = get_session("tclose hierarchy")
     with _opened(given, spec, spark) as table:
         counts = count_column(table, given.column, settings)
-    outline = Outline(_tree(settings, counts, given.column, spark), counts)
+    outline = Outline(tree_of(settings, counts, given.column, spark), counts)
     console = Console(highlight=False, emoji=False)
     for line in outline_lines(outline, given.column, given.depth, given.most):
         console.print(line, soft_wrap=True)
@@ -188,7 +188,8 @@ def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
     return {row["value"]: row["count"] for row in rows}
 
 
-def _tree(settings: Settings, counts: Counts, column: str, spark: SparkSession) -> Hierarchy:
+def tree_of(settings: Settings, counts: Counts, column: str, spark: SparkSession) -> Hierarchy:
+    """The hierarchy of a column with these values: built of them, or read."""
     from tclose_spark.io.tables import read_hierarchies
 
     if isinstance(settings.hierarchy, HierarchyBuilder):
