@@ -36,15 +36,16 @@ from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.session import kept
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.tables import write_delta
+from tclose_spark.report.framing import in_frame, page_of, printed
 from tclose_spark.runfile.attributes import Recursive
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Counts
 from tclose_spark.table.hierarchy import Hierarchy
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Audit:
-    """What an audit says.
+    """What an audit says. Jupyter shows it as a page.
 
     question: what it was asked.
     figures: of the classes.
@@ -52,6 +53,8 @@ class Audit:
     exposures: what attackers reach.
     background: what who knows people finds, where a background table is given.
     notes: what a reader should know besides.
+    suite: the Great Expectations suite that checks the class table, as JSON.
+    name: of the table, as a reader knows it.
     """
 
     question: Question
@@ -60,6 +63,13 @@ class Audit:
     exposures: tuple[Exposure, ...]
     background: BackgroundJoin | None
     notes: tuple[str, ...]
+    suite: str = ""
+    name: str = "the table"
+
+    @property
+    def attacks(self) -> tuple[Exposure, ...]:
+        """What attackers reach, a line for each attack: `exposures`."""
+        return self.exposures
 
     @property
     def holds(self) -> bool:
@@ -82,6 +92,16 @@ class Audit:
             guarantees=tuple(replace(g, worst={}) for g in self.guarantees),
             exposures=tuple(e.without_labels() for e in self.exposures),
         )
+
+    def __repr__(self) -> str:
+        from tclose_spark.audit.show import audit_lines
+
+        return printed(audit_lines(self, self.name))
+
+    def _repr_html_(self) -> str:
+        from tclose_spark.audit.show import audit_lines
+
+        return in_frame(page_of(f"Audit of {self.name}", audit_lines(self, self.name)), "Audit")
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; fractions as text p/q beside decimals."""
@@ -189,7 +209,8 @@ def audit_table(
                 "Great Expectations comes to another verdict on the class table; this is an error of ours, please "
                 "report it"
             )
-        return audit, suite_json("every class", suite)
+        told = suite_json("every class", suite)
+        return replace(audit, suite=told), told
 
 
 def _spellings(question: Question, counts: Sequence[Counts]) -> list[str]:

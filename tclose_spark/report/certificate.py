@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from tclose_spark import __version__
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.listing import listing
+from tclose_spark.version import __version__
 
 
 def build_certificate(
