@@ -9,6 +9,7 @@ table's distribution. They count as lost altogether.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from in_memory import METHODS, cases, problem_of
@@ -45,7 +46,7 @@ def losses(block: Block, classes: IntArray) -> FloatArray:
     """The loss of each row, shape (n,)."""
     order, starts = by_class(classes)
     lost = np.zeros(len(classes))
-    for first, end in zip(starts[:-1], starts[1:], strict=True):
+    for first, end in pairwise(starts.tolist()):
         rows = order[first:end]
         lost[rows] = rows_lost(block.take(rows), np.zeros(len(rows), dtype=np.int64)) / len(rows)
     return lost
