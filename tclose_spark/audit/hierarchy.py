@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from tclose_spark.audit.commands import as_typed, open_typed
+from tclose_spark.audit.commands import as_typed, read_options
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.driver import start_early
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
@@ -144,11 +144,13 @@ def _form(text: str) -> HierarchyBuilder:
 @contextmanager
 def _opened(given: HierarchyArguments, spec: ReleaseSpec | None, spark: SparkSession) -> Iterator[DataFrame]:
     """The table, of the run file or as it is typed. Errors of its files end here."""
+    from tclose_spark.audit.tables import open_table
     from tclose_spark.io.reading import Opened, checked, explained, read_table
 
     with as_typed():
         if spec is None:
-            opened = open_typed(spark, given.source, given.format, given.options, [given.column])
+            options = read_options(given.options)
+            opened = open_table(spark, given.source, [given.column], given.format, options)
             table = opened.table
         else:
             opened = Opened(read_table(spark, spec.input), spec.input, [given.column])

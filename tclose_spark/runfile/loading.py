@@ -19,6 +19,7 @@ from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import ReleaseSpec
 
 URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
+REQUIRED = ("name", "input", "output")  # of a run file; a call from Python may give them apart from the spec
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
@@ -151,9 +152,19 @@ def read_tree(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
         raise ConfigurationError(
             f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for examples"
         )
+    return with_overrides(tree, path.resolve().parent, overrides)
+
+
+def with_overrides(tree: dict[str, Any], folder: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """A raw run file, changed in place: with `key.path=value` overrides applied, and all paths resolved against a
+    folder.
+
+    Raises:
+        ConfigurationError: if an override is none, or a variable of a path is not set.
+    """
     for assignment in overrides:
         _override(tree, assignment)
-    _resolve_paths(tree, path.resolve().parent)
+    _resolve_paths(tree, folder)
     return tree
 
 
@@ -163,13 +174,16 @@ def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
     Raises:
         ConfigurationError: naming the key, what was found, and what was expected.
     """
+    missing = [f"{key}: missing; this key is required" for key in REQUIRED if key not in tree]
     try:
-        return ReleaseSpec.model_validate(tree)
+        spec = ReleaseSpec.model_validate(tree)
     except ValidationError as error:
         method = tree.get("method")
-        raise ConfigurationError(
-            explain(error, method.get("name", DEFAULT) if isinstance(method, dict) else None)
-        ) from None
+        told = explain(error, method.get("name", DEFAULT) if isinstance(method, dict) else None)
+        raise ConfigurationError("\n".join([*missing, told])) from None
+    if missing:
+        raise ConfigurationError("\n".join(missing))
+    return spec
 
 
 def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
