@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
+from tclose_spark.io.exports import EXPORT_NAMES
 from tclose_spark.io.interrupts import raise_again
 from tclose_spark.io.lock import locked
 from tclose_spark.io.progress import Progress, no_progress
@@ -171,7 +172,9 @@ class Run:
                 "one is verified"
             )
         foreign = (
-            sorted(set(self.public.names()) - {"release", "report.html", CERTIFICATE}) if self.public.exists() else []
+            sorted(set(self.public.names()) - {"release", "report.html", CERTIFICATE, *EXPORT_NAMES})
+            if self.public.exists()
+            else []
         )
         if foreign:
             raise ConfigurationError(
