@@ -23,6 +23,7 @@ from tclose_spark.measures.utility import (
     relative_errors,
 )
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
+from tclose_spark.runfile.moments import parse_quantity
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.hierarchy import ROOT
@@ -109,7 +110,7 @@ def spread_release(released: Released, classes: PublishedClasses, attributes: Re
 def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[Spread, IntArray]:
     """(the values that different labels of a quasi-identifier stand for, the label of each class)."""
     if len(columns) == 2:
-        low, high = (as_numbers(column) for column in columns)
+        low, high = (bounds_of(column, quasi) for column in columns)
         spread = RangeSpread(low=low, high=high, whole=quasi.domain.kind == "integer")
         return spread, np.arange(len(low))
     column = coded(columns[0])
@@ -119,12 +120,13 @@ def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[Sp
     return (_sets(texts, quasi) if quasi.sets else _nodes(texts, quasi)), codes_of(column)
 
 
-def as_numbers(bounds: pa.Array) -> FloatArray:
-    """Bounds as numbers, dates and times as their codes; NaN where one is missing."""
-    if pa.types.is_temporal(bounds.type):
-        bounds = bounds.cast(pa.int32() if pa.types.is_date32(bounds.type) else pa.int64())
-    numbers: FloatArray = bounds.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return numbers
+def bounds_of(column: pa.Array, quasi: ResolvedQuasi) -> FloatArray:
+    """Bounds as numbers, those of dates and times as their codes; NaN where one is missing."""
+    if quasi.domain.calendar is None:
+        numbers: FloatArray = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return numbers
+    texts = column.cast(pa.string()).to_pylist()
+    return np.array([np.nan if text is None else float(parse_quantity(text) * quasi.domain.scale) for text in texts])
 
 
 def _numeric(texts: Sequence[str | None], whole: bool, scale: int) -> Spread:
