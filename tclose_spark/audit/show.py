@@ -78,24 +78,26 @@ def _guarantees(audit: Audit) -> Table:
     for g in audit.guarantees:
         told = g.required is None
         holds = Text("told", "dim") if told else Text("yes", "green") if g.holds else Text("NO", "red")
-        asked = (
-            ""
-            if told
-            else f"({_number(g.required.c)}, {g.required.l})"
-            if isinstance(g.required, Recursive)
-            else _number(g.required)
-        )
+        asked = "" if told else asked_text(g)
         broken = ("", "") if told else (f"{g.classes:,}", f"{g.rows:,}")
-        _add(table, g.measure, g.attribute or "", asked, _achieved(g), holds, *broken, _worst(g.worst, g.size))
+        _add(table, g.measure, g.attribute or "", asked, achieved_text(g), holds, *broken, _worst(g.worst, g.size))
     return table
 
 
-def _achieved(g: Guarantee) -> str:
+def asked_text(g: Guarantee) -> str:
+    """What is required of classes."""
+    if isinstance(g.required, Recursive):
+        return f"({number_text(g.required.c)}, {g.required.l})"
+    return number_text(g.required)
+
+
+def achieved_text(g: Guarantee) -> str:
+    """What the worst class has; beside a fraction its exact form, where that is short."""
     if isinstance(g.achieved, bool):
         return "yes" if g.achieved else "no"
     if isinstance(g.achieved, Fraction) and g.achieved.denominator > 1 and len(str(g.achieved)) <= 15:
-        return f"{_number(g.achieved)} = {g.achieved}"
-    return _number(g.achieved)
+        return f"{number_text(g.achieved)} = {g.achieved}"
+    return number_text(g.achieved)
 
 
 def _attacks(audit: Audit) -> Table:
@@ -171,11 +173,11 @@ def explanation_lines(explanation: Explanation) -> Iterator[Table | Text]:
     asked = (
         ""
         if a.settings.t is None
-        else f", asked {_number(a.settings.t)}: {'holds' if explanation.emd <= a.settings.t else 'does NOT hold'}"
+        else f", asked {number_text(a.settings.t)}: {'holds' if explanation.emd <= a.settings.t else 'does NOT hold'}"
     )
     yield Text(f"Class {_labels(explanation.labels)}: {size:,} records, compared with {n:,}")
     yield Text(
-        f"Earth mover's distance of {a.name} ({a.settings.distance}): {_number(explanation.emd)} = "
+        f"Earth mover's distance of {a.name} ({a.settings.distance}): {number_text(explanation.emd)} = "
         f"{explanation.emd}{asked}"
     )
     table = _table(f"Distribution of {a.name}", "value", "class", "share of class", "share of table", "difference")
@@ -200,15 +202,16 @@ def explanation_lines(explanation: Explanation) -> Iterator[Table | Text]:
         plan.sort(key=lambda move: -move.cost)
     for number, move in enumerate(plan[:MOST_LINES], start=1):
         ends = (_value(a.values[move.source]), _value(a.values[move.target]))
-        _add(moves, str(number), _number(move.mass), *ends, _number(move.distance), _number(move.cost))
+        _add(moves, str(number), number_text(move.mass), *ends, number_text(move.distance), number_text(move.cost))
     yield moves
     rest = plan[MOST_LINES:]
-    cost = _number(sum((move.cost for move in rest), Fraction(0)))
+    cost = number_text(sum((move.cost for move in rest), Fraction(0)))
     left_out = f" ({len(rest):,} cheaper moves, which cost {cost}, are left out; --json has all)" if rest else ""
-    yield Text(f"The costs add up to {_number(explanation.plan.cost)}.{left_out}")
+    yield Text(f"The costs add up to {number_text(explanation.plan.cost)}.{left_out}")
 
 
-def _number(x: Any) -> str:
+def number_text(x: Any) -> str:
+    """A figure, rounded to six digits where it is no whole number."""
     return f"{float(x):.6g}" if isinstance(x, float | Fraction) else str(x)
 
 
