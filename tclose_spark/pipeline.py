@@ -271,7 +271,7 @@ def report(run: Run) -> None:
         figures = json.loads(run.staging.read("verification.json"))
         certificate = _certify(run, state, figures, run.staging)
         run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
-        page = render_report(certificate, figures["extremes"])
+        page = render_report(certificate, figures)
         run.staging.write("report.html", page)
         record["report"] = hashlib.sha256(page.encode()).hexdigest()
 

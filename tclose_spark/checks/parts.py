@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tclose_spark.checks.spreads import Bins, Spread, counted, together
 from tclose_spark.measures.coarseness import Coarsest
 from tclose_spark.table.arrays import FloatArray, IntArray
 
@@ -118,6 +119,7 @@ class Part:
     broken: (classes, their rows) that break it, of each figure that is watched.
     worst: of each figure that is watched.
     largest, smallest: at most EXTREMES each, in this order.
+    spreads: of each figure whose spread is asked for.
     """
 
     rows: int
@@ -130,6 +132,7 @@ class Part:
     worst: tuple[Seen, ...]
     largest: tuple[Seen, ...]
     smallest: tuple[Seen, ...]
+    spreads: tuple[Bins, ...] = ()
 
     def __add__(self, other: Part) -> Part:
         """What is said of the classes of both."""
@@ -144,6 +147,7 @@ class Part:
             worst=tuple(min(pair, key=lambda seen: seen.place) for pair in zip(self.worst, other.worst, strict=True)),
             largest=_first([*self.largest, *other.largest]),
             smallest=_first([*self.smallest, *other.smallest]),
+            spreads=together(self.spreads, other.spreads),
         )
 
 
@@ -156,6 +160,7 @@ class Watch:
     distinct: the column of how many values a class has, of each sensitive attribute.
     emd: the column of its distance, of each.
     figures: of which the worst class is wanted.
+    spreads: of which it is wanted how they are spread; their columns are `spread`.
     """
 
     losses: Sequence[Loss]
@@ -163,11 +168,13 @@ class Watch:
     distinct: Sequence[str]
     emd: Sequence[str]
     figures: Sequence[Watched]
+    spreads: Sequence[Spread] = ()
+    spread: Sequence[str] = ()
 
     @property
     def columns(self) -> list[str]:
         """Those of the class table that it takes."""
-        watched = [column for figure in self.figures for column in figure.columns]
+        watched = [*(column for figure in self.figures for column in figure.columns), *self.spread]
         return list(dict.fromkeys(["quasi_identifiers", "size", "losses", *self.distinct, *self.emd, *watched]))
 
     def part(self, classes: pa.RecordBatch) -> Part:
@@ -195,6 +202,7 @@ class Watch:
             worst=tuple(Seen(rank, int(sizes[row]), _labels(labels, row)) for rank, row in worst),
             largest=self._extreme(classes, labels, -sizes),
             smallest=self._extreme(classes, labels, sizes),
+            spreads=tuple(counted(spread.bins(classes), sizes) for spread in self.spreads),
         )
 
     def _farthest(self, classes: pa.RecordBatch) -> list[tuple[Any, IntArray]]:

@@ -22,7 +22,7 @@ LINE = 0.22  # inches for each line of a plot of lines
 LONGEST = 26  # characters of a label
 COLOURS = {"#010101": "--ink", "#020202": "--soft", "#030303": "--line", "#040404": "--fill", "#050505": "--other"}
 INK, SOFT, RULE, FILL, OTHER = COLOURS
-SETTINGS = {
+SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "tclose",
     "font.size": 9.5,
@@ -117,7 +117,7 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def _percents(highest: float) -> Callable[[float, int], str]:
+def _percents(highest: float) -> Callable[[float, float], str]:
     digits = 0 if highest > 0.05 else 1 if highest > 0.005 else 2
     return lambda share, _: f"{100 * share:.{digits}f}%"
 
