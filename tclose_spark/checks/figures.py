@@ -76,6 +76,7 @@ class ClassFigures:
         attribute.
     spreads: how figures of all classes are spread, as plain values: `sizes`, and by attribute or quasi-identifier
         `emd`, `guess`, `gain`, `loss` and `precision`.
+    guessed: by sensitive attribute, the share of the rows that have the most frequent value of their class.
     """
 
     rows: int
@@ -92,6 +93,7 @@ class ClassFigures:
     coarse: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     extremes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     spreads: Mapping[str, Any] = field(default_factory=dict)
+    guessed: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ncp(self) -> float:
@@ -220,9 +222,10 @@ class _Asked:
                 limits=[(q.coarsest, q.columns) for q in quasi if q.coarsest is not None],
                 distinct=[a.column("distinct") for a in attributes],
                 emd=[a.column("emd") for a in attributes],
+                likeliest=[a.column("likeliest") for a in attributes],
                 figures=[each.watched for each in reported],
                 spreads=list(spreads.values()),
-                spread=[a.column(measure) for a in attributes for measure in ("emd", "likeliest", "gain")],
+                spread=[a.column("gain") for a in attributes],
             ),
         )
 
@@ -249,6 +252,7 @@ class _Asked:
                 "smallest": list(map(self._shown, part.smallest)),
             },
             spreads=self._spread(part),
+            guessed={name: n / part.rows for name, n in zip(self.attributes, part.guessed, strict=True)},
         )
 
     def _spread(self, part: Part) -> dict[str, Any]:

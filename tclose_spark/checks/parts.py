@@ -114,6 +114,7 @@ class Part:
 
     squares: the sum of their squared sizes.
     lost: what their rows lose, summed, in billionths; of each loss that is asked for.
+    guessed: rows with the most frequent value of their class, of each sensitive attribute.
     homogeneous: (classes, their rows) with one value only, of each sensitive attribute.
     coarse: (classes, their rows) with a label that is too coarse, of each quasi-identifier that has a limit.
     broken: (classes, their rows) that break it, of each figure that is watched.
@@ -126,6 +127,7 @@ class Part:
     classes: int
     squares: int
     lost: tuple[int, ...]
+    guessed: tuple[int, ...]
     homogeneous: tuple[tuple[int, int], ...]
     coarse: tuple[tuple[int, int], ...]
     broken: tuple[tuple[int, int], ...]
@@ -141,6 +143,7 @@ class Part:
             classes=self.classes + other.classes,
             squares=self.squares + other.squares,
             lost=tuple(map(sum, zip(self.lost, other.lost, strict=True))),
+            guessed=tuple(map(sum, zip(self.guessed, other.guessed, strict=True))),
             homogeneous=_sums(self.homogeneous, other.homogeneous),
             coarse=_sums(self.coarse, other.coarse),
             broken=_sums(self.broken, other.broken),
@@ -159,6 +162,7 @@ class Watch:
     limits: on the labels of quasi-identifiers, each with the published columns that it is about.
     distinct: the column of how many values a class has, of each sensitive attribute.
     emd: the column of its distance, of each.
+    likeliest: the column of how many rows have its most frequent value, of each.
     figures: of which the worst class is wanted.
     spreads: of which it is wanted how they are spread; their columns are `spread`.
     """
@@ -167,6 +171,7 @@ class Watch:
     limits: Sequence[tuple[Coarsest, Sequence[str]]]
     distinct: Sequence[str]
     emd: Sequence[str]
+    likeliest: Sequence[str]
     figures: Sequence[Watched]
     spreads: Sequence[Spread] = ()
     spread: Sequence[str] = ()
@@ -175,7 +180,9 @@ class Watch:
     def columns(self) -> list[str]:
         """Those of the class table that it takes."""
         watched = [*(column for figure in self.figures for column in figure.columns), *self.spread]
-        return list(dict.fromkeys(["quasi_identifiers", "size", "losses", *self.distinct, *self.emd, *watched]))
+        return list(
+            dict.fromkeys(["quasi_identifiers", "size", "losses", *self.distinct, *self.emd, *self.likeliest, *watched])
+        )
 
     def part(self, classes: pa.RecordBatch) -> Part:
         """What is said of some rows of the class table."""
@@ -193,6 +200,7 @@ class Watch:
             lost=tuple(
                 int(np.rint(loss.of(classes) * sizes * BILLIONTHS).astype(np.int64).sum()) for loss in self.losses
             ),
+            guessed=tuple(int(classes[name].to_numpy().sum()) for name in self.likeliest),
             homogeneous=tuple(_count(one, sizes) for one in single),
             coarse=tuple(
                 _count(limit.broken([classes["quasi_identifiers"].field(name) for name in columns]), sizes)

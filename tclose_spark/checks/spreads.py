@@ -50,12 +50,10 @@ class SizeSpread:
         return bins
 
     def to_json(self, bins: Bins) -> list[dict[str, int]]:
-        """Bins as least and most size."""
+        """Bins as least and most size, without gaps."""
         ends = [*(least - 1 for least in SIZES[1:]), 2**63 - 1]
-        return [
-            {"from": SIZES[i], "to": ends[i], "classes": classes, "rows": rows}
-            for i, (classes, rows) in sorted(bins.items())
-        ]
+        found = {i: bins.get(i, (0, 0)) for i in range(min(bins), max(bins) + 1)}
+        return [{"from": SIZES[i], "to": ends[i], "classes": n, "rows": rows} for i, (n, rows) in found.items()]
 
 
 @dataclass(frozen=True)

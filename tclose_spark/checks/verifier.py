@@ -142,6 +142,7 @@ def verify_release(
         "expectations_evaluated": len(expectations),
         "extremes": figures.extremes,
         "spreads": figures.spreads,
+        "guessed": dict(figures.guessed),
         "worst": worst,
         "by_input": {
             "ncp": sum(figures.more_losses) / len(figures.more_losses),

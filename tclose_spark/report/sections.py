@@ -44,6 +44,10 @@ class Precision:
     name: str
     lines: Sequence[tuple[str, int, float]]
 
+    def share(self, precision: str) -> float:
+        """The share of the rows with this precision."""
+        return sum(share for name, _, share in self.lines if name == precision)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Guessing:
