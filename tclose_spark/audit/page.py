@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from tclose_spark.audit.audit import Audit
 from tclose_spark.audit.explain import Explanation
-from tclose_spark.audit.show import VERDICTS, achieved_text, asked_text, number_text
+from tclose_spark.audit.texts import VERDICTS, achieved_text, asked_text, number_text
 from tclose_spark.checks.figures import Guarantee
 from tclose_spark.measures.grouping import group_values
 from tclose_spark.report.page import render
