@@ -75,7 +75,7 @@ class ClassFigures:
     extremes: some of the largest and of the smallest classes, for the report: `size`, `labels`, and `emd` by sensitive
         attribute.
     spreads: how figures of all classes are spread, as plain values: `sizes`, and by attribute or quasi-identifier
-        `emd`, `guess`, `gain`, `loss` and `precision`.
+        `emd`, `guess`, `gain` and `precision`.
     guessed: by sensitive attribute, the share of the rows that have the most frequent value of their class.
     """
 
@@ -294,7 +294,6 @@ def _spreads(
         yield ("guess", a.name), ShareSpread(a.column("likeliest"), over="size")
         yield ("gain", a.name), ShareSpread(a.column("gain"))
     for q in quasi:
-        yield ("loss", q.name), ShareSpread("losses", field=q.name)
         yield ("precision", q.name), PrecisionSpread(q.name, q.columns[0], q.loss)
 
 

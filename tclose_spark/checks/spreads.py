@@ -58,19 +58,14 @@ class SizeSpread:
 
 @dataclass(frozen=True)
 class ShareSpread:
-    """A share of 1 of each class, in a column of the class table: over another column, where that is given.
-
-    field: the part of the column, where it is a struct.
-    """
+    """A share of 1 of each class, in a column of the class table: over another column, where that is given."""
 
     column: str
-    field: str | None = None
     over: str | None = None
 
     def bins(self, classes: pa.RecordBatch) -> IntArray:
         """See Spread."""
-        column = classes[self.column] if self.field is None else classes[self.column].field(self.field)
-        share = column.to_numpy() / (1.0 if self.over is None else classes[self.over].to_numpy())
+        share = classes[self.column].to_numpy() / (1.0 if self.over is None else classes[self.over].to_numpy())
         return _upper_bins(share, SHARES)
 
     def to_json(self, bins: Bins) -> list[dict[str, Any]]:

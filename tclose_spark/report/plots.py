@@ -155,14 +155,21 @@ def _drawn(draw: Callable[[Axes], None], height: float, told: str) -> Markup:
 def _inline(svg: str, told: str) -> Markup:
     """An SVG file as an element of a page: without what is for files, without names, with the page's colours."""
     svg = svg[svg.index("<svg") :]
-    for what in (r"<metadata>.*?</metadata>", r"<defs>.*?</defs>", r' id="[^"]*"', r' xmlns(:\w+)?="[^"]*"'):
+    for what in (r"<metadata>.*?</metadata>", r"<defs>.*?</defs>"):
         svg = re.sub(what, "", svg, flags=re.DOTALL)
-    for colour, variable in COLOURS.items():
-        svg = svg.replace(colour, f"var({variable})")
-    svg = re.sub(r"font-family: [^;\"]*;? ?", "", svg)
+    svg = re.sub(r"<[^>]*>", lambda tag: _plain_tag(tag[0]), svg)
     svg = re.sub(r"\n+\s*", "\n", svg)
     opening = f'<svg viewBox="{_view(svg)}" role="img" aria-label="{escape(told)}">'
     return Markup(opening + svg[svg.index(">") + 1 :].strip())  # noqa: S704 - text in it was escaped by Matplotlib
+
+
+def _plain_tag(tag: str) -> str:
+    """A tag of an SVG file, of whose text nothing is touched; places to a tenth of a unit."""
+    for what in (r' id="[^"]*"', r' xmlns(:\w+)?="[^"]*"', r"font-family: [^;\"]*;? ?"):
+        tag = re.sub(what, "", tag)
+    for colour, variable in COLOURS.items():
+        tag = tag.replace(colour, f"var({variable})")
+    return re.sub(r"(\.\d)\d+", r"\1", tag)
 
 
 def _view(svg: str) -> str:
