@@ -1,5 +1,5 @@
-"""Plots of the reports: legible with 2 and with 1,000 values, with 10 and with a million classes; text is data; the same
-figures give the same text.
+"""Plots of the reports: legible with 2 and with 1,000 values, with 10 and with a million classes; text is data; the
+same figures give the same text.
 """
 
 import re
@@ -26,7 +26,9 @@ def size_bin(least: int, classes: int, most: int | None = None) -> dict[str, int
     return {"from": least, "to": most or least, "classes": classes, "rows": least * classes}
 
 
-@pytest.mark.parametrize("svg", [bars([3, 1], [(0, "5")], "told", "x", "y"), lines(["a"], [("class", [0.5])], "t", "x")])
+@pytest.mark.parametrize(
+    "svg", [bars([3, 1], [(0, "5")], "told", "x", "y"), lines(["a"], [("class", [0.5])], "t", "x")]
+)
 def test_a_plot_is_an_element_of_a_page_that_needs_nothing(svg):
     assert svg.startswith("<svg viewBox=")
     assert 'role="img" aria-label=' in svg
