@@ -511,7 +511,7 @@ class Found:
             for key, part in zip(self.classes, self.parts[name], strict=True)
         }
         (_, (labels, part)) = min(by_rank.items())
-        tree = CITIES if settings.distance == "hierarchical" else None
+        tree = CITIES.with_missing("cities.csv") if settings.distance == "hierarchical" else None
         kind = T.LongType() if name == "pay" else T.StringType()
         judged = judged_attribute(name, settings, dict(self.table[name]), tree, kind)
         counts = np.array([part[value] for value in entry["domain"]["values"]])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tclose_spark.measures.grouping import MOST_SHOWN, group_values
+from tclose_spark.report import sections
 from tclose_spark.report.page import percent
 from tclose_spark.report.plots import bars, limited_bars, lines, shortened
 from tclose_spark.report.sections import MOST_BARS, class_sizes, closeness_of_all, precision_of, worst_class
@@ -59,7 +60,7 @@ def test_long_labels_are_cut():
 
 def test_a_limit_is_drawn_and_lies_inside():
     svg = limited_bars([1.0] * 3, [], 40.0, "told", "x", "y")
-    assert "t " in texts(svg)
+    assert "t" in texts(svg)
     assert "var(--other)" in svg
     assert "var(--other)" not in limited_bars([1.0] * 3, [], None, "told", "x", "y")
 
@@ -80,6 +81,14 @@ def test_class_sizes_fit_a_plot_whatever_their_number(sizes):
     assert found.svg.count("<path") <= MOST_BARS + 4  # the axes and their lines
     assert found.facts.startswith(f"{sum(n for _, n in sizes):,} classes, of {sizes[0][0]:,} to {sizes[-1][0]:,} rows.")
     assert len(texts(found.svg)) < 16
+
+
+def test_bars_of_many_sizes_are_of_one_factor():
+    """Or the last of equal numbers of classes would look like a peak."""
+    many = [size_bin(least, 1) for least in range(20, 64)] + [size_bin(64, 6, 69), size_bin(70, 7, 75)]
+    starts = [group[0]["from"] for group in sections._joined(many)]
+    assert starts == [20, 24, 29, 35, 42, 50, 59, 70]
+    assert [group[0]["from"] for group in sections._joined(many[:5])] == [20, 21, 22, 23, 24]
 
 
 def test_the_median_class_and_the_median_row():

@@ -20,8 +20,8 @@ from tclose_spark.table.hierarchy import ROOT
 Bins = Mapping[int, tuple[int, int]]
 """(classes, their rows) by bin; bins without classes are left out."""
 
-SIZES = tuple(sorted({*range(1, 33), *(round(2 ** (i / 4)) for i in range(20, 4 * 48))}))
-"""The least size of each bin: every size up to 32 by itself, then four bins to each doubling."""
+SIZES = tuple(sorted({*range(1, 65), *(round(2 ** (i / 8)) for i in range(48, 8 * 48))}))
+"""The least size of each bin: every size up to 64 by itself, then eight bins to each doubling."""
 SHARES = 20
 """Bins of a share of 1, each open below; what is exactly 0 is bin 0."""
 TO_T, TO_ONE = 40, 100

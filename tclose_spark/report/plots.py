@@ -25,7 +25,7 @@ INK, SOFT, RULE, FILL, OTHER = COLOURS
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "tclose",
-    "font.size": 9.5,
+    "font.size": 10.5,
     "text.color": INK,
     "text.parse_math": False,
     "axes.labelcolor": SOFT,
@@ -74,7 +74,9 @@ def limited_bars(
         axes.set_ylabel(up)
         if limit is not None:
             axes.axvline(limit, color=OTHER, linewidth=1.6, clip_on=False)
-            axes.text(limit, axes.get_ylim()[1], "t ", color=OTHER, ha="right", va="top", fontweight="bold")
+            axes.annotate(
+                "t", (limit, axes.get_ylim()[1]), (-5, 0), textcoords="offset points", color=OTHER, ha="right"
+            )
         _few_numbers(axes.yaxis)
 
     return _drawn(draw, 2.3, told)

@@ -12,6 +12,7 @@ from tclose_spark.report.page import number, percent
 from tclose_spark.report.plots import bars, limited_bars, lines
 
 MOST_BARS = 28
+STEP = 2 ** (1 / 4)  # from one bar of class sizes to the next, at least
 MARKS = 5  # numbers below an axis, at most one more
 GUESSES, GAINS = (0.5, 0.75, 0.9), (0.2, 0.5)
 
@@ -65,7 +66,7 @@ class Guessing:
 
 
 def class_sizes(sizes: Binned, smallest: int, largest: int) -> Plotted:
-    """The sizes of all classes; bars of one width in bins of the verifier, some of them together where they are many.
+    """The sizes of all classes, a bar for each size, or for sizes that differ by one factor.
 
     sizes: bins with the least and the most size (`from`, `to`), ascending.
     """
@@ -82,14 +83,26 @@ def class_sizes(sizes: Binned, smallest: int, largest: int) -> Plotted:
         f"{number(min(middle, largest))} rows, and half of the rows are in classes of at most "
         f"{number(min(half, largest))}."
     )
-    svg = bars(heights, marks, f"Histogram of class sizes: {facts}", "rows in a class", "classes")
+    single = all(len(group) == 1 and group[0]["from"] == group[0]["to"] for group in groups)
+    across = "rows in a class" if single else "rows in a class, from this number on (logarithmic)"
+    svg = bars(heights, marks, f"Histogram of class sizes: {facts}", across, "classes")
     return Plotted(title="Rows in a class", svg=svg, facts=facts)
 
 
 def _joined(sizes: Binned) -> list[list[Mapping[str, Any]]]:
-    """Bins with neighbours, so that at most MOST_BARS groups remain."""
-    each = -(-len(sizes) // MOST_BARS)
-    return [list(sizes[i : i + each]) for i in range(0, len(sizes), each)]
+    """Bins with neighbours: every size by itself where there are few, else at most MOST_BARS groups, in each of which
+    sizes differ by the same factor, as far as the bins allow.
+    """
+    if len(sizes) <= MOST_BARS and all(each["from"] == each["to"] for each in sizes):
+        return [[each] for each in sizes]
+    factor = max(STEP, (sizes[-1]["from"] / sizes[0]["from"]) ** (1 / (MOST_BARS - 4)))
+    groups = [[sizes[0]]]
+    for each in sizes[1:]:
+        if each["from"] >= groups[-1][0]["from"] * factor * 0.99:
+            groups.append([each])
+        else:
+            groups[-1].append(each)
+    return groups
 
 
 def _reached(bins: Binned, what: str, many: float) -> Mapping[str, Any]:

@@ -28,12 +28,12 @@ def batch(**columns: object) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def test_sizes_are_in_bins_by_themselves_and_then_in_quarters_of_a_doubling():
-    sizes = [1, 2, 31, 32, 33, 38, 39, 1_000_000]
+def test_sizes_are_in_bins_by_themselves_and_then_in_eighths_of_a_doubling():
+    sizes = [1, 2, 63, 64, 65, 70, 76, 1_000_000]
     bins = SizeSpread().bins(batch(size=sizes))
     for size, i in zip(sizes, bins.tolist(), strict=True):
         assert SIZES[i] <= size < SIZES[i + 1]
-    assert [SIZES[i] for i in bins.tolist()[:4]] == [1, 2, 31, 32]
+    assert [SIZES[i] for i in bins.tolist()[:4]] == [1, 2, 63, 64]
     assert bins[4] == bins[3]
 
 
@@ -56,7 +56,7 @@ def test_there_are_few_bins_however_many_classes_there_are():
         DistanceSpread("emd", Fraction(1, 5)),
         ShareSpread("emd"),
     ):
-        assert len(counted(spread.bins(classes), sizes)) <= 161
+        assert len(counted(spread.bins(classes), sizes)) <= 330
 
 
 @pytest.mark.parametrize("t", [Fraction(1, 10), Fraction(1, 7), Fraction(3, 10)])
