@@ -100,7 +100,7 @@ def test_attacks_before_and_after(certificate, made):  # noqa: F811
 
 
 def test_what_the_mechanism_tells(certificate, made):  # noqa: F811
-    assert page_of(certificate, made).only("tr", "clerk", "600 of").endswith("600 of 1,000 16% 31%")
+    assert page_of(certificate, made).only("tr", "clerk", "600").endswith("600 of 1,000 16% 31%")
     made["minimality"] = {"measured": False, "why": "no context"}
     assert page_of(certificate, made).only("p", "Not measured: no context.")
     made["minimality"] = {"measured": True, "beyond_chance": []}
