@@ -18,8 +18,9 @@ from tclose_spark.measures.bins import equal_mass
 from tclose_spark.measures.utility import RangeSpread, Spread
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi, ResolvedSensitive
 from tclose_spark.table.arrays import FloatArray, IntArray
-from tclose_spark.table.labels import MISSING, decode_numbers, write_number
+from tclose_spark.table.labels import MISSING, decode_numbers
 from tclose_spark.table.rows import Rows
+from tclose_spark.table.written import write_number
 
 MOST_ROWS, MOST_COLUMNS = 8, 6
 OTHERS = "all others"
