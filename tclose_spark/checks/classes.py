@@ -92,7 +92,7 @@ class JudgedAttribute:
     `numerator_`: see `measures.distances`.
     `margin_`: with t as p/q, p * denominator - q * numerator, so t holds where it is >= 0; 0 where no t is required.
     `distinct_`, `entropy_`: of l-diversity, the latter a double to read.
-    `likeliest_`: records with the most frequent value.
+    `mode_`: records with the most frequent value.
     `gain_`: how far the belief in a value rises at most, a double to read.
     `exact_entropy_`: where required, a margin that holds where it is >= 0.
     `recursive_margin_`: where required, one that holds where it is > 0.
@@ -120,7 +120,7 @@ class JudgedAttribute:
             ("margin", EXACT),
             ("distinct", pa.int64()),
             ("entropy", pa.float64()),
-            ("likeliest", pa.int64()),
+            ("mode", pa.int64()),
             ("gain", pa.float64()),
         ]
         if self.settings.l.entropy is not None:

@@ -222,7 +222,7 @@ class _Asked:
                 limits=[(q.coarsest, q.columns) for q in quasi if q.coarsest is not None],
                 distinct=[a.column("distinct") for a in attributes],
                 emd=[a.column("emd") for a in attributes],
-                likeliest=[a.column("likeliest") for a in attributes],
+                likeliest=[a.column("mode") for a in attributes],
                 figures=[each.watched for each in reported],
                 spreads=list(spreads.values()),
                 spread=[a.column("gain") for a in attributes],
@@ -291,7 +291,7 @@ def _spreads(
     yield ("sizes",), SizeSpread()
     for a in attributes:
         yield ("emd", a.name), DistanceSpread(a.column("emd"), a.settings.t)
-        yield ("guess", a.name), ShareSpread(a.column("likeliest"), over="size")
+        yield ("guess", a.name), ShareSpread(a.column("mode"), over="size")
         yield ("gain", a.name), ShareSpread(a.column("gain"))
     for q in quasi:
         yield ("precision", q.name), PrecisionSpread(q.name, q.columns[0], q.loss)
