@@ -37,7 +37,7 @@ STAGES = {
     "report": "Stage 5: write the certificate and the report of a release that holds.",
     "publish": "Stage 6: move what was verified to its public place.",
 }
-READS_ONLY = (["audit"], ["explain"], ["compare"])  # commands that publish nothing, interrupted or not
+READS_ONLY = (["audit"], ["explain"], ["compare"], ["suggest"])  # commands that publish nothing, interrupted or not
 
 app = typer.Typer(
     name="tclose",
@@ -418,6 +418,39 @@ def compare(
         overwrite=overwrite,
     )
     run_compare(given, _announce)
+
+
+@app.command()
+def suggest(
+    table: TableName,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="The run file. By default as the table, in YAML.")
+    ] = None,
+    sample: Annotated[
+        str, typer.Option("--sample", metavar="ROWS", help="How many rows are looked at closely; or all.")
+    ] = "100000",
+    format_: Format = None,
+    option: Options = None,
+    k: Annotated[
+        int | None, typer.Option("--k", min=2, help="For the run file. By default 10, of few rows less.")
+    ] = None,
+    t: Annotated[str, typer.Option("--t", help="For the run file.")] = "0.2",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run file that is there.")] = False,
+) -> None:
+    """What is in this table? Looks at its columns, and writes a commented run file that runs as it is."""
+    from tclose_spark.suggest.commands import SuggestArguments, run_suggest
+
+    given = SuggestArguments(
+        table=table,
+        output=output,
+        sample=sample,
+        format=format_,
+        options=option or [],
+        k=k,
+        t=t,
+        overwrite=overwrite,
+    )
+    run_suggest(given, lambda line: out.print(line, highlight=False, markup=False))
 
 
 @app.command("compile")

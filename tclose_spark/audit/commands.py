@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,8 +17,8 @@ from rich.table import Table
 from tclose_spark.audit.question import Question, ask, ask_as_in, read_quasi, read_sensitive
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.driver import start_early
+from tclose_spark.io.typed import as_typed, source_of, unread
 from tclose_spark.runfile.loading import URI, load_spec, resolve
-from tclose_spark.runfile.spec import Input
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from tclose_spark.io.reading import Opened
 
 WIDTH = 200  # of what is not printed on a terminal; COLUMNS says another
-FORMATS = ("csv", "parquet", "delta", "table")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,54 +66,15 @@ class AuditArguments:
         """The table at a path, by default the audited one; each is read by what its path says it is. Its
         text, in these columns, is what the file holds.
         """
-        from tclose_spark.io.reading import Opened, checked, explained, guess_format, read_table
+        from tclose_spark.io.reading import Opened, checked, explained, read_table
 
-        where = path or self.table
-        kind: Any = self.format if path is None and self.format else guess_format(where)
-        if kind not in FORMATS:
-            raise ConfigurationError(f"--format {kind}: expected {', '.join(FORMATS)}")
-        options = dict(_option(text) for text in self.options)
-        if kind == "csv":
-            options = {"header": "true", **options}
-        source = Input(
-            path=where if kind == "table" else resolve(where, "TABLE", Path.cwd()), format=kind, options=options
-        )
+        source = source_of(path or self.table, self.format if path is None else None, self.options)
         try:
             opened = Opened(read_table(spark, source), source, columns)
         except InputError as error:
-            hint = (
-                " (neither a file nor a table of the catalog)"
-                if kind == "table"
-                else f" (read as {kind}; --format says another)"
-            )
-            raise InputError(str(error) + hint) from None
+            raise unread(error, source) from None
         with explained(opened):
             return replace(opened, table=checked(opened))
-
-
-@contextmanager
-def _as_typed() -> Iterator[None]:
-    """Errors name what is typed here where they name keys of a run file."""
-    try:
-        yield
-    except InputError as error:
-        text = (
-            str(error)
-            .removeprefix("input.path: ")
-            .replace("input.format: ", "--format ")
-            .replace("input.format", "--format")
-        )
-        error.args = (
-            re.sub(r"input\.options\.(\w+)(: )?", lambda key: f"--option {key[1]}{'=' if key[2] else ''}", text),
-        )
-        raise
-
-
-def _option(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ConfigurationError(f"--option {text}: expected KEY=VALUE for Spark's reader, such as sep=;")
-    return key, value
 
 
 def run_audit(
@@ -163,7 +122,7 @@ def _opened(
     from tclose_spark.io.reading import explained
 
     sensitive = list(question.sensitive_attributes)
-    with _as_typed():
+    with as_typed():
         reference = None if given.reference is None else given.read(spark, sensitive, given.reference)
         people = None if background is None else given.read(spark, list(question.quasi_identifiers), background)
         table = given.read(spark, [*question.labels, *sensitive])
