@@ -20,8 +20,9 @@ from tclose_spark.errors import ConfigurationError, InputError, TcloseError
 from tclose_spark.io import driver
 from tclose_spark.io.disks import full_disk
 from tclose_spark.io.driver import start_early
+from tclose_spark.io.files import check_files
 from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, noticed
-from tclose_spark.runfile.loading import load_spec
+from tclose_spark.runfile.loading import read_tree, spec_of, told_with_lines
 from tclose_spark.runfile.spec import ReleaseSpec
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ STAGES = {
     "report": "Stage 5: write the certificate and the report of a release that holds.",
     "publish": "Stage 6: move what was verified to its public place.",
 }
+READ_THE_INPUT = ("release", "profile")  # the other stages read what these have staged
 READS_ONLY = (["audit"], ["explain"], ["compare"], ["suggest"])  # commands that publish nothing, interrupted or not
 
 app = typer.Typer(
@@ -55,6 +57,12 @@ Overrides = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished output once the new one is verified.")]
 
 
+Show = Annotated[
+    bool | None,
+    typer.Option("--show/--no-show", help="Print ten rows of the release; by default on a terminal only."),
+]
+
+
 def _add_stage(name: str, summary: str) -> None:
     @app.command(name, help=summary)
     def command(config: Config, set_: Overrides = None, overwrite: Overwrite = False) -> None:
@@ -62,8 +70,14 @@ def _add_stage(name: str, summary: str) -> None:
 
 
 for _name, _summary in STAGES.items():
-    if _name != "verify":
+    if _name not in ("release", "verify"):
         _add_stage(_name, _summary)
+
+
+@app.command(help=STAGES["release"])
+def release(config: Config, set_: Overrides = None, overwrite: Overwrite = False, show: Show = None) -> None:
+    """See STAGES."""
+    run_stage("release", config, set_ or [], overwrite, show=out.is_terminal if show is None else show)
 
 
 @app.command(help=STAGES["verify"])
@@ -79,21 +93,40 @@ def verify(
     run_stage("verify", config, set_ or [], overwrite, finished=finished)
 
 
-def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool, **options: Any) -> None:
-    """One stage, or `release` for all of them; options are that stage's own."""
-    spec = load_spec(config, overrides)
-    start_early(spec.input.path)
-    from tclose_spark import pipeline
-    from tclose_spark.io.run import Run
-    from tclose_spark.io.session import get_session
+def run_stage(
+    name: str, config: Path, overrides: Sequence[str], overwrite: bool, show: bool = False, **options: Any
+) -> None:
+    """One stage, or `release` for all of them; options are that stage's own. show: ten rows of what is released."""
+    tree = read_tree(config, overrides)
+    spec = spec_of(tree)
+    with told_with_lines(tree):
+        check_files(spec, reads_input=name in READ_THE_INPUT)
+        start_early(spec.input.path)
+        from tclose_spark import pipeline
+        from tclose_spark.io.run import Run
+        from tclose_spark.io.session import get_session
 
-    run = Run(spec, get_session(f"tclose {name} {spec.name}"), _announce, overwrite, _show_blocks)
-    with run.locked(), _full_disks_named(spec):
-        result = getattr(pipeline, name)(run, **options)
+        run = Run(spec, get_session(f"tclose {name} {spec.name}"), _announce, overwrite, _show_blocks)
+        with run.locked(), _full_disks_named(spec):
+            result = getattr(pipeline, name)(run, **options)
     if name == "plan":
         _show_plan(spec, result)
     elif name in ("release", "publish"):
+        if show:
+            _show_rows(run, result)
         _show_certificate(run, result)
+
+
+def _show_rows(run: Run, certificate: Mapping[str, Any]) -> None:
+    """Ten rows of the release, as it is published."""
+    from tclose_spark.io.few_rows import few_rows
+    from tclose_spark.io.tables import read_delta
+    from tclose_spark.report.preview import ROWS, preview_lines
+
+    released = read_delta(run.spark, run.public.path("release"))
+    losses = certificate["utility"]["ncp_by_quasi_identifier"]
+    for line in preview_lines(released.columns, few_rows(released, ROWS), losses):
+        out.print(line, highlight=False, markup=False)
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from tclose_spark.runfile.section import Exact, Section, exact_number
 from tclose_spark.runfile.text import NormalForm, normal
 
 MEASURE = "measure"
+ROLES = ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes")
+"""What a column may be, as the run file lists them."""
 
 
 def _closeness(value: Any) -> Fraction | None:
@@ -239,7 +241,7 @@ class Attributes(Section):
     @model_validator(mode="after")
     def _one_role(self) -> Self:
         roles: dict[str, str] = {}
-        for role in ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes"):
+        for role in ROLES:
             for column in getattr(self, role):
                 if column in roles:
                     raise ValueError(
