@@ -31,7 +31,9 @@ class Lines:
 
     def without(self, assignments: Iterable[str]) -> Lines:
         """With the keys that `key.path=value` overrides set, which stand in no line."""
-        return Lines(self.file, {**self.of, **{assignment.partition("=")[0]: None for assignment in assignments}})
+        given = [assignment.partition("=")[0] for assignment in assignments]
+        kept = {key: line for key, line in self.of.items() if not any(key.startswith(f"{path}.") for path in given)}
+        return Lines(self.file, {**kept, **dict.fromkeys(given)})
 
     def line_of(self, message: str) -> int | None:
         """The line of the key that a message begins with, or of the section that the key is missing in."""
