@@ -14,7 +14,7 @@ GAP = "  "
 def preview_lines(
     columns: Sequence[str], rows: Sequence[Sequence[object]], losses: Mapping[str, float], width: int = WIDTH
 ) -> Iterator[str]:
-    """The rows as a table of at most `width` characters, below the names how precise the labels of quasi-identifiers are.
+    """The rows as a table of at most `width` characters; below the names, how precise labels of quasi-identifiers are.
 
     losses: the mean loss (NCP) of each quasi-identifier; its precision is what is left of 1. A column of bounds,
     `<name>_min` or `<name>_max`, has that of `<name>`; what is published as it is has none.

@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.driver import start_early
-from tclose_spark.io.typed import as_typed, source_of, unread
+from tclose_spark.io.typed import as_typed, source_of
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.runfile.spec import Input
-from tclose_spark.suggest.suggestion import SAMPLE, Suggestion, name_of, suggest_for
-from tclose_spark.table.names import SEPARATORS, is_name
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from tclose_spark.io.reading import Opened
+from tclose_spark.suggest.suggestion import SAMPLE, Suggestion, name_of, suggest_from
 
 Announce = Callable[[str], None]
 
@@ -51,20 +43,15 @@ def run_suggest(given: SuggestArguments, announce: Announce) -> tuple[Suggestion
     start_early(source.path)
     from tclose_spark.io.reading import explained
     from tclose_spark.io.session import get_session
+    from tclose_spark.suggest.gathering import gather
+    from tclose_spark.suggest.opening import open_unknown
 
     with as_typed():
-        opened, source = _opened(get_session("tclose suggest"), source)
+        opened = open_unknown(get_session("tclose suggest"), source)
+        announce(HEADING)
         with explained(opened):
-            announce(HEADING)
-            suggestion = suggest_for(
-                opened.table,
-                source,
-                file=file,
-                sample=most,
-                k=given.k,
-                t=given.t,
-                look=lambda facts: announce(column_line(facts)),
-            )
+            gathered = gather(opened.table, most, lambda facts: announce(column_line(facts)))
+    suggestion = suggest_from(gathered, opened.source, file, given.k, given.t)
     for line in summary_lines(suggestion):
         announce(line)
     return suggestion, suggestion.write(file, given.overwrite)
@@ -88,37 +75,3 @@ def _check_t(text: str) -> None:
         SensitiveAttribute.model_validate({"t": text})
     except ValidationError:
         raise ConfigurationError(f"--t {text}: expected a number above 0 and at most 1, or measure") from None
-
-
-def _opened(spark: SparkSession, source: Input) -> tuple[Opened, Input]:
-    """The table, and where from: of a CSV file with the separator that its header has, where none is given.
-
-    Raises:
-        InputError: if it cannot be read, or its header may be a record.
-    """
-    from tclose_spark.io.reading import Opened, checked, explained, read_table
-    from tclose_spark.io.tables import MALFORMED
-
-    try:
-        table = read_table(spark, source)
-        names = [name for name in table.columns if name != MALFORMED]
-        separator = _separator(names[0]) if len(names) == 1 else None
-        if source.format == "csv" and separator and not {"sep", "delimiter"} & {key.lower() for key in source.options}:
-            return _opened(spark, source.model_copy(update={"options": {**source.options, "sep": separator}}))
-    except InputError as error:
-        raise unread(error, source) from None
-    header = source.format == "csv" and source.options.get("header", "").lower() == "true"
-    if header and 2 * sum(not is_name(name) for name in names) > len(names):
-        raise InputError(
-            f"input.path: the first line of {source.path} looks like a record and not like names of columns; if it is "
-            "one, give --option header=false"
-        )
-    opened = Opened(table, source, names)
-    with explained(opened):
-        return Opened(checked(opened), source, names), source
-
-
-def _separator(header: str) -> str | None:
-    """What separates the fields of a header that was read as one name."""
-    most = max(SEPARATORS, key=header.count)
-    return most if header.count(most) else None

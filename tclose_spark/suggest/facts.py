@@ -21,6 +21,7 @@ from tclose_spark.suggest.patterns import (
     identifying,
     placeholders,
 )
+from tclose_spark.table.arrays import IntArray
 
 Kind = Literal["integer", "decimal", "text", "date", "timestamp", "boolean", "other"]
 
@@ -109,6 +110,18 @@ class ColumnFacts:
     def uniqueness(self) -> float:
         """Distinct values for each row that has one, in the table: 1 where all differ."""
         return min(1.0, self.whole.distinct / self.whole.present) if self.whole.present else 0.0
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A table's columns as facts.
+
+    rows: of the whole table. codes: of the sample's rows, a number for each value, by column.
+    """
+
+    rows: int
+    facts: tuple[ColumnFacts, ...]
+    codes: Mapping[str, IntArray]
 
 
 def facts_of(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
@@ -13,29 +13,16 @@ from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.tables import FRACTIONAL, INTEGRAL, UNSUPPORTED, not_numbers, plain, quoted
-from tclose_spark.suggest.facts import ColumnFacts, Kind, WholeCounts, facts_of
+from tclose_spark.suggest.facts import ColumnFacts, Gathered, Kind, WholeCounts, facts_of
 from tclose_spark.suggest.patterns import MARKED
 from tclose_spark.suggest.singling import codes_of
-from tclose_spark.table.arrays import IntArray
 
 PRECISION = 0.02  # of how many values are different
 SEED = 2026
 DELTA_FORBIDS = frozenset(" ,;{}()\n\t=")
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """A table's columns as facts.
-
-    codes: of the sample's rows, a number for each value, by column.
-    """
-
-    rows: int
-    facts: tuple[ColumnFacts, ...]
-    codes: Mapping[str, IntArray]
-
-
-def gather(table: DataFrame, most: int | None, look: Callable[[ColumnFacts], None]) -> Gathered:
+def gather(table: DataFrame, most: int | None, look: Callable[[ColumnFacts], None] = lambda _: None) -> Gathered:
     """The facts of every column: two passes, one over the whole table and one for about `most` rows of it.
 
     most: None for all rows. look: is shown each column's facts as they are found.

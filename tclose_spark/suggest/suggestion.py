@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.typed import source_of
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggest.choosing import Choice, choose
-from tclose_spark.suggest.facts import ColumnFacts
+from tclose_spark.suggest.facts import ColumnFacts, Gathered
 from tclose_spark.suggest.judging import Judged, judge
 from tclose_spark.suggest.singling import Alone, sets_alone
 from tclose_spark.suggest.writing import Draft, write
@@ -87,38 +88,68 @@ class Suggestion:
         return f"<table><tr><th>column</th><th>suggested</th><th>because of</th></tr>{rows}</table>"
 
 
-def suggest_for(
-    table: DataFrame,
-    source: Input,
+def suggest(
+    table: str | Path | DataFrame,
     *,
-    file: Path,
     sample: int | None = SAMPLE,
+    format: str | None = None,
+    options: Mapping[str, str] | None = None,
+    file: str | Path | None = None,
+    name: str = "table",
     k: int | None = None,
     t: str = "0.2",
-    look: Callable[[ColumnFacts], None] = lambda _: None,
 ) -> Suggestion:
-    """The suggestion for a table that was read.
+    """A first run file for a table that nobody has described: what each of its columns may be, and why.
 
-    source: where from, as the run file says it. file: where the run file is to be. sample: rows that are looked at
-    closely, None for all. look: is shown the facts of each column as they are found.
+    >>> suggestion = suggest("people.csv")  # doctest: +SKIP
+    >>> suggestion.roles["zip"]  # doctest: +SKIP
+    'quasi-identifier'
+    >>> suggestion.write("people.yaml")  # doctest: +SKIP
+
+    table: a path, the name of a table in the catalog, or a Spark DataFrame, which the run file then calls by `name`.
+    sample: rows that are looked at closely, None for all; missing and different values are counted in the whole table.
+    format, options: of a path, as in a run file; by default what the path says.
+    file: where the run file is to be, which its paths are relative to.
 
     Raises:
-        InputError: if the table is empty, or has no two columns that a release could be made of.
+        InputError: if the table cannot be read, is empty, or has no two columns that a release could be made of.
+        ConfigurationError: if a setting is wrong.
     """
+    from tclose_spark.io.reading import explained
+    from tclose_spark.io.session import get_session
     from tclose_spark.suggest.gathering import gather
+    from tclose_spark.suggest.opening import open_unknown
 
-    gathered = gather(table, sample, look)
+    if isinstance(table, str | Path):
+        source = source_of(str(table), format, [f"{key}={value}" for key, value in (options or {}).items()])
+        opened = open_unknown(get_session("tclose suggest"), source)
+        with explained(opened):
+            gathered, source = gather(opened.table, sample), opened.source
+    else:
+        source = Input(path=name, format="table")
+        gathered = gather(table, sample)
+    return suggest_from(gathered, source, Path(file or f"{name_of(source)}.yaml"), k, t)
+
+
+def suggest_from(gathered: Gathered, source: Input, file: Path, k: int | None = None, t: str = "0.2") -> Suggestion:
+    """The suggestion that follows from facts.
+
+    source: where the table is, as the run file says it. file: where the run file is to be. k: None for one that suits
+    the table's size.
+
+    Raises:
+        InputError: if the table has no two columns that a release could be made of.
+    """
     columns = tuple(judge(facts) for facts in gathered.facts)
     choice = choose(columns)
     alone = sets_alone(gathered.codes, [one.name for one in choice.quasi])
-    name = name_of(source)
     sampled = max(facts.sampled for facts in gathered.facts)
     draft = Draft(
-        name=name,
-        table=Path(source.path).name if source.format != "table" else source.path,
+        name=name_of(source),
+        table=source.path if source.format == "table" else Path(source.path).name,
         file=file.name,
         source=source.model_copy(update={"path": path_from(source, file), "options": _read_as(source, gathered.facts)}),
-        output=f"{name}_release",
+        output=f"{name_of(source)}_release",
         rows=gathered.rows,
         sampled=sampled,
         choice=choice,
