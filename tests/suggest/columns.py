@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.suggest.facts import ColumnFacts, WholeCounts, facts_of
+from tclose_spark.suggest.facts import ColumnFacts, Gathered, WholeCounts, facts_of
+from tclose_spark.suggest.singling import codes_of
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
@@ -30,3 +31,9 @@ def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
         marked=0,
     )
     return facts_of(name, kind, pa.array(values, pa.string() if kind == "text" else pa.int64()), whole, unusable)
+
+
+def gathered(table: pa.Table) -> Gathered:
+    """What `gather` finds of a table whose every row is looked at; its columns are numbers or texts."""
+    found = [facts(name, table[name].to_pylist()) for name in table.column_names]
+    return Gathered(table.num_rows, tuple(found), {name: codes_of(table[name]) for name in table.column_names})
