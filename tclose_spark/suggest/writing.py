@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -89,7 +89,9 @@ def scalar(text: str) -> str:
     >>> scalar("age"), scalar("no"), scalar("a: b"), scalar("12")
     ('age', '"no"', '"a: b"', '"12"')
     """
-    return text if PLAIN.fullmatch(text) and yaml.safe_load(text) == text else json.dumps(text)
+    if PLAIN.fullmatch(text) and yaml.safe_load(text) == text:
+        return text
+    return str(yaml.safe_dump(text, default_style='"', width=math.inf)).strip()
 
 
 def flow(value: Any) -> str:
