@@ -39,7 +39,13 @@ STAGES = {
     "publish": "Stage 6: move what was verified to its public place.",
 }
 READ_THE_INPUT = ("release", "profile")  # the other stages read what these have staged
-READS_ONLY = (["audit"], ["explain"], ["compare"], ["suggest"])  # commands that publish nothing, interrupted or not
+READS_ONLY = (
+    ["audit"],
+    ["explain"],
+    ["compare"],
+    ["suggest"],
+    ["hierarchy"],
+)  # commands that publish nothing, interrupted or not
 
 app = typer.Typer(
     name="tclose",
@@ -484,6 +490,48 @@ def suggest(
         overwrite=overwrite,
     )
     run_suggest(given, lambda line: out.print(line, highlight=False, markup=False))
+
+
+@app.command()
+def hierarchy(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A run file (YAML), or a table.", show_default=False)],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column.", show_default=False)],
+    build: Annotated[
+        str | None,
+        typer.Option("--build", metavar="FORM", help="Such as 'intervals: [5, 10]'. By default the run file's."),
+    ] = None,
+    check: Annotated[
+        str | None, typer.Option("--check", metavar="FILE", help="A CSV (leaf first, * last) to look at instead.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option("--type", help="Of the column: categorical (default) or numeric.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="Write it as CSV, leaf first, * last.")
+    ] = None,
+    format_: Format = None,
+    option: Options = None,
+    set_: Overrides = None,
+    depth: Annotated[int | None, typer.Option("--depth", min=1, help="Levels below the root that are shown.")] = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="Children of a node that are shown.")] = 12,
+    values: Annotated[bool, typer.Option("--values", help="Print the values that have no leaf, too.")] = False,
+) -> None:
+    """Look at a hierarchy beside a table's values: built, or a CSV that is checked; write it as CSV. Internal."""
+    from tclose_spark.audit.hierarchy import HierarchyArguments, run_hierarchy
+
+    given = HierarchyArguments(
+        source=source,
+        column=column,
+        build=build,
+        check=check,
+        kind=kind,
+        output=output,
+        format=format_,
+        options=option or [],
+        overrides=set_ or [],
+        depth=depth,
+        most=most,
+        values=values,
+    )
+    run_hierarchy(given)
 
 
 @app.command("compile")

@@ -37,6 +37,7 @@ from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.staging import StagedColumns, staged_batches
 from tclose_spark.stages.warnings import profile_warnings
+from tclose_spark.table.building import HIERARCHIES, built_columns
 from tclose_spark.table.domains import Profile
 
 MINIMALITY = "minimality.json"
@@ -51,6 +52,7 @@ KEPT_INTERNAL = (
     "plan_report.json",
     "verification.json",
     MINIMALITY,
+    HIERARCHIES,
 )
 
 
@@ -63,9 +65,10 @@ def profile(run: Run) -> None:
         version = delta_version(run.spark, run.spec.input)
         table = read_table(run.spark, run.spec.input, version)
         try:
-            profiled = profile_table(
+            profiled, trees = profile_table(
                 table, run.spec, run.hierarchies, run.staging.path(STAGED_ROWS), run.secret, version
             )
+            built = run.keep_hierarchies(trees)
             insensitive = guard_insensitive(table, run.spec, profiled, _attributes(run, profiled).quasi_identifiers)
         except BaseException:
             _drop_rows(run)
@@ -78,6 +81,7 @@ def profile(run: Run) -> None:
             "version": version,
             "fingerprint": profiled.fingerprint,
         }
+        record |= {"hierarchies": built} if built else {}
         record |= {"insensitive": insensitive} if insensitive else {}
         record["warnings"] = list(profile_warnings(profiled, run.spec))
         for warning in record["warnings"]:
@@ -196,6 +200,7 @@ def _verify_again(run: Run) -> Verdict:
     if state["configuration"] != run.fingerprint:
         raise ConfigurationError(f"verify: the release in {run.public.path()} was made with another configuration")
     run.take_k(state)
+    run.take_hierarchies(state, run.internal)
     profiled = Profile.from_json(run.internal.read("profile.json"))
     try:
         run.internal.remove("recheck")
@@ -324,7 +329,9 @@ def _move(run: Run, name: str, public: bool) -> None:
     target = run.public if public else run.internal
     if run.staging.exists(name):
         move(name, run.staging, target)
-    elif name == "linked" and not run.spec.output.keep_linked:
+    elif (name == "linked" and not run.spec.output.keep_linked) or (
+        name == HIERARCHIES and not built_columns(run.spec.attributes)
+    ):
         target.remove(name)  # an older run's
 
 

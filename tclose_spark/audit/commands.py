@@ -66,15 +66,24 @@ class AuditArguments:
         """The table at a path, by default the audited one; each is read by what its path says it is. Its
         text, in these columns, is what the file holds.
         """
-        from tclose_spark.io.reading import Opened, checked, explained, read_table
+        return open_typed(spark, path or self.table, self.format if path is None else None, self.options, columns)
 
-        source = source_of(path or self.table, self.format if path is None else None, self.options)
-        try:
-            opened = Opened(read_table(spark, source), source, columns)
-        except InputError as error:
-            raise unread(error, source) from None
-        with explained(opened):
-            return replace(opened, table=checked(opened))
+
+def open_typed(
+    spark: SparkSession, path: str, format_: str | None, options: Sequence[str], columns: Sequence[str]
+) -> Opened:
+    """The table at a path that is typed, read as its format, by default what the path says it is. Its text, in these
+    columns, is what the file holds.
+    """
+    from tclose_spark.io.reading import Opened, checked, explained, read_table
+
+    source = source_of(path, format_, options)
+    try:
+        opened = Opened(read_table(spark, source), source, columns)
+    except InputError as error:
+        raise unread(error, source) from None
+    with explained(opened):
+        return replace(opened, table=checked(opened))
 
 
 def run_audit(

@@ -68,8 +68,8 @@ def run_compare(given: CompareArguments, announce: Callable[[str], None]) -> Non
 
     session = get_session(f"tclose compare {spec.name}")
     run, folder = Run(spec, session, announce), open_folder(output, session)
-    trees = json.dumps({name: hierarchy.paths for name, hierarchy in sorted(run.hierarchies.items())})
-    kept = Kept(folder, key_of(spec, trees, given.sample))
+    paths = json.dumps({name: hierarchy.paths for name, hierarchy in sorted(run.hierarchies.items())})
+    kept = Kept(folder, key_of(spec, paths, given.sample))
 
     def rows() -> ComparedTable:
         table = kept.table()
@@ -81,7 +81,8 @@ def run_compare(given: CompareArguments, announce: Callable[[str], None]) -> Non
         return table
 
     def worth(table: ComparedTable) -> Worth:
-        return Worth.of_table(table, ResolvedAttributes.of(spec.attributes, table.profile, run.hierarchies))
+        trees = {**run.hierarchies, **table.built}
+        return Worth.of_table(table, ResolvedAttributes.of(spec.attributes, table.profile, trees))
 
     folder.create(private=True)
     with locked(folder):

@@ -67,7 +67,7 @@ def carry_out_all(
 ) -> list[Outcome]:
     """The outcome of each combination; of one that is kept that which is kept.
 
-    table: the rows, for which there may be no need.
+    table: the rows, for which there may be no need. hierarchies: those of files.
     variant: how releases are planned and measured (see `Kept`).
     """
     found = [kept.outcome(combination, variant) for combination in asked]
@@ -77,6 +77,7 @@ def carry_out_all(
     if not missing:
         return [outcome for outcome in found if outcome is not None]
     compared = table()
+    hierarchies = {**hierarchies, **compared.built}
     worth = Worth() if variant == PLAN else worth_of(compared)
     made = {}
     for number, combination in enumerate(missing, start=len(asked) - len(missing) + 1):

@@ -6,7 +6,7 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,11 +30,13 @@ class ComparedTable:
     profile: of these rows, as if they were the input.
     rows: in an order of their content.
     whole: how many rows the input has.
+    built: the hierarchies that were built of its values, by column.
     """
 
     profile: Profile
     rows: Rows
     whole: int
+    built: Mapping[str, Hierarchy] = field(default_factory=dict)
 
     @cached_property
     def held(self) -> HeldRows:
@@ -52,7 +54,8 @@ class ComparedTable:
     def to_json(self) -> str:
         """As text that `from_json` reads; it holds the rows."""
         packed = base64.b64encode(Codec.of(self.profile).pack(self.rows).tobytes()).decode()
-        return json.dumps({"profile": self.profile.to_json(), "rows": packed, "whole": self.whole})
+        built = {name: tree.paths for name, tree in self.built.items()}
+        return json.dumps({"profile": self.profile.to_json(), "rows": packed, "whole": self.whole, "built": built})
 
     @staticmethod
     def from_json(text: str) -> ComparedTable:
@@ -60,7 +63,8 @@ class ComparedTable:
         tree = json.loads(text)
         profile = Profile.from_json(tree["profile"])
         rows = Codec.of(profile).unpack(base64.b64decode(tree["rows"]))
-        return ComparedTable(profile=profile, rows=rows, whole=tree["whole"])
+        built = {name: Hierarchy(tuple(map(tuple, paths))) for name, paths in tree["built"].items()}
+        return ComparedTable(profile=profile, rows=rows, whole=tree["whole"], built=built)
 
 
 def table_of_its_own(

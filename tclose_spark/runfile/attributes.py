@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
+from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
 from tclose_spark.runfile.section import Exact, Section, exact_number
-from tclose_spark.runfile.text import NormalForm, normal
+from tclose_spark.runfile.text import NormalForm, normal, value_text
 
 MEASURE = "measure"
 ROLES = ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes")
@@ -47,7 +48,7 @@ class QuasiIdentifier(Section):
     """A column that, with others, may tell who a record is about."""
 
     type: Literal["categorical", "numeric"] = "categorical"
-    hierarchy: str | None = None
+    hierarchy: HierarchySource | None = None
     round_to: Exact | None = None
     numeric_output: Literal["interval", "bounds"] = "interval"
     generalization: Literal["suppress", "set"] = "suppress"
@@ -60,14 +61,21 @@ class QuasiIdentifier(Section):
         """Generalized to intervals; a hierarchy, where there is one, decides instead."""
         return self.type == "numeric" and self.hierarchy is None
 
+    @property
+    def reads_numbers(self) -> bool:
+        """Its values are numbers, also where a hierarchy is built of them; those of a CSV are texts."""
+        return self.type == "numeric" and not isinstance(self.hierarchy, str)
+
     @model_validator(mode="after")
     def _fitting(self) -> Self:
         if not self.is_numeric and (self.round_to is not None or self.numeric_output != "interval"):
             raise ValueError("round_to and numeric_output are for type: numeric without a hierarchy")
         if (self.is_numeric or self.hierarchy) and self.generalization != "suppress":
             raise ValueError("generalization is for type: categorical without a hierarchy")
-        if self.is_numeric and self.text is not None:
+        if self.reads_numbers and self.text is not None:
             raise ValueError("text is for columns of text; expected type: categorical")
+        if isinstance(self.hierarchy, HierarchyBuilder):
+            self._check_builder(self.hierarchy)
         if self.coarsest is not None:
             self._check_coarsest(self.coarsest)
         if self.weight <= 0:
@@ -75,6 +83,12 @@ class QuasiIdentifier(Section):
         if self.round_to is not None and self.round_to <= 0:
             raise ValueError(f"round_to is {self.round_to}; expected a number above 0")
         return self
+
+    def _check_builder(self, builder: HierarchyBuilder) -> None:
+        if builder.intervals is not None and self.type != "numeric":
+            raise ValueError("hierarchy: intervals are of numbers; expected type: numeric")
+        if (builder.prefix is not None or builder.dates is not None) and self.type == "numeric":
+            raise ValueError(f"hierarchy: {builder.form} is not for numbers; expected type: categorical")
 
     def _check_coarsest(self, coarsest: Fraction) -> None:
         if self.is_numeric:
@@ -138,7 +152,7 @@ class SensitiveAttribute(Section):
         Literal["value", "frequency"]
         | Annotated[tuple[Any, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)]
     ) = "value"
-    hierarchy: str | None = None
+    hierarchy: HierarchySource | None = None
     missing: Literal["error", "lowest", "highest", "leaf"] = "error"
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
     bins: Bins | None = None
@@ -197,11 +211,6 @@ def _require_order(order: Sequence[Any]) -> None:
     text, times = Counter(map(value_text, order)).most_common(1)[0]
     if times > 1:
         raise ValueError(f"order holds {text!r} {times} times; expected every value once")
-
-
-def value_text(value: Any) -> str:
-    """A value of the run file as the table's values are written."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _protected(attribute: SensitiveAttribute) -> SensitiveAttribute:

@@ -45,7 +45,8 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _decimal)
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
-def _parse_yaml(text: str, where: str) -> Any:
+def parse_yaml(text: str, where: str) -> Any:
+    """What a YAML text says; decimals keep their digits. `where` begins errors."""
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
     except yaml.YAMLError as error:
@@ -129,7 +130,7 @@ def _override(tree: dict[str, Any], assignment: str) -> None:
         head = ".".join(steps[: known[0] if known else 1])
         steps = steps[known[0] if known else 1 :]
         if not steps:
-            section[head] = _parse_yaml(text, f"--set {path}")
+            section[head] = parse_yaml(text, f"--set {path}")
             return
         if section.get(head) is None:
             section[head] = {}
@@ -159,7 +160,7 @@ def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
         ConfigurationError: naming the line, the key, what was found, and what was expected.
     """
     text = _read_text(path)
-    said = _parse_yaml(text, str(path))
+    said = parse_yaml(text, str(path))
     if not isinstance(said, dict):
         raise ConfigurationError(
             f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for examples"

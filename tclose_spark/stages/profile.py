@@ -30,11 +30,19 @@ from tclose_spark.measures.distinct import estimate
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging import DIGEST, REGISTERS, ROWS, StagedColumns, stage_rows, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
-from tclose_spark.table.domains import Profile, QuasiDomain, TupleCounts, categorical_domain, marginal, sensitive_domain
+from tclose_spark.table.building import build_hierarchies
+from tclose_spark.table.domains import (
+    MOST_VALUES,
+    Profile,
+    QuasiDomain,
+    TupleCounts,
+    categorical_domain,
+    marginal,
+    sensitive_domain,
+)
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchy import Hierarchy
 
-MOST_VALUES = 2_000_000  # distinct values, of all domains together, that a driver is asked to hold
 MOST_TOLD = 1000  # values that are wrong, that are written down for who has to mend them
 
 
@@ -45,8 +53,9 @@ def profile_table(
     staged: str,
     secret: str,
     version: int | None = None,
-) -> Profile:
-    """The profile of a raw table, whose rows are staged at the path `staged` on the way. One pass.
+) -> tuple[Profile, dict[str, Hierarchy]]:
+    """The profile of a raw table, whose rows are staged at the path `staged` on the way; and its hierarchies, by
+    column: those that are given, and those that the run file has built of the values. One pass.
 
     Raises:
         InputError: naming the column and what is wrong with it: see `tables.check_columns` and below.
@@ -72,9 +81,12 @@ def profile_table(
         check_text(opened)
     _check_figures(table, figures, spec)
     quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
+    values = {name: {key[0]: n for key, n in counts.items()} for name, counts in zip(quasi, histograms, strict=False)}
+    values |= {name: dict(marginal(histograms[-1], i)) for i, name in enumerate(sensitive)}
+    trees = {**hierarchies, **build_hierarchies(spec.attributes, values)}
     integral = integral_columns(table, list(quasi))
     numeric, domains = _numeric(spec), []
-    for name, counts in zip(quasi, histograms, strict=False):
+    for name in quasi:
         if quasi[name].is_numeric:
             domains.append(
                 _numeric_domain(name, figures, numeric.index(name), "integer" if name in integral else "double")
@@ -86,17 +98,15 @@ def profile_table(
                 )
         else:
             sets = quasi[name].generalization == "set"
-            domains.append(
-                categorical_domain(name, {key[0]: n for key, n in counts.items()}, hierarchies.get(name), sets)
-            )
+            domains.append(categorical_domain(name, values[name], trees.get(name), sets))
     tuples = histograms[-1]
     attributes = []
-    for i, name in enumerate(sensitive):
+    for name in sensitive:
         is_text = isinstance(table.schema[name].dataType, T.StringType)
-        attributes.append(sensitive_domain(name, marginal(tuples, i), sensitive[name], hierarchies.get(name), is_text))
+        attributes.append(sensitive_domain(name, values[name], sensitive[name], trees.get(name), is_text))
     places = [{value: code for code, value in enumerate(attribute.values)} for attribute in attributes]
     cells = sorted((tuple(place[v] for place, v in zip(places, key, strict=True)), n) for key, n in tuples.items())
-    return Profile(
+    profile = Profile(
         rows=rows,
         quasi=tuple(domains),
         sensitive=tuple(attributes),
@@ -106,6 +116,7 @@ def profile_table(
         fingerprint=str(fingerprint),
         version=version,
     )
+    return profile, trees
 
 
 def _check_text(table: DataFrame, spec: ReleaseSpec) -> None:
@@ -224,8 +235,8 @@ def _no_numbers(table: DataFrame, name: str) -> Offending:
 
 
 def _numeric(spec: ReleaseSpec) -> list[str]:
-    """The numeric quasi-identifiers, in order."""
-    return [name for name, quasi in spec.attributes.quasi_identifiers.items() if quasi.is_numeric]
+    """The quasi-identifiers that are read as numbers, in order."""
+    return [name for name, quasi in spec.attributes.quasi_identifiers.items() if quasi.reads_numbers]
 
 
 def _numeric_domain(name: str, figures: Mapping[str, Any], i: int, kind: str) -> QuasiDomain:

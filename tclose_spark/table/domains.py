@@ -14,14 +14,17 @@ from typing import Any
 import numpy as np
 
 from tclose_spark.errors import InputError, Offending
-from tclose_spark.runfile.attributes import SensitiveAttribute, value_text
+from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.numbers import parse_number
-from tclose_spark.runfile.text import count_spellings
+from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchy import MISSING_LEAF, Hierarchy
 
 DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
 """A date or a timestamp as Spark writes it: -0044-03-15, 2024-02-29 12:00:00.5, +10000-01-01."""
+
+MOST_VALUES = 2_000_000
+"""Distinct values, of all domains together, that a driver is asked to hold."""
 
 Counts = Mapping[str | None, int]
 """How many rows hold each value, as text; None is a missing value."""
