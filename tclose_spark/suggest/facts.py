@@ -16,7 +16,6 @@ from tclose_spark.suggest.patterns import (
     BOOLEAN,
     CODED_NUMBER,
     DATE,
-    ISO_DATE,
     count_matching,
     identifying,
     placeholders,
@@ -41,6 +40,7 @@ class WholeCounts:
     rows: of the table; missing: NULL, NaN or empty; distinct: about, without missing.
     not_numbers: values that are no finite number of at most 15 digits.
     marked: texts that a release gives another meaning (`*`, `{..}`).
+    iso_dates: texts that are dates as 2020-12-31.
     """
 
     rows: int
@@ -48,6 +48,7 @@ class WholeCounts:
     distinct: int
     not_numbers: int
     marked: int
+    iso_dates: int = 0
 
     @property
     def present(self) -> int:
@@ -66,7 +67,7 @@ class ColumnFacts:
     entropy: in bits, of its values with missing as one.
     length: of its texts, on average; lengths: whether all texts have one.
     identifying, placeholders: rows by what they look like, and by the word they hold.
-    iso_dates, dates, booleans, coded: rows that look like it.
+    dates, booleans, coded: rows that look like it.
     twice: texts that are the same number as another.
     spellings: values that differ from another only to a machine; text: the options that make them one.
     span: highest less lowest number.
@@ -86,7 +87,6 @@ class ColumnFacts:
     lengths: bool = False
     identifying: Mapping[str, int]
     placeholders: Mapping[str, int]
-    iso_dates: int = 0
     dates: int = 0
     booleans: int = 0
     coded: int = 0
@@ -105,6 +105,12 @@ class ColumnFacts:
     def is_date(self) -> bool:
         """Whether every value of the sample is a date or a time."""
         return self.kind in ("date", "timestamp") or (self.kind == "text" and 0 < self.present == self.dates)
+
+    @property
+    def is_calendar(self) -> bool:
+        """Whether every value of the table is a date or a time of which a hierarchy can be built."""
+        in_iso = self.kind == "text" and 0 < self.whole.present == self.whole.iso_dates
+        return self.kind in ("date", "timestamp") or in_iso
 
     @property
     def uniqueness(self) -> float:
@@ -168,7 +174,6 @@ def _texts(values: pa.Array, counts: pa.Array) -> dict[str, Any]:
         "lengths": pc.count_distinct(lengths).as_py() == 1,
         "identifying": identifying(values, counts),
         "placeholders": placeholders(values, counts),
-        "iso_dates": count_matching(values, counts, ISO_DATE),
         "dates": count_matching(values, counts, DATE),
         "booleans": count_matching(values, counts, BOOLEAN),
         "coded": count_matching(values, counts, CODED_NUMBER),

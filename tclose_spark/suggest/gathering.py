@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 from tclose_spark.errors import InputError
 from tclose_spark.io.tables import FRACTIONAL, INTEGRAL, UNSUPPORTED, not_numbers, plain, quoted
 from tclose_spark.suggest.facts import ColumnFacts, Gathered, Kind, WholeCounts, facts_of
-from tclose_spark.suggest.patterns import MARKED
+from tclose_spark.suggest.patterns import ISO_DATE, MARKED
 from tclose_spark.suggest.singling import codes_of
 
 PRECISION = 0.02  # of how many values are different
@@ -75,12 +75,14 @@ def _whole(table: DataFrame) -> dict[str, WholeCounts]:
         is_text = isinstance(table.schema[name].dataType, T.StringType)
         is_number = isinstance(table.schema[name].dataType, (*INTEGRAL, *FRACTIONAL))
         marked = value.rlike(f"^({MARKED})$") if is_text else F.lit(False)
+        dated = value.rlike(f"^({ISO_DATE})$") if is_text else F.lit(False)
         wrong = not_numbers(table, name) if is_text or is_number else value.isNotNull()
         counts += [
             F.count(value).alias(f"present{i}"),
             F.approx_count_distinct(value, PRECISION).alias(f"distinct{i}"),
             F.sum(wrong.cast("bigint")).alias(f"wrong{i}"),
             F.sum(marked.cast("bigint")).alias(f"marked{i}"),
+            F.sum(dated.cast("bigint")).alias(f"dates{i}"),
         ]
     found = table.agg(*counts).head()
     assert found is not None
@@ -91,6 +93,7 @@ def _whole(table: DataFrame) -> dict[str, WholeCounts]:
             distinct=found[f"distinct{i}"],
             not_numbers=found[f"wrong{i}"] or 0,
             marked=found[f"marked{i}"] or 0,
+            iso_dates=found[f"dates{i}"] or 0,
         )
         for i, name in enumerate(table.columns)
     }

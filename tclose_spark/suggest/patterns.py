@@ -30,7 +30,10 @@ IDENTIFYING: Mapping[str, str] = {
 """Values of one person, as RE2 writes them; each has to match whole. A date is none of them."""
 
 DATE = r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}([T ].*)?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2})([T ].*)?"
-ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+ISO_DATE = (
+    r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|[0-9]{4}-(0[13-9]|1[0-2])-(29|30)|[0-9]{4}-(0[13578]|1[02])-31"
+)
+"""Dates of which a hierarchy is built: those that every year has."""
 CODED_NUMBER = r"[+-]?0[0-9]+(\.[0-9]*)?|\+[0-9]+"
 """Numbers that are texts: who reads them as numbers loses their zeros."""
 BOOLEAN = r"(?i)true|false"

@@ -12,9 +12,8 @@ from tclose_spark.suggest.naming import words_of
 
 FEW = 10  # numbers of so many values or fewer are taken for codes
 MOST_IN_SETS = 20  # values of a category that are published as sets; of more, a set says little
-CODED = frozenset(
-    {"zip", "zipcode", "postcode", "postal", "postalcode", "plz", "icd", "icd9", "icd10", "tract", "code"}
-)
+DATES, TIMES = ("month", "quarter", "year", "decade"), ("day", "month", "quarter", "year", "decade")
+CODED = frozenset(["zip", "zipcode", "postcode", "postal", "postalcode", "plz", "icd", "icd9", "icd10", "tract"])
 """Words of codes whose beginning says more than their end."""
 
 
@@ -28,15 +27,23 @@ class Line:
 
 
 def quasi_line(one: Judged) -> Line:
-    """Of a quasi-identifier."""
-    facts = one.facts
+    """Of a quasi-identifier: numbers that measure become intervals, codes are cut from their end, dates become months
+    and years, few values sets of them.
+    """
+    facts, said = one.facts, [_figures(one), *_remarks(one.facts)]
+    settings: dict[str, Any] = {"type": "categorical"}
     if _is_measured(one):
-        settings: dict[str, Any] = {"type": "numeric"}
+        settings = {"type": "numeric"}
+    elif facts.is_calendar:
+        settings["hierarchy"] = {"dates": TIMES if facts.kind == "timestamp" else DATES}
+    elif set(words_of(one.name)) & CODED:
+        settings["hierarchy"] = {"prefix": 1}
+    elif facts.whole.distinct <= MOST_IN_SETS:
+        settings["generalization"] = "set"
     else:
-        settings = {"type": "categorical"}
-        if facts.whole.distinct <= MOST_IN_SETS:
-            settings["generalization"] = "set"
-    said = [_figures(one), *_remarks(facts)]
+        said.append("! only * is coarser than its values; a hierarchy would keep more: a CSV, or {groups: {..: [..]}}")
+    if facts.is_date and not facts.is_calendar:
+        said.append("! dates as text; written as 2020-12-31 they could have hierarchy: {dates: [month, year]}")
     if one.concept is not None and one.concept.either:
         said.append("? known from outside, or rather sensitive? Then it belongs to sensitive_attributes")
     return Line(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))

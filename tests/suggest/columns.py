@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.suggest.facts import ColumnFacts, Gathered, WholeCounts, facts_of
+from tclose_spark.suggest.patterns import ISO_DATE
 from tclose_spark.suggest.singling import codes_of
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -29,6 +30,7 @@ def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
         distinct=len(set(present)),
         not_numbers=sum(not is_number(value) for value in present),
         marked=0,
+        iso_dates=sum(bool(re.fullmatch(ISO_DATE, str(value))) for value in present),
     )
     return facts_of(name, kind, pa.array(values, pa.string() if kind == "text" else pa.int64()), whole, unusable)
 

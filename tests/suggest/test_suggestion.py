@@ -13,13 +13,16 @@ from hypothesis import strategies as st
 from suggest.columns import facts, gathered
 
 from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggest.choosing import MOST_QUASI, choose
 from tclose_spark.suggest.console import HEADING, column_line, summary_lines
 from tclose_spark.suggest.judging import judge
+from tclose_spark.suggest.settings import quasi_line, sensitive_line
 from tclose_spark.suggest.singling import share_alone
 from tclose_spark.suggest.suggestion import Suggestion, suggest_from
+from tclose_spark.suggest.writing import flow
 
 CANARY = "CANARY-7f3"
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,6 +112,45 @@ def test_whatever_columns_are_called_the_run_file_is_yaml_and_names_them(names, 
         *(attributes["insensitive_attributes"] or ()),
     }
     assert named == {name for name, role in suggestion.roles.items() if role != "left out"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "wanted"),
+    [
+        ("age", list(range(20, 60)) * 5, {"type": "numeric"}),
+        ("zip", [f"{i % 90:05d}" for i in range(200)], {"type": "categorical", "hierarchy": {"prefix": 1}}),
+        (
+            "birth date",
+            [f"19{i % 90 + 10}-{i % 12 + 1:02d}-{i % 27 + 1:02d}" for i in range(200)],
+            {"type": "categorical", "hierarchy": {"dates": ["month", "quarter", "year", "decade"]}},
+        ),
+        ("sex", ["f", "m"] * 100, {"type": "categorical", "generalization": "set"}),
+        ("sex", [1, 2] * 100, {"type": "categorical", "generalization": "set"}),
+        ("region", [f"r{i % 40}" for i in range(200)], {"type": "categorical"}),
+        ("region code", [i % 40 for i in range(200)], {"type": "categorical"}),
+        ("city", ["Pisa", "pisa"] * 100, {"type": "categorical", "generalization": "set", "text": {"case": "fold"}}),
+    ],
+)
+def test_a_quasi_identifier_has_settings_that_fit_its_values(name, values, wanted):
+    line = quasi_line(judge(facts(name, values)))
+    assert yaml.safe_load(flow(line.settings)) == wanted
+    assert QuasiIdentifier.model_validate(yaml.safe_load(flow(line.settings)) | {"weight": 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "wanted"),
+    [
+        ("disease", ["flu", "gout"] * 100, {"distance": "equal", "t": 0.2}),
+        ("income", list(range(100)) * 2, {"distance": "ordered", "t": 0.2}),
+        ("income", [*list(range(100)) * 2, None], {"distance": "ordered", "t": 0.2, "missing": "lowest"}),
+        ("income", [*map(str, range(100)), "none"], {"distance": "equal", "t": 0.2}),
+        ("income class", [1, 2, 3] * 50, {"distance": "equal", "t": 0.2}),
+        ("disease code", list(range(50)) * 4, {"distance": "equal", "t": 0.2}),
+        ("income", ["1", "1.0", *map(str, range(2, 50))], {"distance": "equal", "t": 0.2}),  # one number, two texts
+    ],
+)
+def test_a_sensitive_attribute_is_ordered_where_its_values_measure(name, values, wanted):
+    assert yaml.safe_load(flow(sensitive_line(judge(facts(name, values)), "0.2").settings)) == wanted
 
 
 def test_an_existing_file_is_kept(tmp_path):
