@@ -4,14 +4,17 @@ taken, which are left for the reader to take.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tclose_spark.errors import InputError
 from tclose_spark.suggest.judging import NEARLY_UNIQUE, Judged
+from tclose_spark.suggest.singling import share_told
+from tclose_spark.table.arrays import IntArray
 
 MOST_QUASI = 8  # of more, hardly a label would say anything
 MOST_SENSITIVE = 2
+MOST_TOLD = 0.2  # of a quasi-identifier's entropy by insensitive columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +76,25 @@ def choose(columns: Sequence[Judged]) -> Choice:
         more_sensitive=tuple(one for one in sensitive if one not in chosen),
         open=tuple(one for one in of("open") if one.name not in used),
     )
+
+
+def without_telling(choice: Choice, codes: Mapping[str, IntArray]) -> Choice:
+    """The choice without insensitive columns that tell much of a quasi-identifier, alone or with those before them:
+    published as they are, they would take back what is generalized.
+
+    codes: of rows, a number for each value, by column.
+    """
+    kept: list[Judged] = []
+    lost: list[Judged] = []
+    for one in choice.insensitive:
+        by = [codes[other.name] for other in (*kept, one)]
+        told = {quasi.name: share_told(codes[quasi.name], by) for quasi in choice.quasi}
+        most = max(told, key=lambda name: told[name])
+        if told[most] > MOST_TOLD:
+            lost.append(replace(one, role="open", why=f"it tells {told[most]:.0%} of {most}"))
+        else:
+            kept.append(one)
+    return replace(choice, insensitive=tuple(kept), open=(*choice.open, *lost))
 
 
 def _most_harmful(ranked: Sequence[Judged]) -> Sequence[Judged]:

@@ -40,10 +40,34 @@ def share_alone(columns: Iterable[IntArray]) -> float:
     >>> share_alone([np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0])])
     0.5
     """
+    codes = _tuples(columns)
+    return float((np.unique(codes, return_counts=True)[1] == 1).sum() / len(codes)) if len(codes) else 0.0
+
+
+def share_told(of: IntArray, by: Sequence[IntArray]) -> float:
+    """How much of a column other columns tell: the share of its entropy that is gone where they are known.
+
+    >>> year = np.array([0, 0, 1, 1])
+    >>> share_told(np.array([5, 5, 6, 6]), [year]), share_told(np.array([5, 6, 5, 6]), [year])
+    (1.0, 0.0)
+    """
+    whole = _entropy([of])
+    return 1.0 - (_entropy([of, *by]) - _entropy(by)) / whole if whole and by else 0.0
+
+
+def _entropy(columns: Iterable[IntArray]) -> float:
+    """In bits, of tuples of codes."""
+    counts = np.unique(_tuples(columns), return_counts=True)[1]
+    shares = counts / counts.sum()
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def _tuples(columns: Iterable[IntArray]) -> IntArray:
+    """A number for each tuple of codes."""
     codes = np.zeros(0, dtype=np.int64)
     for column in columns:
         codes = column if not len(codes) else np.unique(codes * (column.max() + 1) + column, return_inverse=True)[1]
-    return float((np.unique(codes, return_counts=True)[1] == 1).sum() / len(codes)) if len(codes) else 0.0
+    return codes
 
 
 def sets_alone(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> list[Alone]:

@@ -14,7 +14,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.typed import source_of
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggest.choosing import Choice, choose
+from tclose_spark.suggest.choosing import Choice, choose, without_telling
 from tclose_spark.suggest.facts import ColumnFacts, Gathered
 from tclose_spark.suggest.judging import Judged, judge
 from tclose_spark.suggest.singling import Alone, sets_alone
@@ -141,7 +141,7 @@ def suggest_from(gathered: Gathered, source: Input, file: Path, k: int | None = 
         InputError: if the table has no two columns that a release could be made of.
     """
     columns = tuple(judge(facts) for facts in gathered.facts)
-    choice = choose(columns)
+    choice = without_telling(choose(columns), gathered.codes)
     alone = sets_alone(gathered.codes, [one.name for one in choice.quasi])
     sampled = max(facts.sampled for facts in gathered.facts)
     draft = Draft(

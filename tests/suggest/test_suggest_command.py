@@ -19,7 +19,7 @@ ROWS = 360
 
 
 def write_people(path: Path) -> Path:
-    """A CSV file by semicolons: an identifier with gaps, a zip code with zeros, dates, spellings, and a name for none."""
+    """A CSV file by semicolons: an identifier with gaps, zip codes with zeros, dates, spellings."""
     lines = ["patient id;kontakt;zip;birth_date;sex;diagnosis;year;remark"]
     for i in range(ROWS):
         mail = f"{CANARY}{i}@example.org" if i % 4 else ""

@@ -208,6 +208,21 @@ def test_of_many_quasi_identifiers_one_of_each_kind_comes_first_and_the_rest_is_
     assert "mother's education" in {one.name for one in choice.more_quasi}
 
 
+def test_an_insensitive_column_that_tells_a_quasi_identifier_is_left_out(tmp_path):
+    rows = 2000
+    age = [20 + i * 7919 % 60 for i in range(rows)]
+    table = {
+        "age": age,
+        "sex": [i % 2 for i in range(rows)],
+        "wave": [(a - 20) // 20 for a in age],  # three groups of ages
+        "year": [2019 + i // 1000 for i in range(rows)],
+        "disease": [f"d{i % 3}" for i in range(rows)],
+    }
+    suggestion = suggest_for(pa.table(table), tmp_path)
+    assert (suggestion.roles["wave"], suggestion.roles["year"]) == ("left out", "insensitive attribute")
+    assert "it tells" in suggestion.yaml
+
+
 def test_shares_alone_are_those_of_tuples():
     a, b = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 0, 0])
     assert (share_alone([a]), share_alone([b]), share_alone([a, b])) == (0.2, 0.2, 0.6)
