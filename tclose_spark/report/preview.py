@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from textwrap import wrap
 
 ROWS = 10
 WIDTH = 80
-NARROWEST = 7  # characters of a column
-GAP = "  "
+WIDEST, NARROWEST = 24, 7  # characters of a column
+MOST_BLOCKS = 3  # of columns, one below the other
+INDENT, GAP = "  ", "  "
 
 
 def preview_lines(
     columns: Sequence[str], rows: Sequence[Sequence[object]], losses: Mapping[str, float], width: int = WIDTH
 ) -> Iterator[str]:
     """The rows as a table of at most `width` characters; below the names, how precise labels of quasi-identifiers are.
+    Columns that do not fit follow below, in blocks; MOST_BLOCKS at most.
 
     losses: the mean loss (NCP) of each quasi-identifier; its precision is what is left of 1. A column of bounds,
     `<name>_min` or `<name>_max`, has that of `<name>`; what is published as it is has none.
@@ -25,17 +26,19 @@ def preview_lines(
       88%       as it is
       [20, 29]  flu
     """
-    cells = [["" if value is None else str(value) for value in row] for row in rows]
-    precision = [_precision(name, losses) for name in columns]
-    wanted = [max(map(len, column)) for column in zip(columns, precision, *cells, strict=True)]
-    widths = _fitted(wanted, width - 2)
+    cells = [[_plain("" if value is None else str(value)) for value in row] for row in rows]
+    lines = [[_plain(name) for name in columns], [_precision(name, losses) for name in columns], *cells]
+    widths = [min(WIDEST, max(NARROWEST, *map(len, column))) for column in zip(*lines, strict=True)]
     yield f"what is published: {len(rows)} of its rows, below the precision of their labels"
-    for row in (columns, precision, *cells):
-        line = GAP.join(_cut(cell, size) for cell, size in zip(row, widths, strict=False))
-        yield f"  {line.rstrip()}"
-    if len(widths) < len(columns):
-        rest = f"and {len(columns) - len(widths)} more columns: {', '.join(columns[len(widths) :])}"
-        yield from (f"  {line}" for line in wrap(_plain(rest), width - 2, break_on_hyphens=False))
+    blocks = list(_blocks(widths, width - len(INDENT)))
+    for number, (begin, end) in enumerate(blocks[:MOST_BLOCKS]):
+        if number:
+            yield ""
+        for line in lines:
+            shown = GAP.join(_cut(cell, size) for cell, size in zip(line[begin:end], widths[begin:end], strict=True))
+            yield f"{INDENT}{shown}".rstrip()
+    if len(blocks) > MOST_BLOCKS:
+        yield f"{INDENT}and {len(columns) - blocks[MOST_BLOCKS][0]:,} more columns"
 
 
 def _precision(name: str, losses: Mapping[str, float]) -> str:
@@ -43,21 +46,20 @@ def _precision(name: str, losses: Mapping[str, float]) -> str:
     return "as it is" if loss is None else f"{1 - loss:.0%}"
 
 
-def _fitted(wanted: Sequence[int], width: int) -> list[int]:
-    """Widths that fit: the widest give way first, down to NARROWEST; then the last columns are left out."""
-    widths = list(wanted)
-    while widths and sum(widths) + len(GAP) * (len(widths) - 1) > width:
-        widest = max(widths)
-        if widest > NARROWEST:
-            widths[widths.index(widest)] -= 1
-        else:
-            widths.pop()
-    return widths
+def _blocks(widths: Sequence[int], width: int) -> Iterator[tuple[int, int]]:
+    """Stretches of columns, each as wide as fits."""
+    begin = 0
+    while begin < len(widths):
+        end, used = begin + 1, widths[begin]
+        while end < len(widths) and used + len(GAP) + widths[end] <= width:
+            used += len(GAP) + widths[end]
+            end += 1
+        yield begin, end
+        begin = end
 
 
 def _cut(text: str, width: int) -> str:
-    plain = _plain(text)
-    return f"{plain:<{width}}" if len(plain) <= width else f"{plain[: width - 2]}.."
+    return f"{text:<{width}}" if len(text) <= width else f"{text[: width - 2]}.."
 
 
 def _plain(text: str) -> str:

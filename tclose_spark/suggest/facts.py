@@ -63,7 +63,7 @@ class ColumnFacts:
     unusable: why it cannot be published as it is, "" if it can.
     sampled: rows of the sample; present: those with a value.
     alone: share of the sample's rows whose value no other row has.
-    fewest: rows of its rarest value.
+    fewest, most: rows of its rarest and of its most frequent value.
     entropy: in bits, of its values with missing as one.
     length: of its texts, on average; lengths: whether all texts have one.
     identifying, placeholders: rows by what they look like, and by the word they hold.
@@ -82,6 +82,7 @@ class ColumnFacts:
     distinct: int
     alone: float
     fewest: int
+    most: int
     entropy: float
     length: float = 0.0
     lengths: bool = False
@@ -157,6 +158,7 @@ def facts_of(
         distinct=len(values),
         alone=float((sizes == 1).sum() / rows) if rows else 0.0,
         fewest=int(sizes.min()) if len(sizes) else 0,
+        most=int(sizes.max()) if len(sizes) else 0,
         entropy=float(-(shares * np.log2(shares)).sum()) if rows else 0.0,
         span=max(numbers) - min(numbers),
         twice=len(values) - len(set(numbers)) if number else 0,

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tclose_spark.runfile.attributes import MEASURE
+from tclose_spark.runfile.numbers import parse_number
 from tclose_spark.suggest.facts import ColumnFacts
 from tclose_spark.suggest.judging import Judged
 from tclose_spark.suggest.naming import words_of
@@ -60,7 +62,18 @@ def sensitive_line(one: Judged, t: str) -> Line:
         said.append("? where are its missing values in the order: missing: lowest or highest")
     if facts.is_number and not ordered:
         said.append("? numbers, taken for codes; if they are in an order, write distance: ordered")
-    return Line(name=one.name, settings={**settings, **_text(facts)}, said=(*said, *_remarks(facts)))
+    said += [*_remarks(facts), *_certain(facts, t)]
+    return Line(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
+
+
+def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
+    """A warning where a class may hold the most frequent value alone: its distance is at most what the value lacks."""
+    share_of_most = facts.most / facts.sampled
+    if t != MEASURE and 1 - share_of_most <= parse_number(t):
+        yield (
+            f"! {share_of_most:.1%} of people have one value: with this t a class may hold it alone, and tell it of "
+            "all its people; a smaller t, or an l such as l: {distinct: 2}, forbids that"
+        )
 
 
 def plain_line(one: Judged) -> Line:

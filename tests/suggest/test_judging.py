@@ -119,7 +119,8 @@ def test_names_say_what_columns_are(name, role, about):
         ("x", ["a", "b"] * 500, "open"),  # nobody can say
         ("year", [2019] * (1000 - FEWEST + 1) + [2020] * (FEWEST - 1), "open"),  # a rare value
         ("year", list(range(11)) * 100, "open"),  # many values
-        ("survey_id", [1, 2] * 500, "open"),  # calls itself a number
+        ("year id", [1, 2] * 500, "open"),  # calls itself a number
+        ("source code", [1, 2] * 500, "open"),
         ("x", ["a"] * 999 + [None], "open"),  # who has none?
         ("household_id", [i // 3 for i in range(999)], "direct"),
         ("zip_code", [f"{i % 70:05d}" for i in range(1000)], "quasi"),

@@ -153,6 +153,14 @@ def test_a_sensitive_attribute_is_ordered_where_its_values_measure(name, values,
     assert yaml.safe_load(flow(sensitive_line(judge(facts(name, values)), "0.2").settings)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("rare", "t", "warned"), [(10, "0.2", True), (21, "0.2", False), (10, "0.05", False), (1, "measure", False)]
+)
+def test_a_value_that_a_class_may_hold_alone_is_warned_of(rare, t, warned):
+    line = sensitive_line(judge(facts("disease", ["flu"] * (100 - rare) + ["gout"] * rare)), t)
+    assert any("a class may hold it alone" in said for said in line.said) is warned
+
+
 def test_an_existing_file_is_kept(tmp_path):
     suggestion = suggest_for(people(), tmp_path)
     suggestion.write(tmp_path / "my.yaml")
