@@ -11,8 +11,8 @@ EACH = 50  # rows that are drawn for each that is wanted, since those of a class
 
 
 def few_rows(table: DataFrame, many: int) -> list[list[object]]:
-    """So many different rows from all over a table, in its columns: those with the least hashes of their content, so the
-    same each time. One pass.
+    """So many different rows from all over a table, in its columns: those with the least hashes of their content,
+    which are the same each time. One pass.
     """
     columns = [quoted(name) for name in table.columns]
     drawn = table.select(*columns).orderBy(F.xxhash64(*columns), *columns).limit(many * EACH).collect()

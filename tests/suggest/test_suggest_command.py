@@ -105,6 +105,7 @@ def test_figures_of_a_sample_and_of_the_whole_table(spark: SparkSession) -> None
     people = pa.table(
         {
             "n": pa.array([None if i % 10 == 0 else float(i % 7) for i in range(2000)]),
+            "sex": ["f", "m"] * 1000,
             "a b": ["x", "y"] * 1000,
             "star": ["*", "y"] * 1000,
             "tags": pa.array([["t"]] * 2000),
