@@ -21,14 +21,15 @@ from tclose_spark.compare.choosing import SAMPLE_ROWS, choose_k
 from tclose_spark.compare.sample import table_of_its_own
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.delta_log import LOG, lost_files, scrub_table, stray_files
+from tclose_spark.io.input_state import input_state
 from tclose_spark.io.interrupts import done, held
-from tclose_spark.io.reading import delta_version, read_table
+from tclose_spark.io.reading import delta_commit, read_table
 from tclose_spark.io.run import CERTIFICATE, STATE, Run
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.storage import Folder, move
 from tclose_spark.io.tables import SUPPRESSED, quoted, read_delta, write_delta
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of
+from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of, require_supersets
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
 from tclose_spark.stages.anonymize import Anonymizer
@@ -62,7 +63,9 @@ def profile(run: Run) -> None:
     """
     run.begin()
     with run.stage("profile") as record:
-        version = delta_version(run.spark, run.spec.input)
+        commit = delta_commit(run.spark, run.spec.input)
+        version = None if commit is None else commit.version
+        state = input_state(run.spark, run.spec.input, commit)
         table = read_table(run.spark, run.spec.input, version)
         try:
             profiled, trees = profile_table(
@@ -79,6 +82,7 @@ def profile(run: Run) -> None:
             "path": run.spec.input.path,
             "rows": profiled.rows,
             "version": version,
+            "state": state,
             "fingerprint": profiled.fingerprint,
         }
         record |= {"hierarchies": built} if built else {}
@@ -93,14 +97,15 @@ def plan(run: Run) -> PlanReport:
     run.require("plan")
     with run.stage("plan") as record:
         profiled = _profile(run)
-        method = method_of(run.spec.method)
+        method, attributes = method_of(run.spec.method), _attributes(run, profiled)
         table = EncodedTable(_staged(run), Encoder.of(profiled, _columns(run)), profiled)
         chosen = _chosen_k(run, profiled, table)
         if chosen is not None:
             record["k"] = chosen
             run.take_k({"stages": {"plan": record}})
+        require_supersets(attributes, run.spec.privacy.k)
         given = PlanningInput(
-            attributes=_attributes(run, profiled),
+            attributes=attributes,
             k=run.spec.privacy.k,
             settings=run.spec.method,
             sample=table.sample(method.sample_rows(run.spec.method)),
@@ -340,8 +345,13 @@ def _certificate(run: Run) -> Mapping[str, Any]:
     return certificate
 
 
-def release(run: Run) -> Mapping[str, Any]:
-    """All stages; returns the certificate."""
+def release(run: Run, if_changed: bool = False) -> Mapping[str, Any]:
+    """All stages; returns the certificate. if_changed: none, where the finished release is one of this very input, run
+    file and hierarchies.
+    """
+    if if_changed and _is_current(run):
+        run.announce("nothing to do: the finished release is one of this input, run file and hierarchies")
+        return _certificate(run)
     profile(run)
     try:
         plan(run)
@@ -352,6 +362,18 @@ def release(run: Run) -> Mapping[str, Any]:
         raise
     report(run)
     return publish(run)
+
+
+def _is_current(run: Run) -> bool:
+    """Whether the finished release was made of this input as it is now, by this configuration. Of an input whose state
+    cannot be told (see `input_state`) none is.
+    """
+    if not run.finished or not run.internal.exists(STATE):
+        return False
+    made = json.loads(run.internal.read(STATE))
+    state = input_state(run.spark, run.spec.input, delta_commit(run.spark, run.spec.input))
+    same = made["configuration"] == run.fingerprint
+    return bool(same and state is not None and made["stages"]["profile"]["input"].get("state") == state)
 
 
 def _drop_rows(run: Run) -> None:
@@ -367,7 +389,7 @@ def _profile(run: Run) -> Profile:
 
 
 def _attributes(run: Run, profiled: Profile) -> ResolvedAttributes:
-    return ResolvedAttributes.of(run.spec.attributes, profiled, run.hierarchies)
+    return ResolvedAttributes.of(run.spec.attributes, profiled, run.hierarchies, run.spec.privacy.n)
 
 
 def _plan(run: Run, attributes: ResolvedAttributes) -> Plan:

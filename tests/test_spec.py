@@ -54,6 +54,11 @@ def test_the_share_of_rows_that_may_be_left_out_is_exact(load):
     assert [privacy.most_suppressed(rows) for rows in (3, 4, 100, 10**18 + 1)] == [0, 1, 29, 29 * 10**16]
 
 
+def test_n_of_a_superset_changes_what_is_asked_and_is_none_where_it_is_not_said(load):
+    assert (load().privacy.n, load("privacy.nt.n=1000").privacy.n) == (None, 1000)
+    assert load("privacy.nt.n=1000").fingerprint != load().fingerprint == load("privacy.nt=null").fingerprint
+
+
 def test_a_short_run_file_has_the_defaults(load):
     spec = load()
     disease, sex = spec.attributes.sensitive_attributes["disease"], spec.attributes.quasi_identifiers["sex"]
@@ -72,6 +77,9 @@ def test_a_short_run_file_has_the_defaults(load):
 
 
 WRONG = [
+    ("privacy.nt=1000", "privacy.nt: found 1000; expected a section"),
+    ("privacy.nt.n=0", "privacy.nt.n: found 0; expected 1 or more"),
+    ("privacy.nt.n=2", "privacy.nt.n is 2, and k is .*expected an n above k"),
     # what is set, what the message holds: the key first, then the value and what was expected
     ("privacy.k=1", "privacy.k: found 1; expected 2 or more"),
     ("privacy.k='5'", "privacy.k: found '5'; expected a whole number"),

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +15,13 @@ from rich.console import Console
 from rich.table import Table
 
 from tclose_spark.audit.question import Question, ask, ask_as_in, read_quasi, read_sensitive
-from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
+from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.driver import start_early
-from tclose_spark.io.typed import as_typed, source_of, unread
+from tclose_spark.io.typed import as_typed, options_of
 from tclose_spark.runfile.loading import URI, load_spec, resolve
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from tclose_spark.io.reading import Opened
 
 WIDTH = 200  # of what is not printed on a terminal; COLUMNS says another
 
@@ -61,29 +59,6 @@ class AuditArguments:
         folder = Path.cwd()
         quasi = read_quasi(self.quasi_identifiers, self.hierarchies, folder)
         return ask(quasi, read_sensitive(self.sensitive, folder), self.k, self.t, self.n, self.gain)
-
-    def read(self, spark: SparkSession, columns: Sequence[str], path: str | None = None) -> Opened:
-        """The table at a path, by default the audited one; each is read by what its path says it is. Its
-        text, in these columns, is what the file holds.
-        """
-        return open_typed(spark, path or self.table, self.format if path is None else None, self.options, columns)
-
-
-def open_typed(
-    spark: SparkSession, path: str, format_: str | None, options: Sequence[str], columns: Sequence[str]
-) -> Opened:
-    """The table at a path that is typed, read as its format, by default what the path says it is. Its text, in these
-    columns, is what the file holds.
-    """
-    from tclose_spark.io.reading import Opened, checked, explained, read_table
-
-    source = source_of(path, format_, options)
-    try:
-        opened = Opened(read_table(spark, source), source, columns)
-    except InputError as error:
-        raise unread(error, source) from None
-    with explained(opened):
-        return replace(opened, table=checked(opened))
 
 
 def run_audit(
@@ -127,16 +102,17 @@ def run_audit(
 def _opened(
     given: AuditArguments, question: Question, spark: SparkSession, background: str | None = None
 ) -> Iterator[tuple[DataFrame, DataFrame | None, DataFrame | None]]:
-    """The table, the reference and the background table, where they are given. Errors of their files end here."""
-    from tclose_spark.io.reading import explained
+    """The table, the reference and the background table, where they are given."""
+    from tclose_spark.audit.tables import opened_tables
 
-    sensitive = list(question.sensitive_attributes)
-    with as_typed():
-        reference = None if given.reference is None else given.read(spark, sensitive, given.reference)
-        people = None if background is None else given.read(spark, list(question.quasi_identifiers), background)
-        table = given.read(spark, [*question.labels, *sensitive])
-        with explained(*[opened for opened in (table, reference, people) if opened is not None]):
-            yield table.table, None if reference is None else reference.table, None if people is None else people.table
+    options = options_of(given.options)
+    with (
+        as_typed(),
+        opened_tables(
+            spark, question, given.table, given.reference, background, kind=given.format, options=options
+        ) as tables,
+    ):
+        yield tables
 
 
 def _check_outputs(*paths: str | None) -> None:

@@ -16,10 +16,9 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from tclose_spark.audit.commands import open_typed
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.driver import start_early
-from tclose_spark.io.typed import as_typed
+from tclose_spark.io.typed import as_typed, options_of
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.loading import explain, load_spec, parse_yaml, resolve
@@ -145,11 +144,12 @@ def _form(text: str) -> HierarchyBuilder:
 @contextmanager
 def _opened(given: HierarchyArguments, spec: ReleaseSpec | None, spark: SparkSession) -> Iterator[DataFrame]:
     """The table, of the run file or as it is typed. Errors of its files end here."""
+    from tclose_spark.audit.tables import open_table
     from tclose_spark.io.reading import Opened, checked, explained, read_table
 
     with as_typed():
         if spec is None:
-            opened = open_typed(spark, given.source, given.format, given.options, [given.column])
+            opened = open_table(spark, given.source, [given.column], given.format, options_of(given.options))
             table = opened.table
         else:
             opened = Opened(read_table(spark, spec.input), spec.input, [given.column])

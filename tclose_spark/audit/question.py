@@ -115,7 +115,7 @@ def _k_of(spec: ReleaseSpec) -> int | None:
 def ask_as_in(
     spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2"
 ) -> Question:
-    """The question that a run file answers. k replaces its k; t is of the attributes that have none. Hierarchies that
+    """The question that a run file answers. k and n replace its own; t is of the attributes that have none. Hierarchies that
     it has built are those of its finished release.
 
     Raises:
@@ -133,6 +133,7 @@ def ask_as_in(
     }
     for name in built_columns(attributes):
         (quasi if name in quasi else sensitive)[name]["hierarchy"] = f"{spec.output.internal_path}/{file_of(name)}"
+    n = spec.privacy.n if n is None else n
     return ask(quasi, sensitive, _k_of(spec) if k is None else k, t, n, gain)
 
 

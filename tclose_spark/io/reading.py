@@ -10,7 +10,6 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -92,43 +91,35 @@ def read_table(spark: SparkSession, source: Input, version: int | None = None) -
         ) from None
 
 
-def guess_format(path: str) -> str:
-    """What a table is by its path: csv or parquet by its ending, delta by its log; else parquet where it exists, and
-    else the name of a table in the catalog.
-    """
-    bare = path.rstrip("/").lower()
-    for ending, kind in (
-        (".csv", "csv"),
-        (".csv.gz", "csv"),
-        (".txt", "csv"),
-        (".tsv", "csv"),
-        (".parquet", "parquet"),
-        (".delta", "delta"),
-    ):
-        if bare.endswith(ending):
-            return kind
-    if (Path(path) / "_delta_log").is_dir():
-        return "delta"
-    if Path(path).is_dir():
-        return "csv" if any(Path(path).glob("*.csv")) else "parquet"
-    return "delta" if "/" in path else "table"
+@dataclass(frozen=True)
+class Commit:
+    """One state of a Delta table: its version, and when that was written."""
+
+    version: int
+    time: str
+
+
+def delta_commit(spark: SparkSession, source: Input) -> Commit | None:
+    """The commit of a Delta input that is read; None of other inputs."""
+    if source.format not in ("delta", "table"):
+        return None
+    table = source.path if source.format == "table" else f"delta.`{for_spark(source.path)}`"
+    try:
+        history = spark.sql(f"DESCRIBE HISTORY {table}").select("version", F.col("timestamp").cast("string"))
+        if "versionAsOf" in source.options:
+            history = history.where(F.col("version") == int(source.options["versionAsOf"]))
+        if "timestampAsOf" in source.options:
+            history = history.where(F.col("timestamp") <= F.lit(source.options["timestampAsOf"]).cast("timestamp"))
+        latest = history.orderBy(F.desc("version")).head()
+    except READ_ERRORS:
+        return None
+    return None if latest is None else Commit(int(latest[0]), latest[1])
 
 
 def delta_version(spark: SparkSession, source: Input) -> int | None:
     """The version of a Delta input, else None."""
-    if source.format not in ("delta", "table"):
-        return None
-    if "versionAsOf" in source.options:
-        return int(source.options["versionAsOf"])
-    table = source.path if source.format == "table" else f"delta.`{for_spark(source.path)}`"
-    try:
-        history = spark.sql(f"DESCRIBE HISTORY {table}")
-        if "timestampAsOf" in source.options:
-            history = history.where(F.col("timestamp") <= F.lit(source.options["timestampAsOf"]).cast("timestamp"))
-        latest = history.agg(F.max("version")).head()
-    except READ_ERRORS:
-        return None
-    return int(latest[0]) if latest and latest[0] is not None else None
+    commit = delta_commit(spark, source)
+    return None if commit is None else commit.version
 
 
 # --- CSV

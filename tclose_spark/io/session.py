@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pyspark import SparkConf, SparkContext, StorageLevel
 from pyspark.errors import PySparkException
@@ -18,6 +19,8 @@ from tclose_spark.io import driver
 from tclose_spark.io.installation import why_no_session
 from tclose_spark.io.jars import remember
 
+EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # Files in windows-1252, Shift_JIS and others can be read too (options: encoding), not the seven encodings of the
@@ -51,14 +54,52 @@ def get_session(name: str) -> SparkSession:
     Under `spark-submit` the master and all that was submitted stand; in a plain process it is local, on all cores.
 
     Raises:
-        ConfigurationError: if Java or Delta's jars are not to be had.
+        ConfigurationError: if Java or Delta's jars are not to be had, or the active session has no Delta.
+    """
+    session = find_session(name)
+    for key, value in SETTINGS.items():
+        session.conf.set(key, value)
+    return session
+
+
+def find_session(name: str) -> SparkSession:
+    """The session of `get_session`, an active one with its own settings.
+
+    Raises:
+        ConfigurationError: see there.
     """
     active = SparkSession.getActiveSession()
     if active is None:
-        active = _new_session(name)
-    for key, value in SETTINGS.items():
-        active.conf.set(key, value)
+        return _new_session(name)
+    require_delta_of(active)
     return active
+
+
+@contextlib.contextmanager
+def borrowed(session: SparkSession) -> Iterator[SparkSession]:
+    """The session with the settings of a run; one that this package did not start has its own again afterwards."""
+    before = {} if driver.is_ours() else {key: session.conf.get(key, None) for key in SETTINGS}
+    for key, value in SETTINGS.items():
+        session.conf.set(key, value)
+    try:
+        yield session
+    finally:
+        for key, was in before.items():
+            if was is None:
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, was)
+
+
+def forget_call() -> None:
+    """Closes this thread's connection to the JVM: an interrupted call left its answer there, which the next call would
+    take for its own.
+    """
+    with contextlib.suppress(Exception):
+        client: Any = SparkContext._gateway._gateway_client  # type: ignore[union-attr]
+        connection = client.get_thread_connection()
+        if connection is not None:
+            connection.close(True)
 
 
 def cancel_jobs() -> None:
@@ -90,8 +131,8 @@ def _new_session(name: str) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {
         "spark.app.name": name,
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.extensions": EXTENSION,
+        "spark.sql.catalog.spark_catalog": CATALOG,
         **SETTINGS,
     }
     if driver.is_submitted() or (SparkContext._gateway is not None and not driver.is_ours()):
@@ -158,6 +199,21 @@ def _require_delta(spark: SparkSession) -> None:
             "Delta is not on Spark's class path: spark-submit --packages io.delta:delta-spark_4.1_2.13:4.4.0 "
             "(or --jars with the jars of delta-spark and delta-storage)"
         ) from None
+
+
+def require_delta_of(session: SparkSession) -> None:
+    """Raises ConfigurationError if a session that somebody else started says that it has no Delta. Platforms that bring
+    it need not say so.
+    """
+    said = f"{session.conf.get('spark.sql.extensions', '')} {session.conf.get('spark.sql.catalog.spark_catalog', '')}"
+    elsewhere = "SPARK_REMOTE" in os.environ or "DATABRICKS_RUNTIME_VERSION" in os.environ
+    if "Delta" not in said and not elsewhere:
+        raise ConfigurationError(
+            "the active Spark session has no Delta Lake, which releases are written with. Start it with Delta's jars "
+            "(delta-spark: configure_spark_with_delta_pip), spark.sql.extensions="
+            f"{EXTENSION} and spark.sql.catalog.spark_catalog={CATALOG}; or end it (spark.stop()), and a session with "
+            "Delta is started for you"
+        )
 
 
 def _quiet(spark: SparkSession) -> None:

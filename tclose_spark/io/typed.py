@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.io.formats import guess_format
 from tclose_spark.runfile.loading import resolve
 from tclose_spark.runfile.spec import Input
 
 FORMATS = ("csv", "parquet", "delta", "table")
 
 
-def source_of(path: str, format: str | None, options: Sequence[str]) -> Input:
+def source_of(path: str, format: str | None, options: Mapping[str, str]) -> Input:
     """The table at a path, in a format that its path says unless one is given; CSV with a header unless an option says
     otherwise.
 
     Raises:
         ConfigurationError: naming the option that is wrong.
     """
-    from tclose_spark.io.reading import guess_format
-
     kind: Any = format or guess_format(path)
     if kind not in FORMATS:
         raise ConfigurationError(f"--format {kind}: expected {', '.join(FORMATS)}")
-    given = dict(_option(text) for text in options)
-    if kind == "csv":
-        given = {"header": "true", **given}
+    given = {"header": "true", **options} if kind == "csv" else dict(options)
     return Input(path=path if kind == "table" else resolve(path, "TABLE", Path.cwd()), format=kind, options=given)
+
+
+def options_of(texts: Sequence[str]) -> dict[str, str]:
+    """The options of a reader, each typed as KEY=VALUE.
+
+    Raises:
+        ConfigurationError: if one is not.
+    """
+    return dict(map(_option, texts))
 
 
 def _option(text: str) -> tuple[str, str]:

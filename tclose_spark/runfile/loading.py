@@ -21,6 +21,7 @@ from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import ReleaseSpec
 
 URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
+REQUIRED = ("name", "input", "output")  # of a run file; a call from Python may give them apart from the spec
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
@@ -167,10 +168,8 @@ def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
         )
     tree = RunFile(said)
     tree.lines = Lines.read(text, str(path)).without(overrides)
-    for assignment in overrides:
-        _override(tree, assignment)
     with told_with_lines(tree):
-        _resolve_paths(tree, path.resolve().parent)
+        with_overrides(tree, path.resolve().parent, overrides)
     return tree
 
 
@@ -194,19 +193,36 @@ def told_with_lines(tree: dict[str, Any]) -> Iterator[None]:
         raise
 
 
+def with_overrides(tree: dict[str, Any], folder: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """A raw run file, changed in place: with `key.path=value` overrides applied, and all paths resolved against a
+    folder.
+
+    Raises:
+        ConfigurationError: if an override is none, or a variable of a path is not set.
+    """
+    for assignment in overrides:
+        _override(tree, assignment)
+    _resolve_paths(tree, folder)
+    return tree
+
+
 def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
     """The spec in what `read_tree` read.
 
     Raises:
         ConfigurationError: with every key that is wrong: its line, what was found, and what was expected.
     """
+    missing = [f"{key}: missing; this key is required" for key in REQUIRED if key not in tree]
     try:
-        return ReleaseSpec.model_validate(dict(tree))
+        spec = ReleaseSpec.model_validate(dict(tree))
     except ValidationError as error:
         method = tree.get("method")
         named = method.get("name", DEFAULT) if isinstance(method, dict) else None
         with told_with_lines(tree):
-            raise ConfigurationError(explain(error, named)) from None
+            raise ConfigurationError("\n".join([*missing, explain(error, named)])) from None
+    if missing:
+        raise ConfigurationError("\n".join(missing))
+    return spec
 
 
 def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.driver import start_early
-from tclose_spark.io.typed import as_typed, source_of
+from tclose_spark.io.typed import as_typed, options_of, source_of
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.suggest.suggestion import SAMPLE, Suggestion, name_of, suggest_from
 
@@ -35,7 +35,7 @@ def run_suggest(given: SuggestArguments, announce: Announce) -> tuple[Suggestion
     """Looks at the table, says each column as it is looked at, and writes the run file."""
     from tclose_spark.suggest.console import HEADING, column_line, summary_lines
 
-    most, source = read_sample(given.sample), source_of(given.table, given.format, given.options)
+    most, source = read_sample(given.sample), source_of(given.table, given.format, options_of(given.options))
     _check_t(given.t)
     file = given.output or Path(f"{name_of(source)}.yaml")
     if file.exists() and not given.overwrite:

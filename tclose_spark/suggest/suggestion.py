@@ -6,12 +6,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.typed import source_of
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggest.choosing import Choice, choose, without_telling
@@ -19,9 +18,6 @@ from tclose_spark.suggest.facts import ColumnFacts, Gathered
 from tclose_spark.suggest.judging import Judged, judge
 from tclose_spark.suggest.singling import Alone, sets_alone
 from tclose_spark.suggest.writing import Draft, write
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 SAMPLE = 100_000
 
@@ -86,49 +82,6 @@ class Suggestion:
             for one in self.columns
         )
         return f"<table><tr><th>column</th><th>suggested</th><th>because of</th></tr>{rows}</table>"
-
-
-def suggest(
-    table: str | Path | DataFrame,
-    *,
-    sample: int | None = SAMPLE,
-    format: str | None = None,
-    options: Mapping[str, str] | None = None,
-    file: str | Path | None = None,
-    name: str = "table",
-    k: int | None = None,
-    t: str = "0.2",
-) -> Suggestion:
-    """A first run file for a table that nobody has described: what each of its columns may be, and why.
-
-    >>> suggestion = suggest("people.csv")  # doctest: +SKIP
-    >>> suggestion.roles["zip"]  # doctest: +SKIP
-    'quasi-identifier'
-    >>> suggestion.write("people.yaml")  # doctest: +SKIP
-
-    table: a path, the name of a table in the catalog, or a Spark DataFrame, which the run file then calls by `name`.
-    sample: rows that are looked at closely, None for all; missing and different values are counted in the whole table.
-    format, options: of a path, as in a run file; by default what the path says.
-    file: where the run file is to be, which its paths are relative to.
-
-    Raises:
-        InputError: if the table cannot be read, is empty, or has no two columns that a release could be made of.
-        ConfigurationError: if a setting is wrong.
-    """
-    from tclose_spark.io.reading import explained
-    from tclose_spark.io.session import get_session
-    from tclose_spark.suggest.gathering import gather
-    from tclose_spark.suggest.opening import open_unknown
-
-    if isinstance(table, str | Path):
-        source = source_of(str(table), format, [f"{key}={value}" for key, value in (options or {}).items()])
-        opened = open_unknown(get_session("tclose suggest"), source)
-        with explained(opened):
-            gathered, source = gather(opened.table, sample), opened.source
-    else:
-        source = Input(path=name, format="table")
-        gathered = gather(table, sample)
-    return suggest_from(gathered, source, Path(file or f"{name_of(source)}.yaml"), k, t)
 
 
 def suggest_from(gathered: Gathered, source: Input, file: Path, k: int | None = None, t: str = "0.2") -> Suggestion:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -219,6 +219,27 @@ def sensitive_domain(
     else:
         values = [*by_value([v for v in counts if v is not None]), *([None] if None in counts else [])]
     return SensitiveDomain(name, tuple(values), tuple(counts.get(value, 0) for value in values))
+
+
+def remaining_values(domain: SensitiveDomain, counts: IntArray, order: Literal["value", "frequency"]) -> IntArray:
+    """The domain that only some of an ordered attribute's rows have, as places in the whole one, in their order.
+
+    counts: of these rows by code of the whole domain, shape (m,). It is what `sensitive_domain` says of their counts.
+
+    >>> whole = SensitiveDomain("income", ("1", "2", "9", None), (3, 2, 4, 1))
+    >>> remaining_values(whole, np.array([1, 0, 2, 1]), "value").tolist()
+    [0, 2, 3]
+    >>> remaining_values(whole, np.array([1, 0, 2, 1]), "frequency").tolist()
+    [2, 0, 3]
+    """
+    rows = {value: n for value, n in zip(domain.values, counts.tolist(), strict=True) if n}
+    values: list[str | None] = list(by_value([value for value in rows if value is not None]))
+    if order == "frequency":
+        values.sort(key=lambda value: -rows[value])
+    if None in rows:
+        values = [None, *values] if domain.values[0] is None else [*values, None]
+    place = {value: code for code, value in enumerate(domain.values)}
+    return np.array([place[value] for value in values], dtype=np.int64)
 
 
 def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is_text: bool) -> list[str | None]:

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
+from tclose_spark.api.suggesting import suggest
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.suggest.gathering import gather
-from tclose_spark.suggest.suggestion import suggest
 
 Command = Callable[..., tuple[int, str, str]]
 CANARY = "CANARY-7f3"
