@@ -63,13 +63,15 @@ def _gathered(
 ) -> tuple[Gathered, Input]:
     """The facts of a table, and where it is."""
     from tclose_spark.io.frames import as_dataframe
-    from tclose_spark.io.reading import explained
+    from tclose_spark.io.reading import Opened, explained
     from tclose_spark.io.typed import source_of
     from tclose_spark.suggest.gathering import gather
-    from tclose_spark.suggest.opening import open_unknown
+    from tclose_spark.suggest.opening import open_unknown, with_plain_names
 
-    if not path:
-        return gather(as_dataframe(spark, table), sample), Input(path=name, format="table")
-    opened = open_unknown(spark, source_of(path, format, options))
+    if path:
+        opened = open_unknown(spark, source_of(path, format, options))
+    else:
+        frame = as_dataframe(spark, table)
+        opened = with_plain_names(Opened(frame, Input(path=name, format="table"), frame.columns))
     with explained(opened):
         return gather(opened.table, sample), opened.source

@@ -115,8 +115,8 @@ def _k_of(spec: ReleaseSpec) -> int | None:
 def ask_as_in(
     spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2"
 ) -> Question:
-    """The question that a run file answers. k and n replace its own; t is of the attributes that have none. Hierarchies that
-    it has built are those of its finished release.
+    """The question that a run file answers. k and n replace its own; t is of the attributes that have none. Hierarchies
+    that it has built are those of its finished release.
 
     Raises:
         ConfigurationError: naming the key, what was found, and what was expected.

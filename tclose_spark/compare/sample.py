@@ -107,11 +107,15 @@ def table_of_its_own(
 
 
 def _narrowed(domain: QuasiDomain, codes: IntArray) -> QuasiDomain:
-    """A quasi-identifier with the range, the values and the missing ones that these rows have; codes stay."""
+    """A quasi-identifier with the range, the values and the missing ones that these rows have; codes stay, and so does
+    a range that is known from outside.
+    """
     known = np.unique(codes[codes != MISSING])
     missing = int(np.count_nonzero(codes == MISSING))
     if domain.kind == "category":
         return replace(domain, missing=missing, present=len(known))
+    if domain.known:
+        return replace(domain, missing=missing)
     if not len(known):
         return replace(domain, missing=missing, low=0, high=0)
     low, high = (known[[0, -1]] if domain.kind == "integer" else decode_numbers(known[[0, -1]])).tolist()

@@ -24,6 +24,7 @@ from tclose_spark.io.signatures import SAMPLE, byte_order_mark, recognise
 from tclose_spark.io.storage import for_spark, local_path, open_folder
 from tclose_spark.io.tables import MALFORMED, UNREADABLE, quoted
 from tclose_spark.runfile.spec import Input
+from tclose_spark.table.names import instead_of
 
 NOT_FOUND = (
     "PATH_NOT_FOUND",
@@ -59,14 +60,43 @@ class Opened:
 
 
 def read_table(spark: SparkSession, source: Input, version: int | None = None) -> DataFrame:
-    """The raw table. A CSV file is read as text unless `inferSchema` is set, with its malformed rows marked in
-    MALFORMED.
+    """The raw table, its columns under their new names. A CSV file is read as text unless `inferSchema` is set, with
+    its malformed rows marked in MALFORMED.
 
     version: of a Delta table, to read again what was read before.
 
     Raises:
-        InputError: if it is missing or cannot be read as its format.
+        InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.
     """
+    table = _read(spark, source, version)
+    return table.toDF(*renamed(table.columns, source.columns)) if source.columns else table
+
+
+def renamed(names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
+    """The names of a table's columns after `input.columns`.
+
+    >>> renamed(["zip code", "age"], {"zip code": "zip"})
+    ['zip', 'age']
+
+    Raises:
+        InputError: if one that has a new name is not there, or a new name is another column's.
+    """
+    known = [name for name in names if name != MALFORMED]
+    for old in columns:
+        if old not in known:
+            raise InputError(f"input.columns: column {old!r} is not in the input; {instead_of(old, known, columns)}")
+    new = [columns.get(name, name) for name in names]
+    lower = [name.lower() for name in new]
+    for old, name in columns.items():
+        if lower.count(name.lower()) > 1:
+            raise InputError(
+                f"input.columns: {old!r} becomes {name!r}, as which the input has another column (up to case); rename "
+                "that one, too, or take another name"
+            )
+    return new
+
+
+def _read(spark: SparkSession, source: Input, version: int | None) -> DataFrame:
     reader = spark.read.options(**source.options)
     try:
         if source.format == "csv":

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -141,7 +142,10 @@ def _column_problems(table: DataFrame, column: str, names: Sequence[str], attrib
         yield f"column {column!r} is {why}"
         return
     if set(column) & set(" ,;{}()\n\t="):
-        yield f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =)"
+        yield (
+            f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =): "
+            f"input.columns: {{{column!r}: {plain_name(column)!r}}}"
+        )
     kind = table.schema[column].dataType
     if isinstance(kind, UNSUPPORTED):
         yield (
@@ -152,6 +156,11 @@ def _column_problems(table: DataFrame, column: str, names: Sequence[str], attrib
         yield f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected numbers, or type: categorical"
     elif isinstance(kind, T.BinaryType) and column not in attributes.insensitive_attributes:
         yield f"column {column!r} is of type {kind.simpleString()}; expected single values"
+
+
+def plain_name(name: str) -> str:
+    """A name that Delta can hold, for one that it cannot."""
+    return re.sub(r"[ ,;{}()\n\t=]+", "_", name).strip("_") or "column"
 
 
 def check_readable(table: DataFrame, column: str) -> None:

@@ -20,7 +20,7 @@ from pydantic import (
 
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
-from tclose_spark.runfile.section import Exact, Section, exact_number, number_schema
+from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
 from tclose_spark.runfile.text import NormalForm, normal, value_text
 
 MEASURE = "measure"
@@ -70,6 +70,7 @@ class QuasiIdentifier(Section):
     text: which spellings are one value.
     weight: how much its loss counts where a method chooses, relative to the others'.
     coarsest: no label may be coarser: the length of an interval, the level of a hierarchy, the members of a set.
+    range: of a number: the lowest and the highest that are known from outside, [0, 120]; losses are shares of it.
     """
 
     type: Literal["categorical", "numeric"] = "categorical"
@@ -80,6 +81,7 @@ class QuasiIdentifier(Section):
     text: Text | None = None
     weight: Exact = Fraction(1)
     coarsest: Exact | None = None
+    range: Annotated[tuple[Exact, Exact], BeforeValidator(as_tuple)] | None = None
 
     @property
     def is_numeric(self) -> bool:
@@ -101,6 +103,12 @@ class QuasiIdentifier(Section):
             raise ValueError("text is for columns of text; expected type: categorical")
         if isinstance(self.hierarchy, HierarchyBuilder):
             self._check_builder(self.hierarchy)
+        if self.range is not None and not self.is_numeric:
+            raise ValueError("range is for type: numeric without a hierarchy")
+        if self.range is not None and self.range[0] >= self.range[1]:
+            raise ValueError(
+                f"range is {', '.join(map(str, self.range))}; expected the lowest number, then the highest"
+            )
         if self.coarsest is not None:
             self._check_coarsest(self.coarsest)
         if self.weight <= 0:

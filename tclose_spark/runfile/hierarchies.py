@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from tclose_spark.runfile.section import Exact, Section
+from tclose_spark.runfile.section import Exact, Section, as_tuple
 from tclose_spark.runfile.text import value_text
 
 FORMS = ("intervals", "prefix", "dates", "order", "groups", "levels")
@@ -19,14 +19,9 @@ DATE_PARTS: tuple[DatePart, ...] = ("hour", "day", "month", "quarter", "half", "
 ROOT = "*"
 
 
-def _tuple(value: Any) -> Any:
-    """A list as a tuple."""
-    return tuple(value) if isinstance(value, list) else value
-
-
 def _many(value: Any) -> Any:
     """A list as a tuple, and one thing as a list of it."""
-    return _tuple(value) if isinstance(value, list | tuple | dict) or value is None else (value,)
+    return as_tuple(value) if isinstance(value, list | tuple | dict) or value is None else (value,)
 
 
 def _texts(value: Any) -> Any:
@@ -58,11 +53,11 @@ class HierarchyBuilder(Section):
     """
 
     intervals: Annotated[tuple[Exact, ...], BeforeValidator(_many)] | None = None
-    prefix: Annotated[tuple[Positive, ...], BeforeValidator(_tuple)] | Positive | None = None
+    prefix: Annotated[tuple[Positive, ...], BeforeValidator(as_tuple)] | Positive | None = None
     dates: Annotated[tuple[DatePart, ...], BeforeValidator(_many)] | None = None
     order: Annotated[int, Field(ge=2)] | None = None
     groups: Groups | None = None
-    levels: Annotated[tuple[Groups, ...], BeforeValidator(_tuple)] | None = None
+    levels: Annotated[tuple[Groups, ...], BeforeValidator(as_tuple)] | None = None
     other: str | None = None
 
     @property

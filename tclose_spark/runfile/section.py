@@ -21,6 +21,11 @@ def exact_number(value: Any) -> Fraction:
         raise ValueError("expected a number such as 0.2") from None
 
 
+def as_tuple(value: Any) -> Any:
+    """A list of the run file as a tuple."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 NUMBER_TEXT = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$|^[+-]?\d+/\d+$"
 
 

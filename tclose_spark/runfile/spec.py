@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
@@ -48,16 +49,25 @@ class Input(Section):
         of a temporary view.
     format: what it is.
     options: for Spark's reader, such as `header: true` and `sep: ";"` of a CSV file.
+    columns: new names of columns by their names in the table; all else that names columns has the new ones.
     """
 
     path: str
     format: Literal["csv", "parquet", "delta", "table"] = "parquet"
     options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
+    columns: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
 
     @property
     def is_frame(self) -> bool:
         """Whether it is a table in memory, given to a call from Python."""
         return self.format == "table" and self.path.startswith(FRAME)
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        name, times = Counter(map(str.lower, self.columns.values())).most_common(1)[0] if self.columns else ("", 0)
+        if times > 1:
+            raise ValueError(f"columns gives {times} columns the name {name!r} (up to case); expected one for each")
+        return self
 
 
 class Output(Section):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from pyspark.sql import SparkSession
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.reading import Opened, checked, explained, read_table
-from tclose_spark.io.tables import MALFORMED
+from tclose_spark.io.tables import MALFORMED, plain_name, quoted
 from tclose_spark.io.typed import unread
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.names import SEPARATORS, is_name
@@ -34,7 +36,22 @@ def open_unknown(spark: SparkSession, source: Input) -> Opened:
         )
     opened = Opened(table, source, names)
     with explained(opened):
-        return Opened(checked(opened), source, names)
+        return with_plain_names(Opened(checked(opened), source, names))
+
+
+def with_plain_names(opened: Opened) -> Opened:
+    """The table with names that Delta can hold; what is renamed is said by the source's `columns`."""
+    columns, taken = {}, {name.lower() for name in opened.table.columns}
+    for name in opened.table.columns:
+        plain = plain_name(name)
+        if plain != name and [other.lower() for other in opened.table.columns].count(name.lower()) == 1:
+            new = next(made for made in (plain, *(f"{plain}_{i}" for i in count(2))) if made.lower() not in taken)
+            columns[name] = new
+            taken.add(new.lower())
+    if not columns:
+        return opened
+    table = opened.table.select(*[quoted(name).alias(columns.get(name, name)) for name in opened.table.columns])
+    return Opened(table, opened.source.model_copy(update={"columns": columns}), table.columns)
 
 
 def _separator(header: str) -> str | None:

@@ -70,6 +70,7 @@ def write(draft: Draft) -> str:
         path=scalar(draft.source.path),
         format=draft.source.format,
         options=flow({key: _plain(value) for key, value in draft.source.options.items()}),
+        renamed=flow(draft.source.columns),
         output=scalar(draft.output),
         direct=[_shown(plain_line(one)) for one in choice.direct],
         quasi=[_shown(quasi_line(one)) for one in choice.quasi],

@@ -51,7 +51,7 @@ class QuasiDomain:
 
     kind: "integer", "double" or "category".
     values: a category's domain, in code order (the hierarchy's leaves where there is one).
-    low, high: the range of a numeric one.
+    low, high: the range of a numeric one; known: whether it is known from outside, and not the rows'.
     present: how many distinct values a category's rows have.
     spellings: how many of these are another spelling of one of them (see `text`).
     missing: rows without a value.
@@ -65,6 +65,7 @@ class QuasiDomain:
     spellings: int = 0
     low: float = 0
     high: float = 0
+    known: bool = False
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def test_a_table_becomes_a_run_file_that_is_released_as_it_is(tclose: Command, t
     assert max(map(len, out.splitlines())) <= 80
     assert CANARY not in out + err + file.read_text()
     attributes = yaml.safe_load(file.read_text())["attributes"]
-    assert attributes["direct_identifiers"] == ["patient id", "kontakt"]
+    assert attributes["direct_identifiers"] == ["patient_id", "kontakt"]
     assert {name: settings.get("hierarchy") for name, settings in attributes["quasi_identifiers"].items()} == {
         "zip": {"prefix": 1},
         "birth_date": {"dates": ["month", "quarter", "year", "decade"]},
@@ -46,6 +46,7 @@ def test_a_table_becomes_a_run_file_that_is_released_as_it_is(tclose: Command, t
     text = {"strip": True, "case": "fold"}
     assert attributes["sensitive_attributes"] == {"diagnosis": {"distance": "equal", "t": 0.2, "text": text}}
     spec = load_spec(file)
+    assert spec.input.columns == {"patient id": "patient_id"}
     assert spec.input.options == {"header": "true", "sep": ";"}  # read as text: zip codes have zeros before them
 
     code, out, err = tclose("release", file, "--show")
@@ -124,6 +125,7 @@ def test_figures_of_a_sample_and_of_the_whole_table(spark: SparkSession) -> None
     assert 300 < facts["n"].sampled < 700
     assert {name for name, one in facts.items() if one.unusable} == {"a b", "star", "tags", "raw"}
     assert (facts["when"].kind, facts["when"].is_calendar) == ("timestamp", True)
-    suggestion = suggest(spark.createDataFrame(people), name="people")
-    assert suggestion.spec["input"] == {"path": "people", "format": "table"}
+    suggestion = suggest(people, name="people")
+    assert suggestion.spec["input"] == {"path": "people", "format": "table", "columns": {"a b": "a_b"}}
+    assert suggestion.roles["a_b"] == "left out"
     assert suggestion.roles["when"] == "direct identifier"  # nearly unique, under a name that does not say why
