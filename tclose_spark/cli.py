@@ -32,13 +32,8 @@ if TYPE_CHECKING:
     from tclose_spark.methods.method import PlanReport
 
 READ_THE_INPUT = ("release", "profile")  # the other stages read what these have staged
-READS_ONLY = (
-    ["audit"],
-    ["explain"],
-    ["compare"],
-    ["suggest"],
-    ["hierarchy"],
-)  # commands that publish nothing, interrupted or not
+READS_ONLY = tuple([name] for name in ("audit", "explain", "compare", "suggest", "hierarchy"))
+"""Commands that publish nothing, interrupted or not."""
 
 app = typer.Typer(
     name="tclose",

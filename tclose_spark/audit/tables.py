@@ -46,8 +46,8 @@ def opened_tables(
 def open_table(
     spark: SparkSession, table: Any, columns: Sequence[str], kind: str | None, options: Mapping[str, str]
 ) -> Opened:
-    """A table in memory; or that at a path, read by what its path says it is. Its text, in these columns, is what the
-    file holds.
+    """A table in memory; or that at a path, read as `kind`, by default what its path says it is. Its text, in these
+    columns, is what the file holds.
     """
     if not isinstance(table, str):
         return Opened(as_dataframe(spark, table), Input(path=FRAME, format="table"), columns)

@@ -44,8 +44,8 @@ def compare_all(asked: Asked, session: SparkSession, announce: Callable[[str], N
         return table
 
     def worth(table: ComparedTable) -> Worth:
-        hierarchies = {**run.hierarchies, **table.built}
-        return Worth.of_table(table, ResolvedAttributes.of(spec.attributes, table.profile, hierarchies))
+        trees = {**run.hierarchies, **table.built}
+        return Worth.of_table(table, ResolvedAttributes.of(spec.attributes, table.profile, trees))
 
     folder.create(private=True)
     with locked(folder):

@@ -69,8 +69,8 @@ class QuasiIdentifier(Section):
     generalization: without a hierarchy, suppress: the one value of a class, or `*`; set: all its values, `{a, b}`.
     text: which spellings are one value.
     weight: how much its loss counts where a method chooses, relative to the others'.
+    range: `[0, 120]`, what its values can be, known from outside; the loss is a share of it.
     coarsest: no label may be coarser: the length of an interval, the level of a hierarchy, the members of a set.
-    range: of a number: the lowest and the highest that are known from outside, [0, 120]; losses are shares of it.
     """
 
     type: Literal["categorical", "numeric"] = "categorical"

@@ -108,7 +108,7 @@ def cut_tables(draw):
             boxes.append((low, high))
     lows, highs = np.array([low for low, _ in boxes]).T, np.array([high for _, high in boxes]).T
     for low, high in tree:
-        inside = ((lows.T >= low) & (highs.T <= high)).all(axis=1)
+        inside = ((low <= lows.T) & (high >= highs.T)).all(axis=1)
         steps.append(np.flatnonzero(inside))
     return lows, highs, steps
 

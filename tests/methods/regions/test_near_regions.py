@@ -93,10 +93,10 @@ def test_l_is_required_of_regions_of_n_rows_as_well():
 
 
 def test_n_above_the_table_and_n_of_a_class_are_refused():
-    problem, rows = make_problem(town(40), {"disease": {"t": "0.2"}}, k=5)
-    with pytest.raises(UnreachableError, match="privacy.nt.n is 41, but the table has 40 rows"):
+    problem, _ = make_problem(town(40), {"disease": {"t": "0.2"}}, k=5)
+    with pytest.raises(UnreachableError, match=r"privacy\.nt\.n is 41, but the table has 40 rows"):
         require_supersets(near(problem, 41).attributes, 5)
-    with pytest.raises(ConfigurationError, match="privacy.nt.n is 5, and k is 5"):
+    with pytest.raises(ConfigurationError, match=r"privacy\.nt\.n is 5, and k is 5"):
         require_supersets(near(problem, 5).attributes, 5)
     require_supersets(near(problem, 40).attributes, 5)
     require_supersets(near(problem, None).attributes, 5)
