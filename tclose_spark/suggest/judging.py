@@ -13,7 +13,7 @@ from tclose_spark.suggest.patterns import FREE_TEXT
 Role = Literal["direct", "quasi", "sensitive", "insensitive", "open"]
 """open: neither the name nor the figures say it; such a column is left out, and asked about."""
 
-NEARLY_UNIQUE = 2  # distinct values a row from which a column is taken to point at people, as in a profile
+NEARLY_UNIQUE = 0.5  # distinct values a row from which a column is taken to point at people, as in a profile
 KEYED, KEYED_OF_A_CONCEPT = 0.02, 0.2  # the same of a column that calls itself a number or a key (of what it names)
 LOOKING_ALIKE = 0.05  # share of values that look like addresses and numbers of people from which the column is one
 FEWEST = 50  # rows that every value of an insensitive column has
