@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
@@ -91,6 +92,10 @@ def test_the_line_is_that_of_the_longest_key_that_a_message_begins_with(message,
     assert lines.line_of(message) == line
 
 
+def test_the_longest_key_wins_wherever_it_stands():
+    assert Lines("my.yaml", {"privacy.k": 3, "privacy": 2}).line_of("privacy.k: found 1") == 3
+
+
 def test_errors_of_later_stages_have_lines_too(tmp_path):
     (tmp_path / "my.yaml").write_text(RUN)
     tree = read_tree(tmp_path / "my.yaml")
@@ -122,3 +127,32 @@ def test_all_files_that_are_not_there_or_no_hierarchies_are_told_before_spark_st
     with pytest.raises(ConfigurationError) as error:
         check_files(tree, reads_input=False)
     assert "input.path" not in str(error.value)
+
+
+def test_all_that_is_wrong_with_the_columns_is_told_at_once(tclose, run_file):
+    table = {
+        "Age": list(range(12)),
+        "sex": ["f", "m"] * 6,
+        "disease": ["a", "b"] * 6,
+        "tags": [["t"]] * 12,
+        "n": [1] * 12,
+    }
+    path = run_file(
+        pa.table(table),
+        quasi={"age": {}, "sx": {}, "tags": {}},
+        sensitive={"disease": {"t": "0.5"}},
+        direct_identifiers=["nobody"],
+    )
+    code, _, err = tclose("profile", path)
+    told = [line.partition("run.yaml, line ")[2] for line in err.splitlines()]
+    assert code == 2
+    assert [line.partition(": ")[2] for line in told] == [
+        "attributes: column 'Age', column 'sex', column 'n' of the input are in no list of attributes; give each a role, "
+        "or set attributes.drop_others: true to leave such columns out",
+        "attributes.quasi_identifiers.age: column 'age' is not in the input; did you mean 'Age'?",
+        "attributes.quasi_identifiers.sx: column 'sx' is not in the input; did you mean 'sex'?",
+        "attributes.quasi_identifiers.tags: column 'tags' is of type array<string>, which cannot be released; convert it "
+        "to plain values, or drop it",
+        "attributes.direct_identifiers: column 'nobody' is not in the input; it has Age, sex, disease, tags, n",
+    ]
+    assert all(line[:2].strip(":").isdigit() for line in told)
