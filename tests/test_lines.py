@@ -147,12 +147,12 @@ def test_all_that_is_wrong_with_the_columns_is_told_at_once(tclose, run_file):
     told = [line.partition("run.yaml, line ")[2] for line in err.splitlines()]
     assert code == 2
     assert [line.partition(": ")[2] for line in told] == [
-        "attributes: column 'Age', column 'sex', column 'n' of the input are in no list of attributes; give each a role, "
-        "or set attributes.drop_others: true to leave such columns out",
+        "attributes: columns 'Age', 'sex', 'n' of the input are in no list of attributes; give each a role, or "
+        "set attributes.drop_others: true to leave such columns out",
         "attributes.quasi_identifiers.age: column 'age' is not in the input; did you mean 'Age'?",
         "attributes.quasi_identifiers.sx: column 'sx' is not in the input; did you mean 'sex'?",
-        "attributes.quasi_identifiers.tags: column 'tags' is of type array<string>, which cannot be released; convert it "
-        "to plain values, or drop it",
+        "attributes.quasi_identifiers.tags: column 'tags' is of type array<string>, which cannot be released; convert "
+        "it to plain values, or drop it",
         "attributes.direct_identifiers: column 'nobody' is not in the input; it has Age, sex, disease, tags, n",
     ]
     assert all(line[:2].strip(":").isdigit() for line in told)

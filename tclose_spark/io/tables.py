@@ -118,14 +118,15 @@ def _listed_columns(attributes: Attributes) -> Iterator[tuple[str, str]]:
             yield f"{role}.{column}" if isinstance(columns, Mapping) else role, column
 
 
-def _unlisted(names: Sequence[str], listed: Collection[str], drop_others: bool) -> Iterator[str]:
+def _unlisted(columns: Sequence[str], listed: Collection[str], drop_others: bool) -> Iterator[str]:
     """What is wrong if columns are in no list."""
-    others = [shown(place, name) for place, name in enumerate(names) if name not in listed]
+    others = [shown(place, name) for place, name in enumerate(columns) if name not in listed]
     if others and not drop_others:
         one = len(others) == 1
+        names = others[0] if one else f"columns {', '.join(o.removeprefix('column ') for o in others[:MOST_NAMES])}"
         more = f" and {len(others) - MOST_NAMES} more" if len(others) > MOST_NAMES else ""
         yield (
-            f"attributes: {', '.join(others[:MOST_NAMES])}{more} of the input {'is' if one else 'are'} in no list of "
+            f"attributes: {names}{more} of the input {'is' if one else 'are'} in no list of "
             f"attributes; give {'it' if one else 'each'} a role, or set attributes.drop_others: true to leave such "
             "columns out"
         )
