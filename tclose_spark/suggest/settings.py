@@ -28,9 +28,9 @@ class Line:
     said: tuple[str, ...]
 
 
-def quasi_line(one: Judged) -> Line:
+def quasi_line(one: Judged, taken: bool = True) -> Line:
     """Of a quasi-identifier: numbers that measure become intervals, codes are cut from their end, dates become months
-    and years, few values sets of them.
+    and years, few values sets of them. taken: whether it is one in the run file, and not only offered.
     """
     facts, said = one.facts, [_figures(one), *_remarks(one.facts)]
     settings: dict[str, Any] = {"type": "categorical"}
@@ -46,7 +46,7 @@ def quasi_line(one: Judged) -> Line:
         said.append("! only * is coarser than its values; a hierarchy would keep more: a CSV, or {groups: {..: [..]}}")
     if facts.is_date and not facts.is_calendar:
         said.append("! dates as text; written as 2020-12-31 they could have hierarchy: {dates: [month, year]}")
-    if one.concept is not None and one.concept.either:
+    if taken and one.concept is not None and one.concept.either:
         said.append("? known from outside, or rather sensitive? Then it belongs to sensitive_attributes")
     return Line(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
 

@@ -74,7 +74,7 @@ def write(draft: Draft) -> str:
         output=scalar(draft.output),
         direct=[_shown(plain_line(one)) for one in choice.direct],
         quasi=[_shown(quasi_line(one)) for one in choice.quasi],
-        more_quasi=[_shown(quasi_line(one)) for one in choice.more_quasi],
+        more_quasi=[_shown(quasi_line(one, taken=False)) for one in choice.more_quasi],
         sensitive=[_shown(sensitive_line(one, draft.t)) for one in choice.sensitive],
         more_sensitive=[_shown(sensitive_line(one, draft.t)) for one in choice.more_sensitive],
         insensitive=[_shown(plain_line(one)) for one in choice.insensitive],
