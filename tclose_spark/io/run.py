@@ -17,6 +17,7 @@ from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io import lineage
+from tclose_spark.io.exports import EXPORT_NAMES
 from tclose_spark.io.interrupts import raise_again
 from tclose_spark.io.lock import locked
 from tclose_spark.io.progress import Progress, no_progress
@@ -174,7 +175,9 @@ class Run:
                 "one is verified"
             )
         foreign = (
-            sorted(set(self.public.names()) - {"release", "report.html", CERTIFICATE}) if self.public.exists() else []
+            sorted(set(self.public.names()) - {"release", "report.html", CERTIFICATE, *EXPORT_NAMES})
+            if self.public.exists()
+            else []
         )
         if foreign:
             raise ConfigurationError(
