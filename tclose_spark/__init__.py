@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tclose_spark.api.releasing import release as release
     from tclose_spark.api.releasing import run_stage as run_stage
     from tclose_spark.api.releasing import verify as verify
+    from tclose_spark.api.suggesting import suggest as suggest
     from tclose_spark.audit.audit import Audit as Audit
     from tclose_spark.audit.explain import Explanation as Explanation
     from tclose_spark.compare.comparison import Comparison as Comparison
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from tclose_spark.runfile.spec import Output as Output
     from tclose_spark.runfile.spec import Privacy as Privacy
     from tclose_spark.runfile.spec import ReleaseSpec as ReleaseSpec
+    from tclose_spark.suggest.suggestion import Suggestion as Suggestion
 
 _PLACES = {
     "api.comparing": ("compare",),
@@ -67,6 +69,7 @@ _PLACES = {
     "api.previewing": ("Preview", "hierarchy"),
     "api.release": ("Release", "Report"),
     "api.releasing": ("release", "run_stage", "verify"),
+    "api.suggesting": ("suggest",),
     "audit.audit": ("Audit",),
     "audit.explain": ("Explanation",),
     "compare.comparison": ("Comparison",),
@@ -90,8 +93,9 @@ _PLACES = {
     "runfile.hierarchies": ("HierarchyBuilder",),
     "runfile.schema": ("schema",),
     "runfile.spec": ("Input", "Output", "Privacy", "ReleaseSpec"),
+    "suggest.suggestion": ("Suggestion",),
 }
-_ROOMS = ("audit", "compare")  # they are called themselves: see `called`
+_ROOMS = ("audit", "compare", "suggest")  # they are called themselves: see `called`
 _MODULES = {name: f"tclose_spark.{place}" for place, names in _PLACES.items() for name in names}
 
 __all__ = [
@@ -121,6 +125,7 @@ __all__ = [
     "Sabre",
     "SensitiveAttribute",
     "StackAndDeal",
+    "Suggestion",
     "TIncognito",
     "TMondrian",
     "TcloseError",
@@ -136,6 +141,7 @@ __all__ = [
     "release",
     "run_stage",
     "schema",
+    "suggest",
     "verify",
 ]
 

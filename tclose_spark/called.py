@@ -1,4 +1,5 @@
-"""Rooms whose names are functions, too: `tclose_spark.audit(...)` and `tclose_spark.compare(...)`.
+"""Rooms whose names are functions, too: `tclose_spark.audit(...)`, `tclose_spark.compare(...)` and
+`tclose_spark.suggest(...)`.
 
 Python sets a package's attribute to a room of it when that is imported, whatever stood there; so the room itself is
 what is called.
@@ -16,6 +17,7 @@ from typing import Any
 FUNCTIONS = {
     "tclose_spark.audit": "tclose_spark.api.judging",
     "tclose_spark.compare": "tclose_spark.api.comparing",
+    "tclose_spark.suggest": "tclose_spark.api.suggesting",
 }
 """Where the function of a room's last name is."""
 

@@ -20,9 +20,10 @@ from tclose_spark.api.running import STAGES, carry_out_stages
 from tclose_spark.errors import ConfigurationError, TcloseError
 from tclose_spark.io import driver
 from tclose_spark.io.driver import start_early
+from tclose_spark.io.files import check_files
 from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, noticed
 from tclose_spark.report.console import certificate_lines, unprotected_lines
-from tclose_spark.runfile.loading import load_spec
+from tclose_spark.runfile.loading import read_tree, spec_of, told_with_lines
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.version import __version__
 
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from tclose_spark.io.run import Run
     from tclose_spark.methods.method import PlanReport
 
-READS_ONLY = (["audit"], ["explain"], ["compare"], ["hierarchy"])  # commands that publish nothing, interrupted or not
+READ_THE_INPUT = ("release", "profile")  # the other stages read what these have staged
+READS_ONLY = tuple([name] for name in ("audit", "explain", "compare", "suggest", "hierarchy"))
+"""Commands that publish nothing, interrupted or not."""
 
 app = typer.Typer(
     name="tclose",
@@ -48,6 +51,12 @@ Overrides = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished output once the new one is verified.")]
 
 
+Show = Annotated[
+    bool | None,
+    typer.Option("--show/--no-show", help="Print ten rows of the release; by default on a terminal only."),
+]
+
+
 def _add_stage(name: str, summary: str) -> None:
     @app.command(name, help=summary)
     def command(config: Config, set_: Overrides = None, overwrite: Overwrite = False) -> None:
@@ -55,8 +64,14 @@ def _add_stage(name: str, summary: str) -> None:
 
 
 for _name, _summary in STAGES.items():
-    if _name != "verify":
+    if _name not in ("release", "verify"):
         _add_stage(_name, _summary)
+
+
+@app.command(help=STAGES["release"])
+def release(config: Config, set_: Overrides = None, overwrite: Overwrite = False, show: Show = None) -> None:
+    """See STAGES."""
+    run_stage("release", config, set_ or [], overwrite, show=out.is_terminal if show is None else show)
 
 
 @app.command(help=STAGES["verify"])
@@ -72,16 +87,35 @@ def verify(
     run_stage("verify", config, set_ or [], overwrite, finished=finished)
 
 
-def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool, **options: Any) -> None:
-    """One stage, or `release` for all of them; options are that stage's own."""
-    spec = load_spec(config, overrides)
-    run, result = carry_out_stages(
-        spec, name, announce=_announce, overwrite=overwrite, progress=_show_blocks, **options
-    )
+def run_stage(
+    name: str, config: Path, overrides: Sequence[str], overwrite: bool, show: bool = False, **options: Any
+) -> None:
+    """One stage, or `release` for all of them; options are that stage's own. show: ten rows of what is released."""
+    tree = read_tree(config, overrides)
+    spec = spec_of(tree)
+    with told_with_lines(tree):
+        check_files(spec, reads_input=name in READ_THE_INPUT)
+        run, result = carry_out_stages(
+            spec, name, announce=_announce, overwrite=overwrite, progress=_show_blocks, **options
+        )
     if name == "plan":
         _show_plan(spec, result)
     elif name in ("release", "publish"):
+        if show:
+            _show_rows(run, result)
         _show_certificate(run, result)
+
+
+def _show_rows(run: Run, certificate: Mapping[str, Any]) -> None:
+    """Ten rows of the release, as it is published."""
+    from tclose_spark.io.few_rows import few_rows
+    from tclose_spark.io.tables import read_delta
+    from tclose_spark.report.preview import ROWS, preview_lines
+
+    released = read_delta(run.spark, run.public.path("release"))
+    losses = certificate["utility"]["ncp_by_quasi_identifier"]
+    for line in preview_lines(released.columns, few_rows(released, ROWS), losses):
+        out.print(line, highlight=False, markup=False)
 
 
 def _announce(line: str) -> None:
@@ -332,6 +366,39 @@ def compare(
         overwrite=overwrite,
     )
     run_compare(given, _announce)
+
+
+@app.command()
+def suggest(
+    table: TableName,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="The run file. By default as the table, in YAML.")
+    ] = None,
+    sample: Annotated[
+        str, typer.Option("--sample", metavar="ROWS", help="How many rows are looked at closely; or all.")
+    ] = "100000",
+    format_: Format = None,
+    option: Options = None,
+    k: Annotated[
+        int | None, typer.Option("--k", min=2, help="For the run file. By default 10, of few rows less.")
+    ] = None,
+    t: Annotated[str, typer.Option("--t", help="For the run file.")] = "0.2",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run file that is there.")] = False,
+) -> None:
+    """What is in this table? Looks at its columns, and writes a commented run file that runs as it is."""
+    from tclose_spark.suggest.commands import SuggestArguments, run_suggest
+
+    given = SuggestArguments(
+        table=table,
+        output=output,
+        sample=sample,
+        format=format_,
+        options=option or [],
+        k=k,
+        t=t,
+        overwrite=overwrite,
+    )
+    run_suggest(given, lambda line: out.print(line, highlight=False, markup=False))
 
 
 @app.command()

@@ -357,7 +357,7 @@ def test_a_finished_output_is_refused(tclose: Command, finished: Path) -> None:
     before = (finished / "out/public/certificate.json").read_text()
     code, _, err = tclose("release", finished / "run.yaml")
     assert code == 2
-    assert f"error: output: {finished}/out/public holds a finished release; give --overwrite" in err
+    assert f"run.yaml, line 4: output: {finished}/out/public holds a finished release; give --overwrite" in err
     assert (finished / "out/public/certificate.json").read_text() == before
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tclose_spark.table.names import are_names, instead_of, shown
+from tclose_spark.table.names import are_names, instead_of, instead_of_each, shown
 
 ASKED = ["name", "age", "zip", "sex", "disease"]
 
@@ -55,3 +55,13 @@ def test_a_column_that_is_no_name_is_told_by_its_place() -> None:
         "column number 2",
         "column number 3",
     ]
+
+
+def test_of_several_columns_what_the_table_has_is_told_once():
+    told = instead_of_each(["age", "zipp", "job"], ["Age", "zip", "sex"], ["age", "zipp", "job", "sex", "Age", "zip"])
+    assert told == ["did you mean 'Age'? It has Age, zip, sex", "did you mean 'zip'?", "none of its names is near"]
+
+
+def test_of_several_columns_a_record_in_place_of_names_is_told_once():
+    assert len(instead_of_each(["age", "zip"], ["31", "Zebulon", "7"], ["age", "zip"])) == 1
+    assert instead_of_each([], ["a"], ["a"]) == []

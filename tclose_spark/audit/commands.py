@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,8 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 from tclose_spark.audit.question import Question, ask, ask_as_in, read_quasi, read_sensitive
-from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
+from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.driver import start_early
+from tclose_spark.io.typed import as_typed, options_of
 from tclose_spark.runfile.loading import URI, load_spec, resolve
 
 if TYPE_CHECKING:
@@ -60,36 +60,6 @@ class AuditArguments:
         folder = Path.cwd()
         quasi = read_quasi(self.quasi_identifiers, self.hierarchies, folder)
         return ask(quasi, read_sensitive(self.sensitive, folder), self.k, self.t, self.n, self.gain)
-
-
-@contextmanager
-def as_typed() -> Iterator[None]:
-    """Errors name what is typed here where they name keys of a run file."""
-    try:
-        yield
-    except InputError as error:
-        text = (
-            str(error)
-            .removeprefix("input.path: ")
-            .replace("input.format: ", "--format ")
-            .replace("input.format", "--format")
-        )
-        error.args = (
-            re.sub(r"input\.options\.(\w+)(: )?", lambda key: f"--option {key[1]}{'=' if key[2] else ''}", text),
-        )
-        raise
-
-
-def read_options(texts: Sequence[str]) -> dict[str, str]:
-    """The options of Spark's reader as they are typed."""
-    return dict(_option(text) for text in texts)
-
-
-def _option(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ConfigurationError(f"--option {text}: expected KEY=VALUE for Spark's reader, such as sep=;")
-    return key, value
 
 
 def run_audit(
@@ -140,7 +110,7 @@ def _opened(
     """The table, the reference and the background table, where they are given."""
     from tclose_spark.audit.tables import opened_tables
 
-    options = read_options(given.options)
+    options = options_of(given.options)
     with (
         as_typed(),
         opened_tables(

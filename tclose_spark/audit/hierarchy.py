@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from tclose_spark.audit.commands import as_typed, read_options
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.driver import start_early
+from tclose_spark.io.typed import as_typed, options_of
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.loading import explain, load_spec, parse_yaml, resolve
@@ -149,8 +149,7 @@ def _opened(given: HierarchyArguments, spec: ReleaseSpec | None, spark: SparkSes
 
     with as_typed():
         if spec is None:
-            options = read_options(given.options)
-            opened = open_table(spark, given.source, [given.column], given.format, options)
+            opened = open_table(spark, given.source, [given.column], given.format, options_of(given.options))
             table = opened.table
         else:
             opened = Opened(read_table(spark, spec.input), spec.input, [given.column])

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.audit.question import Question
-from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.io.formats import guess_format
+from tclose_spark.errors import InputError
 from tclose_spark.io.frames import as_dataframe
 from tclose_spark.io.reading import Opened, checked, explained, read_table
-from tclose_spark.runfile.loading import resolve
+from tclose_spark.io.typed import source_of, unread
 from tclose_spark.runfile.spec import FRAME, Input
-
-FORMATS = ("csv", "parquet", "delta", "table")
 
 
 @contextmanager
@@ -55,21 +51,10 @@ def open_table(
     """
     if not isinstance(table, str):
         return Opened(as_dataframe(spark, table), Input(path=FRAME, format="table"), columns)
-    found: Any = kind or guess_format(table)
-    if found not in FORMATS:
-        raise ConfigurationError(f"--format {found}: expected {', '.join(FORMATS)}")
-    if found == "csv":
-        options = {"header": "true", **options}
-    where = table if found == "table" else resolve(table, "TABLE", Path.cwd())
-    source = Input(path=where, format=found, options=dict(options))
+    source = source_of(table, kind, options)
     try:
         opened = Opened(read_table(spark, source), source, columns)
     except InputError as error:
-        hint = (
-            " (neither a file nor a table of the catalog)"
-            if found == "table"
-            else f" (read as {found}; --format says another)"
-        )
-        raise InputError(str(error) + hint) from None
+        raise unread(error, source) from None
     with explained(opened):
         return replace(opened, table=checked(opened))

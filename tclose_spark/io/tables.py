@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,13 @@ from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # pys
 
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.storage import for_spark, open_folder
-from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
+from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.moments import CODES_A_DAY, FIRST, LAST, Calendar, write_moment
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.building import with_missing
 from tclose_spark.table.hierarchy import Hierarchy
-from tclose_spark.table.names import instead_of, shown
+from tclose_spark.table.names import MOST_NAMES, are_names, instead_of_each, shown
 from tclose_spark.table.written import write_number
 
 MALFORMED = "_tclose_malformed"
@@ -75,15 +75,20 @@ def read_hierarchies(
     That of a sensitive attribute with `missing: leaf` has the leaf.
 
     Raises:
-        ConfigurationError: if one cannot be read or is not a tree.
+        ConfigurationError: with every one that cannot be read or is not a tree.
     """
-    hierarchies = {}
+    hierarchies, problems = {}, []
     for role, columns in (("quasi_identifiers", quasi), ("sensitive_attributes", sensitive)):
         for name, settings in columns.items():
             if isinstance(settings.hierarchy, str):
                 key = f"{where}{role}.{name}.hierarchy"
-                tree = Hierarchy.parse(_read_text(settings.hierarchy, key, spark), key)
-                hierarchies[name] = with_missing(tree, settings, key)
+                try:
+                    tree = Hierarchy.parse(_read_text(settings.hierarchy, key, spark), key)
+                    hierarchies[name] = with_missing(tree, settings, key)
+                except ConfigurationError as error:
+                    problems.append(str(error))
+    if problems:
+        raise ConfigurationError("\n".join(problems))
     return hierarchies
 
 
@@ -98,59 +103,77 @@ def _read_text(path: str, key: str, spark: SparkSession) -> str:
 
 
 def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
-    """Raises InputError unless the table has every column the spec names, and none that it does not name."""
+    """Raises InputError, with all that is wrong, unless the table has every column the spec names, of a type that can
+    be released, and none that it does not name.
+    """
     attributes, names = spec.attributes, [name for name in table.columns if name != MALFORMED]
-    listed = {*attributes.direct_identifiers, *attributes.published}
-    for role in ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes"):
-        for column in getattr(attributes, role):
-            if column not in names:
-                raise InputError(
-                    f"attributes.{role}: column {column!r} is not in the input; {instead_of(column, names, listed)}"
-                )
-    others = [(place, name) for place, name in enumerate(names) if name not in listed]
-    if others and not attributes.drop_others:
-        raise InputError(
-            f"{shown(*others[0])} of the input is in no list of attributes"
-            + (f" (nor are {len(others) - 1} more)" if len(others) > 1 else "")
-            + "; give it a role, or set attributes.drop_others: true to leave such columns out"
+    listed = [(f"attributes.{place}: ", column) for place, column in _listed_columns(attributes)]
+    columns = [column for _, column in listed]
+    absent = [(key, column) for key, column in listed if column not in names]
+    told = instead_of_each([column for _, column in absent], names, columns)
+    problems = [
+        f"{key}column {column!r} is not in the input; {end}" for (key, column), end in zip(absent, told, strict=False)
+    ]
+    if not absent or are_names(names, columns):
+        problems += _unlisted(names, set(columns), attributes.drop_others)
+        for key, column in listed:
+            if column in names and column in attributes.published:
+                problems += [key + problem for problem in _column_problems(table, column, names, attributes)]
+    problems += _made_names(spec)
+    if problems:
+        raise InputError("\n".join(problems))
+
+
+def _listed_columns(attributes: Attributes) -> Iterator[tuple[str, str]]:
+    """Where the run file lists each column, below `attributes`, and the column."""
+    for role in ROLES:
+        columns = getattr(attributes, role)
+        for column in columns:
+            yield f"{role}.{column}" if isinstance(columns, Mapping) else role, column
+
+
+def _unlisted(columns: Sequence[str], listed: Collection[str], drop_others: bool) -> Iterator[str]:
+    """What is wrong if columns are in no list."""
+    others = [shown(place, name) for place, name in enumerate(columns) if name not in listed]
+    if others and not drop_others:
+        one = len(others) == 1
+        names = others[0] if one else f"columns {', '.join(o.removeprefix('column ') for o in others[:MOST_NAMES])}"
+        more = f" and {len(others) - MOST_NAMES} more" if len(others) > MOST_NAMES else ""
+        yield (
+            f"attributes: {names}{more} of the input {'is' if one else 'are'} in no list of "
+            f"attributes; give {'it' if one else 'each'} a role, or set attributes.drop_others: true to leave such "
+            "columns out"
         )
-    lower = [name.lower() for name in names]
-    for column in attributes.published:
-        if lower.count(column.lower()) > 1:
-            raise InputError(
-                f"column {column!r}: the input has a duplicate, several columns of this name but for case; rename them"
-            )
-        check_readable(table, column)
-        if set(column) & set(" ,;{}()\n\t="):
-            raise InputError(
-                f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =): "
-                f"input.columns: {{{column!r}: {_plain_name(column)!r}}}"
-            )
-        kind = table.schema[column].dataType
-        if isinstance(kind, UNSUPPORTED):
-            raise InputError(
-                f"column {column!r} is of type {kind.simpleString()}, which cannot be released; convert it to plain "
-                "values, or drop it"
-            )
-    _check_made_names(spec)
-    for column, quasi in attributes.quasi_identifiers.items():
-        kind = table.schema[column].dataType
-        if quasi.calendar is not None and not isinstance(kind, (*TEMPORAL[quasi.calendar], T.StringType)):
-            raise InputError(
-                f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected "
-                f"{'dates' if quasi.calendar == 'date' else 'timestamps'}, or another type"
-            )
-        if quasi.reads_numbers and not isinstance(kind, (*INTEGRAL, *FRACTIONAL, T.StringType)):
-            raise InputError(
-                f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected numbers, or type: categorical"
-            )
-    for column in (*attributes.quasi_identifiers, *attributes.sensitive_attributes):
-        kind = table.schema[column].dataType
-        if isinstance(kind, T.BinaryType):
-            raise InputError(f"column {column!r} is of type {kind.simpleString()}; expected single values")
 
 
-def _plain_name(name: str) -> str:
+def _column_problems(table: DataFrame, column: str, names: Sequence[str], attributes: Attributes) -> Iterator[str]:
+    """What is wrong with a column that is there."""
+    quasi = attributes.quasi_identifiers.get(column)
+    if [name.lower() for name in names].count(column.lower()) > 1:
+        yield f"column {column!r}: the input has a duplicate, several columns of this name but for case; rename them"
+        return
+    why = table.schema[column].metadata.get(UNREADABLE)
+    if why:
+        yield f"column {column!r} is {why}"
+        return
+    if set(column) & set(" ,;{}()\n\t="):
+        yield (
+            f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =): "
+            f"input.columns: {{{column!r}: {plain_name(column)!r}}}"
+        )
+    kind = table.schema[column].dataType
+    if isinstance(kind, UNSUPPORTED):
+        yield (
+            f"column {column!r} is of type {kind.simpleString()}, which cannot be released; convert it to plain "
+            "values, or drop it"
+        )
+    elif quasi is not None and quasi.reads_numbers and not isinstance(kind, (*INTEGRAL, *FRACTIONAL, T.StringType)):
+        yield f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected numbers, or type: categorical"
+    elif isinstance(kind, T.BinaryType) and column not in attributes.insensitive_attributes:
+        yield f"column {column!r} is of type {kind.simpleString()}; expected single values"
+
+
+def plain_name(name: str) -> str:
     """A name that Delta can hold, for one that it cannot."""
     return re.sub(r"[ ,;{}()\n\t=]+", "_", name).strip("_") or "column"
 
@@ -162,18 +185,17 @@ def check_readable(table: DataFrame, column: str) -> None:
         raise InputError(f"column {column!r} is {why}")
 
 
-def _check_made_names(spec: ReleaseSpec) -> None:
-    """Raises InputError if a column has the name of one that is made: of a bound, or in `linked`."""
+def _made_names(spec: ReleaseSpec) -> Iterator[str]:
+    """What is wrong if a column has the name of one that is made: of a bound, or in `linked`."""
     attributes, made = spec.attributes, []
     for name, quasi in attributes.quasi_identifiers.items():
         made += [f"{name}_min", f"{name}_max"] if quasi.numeric_output == "bounds" else []
         made += [f"{name}_raw"] if spec.output.keep_linked else []
     made += [SUPPRESSED] if spec.output.keep_linked and spec.privacy.suppression_limit else []
-    for column in (*attributes.published, *made):
-        if [name.lower() for name in (*attributes.published, *made)].count(column.lower()) > 1:
-            raise InputError(
-                f"column {column!r}: the release makes a column of this name (up to case) from another; rename it"
-            )
+    lower = [name.lower() for name in (*attributes.published, *made)]
+    for column in made:
+        if lower.count(column.lower()) > 1:
+            yield f"column {column!r}: the release makes a column of this name (up to case) from another; rename it"
 
 
 def integral_columns(table: DataFrame, columns: Sequence[str]) -> frozenset[str]:

@@ -28,6 +28,8 @@ from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number,
 from tclose_spark.runfile.text import NormalForm, normal, value_text
 
 MEASURE = "measure"
+ROLES = ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes")
+"""What a column may be, as the run file lists them."""
 T_SCHEMA = {"anyOf": [*number_schema(exclusiveMinimum=0, maximum=1)["anyOf"], {"const": MEASURE}, {"type": "null"}]}
 NOTHING = {"type": "null"}
 """What JSON Schema calls a key of YAML without a value, such as `sex:`."""
@@ -388,7 +390,7 @@ class Attributes(Section):
     @model_validator(mode="after")
     def _one_role(self) -> Self:
         roles: dict[str, str] = {}
-        for role in ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes"):
+        for role in ROLES:
             for column in getattr(self, role):
                 if column in roles:
                     raise ValueError(

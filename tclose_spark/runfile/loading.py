@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from tclose_spark.errors import ConfigurationError
+from tclose_spark.errors import ConfigurationError, TcloseError
+from tclose_spark.runfile.lines import Lines
 from tclose_spark.runfile.refusals import explain_problems
 from tclose_spark.runfile.registry import DEFAULT, known_methods
 from tclose_spark.runfile.section import Section
@@ -82,24 +84,35 @@ def resolve(text: str, key: str, folder: Path) -> str:
 
 
 def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
-    """Resolves every path in a raw run file, in place; what is not of the expected shape is left to validation."""
+    """Resolves every path in a raw run file, in place; what is not of the expected shape is left to validation.
 
-    def at(section: Any, names: Sequence[str], key: str) -> None:
+    Raises:
+        ConfigurationError: with every variable that is not set.
+    """
+    problems: list[str] = []
+
+    def at(section: Any, names: Sequence[str], key: str, of: Callable[[str, str], str]) -> None:
         for name in names:
             if isinstance(section, dict) and isinstance(section.get(name), str):
-                section[name] = resolve(section[name], f"{key}.{name}", folder)
+                try:
+                    section[name] = of(section[name], f"{key}.{name}")
+                except ConfigurationError as error:
+                    problems.append(str(error))
+
+    def path(text: str, key: str) -> str:
+        return resolve(text, key, folder)
 
     source = tree.get("input")
-    if isinstance(source, dict) and source.get("format") == "table" and isinstance(source.get("path"), str):
-        source["path"] = expand(source["path"], "input.path")
-    else:
-        at(source, ["path"], "input")
-    at(tree.get("output"), ["path", "public", "internal"], "output")
+    is_table = isinstance(source, dict) and source.get("format") == "table"
+    at(source, ["path"], "input", expand if is_table else path)
+    at(tree.get("output"), ["path", "public", "internal"], "output", path)
     attributes = tree.get("attributes")
     for role in ("quasi_identifiers", "sensitive_attributes"):
         columns = attributes.get(role) if isinstance(attributes, dict) else None
         for column, settings in columns.items() if isinstance(columns, dict) else ():
-            at(settings, ["hierarchy"], f"attributes.{role}.{column}")
+            at(settings, ["hierarchy"], f"attributes.{role}.{column}", path)
+    if problems:
+        raise ConfigurationError("\n".join(problems))
 
 
 def _override(tree: dict[str, Any], assignment: str) -> None:
@@ -135,24 +148,49 @@ def _sections(section: type[Section]) -> set[type[Section]]:
     return {section}.union(*(_sections(below) for below in section.__subclasses__()))
 
 
-def read_tree(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
+class RunFile(dict[str, Any]):
+    """What a run file says, not yet validated, and where it says it."""
+
+    lines = Lines()
+
+
+def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
     """What a run file says, not yet validated, with `key.path=value` overrides applied and all paths resolved.
 
     Raises:
-        ConfigurationError: naming the key, what was found, and what was expected.
+        ConfigurationError: naming the line, the key, what was found, and what was expected.
     """
+    text = _read_text(path)
+    said = parse_yaml(text, str(path))
+    if not isinstance(said, dict):
+        raise ConfigurationError(
+            f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for examples"
+        )
+    tree = RunFile(said)
+    tree.lines = Lines.read(text, str(path)).without(overrides)
+    with told_with_lines(tree):
+        with_overrides(tree, path.resolve().parent, overrides)
+    return tree
+
+
+def _read_text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"the run file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"the run file {path} is no text in UTF-8") from None
-    tree = parse_yaml(text, str(path))
-    if not isinstance(tree, dict):
-        raise ConfigurationError(
-            f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for examples"
-        )
-    return with_overrides(tree, path.resolve().parent, overrides)
+
+
+@contextmanager
+def told_with_lines(tree: dict[str, Any]) -> Iterator[None]:
+    """Errors of the body that begin with keys of a run file say their lines."""
+    try:
+        yield
+    except TcloseError as error:
+        if isinstance(tree, RunFile):
+            error.args = (tree.lines.told(str(error)),)
+        raise
 
 
 def with_overrides(tree: dict[str, Any], folder: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
@@ -172,15 +210,16 @@ def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
     """The spec in what `read_tree` read.
 
     Raises:
-        ConfigurationError: naming the key, what was found, and what was expected.
+        ConfigurationError: with every key that is wrong: its line, what was found, and what was expected.
     """
     missing = [f"{key}: missing; this key is required" for key in REQUIRED if key not in tree]
     try:
-        spec = ReleaseSpec.model_validate(tree)
+        spec = ReleaseSpec.model_validate(dict(tree))
     except ValidationError as error:
         method = tree.get("method")
-        told = explain(error, method.get("name", DEFAULT) if isinstance(method, dict) else None)
-        raise ConfigurationError("\n".join([*missing, told])) from None
+        named = method.get("name", DEFAULT) if isinstance(method, dict) else None
+        with told_with_lines(tree):
+            raise ConfigurationError("\n".join([*missing, explain(error, named)])) from None
     if missing:
         raise ConfigurationError("\n".join(missing))
     return spec
@@ -190,6 +229,6 @@ def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:
     """The spec in a run file, with `key.path=value` overrides applied and all paths resolved.
 
     Raises:
-        ConfigurationError: naming the key, what was found, and what was expected.
+        ConfigurationError: with every key that is wrong: its line, what was found, and what was expected.
     """
     return spec_of(read_tree(path, overrides))

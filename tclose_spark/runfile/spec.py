@@ -61,17 +61,17 @@ class Input(Section):
     options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
     columns: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
 
+    @property
+    def is_frame(self) -> bool:
+        """Whether it is a table in memory, given to a call from Python."""
+        return self.format == "table" and self.path.startswith(FRAME)
+
     @model_validator(mode="after")
     def _apart(self) -> Self:
         name, times = Counter(map(str.lower, self.columns.values())).most_common(1)[0] if self.columns else ("", 0)
         if times > 1:
             raise ValueError(f"columns gives {times} columns the name {name!r} (up to case); expected one for each")
         return self
-
-    @property
-    def is_frame(self) -> bool:
-        """Whether it is a table in memory, given to a call from Python."""
-        return self.format == "table" and self.path.startswith(FRAME)
 
 
 class Output(Section):

@@ -43,10 +43,28 @@ def instead_of(column: str, columns: Sequence[str], expected: Collection[str]) -
     """
     if not are_names(columns, expected):
         return f"it has {len(columns)} column{'' if len(columns) == 1 else 's'}{_why_not(columns, expected)}"
+    has = f"it has {', '.join(columns)}" if len(columns) <= MOST_NAMES else f"it has {len(columns)} columns"
+    near = _nearest(column, columns)
+    return f"{near} {has[0].upper()}{has[1:]}" if near else has
+
+
+def instead_of_each(lost: Sequence[str], columns: Sequence[str], expected: Collection[str]) -> list[str]:
+    """`instead_of` for every column that a table lacks; what it has is told once. Where the names may be values of a
+    person, the first stands for all.
+    """
+    if not lost:
+        return []
+    first = instead_of(lost[0], columns, expected)
+    if not are_names(columns, expected):
+        return [first]
+    return [first, *(_nearest(column, columns) or "none of its names is near" for column in lost[1:])]
+
+
+def _nearest(column: str, columns: Sequence[str]) -> str:
+    """A question for the names that are near; "" if none is."""
     lower = {name.lower(): name for name in columns}
     similar = [lower[name] for name in difflib.get_close_matches(column.lower(), lower, n=3, cutoff=NEAR)]
-    has = f"it has {', '.join(columns)}" if len(columns) <= MOST_NAMES else f"it has {len(columns)} columns"
-    return f"did you mean {' or '.join(repr(name) for name in similar)}? {has[0].upper()}{has[1:]}" if similar else has
+    return f"did you mean {' or '.join(repr(name) for name in similar)}?" if similar else ""
 
 
 def shown(place: int, name: str) -> str:

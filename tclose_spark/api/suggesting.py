@@ -1,0 +1,77 @@
+"""`suggest` from Python: a first run file for any table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tclose_spark.api.specs import Table
+from tclose_spark.api.work import working
+from tclose_spark.runfile.spec import Input
+from tclose_spark.suggest.suggestion import SAMPLE, Suggestion, name_of, suggest_from
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tclose_spark.suggest.facts import Gathered
+
+
+def suggest(
+    table: Table,
+    *,
+    sample: int | None = SAMPLE,
+    format: str | None = None,
+    options: Mapping[str, str] | None = None,
+    file: str | PathLike[str] | None = None,
+    name: str = "table",
+    k: int | None = None,
+    t: str = "0.2",
+) -> Suggestion:
+    """A first run file for a table that nobody has described: what each of its columns may be, and why.
+
+    >>> suggestion = suggest("people.csv")  # doctest: +SKIP
+    >>> suggestion.roles["zip"]  # doctest: +SKIP
+    'quasi-identifier'
+    >>> suggestion.write("people.yaml")  # doctest: +SKIP
+
+    table: a DataFrame of Spark, pandas or polars, a pyarrow table, a path, or the name of a table in the catalog.
+    sample: rows that are looked at closely, None for all; missing and different values are counted in the whole table.
+    format, options: of a path, as in a run file; by default what the path says.
+    file: where the run file is to be, which its paths are relative to.
+    name: what the run file calls a table in memory.
+
+    Raises:
+        InputError: if the table cannot be read, is empty, or has no two columns that a release could be made of.
+        ConfigurationError: if a setting is wrong.
+    """
+    path = fspath(table) if isinstance(table, str | PathLike) else ""
+    with working("tclose suggest", table, path) as spark:
+        gathered, source = _gathered(spark, path, table, sample, format, options or {}, name)
+    return suggest_from(gathered, source, Path(file or f"{name_of(source)}.yaml"), k, t)
+
+
+def _gathered(
+    spark: SparkSession,
+    path: str,
+    table: Table,
+    sample: int | None,
+    format: str | None,
+    options: Mapping[str, str],
+    name: str,
+) -> tuple[Gathered, Input]:
+    """The facts of a table, and where it is."""
+    from tclose_spark.io.frames import as_dataframe
+    from tclose_spark.io.reading import Opened, explained
+    from tclose_spark.io.typed import source_of
+    from tclose_spark.suggest.gathering import gather
+    from tclose_spark.suggest.opening import open_unknown, with_plain_names
+
+    if path:
+        opened = open_unknown(spark, source_of(path, format, options))
+    else:
+        frame = as_dataframe(spark, table)
+        opened = with_plain_names(Opened(frame, Input(path=name, format="table"), frame.columns))
+    with explained(opened):
+        return gather(opened.table, sample), opened.source

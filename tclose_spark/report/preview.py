@@ -1,0 +1,67 @@
+"""A few rows of a release for the terminal, as they are published, beside how precise each column's labels are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+ROWS = 10
+WIDTH = 80
+WIDEST, NARROWEST = 24, 7  # characters of a column
+MOST_BLOCKS = 3  # of columns, one below the other
+INDENT, GAP = "  ", "  "
+
+
+def preview_lines(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], losses: Mapping[str, float], width: int = WIDTH
+) -> Iterator[str]:
+    """The rows as a table of at most `width` characters; below the names, how precise labels of quasi-identifiers are.
+    Columns that do not fit follow below, in blocks; MOST_BLOCKS at most.
+
+    losses: the mean loss (NCP) of each quasi-identifier; its precision is what is left of 1. A column of bounds,
+    `<name>_min` or `<name>_max`, has that of `<name>`; what is published as it is has none.
+
+    >>> print(*preview_lines(["age", "disease"], [["[20, 29]", "flu"]], {"age": 0.125}), sep=chr(10))
+    what is published: 1 of its rows, below the precision of their labels
+      age       disease
+      88%       as it is
+      [20, 29]  flu
+    """
+    cells = [[_plain("" if value is None else str(value)) for value in row] for row in rows]
+    lines = [[_plain(name) for name in columns], [_precision(name, losses) for name in columns], *cells]
+    widths = [min(WIDEST, max(NARROWEST, *map(len, column))) for column in zip(*lines, strict=True)]
+    yield f"what is published: {len(rows)} of its rows, below the precision of their labels"
+    blocks = list(_blocks(widths, width - len(INDENT)))
+    for number, (begin, end) in enumerate(blocks[:MOST_BLOCKS]):
+        if number:
+            yield ""
+        for line in lines:
+            shown = GAP.join(_cut(cell, size) for cell, size in zip(line[begin:end], widths[begin:end], strict=True))
+            yield f"{INDENT}{shown}".rstrip()
+    if len(blocks) > MOST_BLOCKS:
+        yield f"{INDENT}and {len(columns) - blocks[MOST_BLOCKS][0]:,} more columns"
+
+
+def _precision(name: str, losses: Mapping[str, float]) -> str:
+    loss = losses.get(name, losses.get(name.removesuffix("_min").removesuffix("_max")))
+    return "as it is" if loss is None else f"{1 - loss:.0%}"
+
+
+def _blocks(widths: Sequence[int], width: int) -> Iterator[tuple[int, int]]:
+    """Stretches of columns, each as wide as fits."""
+    begin = 0
+    while begin < len(widths):
+        end, used = begin + 1, widths[begin]
+        while end < len(widths) and used + len(GAP) + widths[end] <= width:
+            used += len(GAP) + widths[end]
+            end += 1
+        yield begin, end
+        begin = end
+
+
+def _cut(text: str, width: int) -> str:
+    return f"{text:<{width}}" if len(text) <= width else f"{text[: width - 2]}.."
+
+
+def _plain(text: str) -> str:
+    """Without characters that a terminal obeys."""
+    return "".join(c if c.isprintable() else "?" for c in text)

@@ -1,0 +1,82 @@
+"""What values look like, by pattern: only counts of them leave this module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+IDENTIFYING: Mapping[str, str] = {
+    "e-mail addresses": r"[^\s@]+@[^\s@]+\.[A-Za-z]{2,}",
+    "IBANs": r"[A-Z]{2}[0-9]{2} ?[A-Z0-9]{4}( ?[A-Z0-9]{2,4}){2,7}",
+    "UUIDs": r"\{?[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}\}?",
+    "hashes": r"(0x)?([0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{56}|[0-9a-fA-F]{64}|[0-9a-fA-F]{96,128})",
+    "social security numbers": r"[0-9]{3}-[0-9]{2}-[0-9]{4}",
+    "card numbers": r"([0-9]{4}[ -]?){3}[0-9]{3,4}",
+    "IP addresses": r"([0-9]{1,3}\.){3}[0-9]{1,3}|([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}",
+    "MAC addresses": r"([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}",
+    "web addresses": r"(https?://|www\.)\S+",
+    "phone numbers": (
+        r"(\+|00)[0-9][0-9 ()./-]{6,}[0-9]|\([0-9]{2,5}\)[ -]?[0-9]{3,5}[ -]?[0-9]{2,6}|0[0-9]{2,4}[/ -][0-9]{4,9}"
+        r"|[0-9]{2,5}[ /.-][0-9]{2,4}[ .-][0-9]{2,5}([ .-][0-9]{2,4})?"
+    ),
+    "postal addresses": (
+        r"(?i)[0-9]{1,6}[a-z]?,? .*\b(street|st|avenue|ave|road|rd|lane|ln|drive|dr|court|ct|square|way|boulevard|blvd)"
+        r"\b.*|.*(stra\x{df}e|strasse|str\.|weg|platz|allee|gasse|straat) ?[0-9]+.*"
+        r"|([0-9]+,? )?(rue|via|calle|avenida) .*[0-9 ].*"
+    ),
+}
+"""Values of one person, as RE2 writes them; each has to match whole. A date is none of them."""
+
+DATE = r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}([T ].*)?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2})([T ].*)?"
+ISO_DATE = (
+    r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|[0-9]{4}-(0[13-9]|1[0-2])-(29|30)|[0-9]{4}-(0[13578]|1[02])-31"
+)
+"""Dates of which a hierarchy is built: those that every year has."""
+CODED_NUMBER = r"[+-]?0[0-9]+(\.[0-9]*)?|\+[0-9]+"
+"""Numbers that are texts: who reads them as numbers loses their zeros."""
+BOOLEAN = r"(?i)true|false"
+MARKED = r"\*|\{.*\}"
+"""Values that a release gives another meaning: everything, and a set."""
+
+PLACEHOLDERS = (
+    *("?", "-", "--", ".", "n/a", "na", "nan", "null", "none", "nil", "unknown", "unk", "missing", "not available"),
+    *("not applicable", "not stated", "refused", "do not know", "don't know", "k.a.", "keine angabe", "inconnu"),
+)
+"""Words that often stand for a missing value; they are ours, so that a file may name them."""
+
+FREE_TEXT = 40  # characters on average from which text is taken to be written by hand
+
+
+def count_matching(values: pa.Array, counts: pa.Array, pattern: str) -> int:
+    """How many rows have a value that matches the pattern whole.
+
+    values: distinct texts, without missing ones; counts: the rows of each.
+    """
+    hits = pc.match_substring_regex(values, f"^({pattern})$")
+    return int(pc.sum(counts.filter(hits)).as_py() or 0)
+
+
+def identifying(values: pa.Array, counts: pa.Array) -> dict[str, int]:
+    """How many rows look like each of IDENTIFYING; what looks like several counts for the first, a date for none."""
+    found: dict[str, int] = {}
+    dates = pc.match_substring_regex(values, f"^({DATE})$")
+    values, counts = values.filter(pc.invert(dates)), counts.filter(pc.invert(dates))
+    for name, pattern in IDENTIFYING.items():
+        hits = pc.match_substring_regex(values, f"^({pattern})$")
+        rows = int(pc.sum(counts.filter(hits)).as_py() or 0)
+        if rows:
+            found[name] = rows
+            values, counts = values.filter(pc.invert(hits)), counts.filter(pc.invert(hits))
+    return found
+
+
+def placeholders(values: pa.Array, counts: pa.Array) -> dict[str, int]:
+    """How many rows hold each word of PLACEHOLDERS, in any case and with blanks around it."""
+    plain = pc.utf8_lower(pc.utf8_trim_whitespace(values))
+    held = pc.is_in(plain, value_set=pa.array(PLACEHOLDERS, plain.type))
+    found: dict[str, int] = {}
+    for word, rows in zip(plain.filter(held).to_pylist(), counts.filter(held).to_pylist(), strict=True):
+        found[word] = found.get(word, 0) + rows
+    return found

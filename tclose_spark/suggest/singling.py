@@ -1,0 +1,90 @@
+"""How many people columns single out: the share of rows that no other row is like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tclose_spark.table.arrays import IntArray
+
+MOST_PAIRED = 16  # columns of which all pairs are tried
+LARGEST = 4  # columns of a set that is grown from a pair
+
+
+@dataclass(frozen=True)
+class Alone:
+    """Columns, and the share of the sample's rows that are alone with their values of them.
+
+    In the whole table a smaller share is alone: a person who is alone there is alone in every sample.
+    """
+
+    columns: tuple[str, ...]
+    share: float
+
+
+def codes_of(column: pa.ChunkedArray | pa.Array) -> IntArray:
+    """A number for each value, missing as one of them."""
+    coded = pc.dictionary_encode(column, null_encoding="encode")
+    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    return np.asarray(coded.indices, dtype=np.int64)
+
+
+def share_alone(columns: Iterable[IntArray]) -> float:
+    """The share of rows whose tuple of codes no other row has.
+
+    >>> share_alone([np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0])])
+    0.5
+    """
+    codes = _tuples(columns)
+    return float((np.unique(codes, return_counts=True)[1] == 1).sum() / len(codes)) if len(codes) else 0.0
+
+
+def share_told(of: IntArray, by: Sequence[IntArray]) -> float:
+    """How much of a column other columns tell: the share of its entropy that is gone where they are known.
+
+    >>> year = np.array([0, 0, 1, 1])
+    >>> share_told(np.array([5, 5, 6, 6]), [year]), share_told(np.array([5, 6, 5, 6]), [year])
+    (1.0, 0.0)
+    """
+    whole = _entropy([of])
+    return 1.0 - (_entropy([of, *by]) - _entropy(by)) / whole if whole and by else 0.0
+
+
+def _entropy(columns: Iterable[IntArray]) -> float:
+    """In bits, of tuples of codes."""
+    counts = np.unique(_tuples(columns), return_counts=True)[1]
+    shares = counts / counts.sum()
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def _tuples(columns: Iterable[IntArray]) -> IntArray:
+    """A number for each tuple of codes."""
+    codes = np.zeros(0, dtype=np.int64)
+    for column in columns:
+        codes = column if not len(codes) else np.unique(codes * (column.max() + 1) + column, return_inverse=True)[1]
+    return codes
+
+
+def sets_alone(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> list[Alone]:
+    """Every pair of the first MOST_PAIRED columns, then the worst pair grown by the worst column to LARGEST, and all
+    of them together; each with the share that it singles out, pairs worst first.
+    """
+    tried = list(ranked[:MOST_PAIRED])
+    pairs = [Alone(pair, share_alone(codes[name] for name in pair)) for pair in combinations(tried, 2)]
+    found = sorted(pairs, key=lambda one: (-one.share, one.columns))
+    grown = found[:1]
+    while grown and len(grown[-1].columns) < min(LARGEST, len(tried)):
+        more = [
+            Alone((*grown[-1].columns, name), share_alone(codes[c] for c in (*grown[-1].columns, name)))
+            for name in tried
+            if name not in grown[-1].columns
+        ]
+        grown.append(max(more, key=lambda one: one.share))
+    together = Alone(tuple(tried), share_alone(codes[name] for name in tried))
+    whole = [together] if len(tried) > max(2, len(grown[-1].columns) if grown else 0) else []
+    return [*found, *grown[1:], *whole]
