@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io import driver
+from tclose_spark.io.capabilities import set_if_allowed, setting
 from tclose_spark.io.installation import why_no_session
 from tclose_spark.io.jars import remember
 
@@ -45,20 +46,49 @@ SETTINGS = {
 }
 
 
+DECISIVE = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
+"""Settings that change what a release says; without the others a run costs more, or is refused where it matters."""
+RETRIES_NOTICED = "spark.sql.shuffle.orderIndependentChecksum.enabled"
+
+_remote: SparkSession | None = None  # the last session without a context of its own
+
+
 def get_session(name: str) -> SparkSession:
     """The active session (a notebook, Databricks), else a new one with Delta, with the settings a run needs.
 
-    Under `spark-submit` the master and all that was submitted stand; in a plain process it is local, on all cores.
+    Under `spark-submit` the master and all that was submitted stand, with SPARK_REMOTE those of the Connect server; in
+    a plain process it is local, on all cores.
 
     Raises:
-        ConfigurationError: if Java or Delta's jars are not to be had.
+        ConfigurationError: if Java or Delta's jars are not to be had, or the platform refuses a DECISIVE setting.
     """
+    global _remote
     active = SparkSession.getActiveSession()
     if active is None:
         active = _new_session(name)
-    for key, value in SETTINGS.items():
-        active.conf.set(key, value)
+    _configure(active)
+    _remote = active if SparkContext._active_spark_context is None else None
     return active
+
+
+def _configure(spark: SparkSession) -> None:
+    """Sets SETTINGS. What a platform keeps to itself is left, unless it is DECISIVE; that retries are not noticed is
+    said.
+    """
+    left = [
+        key for key, value in SETTINGS.items() if not set_if_allowed(spark, key, value) and setting(spark, key) != value
+    ]
+    for key in DECISIVE:
+        if key in left:
+            raise ConfigurationError(
+                f"this platform does not let a run set {key} to {SETTINGS[key]}, which a release depends on; set it for "
+                "the cluster or the warehouse"
+            )
+    if RETRIES_NOTICED in left:
+        sys.stderr.write(
+            f"note: this platform does not let a run set {RETRIES_NOTICED}: an output that a lost executor disturbs is "
+            "not made again, but noticed by the fingerprints of the rows; such a run fails, and is to be repeated\n"
+        )
 
 
 def cancel_jobs() -> None:
@@ -66,6 +96,8 @@ def cancel_jobs() -> None:
     context = SparkContext._active_spark_context
     if context is not None:
         context.cancelAllJobs()
+    elif _remote is not None:
+        _remote.interruptAll()
 
 
 @contextlib.contextmanager
@@ -94,10 +126,11 @@ def _new_session(name: str) -> SparkSession:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         **SETTINGS,
     }
-    if driver.is_submitted() or (SparkContext._gateway is not None and not driver.is_ours()):
+    if driver.is_brought():
+        spark = SparkSession.builder.getOrCreate()
+    elif driver.is_submitted() or (SparkContext._gateway is not None and not driver.is_ours()):
         spark = _started(settings)
-        if "SPARK_REMOTE" not in os.environ:
-            _require_delta(spark)
+        _require_delta(spark)
     else:
         spark = _on_own_jvm(settings)
     _quiet(spark)
@@ -125,20 +158,19 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
     Its context is made by a thread of its own: in the main one PySpark puts in place a handler of Ctrl-C that calls the
     JVM in the middle of another call; and there a signal would have to wait for the JVM.
     """
-    if "SPARK_REMOTE" not in os.environ:
-        failures: list[BaseException] = []
+    failures: list[BaseException] = []
 
-        def make_context() -> None:
-            try:
-                SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
-            except BaseException as error:
-                failures.append(error)
+    def make_context() -> None:
+        try:
+            SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
+        except BaseException as error:
+            failures.append(error)
 
-        thread = threading.Thread(target=make_context, daemon=True)
-        thread.start()
-        thread.join()
-        if failures:
-            raise failures[0]
+    thread = threading.Thread(target=make_context, daemon=True)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
     builder: SparkSession.Builder = SparkSession.builder
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -164,5 +196,5 @@ def _quiet(spark: SparkSession) -> None:
     """Silences Spark's logs: an exception's text may hold values of people. TCLOSE_LOG_LEVEL turns them on again."""
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).disabled = "TCLOSE_LOG_LEVEL" not in os.environ
-    with contextlib.suppress(Exception):  # no JVM context behind Spark Connect
+    with contextlib.suppress(Exception):  # a shared cluster keeps its logs to itself
         spark.sparkContext.setLogLevel(os.environ.get("TCLOSE_LOG_LEVEL", "OFF"))
