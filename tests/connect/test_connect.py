@@ -117,7 +117,7 @@ def test_csv_linked_rows_and_another_method(remote: str, run_file: Path, tmp_pat
         "output.keep_linked=true",
         "attributes.insensitive_attributes=[]",
         "method={name: stack_and_deal}",
-        "attributes.sensitive_attributes.grade.l=null",
+        "attributes.sensitive_attributes.grade={distance: ordered, t: 0.4}",
     ]
     options = [part for one in sets for part in ("--set", one)]
     for name, more in (("plain", {}), ("remote", {"SPARK_REMOTE": remote})):
