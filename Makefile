@@ -7,7 +7,7 @@ WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format bench wheel clean
+.PHONY: help demo test test-slow test-matrix lint format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,8 +42,14 @@ format: $(READY)  ## Format the code.
 bench: $(READY)  ## Measure the stages of a release by rows against Spark's floor; BENCH="ROWS .. --methods .. --json FILE".
 	$(BIN)/python benchmarks/release.py $(BENCH)
 
-wheel: $(READY)  ## Build dist/*.whl.
-	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+dist: $(READY)  ## Build the wheel and the source distribution into dist/.
+	$(BIN)/python -m build --no-isolation --outdir dist .
+
+test-matrix: $(READY)  ## Run the quick tests against the wheel on PYTHONS (3.11 to 3.13), and with the oldest versions allowed.
+	.ci/matrix
+
+docs: $(READY)  ## Build the documentation as a site into build/docs, without warnings and with links checked.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:  ## Remove what was built and the environment.
 	rm -rf $(VENV) build dist *.egg-info

@@ -1,9 +1,10 @@
 """Methods planned and carried out in memory on real tables, without Spark: loss, classes, largest distance, seconds.
 
-    PYTHONPATH=.:tests python benchmarks/in_memory.py [CASE ...] [--only METHOD ...]
+    PYTHONPATH=.:tests python benchmarks/in_memory.py [CASE ...] [--only METHOD ...] [--nt N]
 
 TCLOSE_DATA is the folder of the real tables. Loss is the information loss (NCP) over the input's range; distances are
-exact. Each method runs twice, so that no kernel is compiled while it is timed, and the second time counts.
+exact, from the whole table; --nt asks (n, t)-closeness in place of t-closeness. Each method runs twice, so that no
+kernel is compiled while it is timed, and the second time counts.
 """
 
 from __future__ import annotations
@@ -85,9 +86,10 @@ def problem_of(name: str, sensitive: Mapping[str, Mapping[str, Any]], k: int) ->
     return make_problem(records, sensitive, quasi, trees, k=k)
 
 
-def carried_out(problem: Problem, rows: Rows, method: Mapping[str, Any]) -> str:
+def carried_out(problem: Problem, rows: Rows, method: Mapping[str, Any], nt: int | None = None) -> str:
     """One line: what the method makes of the table."""
     tree = problem.spec.model_dump(exclude={"method"})
+    tree["privacy"] = {"k": problem.spec.privacy.k, **({} if nt is None else {"nt": {"n": nt}})}
     problem = replace(problem, spec=ReleaseSpec.model_validate({**tree, "method": method}))
     start = time.process_time()
     try:
@@ -114,12 +116,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", default=list(cases()), metavar="CASE")
     parser.add_argument("--only", nargs="*", default=list(METHODS), choices=list(METHODS), metavar="METHOD")
+    parser.add_argument("--nt", type=int, metavar="N")
     asked = parser.parse_args()
     for case in asked.cases:
         problem, rows = problem_of(*cases()[case])
         for method in asked.only:
-            carried_out(problem, rows, METHODS[method])
-            print(f"{case:<22} {method:<24} {carried_out(problem, rows, METHODS[method])}", flush=True)
+            carried_out(problem, rows, METHODS[method], asked.nt)
+            print(f"{case:<22} {method:<24} {carried_out(problem, rows, METHODS[method], asked.nt)}", flush=True)
 
 
 if __name__ == "__main__":

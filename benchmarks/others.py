@@ -146,12 +146,14 @@ def show(one: dict) -> None:
 def rows_of(spec: ReleaseSpec, sample: int, kept: Path | None) -> tuple[ComparedTable, Any]:
     """The rows, from the file or the input, and the hierarchies."""
     if kept and kept.exists():
-        return ComparedTable.from_json(kept.read_text()), Run(spec, None, print).hierarchies
+        table = ComparedTable.from_json(kept.read_text())
+        return table, {**Run(spec, None, print).hierarchies, **table.built}
     spark = get_session("others")
     run = Run(spec, spark, lambda line: None)
     with tempfile.TemporaryDirectory() as folder:
         run.internal.create(private=True)
-        table, hierarchies = read_rows(run, LocalFolder(folder), sample), run.hierarchies
+        table = read_rows(run, LocalFolder(folder), sample)
+        hierarchies = {**run.hierarchies, **table.built}
     spark.stop()
     if kept:
         kept.write_text(table.to_json())

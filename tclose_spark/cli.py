@@ -15,29 +15,22 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tclose_spark import __version__
-from tclose_spark.errors import ConfigurationError, InputError, TcloseError
+from tclose_spark.api.errors import DEBUG, known, unexpected
+from tclose_spark.api.running import STAGES, carry_out_stages
+from tclose_spark.errors import ConfigurationError, TcloseError
 from tclose_spark.io import driver
-from tclose_spark.io.disks import full_disk
 from tclose_spark.io.driver import start_early
 from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, noticed
+from tclose_spark.report.console import certificate_lines, unprotected_lines
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.version import __version__
 
 if TYPE_CHECKING:
     from tclose_spark.io.run import Run
     from tclose_spark.methods.method import PlanReport
 
-STAGES = {
-    "release": "All stages: from a raw table to a verified, published release.",
-    "profile": "Stage 1: read the input (domains, ranges, histogram, fingerprint) and begin a run.",
-    "plan": "Stage 2: decide how rows come into classes; shows what each class size reaches.",
-    "anonymize": "Stage 3: move the rows into their classes, generalize, write the staged release.",
-    "verify": "Stage 4: judge the staged release from what was written; or a finished one again.",
-    "report": "Stage 5: write the certificate and the report of a release that holds.",
-    "publish": "Stage 6: move what was verified to its public place.",
-}
-READS_ONLY = (["audit"], ["explain"], ["compare"])  # commands that publish nothing, interrupted or not
+READS_ONLY = (["audit"], ["explain"], ["compare"], ["hierarchy"])  # commands that publish nothing, interrupted or not
 
 app = typer.Typer(
     name="tclose",
@@ -82,34 +75,13 @@ def verify(
 def run_stage(name: str, config: Path, overrides: Sequence[str], overwrite: bool, **options: Any) -> None:
     """One stage, or `release` for all of them; options are that stage's own."""
     spec = load_spec(config, overrides)
-    start_early(spec.input.path)
-    from tclose_spark import pipeline
-    from tclose_spark.io.run import Run
-    from tclose_spark.io.session import get_session
-
-    run = Run(spec, get_session(f"tclose {name} {spec.name}"), _announce, overwrite, _show_blocks)
-    with run.locked(), _full_disks_named(spec):
-        result = getattr(pipeline, name)(run, **options)
+    run, result = carry_out_stages(
+        spec, name, announce=_announce, overwrite=overwrite, progress=_show_blocks, **options
+    )
     if name == "plan":
         _show_plan(spec, result)
     elif name in ("release", "publish"):
         _show_certificate(run, result)
-
-
-@contextmanager
-def _full_disks_named(spec: ReleaseSpec) -> Iterator[None]:
-    """Raises ConfigurationError, naming the disk, for what a full one did in the body."""
-    try:
-        yield
-    except Exception as error:
-        known = (
-            None
-            if isinstance(error, TcloseError) and error.__cause__ is None
-            else full_disk(error, spec.output.internal_path)
-        )
-        if known is None:
-            raise
-        raise known from error
 
 
 def _announce(line: str) -> None:
@@ -133,85 +105,22 @@ def _bar(total: int) -> Iterator[Callable[[int], None]]:
 
 
 def _show_plan(spec: ReleaseSpec, plan: PlanReport) -> None:
-    from tclose_spark.methods.method import method_of
+    from tclose_spark.api.planning import plan_lines
 
-    tables, notes = method_of(spec.method).tables(spec.name, plan, spec.method, spec.attributes.sensitive_attributes)
-    if "k" in plan.details:
-        from tclose_spark.compare.console import candidates_table
-
-        tables = [candidates_table(spec.name, plan.details["k"]), *tables]
-    for table in tables:
-        out.print(table)
-    for note in notes:
-        out.print(note, highlight=False, markup=False)
+    for line in plan_lines(spec, plan):
+        if isinstance(line, str):
+            out.print(line, highlight=False, markup=False)
+        else:
+            out.print(line)
 
 
 def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
     """A short summary, and where the files are."""
-    release, guarantees = certificate["release"], certificate["guarantees"]
-    lines = [
-        ("rows", f"{release['rows']:,}"),
-        *_suppressed(certificate),
-        ("classes", f"{release['classes']:,}"),
-        ("k", f"asked {guarantees['k']['required']}, reached {guarantees['k']['achieved']}"),
-    ]
-    for name, t in guarantees["t"].items():
-        required = "not asked" if t["required"] is None else f"asked {t['required']:g}"
-        lines.append((f"t of {name} ({t['distance']})", f"{required}, reached {t['achieved']:.6f}"))
-    for name, attribute in certificate["attributes"]["sensitive"].items():
-        lines.append((f"{name} is certain", _certain(attribute["homogeneous"])))
-    for name, kinds in guarantees["l"].items():
-        lines += [
-            (f"l of {name} ({kind})", f"asked {l_['required']}, reached {l_.get('achieved', 'yes')}")
-            for kind, l_ in kinds.items()
-        ]
-    lines += [
-        ("information loss (NCP)", f"{certificate['utility']['ncp']:.4f}"),
-        ("fingerprint", release["fingerprint"]),
-        ("release", run.public.path("release")),
-        ("certificate", run.public.path("certificate.json")),
-        ("report", run.public.path("report.html")),
-        ("evidence", run.internal.path()),
-    ]
-    out.print(f"{release['name']}: the release {certificate['verdict']}", highlight=False, markup=False)
-    for name, homogeneous in certificate["unprotected"].items():
-        out.print(
-            f"  but {name} is unprotected: nothing limits what a class tells of it; certain {_certain(homogeneous)}",
-            style="yellow",
-            highlight=False,
-            markup=False,
-        )
-    width = max(len(what) for what, _ in lines)
-    for what, value in lines:
-        out.print(f"  {what:<{width}}  {value}", highlight=False, markup=False)
+    yellow = set(unprotected_lines(certificate))
+    for line in certificate_lines(certificate, run.public.path(), run.internal.path()):
+        out.print(line, style="yellow" if line in yellow else None, highlight=False, markup=False)
     for warning in certificate["warnings"]:
         err.print(f"note: {warning}", highlight=False, markup=False)
-
-
-def _suppressed(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is left out, where anything may be; and what it reaches as a class, where that is public."""
-    suppressed = certificate.get("suppressed")
-    if suppressed is None:
-        return []
-    lines = [
-        (
-            "suppressed rows",
-            f"{suppressed['rows']:,} of {certificate['input']['rows']:,}, limit {suppressed['limit']:g}",
-        )
-    ]
-    for name, t in suppressed.get("guarantees", {"t": {}})["t"].items():
-        lines.append((f"t of {name}, suppressed", f"reached {t['achieved']:.6f}"))
-    return lines
-
-
-def _certain(homogeneous: Mapping[str, int]) -> str:
-    """Of how many people a sensitive attribute is certain."""
-    classes, rows = homogeneous["classes"], homogeneous["rows"]
-    return (
-        f"for {rows:,} people, in {classes:,} classes of one value"
-        if classes
-        else "for nobody: no class has one value only"
-    )
 
 
 @app.command()
@@ -420,6 +329,48 @@ def compare(
     run_compare(given, _announce)
 
 
+@app.command()
+def hierarchy(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A run file (YAML), or a table.", show_default=False)],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column.", show_default=False)],
+    build: Annotated[
+        str | None,
+        typer.Option("--build", metavar="FORM", help="Such as 'intervals: [5, 10]'. By default the run file's."),
+    ] = None,
+    check: Annotated[
+        str | None, typer.Option("--check", metavar="FILE", help="A CSV (leaf first, * last) to look at instead.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option("--type", help="Of the column: categorical (default) or numeric.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="Write it as CSV, leaf first, * last.")
+    ] = None,
+    format_: Format = None,
+    option: Options = None,
+    set_: Overrides = None,
+    depth: Annotated[int | None, typer.Option("--depth", min=1, help="Levels below the root that are shown.")] = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="Children of a node that are shown.")] = 12,
+    values: Annotated[bool, typer.Option("--values", help="Print the values that have no leaf, too.")] = False,
+) -> None:
+    """Look at a hierarchy beside a table's values: built, or a CSV that is checked; write it as CSV. Internal."""
+    from tclose_spark.audit.hierarchy import HierarchyArguments, run_hierarchy
+
+    given = HierarchyArguments(
+        source=source,
+        column=column,
+        build=build,
+        check=check,
+        kind=kind,
+        output=output,
+        format=format_,
+        options=option or [],
+        overrides=set_ or [],
+        depth=depth,
+        most=most,
+        values=values,
+    )
+    run_hierarchy(given)
+
+
 @app.command("compile")
 def compile_(
     to: Annotated[
@@ -438,6 +389,24 @@ def compile_(
     if to is not None:
         let_all_read()
     out.print(f"kernels compiled: {compiled:,}; they are kept in {kept_in()}", highlight=False, markup=False)
+
+
+@app.command("schema")
+def schema_(
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="Where it is written; by default it is printed.")
+    ] = None,
+) -> None:
+    """The JSON Schema of run files, with which an editor completes and checks them."""
+    from tclose_spark.runfile.schema import schema_text
+
+    if output is None:
+        sys.stdout.write(schema_text())
+        return
+    try:
+        output.write_text(schema_text(), encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"--output: {output} cannot be written ({error.strerror})") from None
 
 
 @app.command()
@@ -497,39 +466,14 @@ def _unexpected(error: Exception) -> int:
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's usage errors
         err.print(f"error: {error.format_message()}", style="red", highlight=False, markup=False)
         return int(error.exit_code)
-    if os.environ.get("TCLOSE_DEBUG"):
+    if os.environ.get(DEBUG):
         traceback.print_exception(error)
-    known = _known(error)
-    if known is not None:
-        err.print(f"error: {known}", style="red", highlight=False, markup=False)
-        return known.exit_code
-    condition = getattr(error, "getCondition", lambda: None)()
-    name = f"{type(error).__name__}{f' ({condition})' if condition else ''}"
-    err.print(
-        f"error: unexpected {name} (what was not finished is not public). TCLOSE_DEBUG=1 shows it whole (it may show "
-        "values of people)",
-        markup=False,
-    )
+    meant = known(error)
+    if meant is not None:
+        err.print(f"error: {meant}", style="red", highlight=False, markup=False)
+        return meant.exit_code
+    err.print(f"error: {unexpected(error)}", markup=False)
     return TcloseError.exit_code
-
-
-def _known(error: Exception) -> TcloseError | None:
-    """What an error from inside a task, or of a file system, means to the user."""
-    text = str(error)
-    if "UnknownValueError" in text or "the input changed since" in text:
-        return InputError(
-            "what is staged has values or rows that were not there when it was profiled or planned: it is damaged; run "
-            "again from the profile"
-        )
-    if type(error).__module__.startswith(("pyspark", "py4j")):
-        from tclose_spark.io.reading import meaning
-
-        known = meaning(error)
-        if known is not None:
-            return known
-    if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
-        return ConfigurationError(f"output: {error.filename} cannot be written ({error.strerror})")
-    return full_disk(error, "what is written")
 
 
 def run_job(name: str) -> None:

@@ -20,15 +20,17 @@ from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.compare.choosing import SAMPLE_ROWS, choose_k
 from tclose_spark.compare.sample import table_of_its_own
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
+from tclose_spark.io.catalog import is_same, replace_table
 from tclose_spark.io.delta_log import LOG, lost_files, scrub_table, stray_files
+from tclose_spark.io.input_state import input_state
 from tclose_spark.io.interrupts import done, held
-from tclose_spark.io.reading import delta_version, read_table
+from tclose_spark.io.reading import delta_commit, read_table
 from tclose_spark.io.run import CERTIFICATE, STATE, Run
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.storage import Folder, move
 from tclose_spark.io.tables import SUPPRESSED, quoted, read_delta, write_delta
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of
+from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of, require_supersets
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
 from tclose_spark.stages.anonymize import Anonymizer
@@ -37,6 +39,7 @@ from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.staging import StagedColumns, staged_batches
 from tclose_spark.stages.warnings import profile_warnings
+from tclose_spark.table.building import HIERARCHIES, built_columns
 from tclose_spark.table.domains import Profile
 
 MINIMALITY = "minimality.json"
@@ -51,6 +54,7 @@ KEPT_INTERNAL = (
     "plan_report.json",
     "verification.json",
     MINIMALITY,
+    HIERARCHIES,
 )
 
 
@@ -60,12 +64,15 @@ def profile(run: Run) -> None:
     """
     run.begin()
     with run.stage("profile") as record:
-        version = delta_version(run.spark, run.spec.input)
+        commit = delta_commit(run.spark, run.spec.input)
+        version = None if commit is None else commit.version
+        state = input_state(run.spark, run.spec.input, commit)
         table = read_table(run.spark, run.spec.input, version)
         try:
-            profiled = profile_table(
+            profiled, trees = profile_table(
                 table, run.spec, run.hierarchies, run.staging.path(STAGED_ROWS), run.secret, version
             )
+            built = run.keep_hierarchies(trees)
             insensitive = guard_insensitive(table, run.spec, profiled, _attributes(run, profiled).quasi_identifiers)
         except BaseException:
             _drop_rows(run)
@@ -76,8 +83,10 @@ def profile(run: Run) -> None:
             "path": run.spec.input.path,
             "rows": profiled.rows,
             "version": version,
+            "state": state,
             "fingerprint": profiled.fingerprint,
         }
+        record |= {"hierarchies": built} if built else {}
         record |= {"insensitive": insensitive} if insensitive else {}
         record["warnings"] = list(profile_warnings(profiled, run.spec))
         for warning in record["warnings"]:
@@ -89,14 +98,15 @@ def plan(run: Run) -> PlanReport:
     run.require("plan")
     with run.stage("plan") as record:
         profiled = _profile(run)
-        method = method_of(run.spec.method)
+        method, attributes = method_of(run.spec.method), _attributes(run, profiled)
         table = EncodedTable(_staged(run), Encoder.of(profiled, _columns(run)), profiled)
         chosen = _chosen_k(run, profiled, table)
         if chosen is not None:
             record["k"] = chosen
             run.take_k({"stages": {"plan": record}})
+        require_supersets(attributes, run.spec.privacy.k)
         given = PlanningInput(
-            attributes=_attributes(run, profiled),
+            attributes=attributes,
             k=run.spec.privacy.k,
             settings=run.spec.method,
             sample=table.sample(method.sample_rows(run.spec.method)),
@@ -196,6 +206,7 @@ def _verify_again(run: Run) -> Verdict:
     if state["configuration"] != run.fingerprint:
         raise ConfigurationError(f"verify: the release in {run.public.path()} was made with another configuration")
     run.take_k(state)
+    run.take_hierarchies(state, run.internal)
     profiled = Profile.from_json(run.internal.read("profile.json"))
     try:
         run.internal.remove("recheck")
@@ -209,6 +220,8 @@ def _verify_again(run: Run) -> Verdict:
         raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
     if hashlib.sha256(run.public.read("report.html").encode()).hexdigest() != state["stages"]["report"]["report"]:
         raise GuaranteeError(f"the report in {run.public.path()} is not the one that was published")
+    if run.spec.output.table is not None and not is_same(run.public.path("release"), run.spec.output.table, run.spark):
+        raise GuaranteeError(f"the table {run.spec.output.table} is not the release in {run.public.path()}")
     run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
     return verdict
 
@@ -301,6 +314,8 @@ def publish(run: Run) -> Mapping[str, Any]:
                 raise GuaranteeError(
                     f"{len(lost)} files of the release did not arrive whole in {run.public.path()}; it is removed again"
                 )
+            if run.spec.output.table is not None:
+                replace_table(run.public.path("release"), run.spec.output.table, run.spark)
         run.internal.write(STATE, json.dumps(run.state, indent=1))
         move(CERTIFICATE, run.staging, run.public)
         done()
@@ -324,7 +339,9 @@ def _move(run: Run, name: str, public: bool) -> None:
     target = run.public if public else run.internal
     if run.staging.exists(name):
         move(name, run.staging, target)
-    elif name == "linked" and not run.spec.output.keep_linked:
+    elif (name == "linked" and not run.spec.output.keep_linked) or (
+        name == HIERARCHIES and not built_columns(run.spec.attributes)
+    ):
         target.remove(name)  # an older run's
 
 
@@ -333,8 +350,13 @@ def _certificate(run: Run) -> Mapping[str, Any]:
     return certificate
 
 
-def release(run: Run) -> Mapping[str, Any]:
-    """All stages; returns the certificate."""
+def release(run: Run, if_changed: bool = False) -> Mapping[str, Any]:
+    """All stages; returns the certificate. if_changed: none, where the finished release is one of this very input, run
+    file and hierarchies.
+    """
+    if if_changed and _is_current(run):
+        run.announce("nothing to do: the finished release is one of this input, run file and hierarchies")
+        return _certificate(run)
     profile(run)
     try:
         plan(run)
@@ -345,6 +367,18 @@ def release(run: Run) -> Mapping[str, Any]:
         raise
     report(run)
     return publish(run)
+
+
+def _is_current(run: Run) -> bool:
+    """Whether the finished release was made of this input as it is now, by this configuration. Of an input whose state
+    cannot be told (see `input_state`) none is.
+    """
+    if not run.finished or not run.internal.exists(STATE):
+        return False
+    made = json.loads(run.internal.read(STATE))
+    state = input_state(run.spark, run.spec.input, delta_commit(run.spark, run.spec.input))
+    same = made["configuration"] == run.fingerprint
+    return bool(same and state is not None and made["stages"]["profile"]["input"].get("state") == state)
 
 
 def _drop_rows(run: Run) -> None:
@@ -360,7 +394,7 @@ def _profile(run: Run) -> Profile:
 
 
 def _attributes(run: Run, profiled: Profile) -> ResolvedAttributes:
-    return ResolvedAttributes.of(run.spec.attributes, profiled, run.hierarchies)
+    return ResolvedAttributes.of(run.spec.attributes, profiled, run.hierarchies, run.spec.privacy.n)
 
 
 def _plan(run: Run, attributes: ResolvedAttributes) -> Plan:

@@ -42,5 +42,5 @@ class Staged:
 def stage(run: Run, table: DataFrame, secret: str | None = None) -> Staged:
     """A table that is taken in as a run does it."""
     path = run.staging.path(f"staged-{next(NUMBERS)}")
-    profile = profile_table(table, run.spec, run.hierarchies, path, secret or run.secret)
+    profile, _ = profile_table(table, run.spec, run.hierarchies, path, secret or run.secret)
     return Staged(profile, StagedColumns.of(table, run.spec), staged_batches(run.spark, path))

@@ -95,7 +95,7 @@ class Problem:
     @property
     def attributes(self) -> ResolvedAttributes:
         """As methods see them."""
-        return ResolvedAttributes.of(self.spec.attributes, self.profile, self.hierarchies)
+        return ResolvedAttributes.of(self.spec.attributes, self.profile, self.hierarchies, self.spec.privacy.n)
 
     def given(
         self,

@@ -12,7 +12,7 @@ from tclose_spark.errors import InputError, Offending
 from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance, ground_distance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.table.domains import Profile, by_value, categorical_domain, sensitive_domain
+from tclose_spark.table.domains import Profile, by_value, categorical_domain, remaining_values, sensitive_domain
 from tclose_spark.table.hierarchy import Hierarchy
 
 DISEASES = Hierarchy.build([("flu", "lung", "*"), ("asthma", "lung", "*"), ("ulcer", "stomach", "*")], "diseases")
@@ -271,3 +271,26 @@ def test_a_profile_survives_json(records):
         ).version
         == 7
     )
+
+
+@drawn(200)
+@given(
+    st.dictionaries(
+        st.none() | st.sampled_from(["9", "10", "-1", "0.5", "x", "2024-02-29", "0999-01-01"]),
+        st.tuples(st.integers(0, 3), st.integers(0, 3)).filter(any),
+        min_size=1,
+    ),
+    st.sampled_from(["value", "frequency"]),
+    st.sampled_from(["lowest", "highest"]),
+)
+def test_the_domain_of_what_is_left_is_that_of_a_table_of_it(rows, order, missing):
+    if order == "value":
+        rows = {value: n for value, n in rows.items() if value not in ("x", "2024-02-29", "0999-01-01")}
+    left = {value: stay for value, (stay, _) in rows.items() if stay}
+    if not left:
+        return
+    asked = {"distance": "ordered", "order": order, "missing": missing}
+    whole = domain_of({value: stay + gone for value, (stay, gone) in rows.items()}, **asked)
+    counts = np.array([left.get(value, 0) for value in whole.values])
+    places = remaining_values(whole, counts, order)
+    assert [whole.values[i] for i in places] == list(domain_of(left, **asked).values)

@@ -5,6 +5,7 @@ interrupted.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -36,6 +37,7 @@ from tclose_spark.io.run import Run
 from tclose_spark.io.tables import write_delta
 from tclose_spark.methods.closeness_tree import plan as top
 from tclose_spark.methods.closeness_tree.effort import EFFORTS
+from tclose_spark.runfile.loading import load_spec
 from tclose_spark.stages.encode import EncodedTable
 from tclose_spark.table.rows import Rows
 
@@ -247,6 +249,61 @@ def test_stage_by_stage_is_all_at_once(
     published = pipeline.publish(open_run(conf, f"output.path={copy}"))
     assert {**published, "issued": ""} == {**certificate, "issued": ""}
     assert read(copy / "public/release").equals(read(conf.parent / "out/public/release"))
+
+
+def test_a_release_of_an_input_that_has_not_changed_is_left_as_it_is(
+    output: Path, conf: Path, spark: SparkSession, certificate: dict[str, Any]
+) -> None:
+    heard: list[str] = []
+    spec = load_spec(conf, [f"output.path={output}"])
+    before = tree(output)
+    assert pipeline.release(Run(spec, spark, heard.append), if_changed=True) == certificate
+    assert heard == ["nothing to do: the finished release is one of this input, run file and hierarchies"]
+    assert tree(output) == before
+
+
+class MadeAgainError(Exception):
+    """Raised where a release would begin."""
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    def begin(run: Run) -> None:
+        raise MadeAgainError
+
+    monkeypatch.setattr(pipeline, "profile", begin)
+
+
+@pytest.fixture
+def touched(conf: Path) -> Iterator[None]:
+    """The input's file, as if it had been written again."""
+    table = conf.parent / "people.parquet"
+    written = table.stat().st_mtime_ns
+    os.utime(table, ns=(written, written + 1))
+    yield
+    os.utime(table, ns=(written, written))
+
+
+@pytest.mark.usefixtures("begun", "touched")
+def test_a_release_of_an_input_that_was_written_again_is_made_again(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
+    with pytest.raises(MadeAgainError):
+        pipeline.release(open_run(conf, f"output.path={output}"), if_changed=True)
+
+
+@pytest.mark.usefixtures("begun")
+def test_a_release_of_another_run_file_is_made_again(output: Path, conf: Path, open_run: OpenRun) -> None:
+    (output / "cities.csv").write_text((conf.parent / "cities.csv").read_text().replace("Italy", "Italia"))
+    for change in ("privacy.k=6", f"attributes.quasi_identifiers.city.hierarchy={output / 'cities.csv'}"):
+        with pytest.raises(MadeAgainError):
+            pipeline.release(open_run(conf, f"output.path={output}", change), if_changed=True)
+
+
+@pytest.mark.usefixtures("begun")
+def test_where_there_is_no_release_it_is_made(conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+    with pytest.raises(MadeAgainError):
+        pipeline.release(open_run(conf, f"output.path={tmp_path / 'new'}"), if_changed=True)
 
 
 def test_other_files_of_the_same_rows(

@@ -144,6 +144,34 @@ def without_limit(certificate: dict[str, Any], attribute: str) -> None:
     certificate["guarantees"]["t"][attribute].update(required=None, required_exact=None)
 
 
+def near(certificate: dict[str, Any], **changed: Any) -> None:
+    """(n, t)-closeness of occupation: nothing is required of the distance from the whole table."""
+    for attribute in ("occupation", "income"):
+        without_limit(certificate, attribute)
+    by = {"whole_table": 8, "itself": 500, "superset": 1000}
+    entry = {"n": 1000, "distance": "equal", "required": 0.1, "required_exact": "1/10", "achieved": 0.09, "classes": by}
+    certificate["guarantees"]["nt"] = {"occupation": {**entry, **changed}}
+
+
+def test_near_to_supersets_is_told_as_what_is_promised(certificate):
+    near(certificate)
+    page = page_of(certificate)
+    line = page.only("tr", "(n, t)-closeness of occupation", "at most 0.1", "0.09", "met")
+    assert "natural superset of 1,000 rows or more: 8 classes are near to the whole table, 500 have as many" in line
+    assert "1,000 are near to another" in line
+    page.only("tr", "t-closeness of occupation", "nothing", "only measured")
+    page.only("li", "(n, t)-closeness.", "within 0.09 (asked: 0.1; n = 1,000)", "a group of at least n rows")
+    assert "Verdict: holds" in page.text
+
+
+@pytest.mark.parametrize(
+    "changed", [{"achieved": 0.11}, {"classes": {"whole_table": 8, "itself": 500, "superset": 999}}]
+)
+def test_near_to_supersets_that_its_own_figures_speak_against_is_not_shown_as_met(certificate, changed):
+    near(certificate, **changed)
+    assert "Verdict: holds" not in page_of(certificate).text
+
+
 def test_the_title_and_a_clear_verdict(certificate):
     page = page_of(certificate)
     assert page.only("h1") == "adult"

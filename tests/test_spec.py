@@ -54,6 +54,11 @@ def test_the_share_of_rows_that_may_be_left_out_is_exact(load):
     assert [privacy.most_suppressed(rows) for rows in (3, 4, 100, 10**18 + 1)] == [0, 1, 29, 29 * 10**16]
 
 
+def test_n_of_a_superset_changes_what_is_asked_and_is_none_where_it_is_not_said(load):
+    assert (load().privacy.n, load("privacy.nt.n=1000").privacy.n) == (None, 1000)
+    assert load("privacy.nt.n=1000").fingerprint != load().fingerprint == load("privacy.nt=null").fingerprint
+
+
 def test_a_short_run_file_has_the_defaults(load):
     spec = load()
     disease, sex = spec.attributes.sensitive_attributes["disease"], spec.attributes.quasi_identifiers["sex"]
@@ -72,6 +77,9 @@ def test_a_short_run_file_has_the_defaults(load):
 
 
 WRONG = [
+    ("privacy.nt=1000", "privacy.nt: found 1000; expected a section"),
+    ("privacy.nt.n=0", "privacy.nt.n: found 0; expected 1 or more"),
+    ("privacy.nt.n=2", "privacy.nt.n is 2, and k is .*expected an n above k"),
     # what is set, what the message holds: the key first, then the value and what was expected
     ("privacy.k=1", "privacy.k: found 1; expected 2 or more"),
     ("privacy.k='5'", "privacy.k: found '5'; expected a whole number"),
@@ -138,6 +146,76 @@ WRONG = [
         f"{DISEASE}={{distance: hierarchical, hierarchy: a.csv, missing: lowest}}",
         f"{DISEASE}: .*missing is lowest; expected error",
     ),
+    (f"{QUASI}.zip.hierarchy=3", f"{QUASI}.zip.hierarchy: found 3; expected a text"),
+    (
+        f"{QUASI}.zip.hierarchy={{}}",
+        f"{QUASI}.zip.hierarchy: found {{}}; expected the path of a CSV, or one of intervals: ",
+    ),
+    (
+        f"{QUASI}.zip.hierarchy={{prefix: 1, order: 2}}",
+        f"{QUASI}.zip.hierarchy: .*expected the path of a CSV, or one of",
+    ),
+    (f"{QUASI}.zip.hierarchy={{prefx: 1}}", f"{QUASI}.zip.hierarchy.prefx: unknown key; did you mean 'prefix'"),
+    (f"{QUASI}.zip.hierarchy={{prefix: 0}}", f"{QUASI}.zip.hierarchy.prefix: found 0; expected"),
+    (
+        f"{QUASI}.zip.hierarchy={{prefix: [1, 3]}}",
+        f"{QUASI}.zip.hierarchy: prefix is .*expected fewer characters from level",
+    ),
+    (f"{QUASI}.zip.hierarchy={{order: 1}}", f"{QUASI}.zip.hierarchy.order: found 1; expected 2 or more"),
+    (f"{QUASI}.zip.hierarchy={{order: 2, other: x}}", f"{QUASI}.zip.hierarchy: other is for groups and levels"),
+    (
+        f"{QUASI}.zip.hierarchy={{dates: [week]}}",
+        rf"{QUASI}.zip.hierarchy.dates.0: found 'week'; expected 'hour', 'day', ",
+    ),
+    (
+        f"{QUASI}.zip.hierarchy={{dates: [year, month]}}",
+        f"{QUASI}.zip.hierarchy: dates are year, month; expected coarser parts",
+    ),
+    (f"{QUASI}.zip.hierarchy={{groups: {{}}}}", f"{QUASI}.zip.hierarchy: groups is empty"),
+    (f"{QUASI}.zip.hierarchy={{groups: {{a: []}}}}", f"{QUASI}.zip.hierarchy: a group is empty"),
+    (f"{QUASI}.zip.hierarchy={{groups: {{a: 1}}}}", f"{QUASI}.zip.hierarchy.groups.a: found 1; expected a list"),
+    (f"{QUASI}.zip.hierarchy={{groups: {{a: [1], b: [1]}}}}", f"{QUASI}.zip.hierarchy: '1' is in 2 groups"),
+    (f"{QUASI}.zip.hierarchy={{groups: {{a: ['*']}}}}", rf"{QUASI}.zip.hierarchy: '\*' stands for the whole domain"),
+    (
+        f"{QUASI}.zip.hierarchy={{levels: [{{a: [1]}}, {{b: [a, c]}}]}}",
+        f"{QUASI}.zip.hierarchy: 'c' is no label of the level below",
+    ),
+    (
+        f"{QUASI}.zip.hierarchy={{levels: [{{a: [1], b: [2]}}, {{c: [a]}}]}}",
+        f"{QUASI}.zip.hierarchy: the label 'b' is in no group of the level above; name it, or give other",
+    ),
+    (
+        f"{QUASI}.zip.hierarchy={{intervals: [5]}}",
+        f"{QUASI}.zip: hierarchy: intervals are of numbers; expected type: numeric",
+    ),
+    (
+        f"{QUASI}.age.hierarchy={{intervals: [5, 12]}}",
+        f"{QUASI}.age.hierarchy: intervals are 5, 12 wide; expected .*multiple",
+    ),
+    (
+        f"{QUASI}.age.hierarchy={{intervals: [0]}}",
+        f"{QUASI}.age.hierarchy: intervals are 0 wide; expected numbers above 0",
+    ),
+    (
+        f"{QUASI}.age.hierarchy={{intervals: 1/3}}",
+        f"{QUASI}.age.hierarchy: intervals are 1/3 wide; expected decimal numbers",
+    ),
+    (f"{QUASI}.age.hierarchy={{prefix: 1}}", f"{QUASI}.age: hierarchy: prefix is not for numbers"),
+    (
+        f"{QUASI}.age={{type: numeric, round_to: 5, hierarchy: {{order: 2}}}}",
+        f"{QUASI}.age: round_to and numeric_output are for",
+    ),
+    (
+        f"{QUASI}.age={{type: numeric, text: {{}}, hierarchy: {{order: 2}}}}",
+        f"{QUASI}.age: text is for columns of text",
+    ),
+    (f"{QUASI}.zip.range=[0, 1]", f"{QUASI}.zip: range is for type: numeric without a hierarchy"),
+    (f"{QUASI}.age.range=[120, 0]", f"{QUASI}.age: range is 120, 0; expected the lowest number, then the highest"),
+    (f"{QUASI}.age.range=[0]", f"{QUASI}.age.range"),
+    (f"{QUASI}.age.range=120", f"{QUASI}.age.range: found 120; expected a list"),
+    ("input.columns={a: x, b: X}", "input: columns gives 2 columns the name 'x'"),
+    ("input.columns={a: ''}", "input.columns.a: found ''; expected a text that is not empty"),
+    (f"{DISEASE}.hierarchy={{order: 2}}", f"{DISEASE}: .*only that distance takes one"),
     (f"{DISEASE}.l=3", f"{DISEASE}.l: found 3; expected a section"),
     (f"{DISEASE}.l.distinct=0", f"{DISEASE}.l.distinct: found 0; expected 1 or more"),
     (f"{DISEASE}.l.entropy=x", f"{DISEASE}.l.entropy: found 'x'; expected a number"),

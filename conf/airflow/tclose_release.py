@@ -94,9 +94,7 @@ def figures_of(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "fingerprint": release["fingerprint"],
         "input_version": certificate["input"]["version"],
         "k": guarantees["k"],
-        "t": {
-            name: {"required": t["required"], "achieved": t["achieved"]} for name, t in guarantees["t"].items()
-        },
+        "t": {name: {"required": t["required"], "achieved": t["achieved"]} for name, t in guarantees["t"].items()},
         "ncp": certificate["utility"]["ncp"],
     }
 

@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from tclose_spark.audit.attacks import AttackColumns, Exposure, KnowingColumns, exposures
 from tclose_spark.audit.background import BackgroundJoin, join_background
@@ -20,28 +19,33 @@ from tclose_spark.audit.labels import judged_quasi
 from tclose_spark.audit.outsider import guess_people
 from tclose_spark.audit.published_bounds import with_bounds
 from tclose_spark.audit.question import Question
-from tclose_spark.audit.supersets import Ladder, count_heights, heights_to_try, with_supersets
-from tclose_spark.checks.classes import ClassMeasure, JudgedAttribute, class_table, measure_column
-from tclose_spark.checks.expectations import Expectation, expect_present, expect_some_rows, expectations_of
+from tclose_spark.checks.classes import ClassMeasure, JudgedAttribute, class_table
+from tclose_spark.checks.expectations import Expectation, expect_some_rows, expectations_of
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
+from tclose_spark.checks.supersets import (
+    SUPERSETS,
+    expect_supersets,
+    find_supersets,
+    measured_only,
+    near_supersets,
+)
 from tclose_spark.checks.tallies import count_values, tally_classes
 from tclose_spark.checks.tuples import tuple_closeness
 from tclose_spark.checks.validation import suite_json, validate
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.session import kept
 from tclose_spark.io.shuffles import sized_shuffles
-from tclose_spark.io.tables import quoted, write_delta
+from tclose_spark.io.tables import write_delta
+from tclose_spark.report.framing import in_frame, page_of, printed
 from tclose_spark.runfile.attributes import Recursive
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Counts
 from tclose_spark.table.hierarchy import Hierarchy
 
-SUPERSETS = 64  # vectors of heights that are tried for (n, t)-closeness
 
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Audit:
-    """What an audit says.
+    """What an audit says. Jupyter shows it as a page.
 
     question: what it was asked.
     figures: of the classes.
@@ -49,6 +53,8 @@ class Audit:
     exposures: what attackers reach.
     background: what who knows people finds, where a background table is given.
     notes: what a reader should know besides.
+    suite: the Great Expectations suite that checks the class table, as JSON.
+    name: of the table, as a reader knows it.
     """
 
     question: Question
@@ -57,6 +63,13 @@ class Audit:
     exposures: tuple[Exposure, ...]
     background: BackgroundJoin | None
     notes: tuple[str, ...]
+    suite: str = ""
+    name: str = "the table"
+
+    @property
+    def attacks(self) -> tuple[Exposure, ...]:
+        """What attackers reach, a line for each attack: `exposures`."""
+        return self.exposures
 
     @property
     def holds(self) -> bool:
@@ -79,6 +92,16 @@ class Audit:
             guarantees=tuple(replace(g, worst={}) for g in self.guarantees),
             exposures=tuple(e.without_labels() for e in self.exposures),
         )
+
+    def __repr__(self) -> str:
+        from tclose_spark.audit.show import audit_lines
+
+        return printed(audit_lines(self, self.name))
+
+    def _repr_html_(self) -> str:
+        from tclose_spark.audit.show import audit_lines
+
+        return in_frame(page_of(f"Audit of {self.name}", audit_lines(self, self.name)), "Audit")
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; fractions as text p/q beside decimals."""
@@ -149,7 +172,7 @@ def audit_table(
         more: list[ClassMeasure] = [*columns, *([knowing] if knowing else []), *([tuples] if tuples else [])]
         classes = held.enter_context(kept(class_table(tallies, quasi, attributes, more)))
         if question.n is not None:
-            extended, tried = _with_supersets(classes, tallies, question, attributes, trees, supersets)
+            extended, tried = find_supersets(classes, tallies, quasi, attributes, question.n, supersets)
             classes = held.enter_context(kept(extended))
             notes += tried
         if classes_output is not None:
@@ -158,7 +181,9 @@ def audit_table(
         figures = class_figures(classes, question.k, quasi, attributes, more=reported)
         guarantees = list(figures.guarantees)
         if question.n is not None:
-            guarantees = _near_supersets(guarantees, classes, question, attributes)
+            guarantees = [
+                replace(g, required=None, classes=0, rows=0) if g.measure == "t-closeness" else g for g in guarantees
+            ] + [near.guarantee for near in near_supersets(classes, attributes, question.n)]
         guarantees += figures.more
         if several and reference is not None:
             notes.append("the distance of the tuples of all sensitive attributes is not told beside a reference")
@@ -184,7 +209,8 @@ def audit_table(
                 "Great Expectations comes to another verdict on the class table; this is an error of ours, please "
                 "report it"
             )
-        return audit, suite_json("every class", suite)
+        told = suite_json("every class", suite)
+        return replace(audit, suite=told), told
 
 
 def _spellings(question: Question, counts: Sequence[Counts]) -> list[str]:
@@ -210,89 +236,12 @@ def _check_names(question: Question) -> None:
             )
 
 
-def _with_supersets(
-    classes: DataFrame,
-    tallies: DataFrame,
-    question: Question,
-    attributes: Sequence[JudgedAttribute],
-    hierarchies: Mapping[str, Hierarchy],
-    most: int,
-) -> tuple[DataFrame, list[str]]:
-    """The class table with the supersets that prove (n, t)-closeness, and a note if not all were tried."""
-    ladders = [Ladder(name, hierarchies.get(name)) for name in question.quasi_identifiers]
-    chosen, every = heights_to_try(ladders, most), count_heights(ladders)
-    widths = [len(columns) for columns in question.columns.values()]  # the bounds of a number go to `*` together
-    columns = [
-        Ladder(column, hierarchies.get(name)) for name, columns in question.columns.items() for column in columns
-    ]
-    vectors = [
-        tuple(h for height, width in zip(heights, widths, strict=True) for h in [height] * width) for heights in chosen
-    ]
-    extended = with_supersets(classes, tallies, columns, attributes, question.n or 0, vectors)
-    if len(vectors) >= every:
-        return extended, []
-    tried = (
-        f"(n, t): {len(vectors)} of {every:,} ways to generalize labels further were tried, those nearest to the "
-        "class and to the whole table"
-    )
-    return extended, [f"{tried}; a class without a proof may have one among the rest (--supersets tries more)"]
-
-
-def _near_supersets(
-    guarantees: Sequence[Guarantee], classes: DataFrame, question: Question, attributes: Sequence[JudgedAttribute]
-) -> list[Guarantee]:
-    """(n, t)-closeness required in place of t-closeness, which is only reported."""
-    result = [replace(g, required=None, classes=0, rows=0) if g.measure == "t-closeness" else g for g in guarantees]
-    for a in attributes:
-        if a.settings.t is not None:
-            superset, emd = quoted(measure_column("superset", a.name)), quoted(measure_column("nt_emd", a.name))
-            open_class = superset.isNull()
-            (found,) = (
-                classes.agg(
-                    F.sum(open_class.cast("bigint")).alias("classes"),
-                    F.sum(F.when(open_class, F.col("size")).otherwise(0)).alias("rows"),
-                    F.max(
-                        F.struct(
-                            open_class.alias("open"),
-                            emd.alias("emd"),
-                            F.col("quasi_identifiers"),
-                            superset.alias("superset"),
-                            F.col("size"),
-                        )
-                    ).alias("worst"),
-                )
-                .toArrow()
-                .to_pylist()
-            )
-            worst = {
-                **found["worst"]["quasi_identifiers"],
-                "(superset)": found["worst"]["superset"] or "none was found",
-            }
-            asked = f"n = {question.n}, t = {float(a.settings.t):g}"
-            size = found["worst"]["size"]
-            result.append(
-                Guarantee(
-                    measure="(n, t)-closeness",
-                    attribute=a.name,
-                    required=asked,
-                    achieved=found["worst"]["emd"],
-                    classes=found["classes"],
-                    rows=found["rows"],
-                    worst=worst,
-                    size=size,
-                )
-            )
-    return result
-
-
 def suite_of(question: Question, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
     """The expectations over the class table that say what is required."""
-    near = question.n is not None
-    reported = [replace(a, settings=a.settings.model_copy(update={"t": None})) if near else a for a in attributes]
-    proofs = [
-        expect_present(measure_column("superset", a.name)) for a in attributes if near and a.settings.t is not None
-    ]
-    return [expect_some_rows(), *expectations_of(question.k, reported), *proofs]
+    if question.n is None:
+        return [expect_some_rows(), *expectations_of(question.k, attributes)]
+    reported = expectations_of(question.k, measured_only(attributes))
+    return [expect_some_rows(), *reported, *expect_supersets(attributes)]
 
 
 def _guarantee_json(g: Guarantee, question: Question) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +19,11 @@ from tclose_spark.audit.question import Question, ask, ask_as_in, read_quasi, re
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.driver import start_early
 from tclose_spark.runfile.loading import URI, load_spec, resolve
-from tclose_spark.runfile.spec import Input
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tclose_spark.io.reading import Opened
-
 WIDTH = 200  # of what is not printed on a terminal; COLUMNS says another
-FORMATS = ("csv", "parquet", "delta", "table")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,37 +60,9 @@ class AuditArguments:
         quasi = read_quasi(self.quasi_identifiers, self.hierarchies, folder)
         return ask(quasi, read_sensitive(self.sensitive, folder), self.k, self.t, self.n, self.gain)
 
-    def read(self, spark: SparkSession, columns: Sequence[str], path: str | None = None) -> Opened:
-        """The table at a path, by default the audited one; each is read by what its path says it is. Its
-        text, in these columns, is what the file holds.
-        """
-        from tclose_spark.io.reading import Opened, checked, explained, guess_format, read_table
-
-        where = path or self.table
-        kind: Any = self.format if path is None and self.format else guess_format(where)
-        if kind not in FORMATS:
-            raise ConfigurationError(f"--format {kind}: expected {', '.join(FORMATS)}")
-        options = dict(_option(text) for text in self.options)
-        if kind == "csv":
-            options = {"header": "true", **options}
-        source = Input(
-            path=where if kind == "table" else resolve(where, "TABLE", Path.cwd()), format=kind, options=options
-        )
-        try:
-            opened = Opened(read_table(spark, source), source, columns)
-        except InputError as error:
-            hint = (
-                " (neither a file nor a table of the catalog)"
-                if kind == "table"
-                else f" (read as {kind}; --format says another)"
-            )
-            raise InputError(str(error) + hint) from None
-        with explained(opened):
-            return replace(opened, table=checked(opened))
-
 
 @contextmanager
-def _as_typed() -> Iterator[None]:
+def as_typed() -> Iterator[None]:
     """Errors name what is typed here where they name keys of a run file."""
     try:
         yield
@@ -111,7 +79,8 @@ def _as_typed() -> Iterator[None]:
         raise
 
 
-def _option(text: str) -> tuple[str, str]:
+def read_option(text: str) -> tuple[str, str]:
+    """The key and the value of an `--option`, as Spark's reader takes them."""
     key, equals, value = text.partition("=")
     if not equals:
         raise ConfigurationError(f"--option {text}: expected KEY=VALUE for Spark's reader, such as sep=;")
@@ -159,16 +128,17 @@ def run_audit(
 def _opened(
     given: AuditArguments, question: Question, spark: SparkSession, background: str | None = None
 ) -> Iterator[tuple[DataFrame, DataFrame | None, DataFrame | None]]:
-    """The table, the reference and the background table, where they are given. Errors of their files end here."""
-    from tclose_spark.io.reading import explained
+    """The table, the reference and the background table, where they are given."""
+    from tclose_spark.audit.tables import opened_tables
 
-    sensitive = list(question.sensitive_attributes)
-    with _as_typed():
-        reference = None if given.reference is None else given.read(spark, sensitive, given.reference)
-        people = None if background is None else given.read(spark, list(question.quasi_identifiers), background)
-        table = given.read(spark, [*question.labels, *sensitive])
-        with explained(*[opened for opened in (table, reference, people) if opened is not None]):
-            yield table.table, None if reference is None else reference.table, None if people is None else people.table
+    options = dict(read_option(text) for text in given.options)
+    with (
+        as_typed(),
+        opened_tables(
+            spark, question, given.table, given.reference, background, kind=given.format, options=options
+        ) as tables,
+    ):
+        yield tables
 
 
 def _check_outputs(*paths: str | None) -> None:

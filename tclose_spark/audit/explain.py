@@ -25,13 +25,14 @@ from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.tables import quoted
 from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.measures.transport import TransportPlan, transport_plan
+from tclose_spark.report.framing import in_frame, page_of, printed
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchy import Hierarchy
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Explanation:
-    """A class and one sensitive attribute.
+    """A class and one sensitive attribute. Jupyter shows it as a page.
 
     labels: of the class, by column.
     attribute: its values in order, and its distance.
@@ -49,6 +50,16 @@ class Explanation:
     def emd(self) -> Fraction:
         """The distance between the two."""
         return self.plan.cost
+
+    def __repr__(self) -> str:
+        from tclose_spark.audit.show import explanation_lines
+
+        return printed(explanation_lines(self))
+
+    def _repr_html_(self) -> str:
+        from tclose_spark.audit.show import explanation_lines
+
+        return in_frame(page_of(f"One class, by its {self.attribute.name}", explanation_lines(self)), "Explanation")
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; fractions as text p/q beside decimals."""

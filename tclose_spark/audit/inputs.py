@@ -24,6 +24,7 @@ from tclose_spark.io.tables import (
     read_hierarchies,
 )
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.domains import Counts
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.names import instead_of
@@ -35,12 +36,18 @@ def trees_of(question: Question, spark: SparkSession, given: Mapping[str, Hierar
     Raises:
         ConfigurationError: if one that the question names is not among those given, or cannot be read.
     """
+    settings: list[tuple[str, QuasiIdentifier | SensitiveAttribute]]
+    settings = [*question.quasi_identifiers.items(), *question.sensitive_attributes.items()]
+    built = [name for name, q in settings if isinstance(q.hierarchy, HierarchyBuilder) and name not in (given or ())]
+    if built:
+        raise ConfigurationError(
+            f"hierarchy of {built[0]!r}: one is built where a release is made; an audit needs a CSV (tclose hierarchy "
+            "writes one)"
+        )
     if given is None:
         return read_hierarchies(question.quasi_identifiers, question.sensitive_attributes, spark)
-    trees = {name: settings.hierarchy for name, settings in question.quasi_identifiers.items()}
-    trees |= {name: settings.hierarchy for name, settings in question.sensitive_attributes.items()}
-    for name, tree in trees.items():
-        if tree is not None and name not in given:
+    for name, asked in settings:
+        if asked.hierarchy is not None and name not in given:
             raise ConfigurationError(
                 f"hierarchies: the one of {name!r} is not among those given ({', '.join(given) or 'none'})"
             )

@@ -14,6 +14,7 @@ from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.loading import explain, resolve
 from tclose_spark.runfile.section import Exact, Section
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.building import built_columns, file_of
 
 SETTINGS = (
     "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, missing=lowest (or highest, "
@@ -114,7 +115,8 @@ def _k_of(spec: ReleaseSpec) -> int | None:
 def ask_as_in(
     spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2"
 ) -> Question:
-    """The question that a run file answers. k replaces its k; t is of the attributes that have none.
+    """The question that a run file answers. k and n replace its own; t is of the attributes that have none. Hierarchies
+    that it has built are those of its finished release.
 
     Raises:
         ConfigurationError: naming the key, what was found, and what was expected.
@@ -129,6 +131,9 @@ def ask_as_in(
     quasi = {
         name: {key: getattr(q, key) for key in q.model_fields_set} for name, q in attributes.quasi_identifiers.items()
     }
+    for name in built_columns(attributes):
+        (quasi if name in quasi else sensitive)[name]["hierarchy"] = f"{spec.output.internal_path}/{file_of(name)}"
+    n = spec.privacy.n if n is None else n
     return ask(quasi, sensitive, _k_of(spec) if k is None else k, t, n, gain)
 
 

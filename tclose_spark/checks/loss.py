@@ -16,6 +16,7 @@ from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.checks.named import Named, members, named_by, numbers, themselves
 from tclose_spark.measures.coarseness import Coarsest
 from tclose_spark.measures.information_loss import LabelLoss
+from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import FloatArray
 from tclose_spark.table.domains import Profile
@@ -47,14 +48,15 @@ def names_of_release(tallies: DataFrame, spec: ReleaseSpec) -> dict[str, Named]:
 def judged_quasi(
     spec: ReleaseSpec, named: Mapping[str, Named], hierarchies: Mapping[str, Hierarchy]
 ) -> list[JudgedQuasi]:
-    """The quasi-identifiers with what their labels lose, measured on what all labels name."""
+    """The quasi-identifiers with what their labels lose, measured on what all labels name, or on a range that is known
+    from outside.
+    """
     columns = published_columns(spec)
     judged = []
     for name, settings in spec.attributes.quasi_identifiers.items():
-        span = named[name].span if settings.is_numeric else Fraction(0)
         loss = LabelLoss(
             numeric=settings.is_numeric,
-            span=span,
+            span=_span(settings, named[name]) if settings.is_numeric else Fraction(0),
             distinct=len(named[name].names),
             hierarchy=hierarchies.get(name),
             sets=settings.generalization == "set",
@@ -63,13 +65,20 @@ def judged_quasi(
     return judged
 
 
+def _span(settings: QuasiIdentifier, named: Named) -> Fraction:
+    """What the length of an interval is measured on: the range of the run file, else that of all labels."""
+    return named.span if settings.range is None else settings.range[1] - settings.range[0]
+
+
 def measured_on(spec: ReleaseSpec, named: Mapping[str, Named]) -> dict[str, dict[str, Any]]:
     """What the loss of each quasi-identifier's labels is measured on."""
     quasi = spec.attributes.quasi_identifiers
     measured = {}
     for name, of_labels in named.items():
         numeric, sets = quasi[name].is_numeric, quasi[name].generalization == "set"
-        measured[name] = {"span": str(of_labels.span)} if numeric else {"named": len(of_labels.names)} if sets else {}
+        measured[name] = (
+            {"span": str(_span(quasi[name], of_labels))} if numeric else {"named": len(of_labels.names)} if sets else {}
+        )
     return measured
 
 

@@ -44,20 +44,20 @@ def labels_lie_apart(columns: Sequence[Sequence[pa.ChunkedArray]], quasi: Sequen
     """Whether regions do not overlap whose labels stand in these columns, of each quasi-identifier one, or two."""
     lows, highs, sets = [], [], {}
     for j, (q, parts) in enumerate(zip(quasi, columns, strict=True)):
-        place, labels = _distinct(parts)
+        place, labels = distinct_labels(parts)
         if q.loss.sets:
             low, high, members = _set_stretches(labels)
             sets[j] = members[place]
         elif q.loss.numeric:
             low, high = _number_stretches(labels)
         else:
-            low, high = _leaf_stretches(labels, q.loss.hierarchy)
+            low, high = leaf_stretches(labels, q.loss.hierarchy)
         lows.append(low[place])
         highs.append(high[place])
     return find_overlap(Boxes(np.stack(lows), np.stack(highs), sets)) is None
 
 
-def _distinct(parts: Sequence[pa.ChunkedArray]) -> tuple[IntArray, list[Label]]:
+def distinct_labels(parts: Sequence[pa.ChunkedArray]) -> tuple[IntArray, list[Label]]:
     """(the place of each class's label among the distinct ones, these)."""
     texts = [coded(part.combine_chunks()) for part in parts]
     pairs, place = np.unique(np.stack([codes_of(text) for text in texts]), axis=1, return_inverse=True)
@@ -87,7 +87,7 @@ def _ends(label: Label) -> Ends | None:
     return interval_ends(first) if len(label) == 1 else (parse_number(first), parse_number(last))
 
 
-def _leaf_stretches(labels: Sequence[Label], hierarchy: Hierarchy | None) -> tuple[IntArray, IntArray]:
+def leaf_stretches(labels: Sequence[Label], hierarchy: Hierarchy | None) -> tuple[IntArray, IntArray]:
     """The first and the last leaf under each label, in the order of the hierarchy; without one each value is a leaf. A
     missing value is -1.
     """

@@ -11,12 +11,19 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from tclose_spark.checks.classes import JudgedAttribute, class_table, judged_attribute
+from tclose_spark.checks.classes import ClassMeasure, JudgedAttribute, JudgedQuasi, class_table, judged_attribute
 from tclose_spark.checks.expectations import expect_rows, expectations_of
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.loss import judged_quasi, losses_by_input, measured_on, names_of_release, published_columns
 from tclose_spark.checks.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.checks.released import read_released
+from tclose_spark.checks.supersets import (
+    NearSupersets,
+    expect_supersets,
+    find_supersets,
+    measured_only,
+    near_supersets,
+)
 from tclose_spark.checks.suppressed import LeftOut, input_listing, suppressed_class
 from tclose_spark.checks.tallies import count_values
 from tclose_spark.checks.tuples import tuple_closeness
@@ -101,18 +108,22 @@ def verify_release(
         attributes = _judged_attributes(release, left.compared(counts), spec, hierarchies)
         tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
         with _labels_required():
-            classes = write_and_read(class_table(tallies, quasi, attributes, [tuples] if tuples else []), classes_path)
+            classes = _class_table(tallies, quasi, attributes, [tuples] if tuples else [], spec, classes_path)
+    n = spec.privacy.n
+    of_whole = attributes if n is None else measured_only(attributes)  # what is asked of the distance from it
+    near = [] if n is None else near_supersets(classes, attributes, n)
     figures = class_figures(
         classes,
         spec.privacy.k,
         quasi,
-        attributes,
+        of_whole,
         suppressed=left.rows,
         more_losses=losses_by_input(quasi, profile),
         more=[tuples.reported([a.name for a in attributes])] if tuples else [],
     )
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
+    problems += [_unproven(each.guarantee) for each in near if not each.guarantee.holds]
     problems += [_too_coarse(spec, name, *found) for name, found in figures.coarse.items()]
     looked_at = figures.classes <= MOST_COMPARED or spec.method.promises_disjoint
     disjoint = looked_at and are_disjoint(classes, quasi)
@@ -124,7 +135,8 @@ def verify_release(
     if left.public and not left.unexplained:
         apart = suppressed_class(left, spec.privacy.k, attributes)
         problems += [_violation(broken, suppressed=True) for broken in apart.broken]
-    expectations = [expect_rows(figures.classes), *expectations_of(spec.privacy.k, attributes)]
+    expectations = [expect_rows(figures.classes), *expectations_of(spec.privacy.k, of_whole)]
+    expectations += [] if n is None else expect_supersets(attributes)
     validation = validate(classes, f"{spec.name}: every class", expectations, figures.classes)
     problems += [f"Great Expectations: {failure}" for failure in validation.failures]
     if not validation.passed and not validation.failures:
@@ -132,6 +144,7 @@ def verify_release(
     texts = [field.name for field in release.schema if isinstance(field.dataType, T.StringType)]
     figures_of = {
         **_as_json(figures, attributes, counts, left, apart),
+        "near": {each.guarantee.attribute: _near_json(each) for each in near},
         "quasi_identifiers": measured_on(spec, named),
         "regions": "disjoint" if disjoint else "overlapping" if looked_at else "not looked at",
         "warnings": warnings_of(figures, named, _judged_attributes(release, counts, spec, hierarchies), texts),
@@ -147,6 +160,37 @@ def verify_release(
     if tuples is not None:
         figures_of["tuples_emd"] = str(figures.more[0].achieved)
     return Verdict(tuple(problems), figures_of, validation)
+
+
+def _class_table(
+    tallies: DataFrame,
+    quasi: Sequence[JudgedQuasi],
+    attributes: Sequence[JudgedAttribute],
+    more: Sequence[ClassMeasure],
+    spec: ReleaseSpec,
+    path: str,
+) -> DataFrame:
+    """The class table, written; with what proves each class where (n, t)-closeness is asked."""
+    if spec.privacy.n is None:
+        return write_and_read(class_table(tallies, quasi, attributes, more), path)
+    with kept(class_table(tallies, quasi, attributes, more)) as classes:
+        extended, _ = find_supersets(classes, tallies, quasi, attributes, spec.privacy.n)
+        return write_and_read(extended, path)
+
+
+def _unproven(broken: Guarantee) -> str:
+    """A line on classes that no superset was found for, of an attribute."""
+    return (
+        f"{broken.attribute}: {broken.classes} classes ({broken.rows} rows) are near to no natural superset that was "
+        f"found ((n, t)-closeness, {broken.required}); of the worst the nearest is {broken.achieved:.6f} away"
+    )
+
+
+def _near_json(near: NearSupersets) -> dict[str, Any]:
+    return {
+        "achieved": near.guarantee.achieved,
+        "classes": {"whole_table": near.whole_table, "itself": near.itself, "superset": near.superset},
+    }
 
 
 def _require_columns(release: DataFrame, spec: ReleaseSpec) -> None:

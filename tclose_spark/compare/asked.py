@@ -43,6 +43,25 @@ class Combination:
     refused: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A whole comparison.
+
+    spec: the run file that all combinations are variants of.
+    sample: how many rows, as it was typed (see `sample.read_sample`).
+    output: the folder, which is not public.
+    plan_only: whether no row is moved.
+    overwrite: whether what the folder has is begun anew.
+    """
+
+    spec: ReleaseSpec
+    combinations: Sequence[Combination]
+    sample: str
+    output: str
+    plan_only: bool
+    overwrite: bool
+
+
 def combinations(tree: Tree, ks: Sequence[int], ts: Sequence[str], methods: Mapping[str, Tree]) -> list[Combination]:
     """Every k with every t with every method, in this order.
 

@@ -15,7 +15,7 @@ from tclose_spark.compare.sample import ComparedTable
 from tclose_spark.compare.worth import Worth
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import Plan, PlanningInput, method_of
+from tclose_spark.methods.method import Plan, PlanningInput, method_of, require_supersets
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchy import Hierarchy
 
@@ -31,7 +31,7 @@ def outcome_of(
     spec, begun = combination.spec, time.process_time()
     if spec is None:
         return Outcome(**named, state="refused", why=combination.refused, figures={})
-    attributes = ResolvedAttributes.of(spec.attributes, table.profile, hierarchies)
+    attributes = ResolvedAttributes.of(spec.attributes, table.profile, hierarchies, spec.privacy.n)
     try:
         plan = planned(spec, attributes, table)
     except UnreachableError as error:
@@ -74,4 +74,5 @@ def planned(spec: ReleaseSpec, attributes: ResolvedAttributes, table: ComparedTa
         most_suppressed=spec.privacy.most_suppressed(len(table.rows)),
         of=spec.privacy.of,
     )
+    require_supersets(attributes, spec.privacy.k)
     return method.make_plan(given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from tclose_spark.compare.asked import combinations, read_ks, read_methods, read_ts
-from tclose_spark.compare.sample import MOST_ROWS
-from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.compare.asked import Asked, combinations, read_ks, read_methods, read_ts
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.driver import start_early
 from tclose_spark.runfile.loading import read_tree, resolve, spec_of
 from tclose_spark.runfile.spec import Output
@@ -49,68 +47,23 @@ def run_compare(given: CompareArguments, announce: Callable[[str], None]) -> Non
     spec = spec_of(tree)
     methods = read_methods(given.methods, tree.get("method"))
     asked = combinations(tree, read_ks(given.ks, spec), read_ts(given.ts, tree), methods)
-    most = read_sample(given.sample)
     output = folder_of(given.output, spec.output)
+    question = Asked(
+        spec=spec,
+        combinations=asked,
+        sample=given.sample,
+        output=output,
+        plan_only=given.plan_only,
+        overwrite=given.overwrite,
+    )
     start_early(spec.input.path)
-    from tclose_spark.compare.classifier import is_installed
-    from tclose_spark.compare.comparison import PLAN, Comparison, carry_out_all
-    from tclose_spark.compare.kept import PAGE, Kept, key_of
-    from tclose_spark.compare.page import render_page
-    from tclose_spark.compare.reading import read_rows
-    from tclose_spark.compare.remarks import remarks
-    from tclose_spark.compare.sample import ComparedTable
-    from tclose_spark.compare.worth import Worth
-    from tclose_spark.io.lock import locked
-    from tclose_spark.io.run import Run
+    from tclose_spark.compare.kept import PAGE
+    from tclose_spark.compare.working import compare_all
     from tclose_spark.io.session import get_session
-    from tclose_spark.io.storage import open_folder
-    from tclose_spark.methods.attributes import ResolvedAttributes
 
-    session = get_session(f"tclose compare {spec.name}")
-    run, folder = Run(spec, session, announce), open_folder(output, session)
-    trees = json.dumps({name: hierarchy.paths for name, hierarchy in sorted(run.hierarchies.items())})
-    kept = Kept(folder, key_of(spec, trees, given.sample))
-
-    def rows() -> ComparedTable:
-        table = kept.table()
-        if table is None:
-            run.internal.create(private=True)  # where the secret is
-            table = read_rows(run, folder, most)
-            kept.keep_table(table)
-        announce(f"compare    on {len(table.rows):,} of {table.whole:,} rows")
-        return table
-
-    def worth(table: ComparedTable) -> Worth:
-        return Worth.of_table(table, ResolvedAttributes.of(spec.attributes, table.profile, run.hierarchies))
-
-    folder.create(private=True)
-    with locked(folder):
-        kept.begin(given.overwrite)
-        variant = PLAN if given.plan_only else f"release{', accuracy' if is_installed() else ''}"
-        outcomes = carry_out_all(asked, kept, rows, run.hierarchies, worth, variant, announce)
-        compared, whole = kept.rows
-        comparison = Comparison(name=spec.name, rows=compared, whole=whole, outcomes=tuple(outcomes))
-        page, plot = render_page(comparison, remarks(comparison))
-        kept.finish(comparison.to_json(), page, plot)
-    _print(comparison, folder.path(PAGE))
-    if comparison.broken:
-        raise GuaranteeError(
-            f"{len(comparison.broken)} releases do not hold what is asked, of methods: "
-            f"{', '.join(dict.fromkeys(one.method for one in comparison.broken))}"
-        )
-
-
-def read_sample(text: str) -> int | None:
-    """How many rows `--sample` asks for; None for all.
-
-    Raises:
-        ConfigurationError: if it is neither a number nor `all`, or more than a comparison holds.
-    """
-    if text == "all":
-        return None
-    if not text.isdecimal() or not 0 < int(text) <= MOST_ROWS:
-        raise ConfigurationError(f"--sample {text}: expected a number of rows up to {MOST_ROWS:,}, or all")
-    return int(text)
+    comparison = compare_all(question, get_session(f"tclose compare {spec.name}"), announce)
+    _print(comparison, f"{output}/{PAGE}")
+    comparison.require_all_hold()
 
 
 def folder_of(given: str | None, output: Output) -> str:

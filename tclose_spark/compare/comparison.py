@@ -6,23 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark import __version__
 from tclose_spark.compare.asked import Combination
 from tclose_spark.compare.carried import outcome_of
 from tclose_spark.compare.kept import Kept
 from tclose_spark.compare.outcome import Outcome, frontier
 from tclose_spark.compare.sample import ComparedTable
 from tclose_spark.compare.worth import Worth
+from tclose_spark.errors import GuaranteeError
+from tclose_spark.report.framing import in_frame, printed
 from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.version import __version__
 
 PLAN = "plan"
 """The variant of a comparison that only plans."""
 INTERNAL = "measured on raw rows: it stays inside"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison:
-    """What was compared, and what became of it.
+    """What was compared, and what became of it. Jupyter shows its page. Internal: it is measured on raw rows.
 
     rows: that it was compared on, of `whole` rows of the input.
     """
@@ -41,6 +43,27 @@ class Comparison:
     def broken(self) -> list[Outcome]:
         """The releases that do not hold what is asked."""
         return [one for one in self.outcomes if one.state == "broken"]
+
+    def require_all_hold(self) -> None:
+        """Raises GuaranteeError if a release does not hold what is asked, after all the others were made."""
+        if self.broken:
+            raise GuaranteeError(
+                f"{len(self.broken)} releases do not hold what is asked, of methods: "
+                f"{', '.join(dict.fromkeys(one.method for one in self.broken))}"
+            )
+
+    def __repr__(self) -> str:
+        from tclose_spark.compare.console import comparison_table
+        from tclose_spark.compare.remarks import of_accuracy
+
+        table, notes = comparison_table(self)
+        return printed([table, *notes, *of_accuracy(self)])
+
+    def _repr_html_(self) -> str:
+        from tclose_spark.compare.page import render_page
+        from tclose_spark.compare.remarks import remarks
+
+        return in_frame(render_page(self, remarks(self))[0], "Comparison")
 
     def to_json(self) -> dict[str, Any]:
         """As JSON, for machines."""
@@ -67,7 +90,7 @@ def carry_out_all(
 ) -> list[Outcome]:
     """The outcome of each combination; of one that is kept that which is kept.
 
-    table: the rows, for which there may be no need.
+    table: the rows, for which there may be no need. hierarchies: those of files.
     variant: how releases are planned and measured (see `Kept`).
     """
     found = [kept.outcome(combination, variant) for combination in asked]
@@ -77,6 +100,7 @@ def carry_out_all(
     if not missing:
         return [outcome for outcome in found if outcome is not None]
     compared = table()
+    hierarchies = {**hierarchies, **compared.built}
     worth = Worth() if variant == PLAN else worth_of(compared)
     made = {}
     for number, combination in enumerate(missing, start=len(asked) - len(missing) + 1):

@@ -10,13 +10,13 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark import __version__
 from tclose_spark.compare.asked import Combination
 from tclose_spark.compare.outcome import Outcome
 from tclose_spark.compare.sample import ComparedTable
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.storage import Folder
-from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.runfile.spec import FRAME, ReleaseSpec
+from tclose_spark.version import __version__
 
 ABOUT, TABLE, OUTCOMES = "about.json", "rows.json", "outcomes"
 RESULT, PAGE, PLOT = "compare.json", "compare.html", "compare.svg"
@@ -103,6 +103,7 @@ class Kept:
 def key_of(spec: ReleaseSpec, hierarchies: str, sample: str) -> str:
     """Of what all combinations of a comparison share: the columns but for t, the input, the sample, this version."""
     tree = spec.model_dump(mode="json", include={"input", "attributes"})
+    tree["input"] |= {"path": FRAME} if spec.input.is_frame else {}
     for asked in tree["attributes"]["sensitive_attributes"].values():
         asked.pop("t")
     decisive = json.dumps([tree, hierarchies, sample, __version__], sort_keys=True, default=str)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -11,11 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tclose_spark.checks.boxes import BoxProofs, open_classes
+from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.checks.loss import judged_quasi, published_columns
 from tclose_spark.checks.named import Named, members, numbers, themselves
 from tclose_spark.compare.carrying import Released
-from tclose_spark.measures.distances import maximum
+from tclose_spark.measures.distances import GroundDistance, maximum
 from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.supersets import Near
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, is_diverse, reaches
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import IntArray
@@ -92,18 +95,20 @@ def measure(
     sensitive, parts = attributes.sensitive, [(released.rows, classes.of_row, len(sizes))]
     if left and spec.privacy.of == "input":
         parts.append((released.suppressed, np.zeros(left, dtype=np.int64), 1))
-    elif left:
-        sensitive = tuple(_of_released(attribute, released.rows, attributes) for attribute in sensitive)
     tallied = [
         [_tally(attribute, attributes, *part) for attribute in sensitive] for part in parts
     ]  # by part, by attribute
+    distances = [a.distance for a in sensitive]
+    if left and spec.privacy.of == "released":
+        beside = [a.beside(_added(a, part), part) for a, part in zip(sensitive, tallied[0], strict=True)]
+        distances, tallied = [distance for distance, _ in beside], [[part for _, part in beside]]
     emd, *apart = [
-        [maximum(a.distance, a.distance.numerators(part[i]), part[i].sizes) for i, a in enumerate(sensitive)]
-        for part in tallied
+        [maximum(d, d.numerators(one), one.sizes) for d, one in zip(distances, part, strict=True)] for part in tallied
     ]
     smallest, *more = [int(part[0].sizes.min()) for part in tallied]
     diverse = all(is_diverse([part[i] for part in tallied], a) for i, a in enumerate(sensitive))
-    lost = losses(classes, spec, hierarchies)
+    quasi, nt = judged(classes, spec, hierarchies), spec.privacy.n
+    lost = losses(classes, quasi)
     return Figures(
         rows=rows,
         suppressed=left,
@@ -115,7 +120,8 @@ def measure(
         discernibility=int((sizes.astype(object) ** 2).sum()) + left * (rows + left),
         holds=(
             all(rows >= spec.privacy.k for rows in (smallest, *more))
-            and all(reaches(sensitive, part) for part in (emd, *apart))
+            and (reaches(sensitive, emd) if nt is None else _near(sensitive, distances, tallied[0], classes, quasi, nt))
+            and all(reaches(sensitive, part) for part in apart)
             and diverse
         ),
         coarse=tuple(
@@ -126,11 +132,33 @@ def measure(
     )
 
 
-def losses(classes: PublishedClasses, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> NDArray[np.float64]:
+def judged(classes: PublishedClasses, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> list[JudgedQuasi]:
+    """The quasi-identifiers, with what their labels lose."""
+    return judged_quasi(spec, {name: _named(name, classes, spec) for name in classes.labels}, hierarchies)
+
+
+def losses(classes: PublishedClasses, quasi: Sequence[JudgedQuasi]) -> NDArray[np.float64]:
     """Mean information loss of each class over its quasi-identifiers, shape (classes,)."""
-    judged = judged_quasi(spec, {name: _named(name, classes, spec) for name in classes.labels}, hierarchies)
-    mean: NDArray[np.float64] = np.mean([q.losses(classes.labels[q.name]) for q in judged], axis=0)
+    mean: NDArray[np.float64] = np.mean([q.losses(classes.labels[q.name]) for q in quasi], axis=0)
     return mean
+
+
+def _near(
+    sensitive: Sequence[ResolvedSensitive],
+    distances: Sequence[GroundDistance],
+    tallied: Sequence[Histograms],
+    classes: PublishedClasses,
+    quasi: Sequence[JudgedQuasi],
+    n: int,
+) -> bool:
+    """Whether every class is (n, t)-close: near to the whole table, to itself, or to a box that cuts leave."""
+    near = [
+        Near(distance, a.t, part, open_classes(distance, a.t, part, n))
+        for a, distance, part in zip(sensitive, distances, tallied, strict=True)
+        if a.t is not None
+    ]
+    labels = [[pa.chunked_array([column]) for column in classes.labels[q.name]] for q in quasi]
+    return BoxProofs.of(labels, classes.sizes, near, quasi, n).proves
 
 
 def _named(name: str, classes: PublishedClasses, spec: ReleaseSpec) -> Named:
@@ -152,9 +180,8 @@ def _tally(
     return Histograms.tally(owner, codes, np.ones(len(rows), dtype=np.int64), groups, len(attribute.domain.values))
 
 
-def _of_released(attribute: ResolvedSensitive, rows: Rows, attributes: ResolvedAttributes) -> ResolvedSensitive:
-    """An attribute whose distance is from the distribution of the released rows."""
-    codes = attributes.cells[rows.cell, attribute.column]
-    table = np.bincount(codes, minlength=len(attribute.domain.values))
-    distance = attribute.distance.of(table, attribute.domain.values, attribute.hierarchy)
-    return replace(attribute, distance=distance)
+def _added(attribute: ResolvedSensitive, classes: Histograms) -> IntArray:
+    """Rows of each value of all classes together, shape (m,)."""
+    counts = np.zeros(len(attribute.domain.values), dtype=np.int64)
+    np.add.at(counts, classes.values, classes.counts)
+    return counts

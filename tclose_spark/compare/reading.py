@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tclose_spark.compare.sample import MOST_ROWS, ComparedTable, table_of_its_own
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.reading import delta_version, read_table
@@ -11,6 +13,7 @@ from tclose_spark.io.storage import Folder
 from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.staging import StagedColumns, staged_batches
+from tclose_spark.table.building import built_columns
 
 STAGED = "staged"
 
@@ -28,7 +31,8 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
         with sized_shuffles(run.spark, 0):
             version = delta_version(run.spark, run.spec.input)
             table = read_table(run.spark, run.spec.input, version)
-            profile = profile_table(table, run.spec, run.hierarchies, folder.path(STAGED), run.secret, version)
+            path = folder.path(STAGED)
+            profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)
         if most is None and profile.rows > MOST_ROWS:
             raise ConfigurationError(
                 f"--sample all: the input has {profile.rows:,} rows, and a comparison holds at most {MOST_ROWS:,}; "
@@ -42,6 +46,7 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
             all_of_them = most is None or most >= profile.rows
             rows = encoded.sample(2 * profile.rows + profile.distinct_rows if all_of_them else most or 0)
         attributes = run.spec.attributes.sensitive_attributes
-        return table_of_its_own(profile, rows, attributes, run.hierarchies, [own is None for own in columns.own])
+        compared = table_of_its_own(profile, rows, attributes, trees, [own is None for own in columns.own])
+        return replace(compared, built={name: trees[name] for name in built_columns(run.spec.attributes)})
     finally:
         folder.remove(STAGED)

@@ -6,11 +6,12 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain, sensitive_domain
@@ -30,11 +31,13 @@ class ComparedTable:
     profile: of these rows, as if they were the input.
     rows: in an order of their content.
     whole: how many rows the input has.
+    built: the hierarchies that were built of its values, by column.
     """
 
     profile: Profile
     rows: Rows
     whole: int
+    built: Mapping[str, Hierarchy] = field(default_factory=dict)
 
     @cached_property
     def held(self) -> HeldRows:
@@ -52,7 +55,8 @@ class ComparedTable:
     def to_json(self) -> str:
         """As text that `from_json` reads; it holds the rows."""
         packed = base64.b64encode(Codec.of(self.profile).pack(self.rows).tobytes()).decode()
-        return json.dumps({"profile": self.profile.to_json(), "rows": packed, "whole": self.whole})
+        built = {name: tree.paths for name, tree in self.built.items()}
+        return json.dumps({"profile": self.profile.to_json(), "rows": packed, "whole": self.whole, "built": built})
 
     @staticmethod
     def from_json(text: str) -> ComparedTable:
@@ -60,7 +64,8 @@ class ComparedTable:
         tree = json.loads(text)
         profile = Profile.from_json(tree["profile"])
         rows = Codec.of(profile).unpack(base64.b64decode(tree["rows"]))
-        return ComparedTable(profile=profile, rows=rows, whole=tree["whole"])
+        built = {name: Hierarchy(tuple(map(tuple, paths))) for name, paths in tree["built"].items()}
+        return ComparedTable(profile=profile, rows=rows, whole=tree["whole"], built=built)
 
 
 def table_of_its_own(
@@ -102,12 +107,29 @@ def table_of_its_own(
 
 
 def _narrowed(domain: QuasiDomain, codes: IntArray) -> QuasiDomain:
-    """A quasi-identifier with the range, the values and the missing ones that these rows have; codes stay."""
+    """A quasi-identifier with the range, the values and the missing ones that these rows have; codes stay, and so does
+    a range that is known from outside.
+    """
     known = np.unique(codes[codes != MISSING])
     missing = int(np.count_nonzero(codes == MISSING))
     if domain.kind == "category":
         return replace(domain, missing=missing, present=len(known))
+    if domain.known:
+        return replace(domain, missing=missing)
     if not len(known):
         return replace(domain, missing=missing, low=0, high=0)
     low, high = (known[[0, -1]] if domain.kind == "integer" else decode_numbers(known[[0, -1]])).tolist()
     return replace(domain, missing=missing, low=low, high=high)
+
+
+def read_sample(text: str) -> int | None:
+    """How many rows `--sample` asks for; None for all.
+
+    Raises:
+        ConfigurationError: if it is neither a number nor `all`, or more than a comparison holds.
+    """
+    if text == "all":
+        return None
+    if not text.isdecimal() or not 0 < int(text) <= MOST_ROWS:
+        raise ConfigurationError(f"--sample {text}: expected a number of rows up to {MOST_ROWS:,}, or all")
+    return int(text)

@@ -41,10 +41,15 @@ def setting(spark: SparkSession, key: str) -> str | None:
     return None if value is None else str(value)
 
 
-def set_if_allowed(spark: SparkSession, key: str, value: str) -> bool:
-    """Sets a session's setting; False, and nothing is changed, where the platform keeps it to itself."""
+def set_if_allowed(spark: SparkSession, key: str, value: str | None) -> bool:
+    """Sets a session's setting (None: unsets it); False, and nothing is changed, where the platform keeps it to
+    itself.
+    """
     try:
-        spark.conf.set(key, value)
+        if value is None:
+            spark.conf.unset(key)
+        else:
+            spark.conf.set(key, value)
     except REFUSALS:
         return False
     return True

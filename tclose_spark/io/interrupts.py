@@ -26,6 +26,7 @@ class Interrupt:
     last: nothing follows the command in this process but Spark's end.
     holding: the first signal waits for what is done now.
     ending: signals change nothing any more.
+    raising: what is done before KeyboardInterrupt is raised.
     handled: the main thread noticed a signal; told: the message was printed; over: the command has ended.
     """
 
@@ -35,6 +36,7 @@ class Interrupt:
     holding: bool = False
     ending: bool = False
     told: bool = False
+    raising: Callable[[], object] | None = None
     handled: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
 
@@ -51,6 +53,8 @@ class Interrupt:
         logging.disable()  # py4j and Spark's threads log what breaks off, by pages
         self.handled.set()
         if not self.ending and not (self.holding and first):
+            if self.raising is not None:
+                self.raising()
             raise KeyboardInterrupt
 
     def tell(self) -> None:
@@ -117,6 +121,27 @@ def noticed(message: str = MESSAGE, last: bool = False) -> Iterator[Interrupt]:
             logging.disable(level)
         for number, handler in before.items():
             signal.signal(number, signal.SIG_IGN if last else handler if handler is not None else signal.SIG_DFL)
+
+
+@contextmanager
+def patient(raising: Callable[[], object]) -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt in the body, after what is `held`. Nothing leaves the process, which is a
+    notebook's or another's program, and SIGTERM is theirs. raising: what is done before that.
+
+    Handlers belong to the main thread: in another one, and inside `noticed`, nothing is changed.
+    """
+    global _current
+    if _current is not None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _current = interrupt = Interrupt(raising=raising)
+    before, level = signal.signal(signal.SIGINT, interrupt.handle), logging.root.manager.disable
+    try:
+        yield
+    finally:
+        interrupt.ending, _current = True, None
+        logging.disable(level)
+        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
 
 
 def done() -> None:
@@ -193,7 +218,8 @@ def _leave(interrupt: Interrupt, code: int) -> None:
 def apart(action: Callable[[], object], seconds: float = 5.0) -> None:
     """Does something in a thread of its own, not longer than so many seconds, and forgets what goes wrong.
 
-    A connection to the JVM belongs to a thread, and that of an interrupted call is of no use any more.
+    A connection to the JVM belongs to a thread, and that of an interrupted call is of no use any more. While a process
+    ends, Python 3.12 and later start no thread; then it is done here.
     """
 
     def quietly() -> None:
@@ -203,5 +229,9 @@ def apart(action: Callable[[], object], seconds: float = 5.0) -> None:
             return
 
     thread = threading.Thread(target=quietly, daemon=True)
-    thread.start()
-    thread.join(seconds)
+    try:
+        thread.start()
+    except RuntimeError:
+        quietly()
+    else:
+        thread.join(seconds)

@@ -10,7 +10,6 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -25,6 +24,7 @@ from tclose_spark.io.signatures import SAMPLE, byte_order_mark, recognise
 from tclose_spark.io.storage import for_spark, local_path, open_folder
 from tclose_spark.io.tables import MALFORMED, UNREADABLE, quoted
 from tclose_spark.runfile.spec import Input
+from tclose_spark.table.names import instead_of
 
 NOT_FOUND = (
     "PATH_NOT_FOUND",
@@ -60,14 +60,43 @@ class Opened:
 
 
 def read_table(spark: SparkSession, source: Input, version: int | None = None) -> DataFrame:
-    """The raw table. A CSV file is read as text unless `inferSchema` is set, with its malformed rows marked in
-    MALFORMED.
+    """The raw table, its columns under their new names. A CSV file is read as text unless `inferSchema` is set, with
+    its malformed rows marked in MALFORMED.
 
     version: of a Delta table, to read again what was read before.
 
     Raises:
-        InputError: if it is missing or cannot be read as its format.
+        InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.
     """
+    table = _read(spark, source, version)
+    return table.toDF(*renamed(table.columns, source.columns)) if source.columns else table
+
+
+def renamed(names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
+    """The names of a table's columns after `input.columns`.
+
+    >>> renamed(["zip code", "age"], {"zip code": "zip"})
+    ['zip', 'age']
+
+    Raises:
+        InputError: if one that has a new name is not there, or a new name is another column's.
+    """
+    known = [name for name in names if name != MALFORMED]
+    for old in columns:
+        if old not in known:
+            raise InputError(f"input.columns: column {old!r} is not in the input; {instead_of(old, known, columns)}")
+    new = [columns.get(name, name) for name in names]
+    lower = [name.lower() for name in new]
+    for old, name in columns.items():
+        if lower.count(name.lower()) > 1:
+            raise InputError(
+                f"input.columns: {old!r} becomes {name!r}, as which the input has another column (up to case); rename "
+                "that one, too, or take another name"
+            )
+    return new
+
+
+def _read(spark: SparkSession, source: Input, version: int | None) -> DataFrame:
     reader = spark.read.options(**source.options)
     try:
         if source.format == "csv":
@@ -92,43 +121,35 @@ def read_table(spark: SparkSession, source: Input, version: int | None = None) -
         ) from None
 
 
-def guess_format(path: str) -> str:
-    """What a table is by its path: csv or parquet by its ending, delta by its log; else parquet where it exists, and
-    else the name of a table in the catalog.
-    """
-    bare = path.rstrip("/").lower()
-    for ending, kind in (
-        (".csv", "csv"),
-        (".csv.gz", "csv"),
-        (".txt", "csv"),
-        (".tsv", "csv"),
-        (".parquet", "parquet"),
-        (".delta", "delta"),
-    ):
-        if bare.endswith(ending):
-            return kind
-    if (Path(path) / "_delta_log").is_dir():
-        return "delta"
-    if Path(path).is_dir():
-        return "csv" if any(Path(path).glob("*.csv")) else "parquet"
-    return "delta" if "/" in path else "table"
+@dataclass(frozen=True)
+class Commit:
+    """One state of a Delta table: its version, and when that was written."""
+
+    version: int
+    time: str
+
+
+def delta_commit(spark: SparkSession, source: Input) -> Commit | None:
+    """The commit of a Delta input that is read; None of other inputs."""
+    if source.format not in ("delta", "table"):
+        return None
+    table = source.path if source.format == "table" else f"delta.`{for_spark(source.path)}`"
+    try:
+        history = spark.sql(f"DESCRIBE HISTORY {table}").select("version", F.col("timestamp").cast("string"))
+        if "versionAsOf" in source.options:
+            history = history.where(F.col("version") == int(source.options["versionAsOf"]))
+        if "timestampAsOf" in source.options:
+            history = history.where(F.col("timestamp") <= F.lit(source.options["timestampAsOf"]).cast("timestamp"))
+        latest = history.orderBy(F.desc("version")).head()
+    except READ_ERRORS:
+        return None
+    return None if latest is None else Commit(int(latest[0]), latest[1])
 
 
 def delta_version(spark: SparkSession, source: Input) -> int | None:
     """The version of a Delta input, else None."""
-    if source.format not in ("delta", "table"):
-        return None
-    if "versionAsOf" in source.options:
-        return int(source.options["versionAsOf"])
-    table = source.path if source.format == "table" else f"delta.`{for_spark(source.path)}`"
-    try:
-        history = spark.sql(f"DESCRIBE HISTORY {table}")
-        if "timestampAsOf" in source.options:
-            history = history.where(F.col("timestamp") <= F.lit(source.options["timestampAsOf"]).cast("timestamp"))
-        latest = history.agg(F.max("version")).head()
-    except READ_ERRORS:
-        return None
-    return int(latest[0]) if latest and latest[0] is not None else None
+    commit = delta_commit(spark, source)
+    return None if commit is None else commit.version
 
 
 # --- CSV

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 
-from tclose_spark.errors import ConfigurationError, TcloseError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.interrupts import raise_again
 from tclose_spark.io.lock import locked
 from tclose_spark.io.progress import Progress, no_progress
@@ -22,6 +22,7 @@ from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.storage import Folder, open_folder
 from tclose_spark.io.tables import read_hierarchies
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.building import built_columns, file_of, hierarchy_csv, settings_of, with_missing
 from tclose_spark.table.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ def given_secret() -> str | None:
     return given
 
 
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 class Run:
     """A run on a session.
 
@@ -69,6 +74,7 @@ class Run:
     ) -> None:
         self._given_secret = given_secret()
         self._asked, self._k = spec, spec.privacy.k
+        self._built: dict[str, Hierarchy] = {}
         self.spark, self.announce, self.overwrite, self.progress = spark, announce, overwrite, progress
         self.public: Folder = open_folder(spec.output.public_path, spark)
         self.internal: Folder = open_folder(spec.output.internal_path, spark)
@@ -84,8 +90,8 @@ class Run:
         self._k = state["stages"].get("plan", {}).get("k", {"k": self._asked.privacy.k})["k"]
 
     @cached_property
-    def hierarchies(self) -> dict[str, Hierarchy]:
-        """The hierarchies by column.
+    def _read_hierarchies(self) -> dict[str, Hierarchy]:
+        """The hierarchies that the run file has the paths of, by column.
 
         Raises:
             ConfigurationError: if one cannot be read or is not a tree.
@@ -95,10 +101,48 @@ class Run:
             attributes.quasi_identifiers, attributes.sensitive_attributes, self.spark, "attributes."
         )
 
+    @property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """The hierarchies by column; those that are built are among them once the profile has built them.
+
+        Raises:
+            ConfigurationError: if one cannot be read or is not a tree.
+        """
+        return {**self._read_hierarchies, **self._built}
+
+    def keep_hierarchies(self, trees: Mapping[str, Hierarchy]) -> dict[str, str]:
+        """Writes those that are built of the input's values, as CSV, to the staging area, from where later stages read
+        them; the SHA-256 of each file.
+        """
+        digests = {}
+        for name, (_, key) in built_columns(self.spec.attributes).items():
+            text = hierarchy_csv(trees[name].without_missing(), key)
+            self.staging.write(file_of(name), text, private=True)
+            digests[name] = _sha256(text)
+            self._built[name] = trees[name]
+        return digests
+
+    def take_hierarchies(self, state: Mapping[str, Any], folder: Folder) -> None:
+        """Takes the hierarchies that the profile built from the files in a folder: the staging area, or what is kept of
+        a finished run.
+
+        Raises:
+            GuaranteeError: if one is not what the profile wrote.
+        """
+        digests = state["stages"].get("profile", {}).get("hierarchies", {})
+        for name, (_, key) in built_columns(self.spec.attributes).items():
+            file = file_of(name)
+            text = folder.read(file) if folder.exists(file) else ""
+            if _sha256(text) != digests.get(name):
+                raise GuaranteeError(f"{folder.path(file)} is not the hierarchy that was built for this release")
+            self._built[name] = with_missing(Hierarchy.parse(text, key), settings_of(self.spec.attributes, name), key)
+
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the configuration, the contents of hierarchies included; a k that is to be chosen is none."""
-        trees = {name: hierarchy.paths for name, hierarchy in sorted(self.hierarchies.items())}
+        """SHA-256 of the configuration, the hierarchies that it has the paths of included; a k that is to be chosen is
+        none.
+        """
+        trees = {name: hierarchy.paths for name, hierarchy in sorted(self._read_hierarchies.items())}
         return hashlib.sha256(f"{self._asked.fingerprint} {json.dumps(trees)}".encode()).hexdigest()
 
     @cached_property
@@ -200,6 +244,7 @@ class Run:
         if before not in state["stages"]:
             raise ConfigurationError(f"{stage}: the stage before it is not done; run `tclose {before}` first")
         self.take_k(state)
+        self.take_hierarchies(state, self.staging)
         return state
 
     @contextmanager

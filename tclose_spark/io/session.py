@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pyspark import SparkConf, SparkContext, StorageLevel
 from pyspark.errors import PySparkException
@@ -19,6 +20,8 @@ from tclose_spark.io.capabilities import set_if_allowed, setting
 from tclose_spark.io.installation import why_no_session
 from tclose_spark.io.jars import remember
 
+EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # Files in windows-1252, Shift_JIS and others can be read too (options: encoding), not the seven encodings of the
@@ -44,8 +47,6 @@ SETTINGS = {
     # A release must not carry minima and maxima in its log.
     "spark.databricks.delta.stats.collect": "false",
 }
-
-
 DECISIVE = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 """Settings that change what a release says; without the others a run costs more, or is refused where it matters."""
 RETRIES_NOTICED = "spark.sql.shuffle.orderIndependentChecksum.enabled"
@@ -60,15 +61,51 @@ def get_session(name: str) -> SparkSession:
     a plain process it is local, on all cores.
 
     Raises:
-        ConfigurationError: if Java or Delta's jars are not to be had, or the platform refuses a DECISIVE setting.
+        ConfigurationError: if Java or Delta's jars are not to be had, the active session has no Delta, or the platform
+        refuses a DECISIVE setting.
+    """
+    session = find_session(name)
+    _configure(session)
+    return session
+
+
+def find_session(name: str) -> SparkSession:
+    """The session of `get_session`, an active one with its own settings.
+
+    Raises:
+        ConfigurationError: see there.
     """
     global _remote
     active = SparkSession.getActiveSession()
     if active is None:
         active = _new_session(name)
-    _configure(active)
+    else:
+        require_delta_of(active)
     _remote = active if SparkContext._active_spark_context is None else None
     return active
+
+
+@contextlib.contextmanager
+def borrowed(session: SparkSession) -> Iterator[SparkSession]:
+    """The session with the settings of a run; one that this package did not start has its own again afterwards."""
+    before = {} if driver.is_ours() else {key: setting(session, key) for key in SETTINGS}
+    _configure(session)
+    try:
+        yield session
+    finally:
+        for key, was in before.items():
+            set_if_allowed(session, key, was)
+
+
+def forget_call() -> None:
+    """Closes this thread's connection to the JVM: an interrupted call left its answer there, which the next call would
+    take for its own.
+    """
+    with contextlib.suppress(Exception):
+        client: Any = SparkContext._gateway._gateway_client  # type: ignore[union-attr]
+        connection = client.get_thread_connection()
+        if connection is not None:
+            connection.close(True)
 
 
 def _configure(spark: SparkSession) -> None:
@@ -81,8 +118,8 @@ def _configure(spark: SparkSession) -> None:
     for key in DECISIVE:
         if key in left:
             raise ConfigurationError(
-                f"this platform does not let a run set {key} to {SETTINGS[key]}, which a release depends on; set it for "
-                "the cluster or the warehouse"
+                f"this platform does not let a run set {key} to {SETTINGS[key]}, which a release depends on; set it "
+                "for the cluster"
             )
     if RETRIES_NOTICED in left:
         sys.stderr.write(
@@ -122,8 +159,8 @@ def _new_session(name: str) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {
         "spark.app.name": name,
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.extensions": EXTENSION,
+        "spark.sql.catalog.spark_catalog": CATALOG,
         **SETTINGS,
     }
     if driver.is_brought():
@@ -190,6 +227,20 @@ def _require_delta(spark: SparkSession) -> None:
             "Delta is not on Spark's class path: spark-submit --packages io.delta:delta-spark_4.1_2.13:4.4.0 "
             "(or --jars with the jars of delta-spark and delta-storage)"
         ) from None
+
+
+def require_delta_of(session: SparkSession) -> None:
+    """Raises ConfigurationError if a session that somebody else started says that it has no Delta. Platforms that bring
+    it need not say so.
+    """
+    said = f"{setting(session, 'spark.sql.extensions')} {setting(session, 'spark.sql.catalog.spark_catalog')}"
+    if "Delta" not in said and not driver.is_brought():
+        raise ConfigurationError(
+            "the active Spark session has no Delta Lake, which releases are written with. Start it with Delta's jars "
+            "(delta-spark: configure_spark_with_delta_pip), spark.sql.extensions="
+            f"{EXTENSION} and spark.sql.catalog.spark_catalog={CATALOG}; or end it (spark.stop()), and a session with "
+            "Delta is started for you"
+        )
 
 
 def _quiet(spark: SparkSession) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,8 +22,10 @@ from tclose_spark.io.storage import for_spark, open_folder
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.building import with_missing
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.names import instead_of, shown
+from tclose_spark.table.written import write_number
 
 MALFORMED = "_tclose_malformed"
 SUPPRESSED = "suppressed"
@@ -53,7 +56,7 @@ def read_hierarchies(
     spark: SparkSession,
     where: str = "",
 ) -> dict[str, Hierarchy]:
-    """The hierarchies of the columns that have one, by column; `where` begins the keys that errors name.
+    """The hierarchies of the columns that have a file of one, by column; `where` begins the keys that errors name.
 
     That of a sensitive attribute with `missing: leaf` has the leaf.
 
@@ -63,14 +66,10 @@ def read_hierarchies(
     hierarchies = {}
     for role, columns in (("quasi_identifiers", quasi), ("sensitive_attributes", sensitive)):
         for name, settings in columns.items():
-            if settings.hierarchy is not None:
+            if isinstance(settings.hierarchy, str):
                 key = f"{where}{role}.{name}.hierarchy"
                 tree = Hierarchy.parse(_read_text(settings.hierarchy, key, spark), key)
-                hierarchies[name] = (
-                    tree.with_missing(key)
-                    if isinstance(settings, SensitiveAttribute) and settings.missing == "leaf"
-                    else tree
-                )
+                hierarchies[name] = with_missing(tree, settings, key)
     return hierarchies
 
 
@@ -110,7 +109,8 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
         check_readable(table, column)
         if set(column) & set(" ,;{}()\n\t="):
             raise InputError(
-                f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =)"
+                f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =): "
+                f"input.columns: {{{column!r}: {_plain_name(column)!r}}}"
             )
         kind = table.schema[column].dataType
         if isinstance(kind, UNSUPPORTED):
@@ -121,7 +121,7 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
     _check_made_names(spec)
     for column, quasi in attributes.quasi_identifiers.items():
         kind = table.schema[column].dataType
-        if quasi.is_numeric and not isinstance(kind, (*INTEGRAL, *FRACTIONAL, T.StringType)):
+        if quasi.reads_numbers and not isinstance(kind, (*INTEGRAL, *FRACTIONAL, T.StringType)):
             raise InputError(
                 f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected numbers, or type: categorical"
             )
@@ -129,6 +129,11 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
         kind = table.schema[column].dataType
         if isinstance(kind, T.BinaryType):
             raise InputError(f"column {column!r} is of type {kind.simpleString()}; expected single values")
+
+
+def _plain_name(name: str) -> str:
+    """A name that Delta can hold, for one that it cannot."""
+    return re.sub(r"[ ,;{}()\n\t=]+", "_", name).strip("_") or "column"
 
 
 def check_readable(table: DataFrame, column: str) -> None:
@@ -183,22 +188,42 @@ def prepared(table: DataFrame, spec: ReleaseSpec) -> list[Column]:
 
     A numeric quasi-identifier is a bigint or a double (text that is no number becomes NULL; a float is the number that
     its shortest text says, so 0.3 stays 0.3), a categorical one a string; sensitive and insensitive columns keep their
-    types. Missing values are NULL. Texts that a column's options make one value are one from here on.
+    types. A number of which a hierarchy is built is a string, too, as labels write it. Missing values are NULL. Texts
+    that a column's options make one value are one from here on.
     """
-    quasi, columns = spec.attributes.quasi_identifiers, []
-    judged: dict[str, QuasiIdentifier | SensitiveAttribute] = {**quasi, **spec.attributes.sensitive_attributes}
+    columns, judged = list[Column](), dict[str, QuasiIdentifier | SensitiveAttribute]()
+    judged |= {**spec.attributes.quasi_identifiers, **spec.attributes.sensitive_attributes}
     for place, name in enumerate(spec.attributes.published):
-        kind = table.schema[name].dataType
-        column = plain(table, name) if name in judged else quoted(name)
-        if name in judged and (text := judged[name].text) not in (None, Text()):
-            column = normal_text(column, text)
-        if name in quasi and not quasi[name].is_numeric:
-            column = column.cast("string")
-        elif name in quasi:
-            column = column.cast("string") if isinstance(kind, T.FloatType) else column
-            column = column.cast("bigint") if isinstance(kind, INTEGRAL) else column.try_cast("double")
+        column = judged_column(table, name, judged[name]) if name in judged else quoted(name)
         columns.append(column.alias(prepared_name(place)))
     return columns
+
+
+def judged_column(table: DataFrame, name: str, settings: QuasiIdentifier | SensitiveAttribute) -> Column:
+    """A quasi-identifier or a sensitive attribute with one form for every value: see `prepared`."""
+    kind, column = table.schema[name].dataType, plain(table, name)
+    if settings.text is not None and settings.text != Text():
+        column = normal_text(column, settings.text)
+    if isinstance(settings, SensitiveAttribute):
+        return column
+    if not settings.reads_numbers:
+        return column.cast("string")
+    column = column.cast("string") if isinstance(kind, T.FloatType) else column
+    column = column.cast("bigint") if isinstance(kind, INTEGRAL) else column.try_cast("double")
+    return column if settings.is_numeric else _number_text(column, isinstance(kind, INTEGRAL))
+
+
+def _number_text(column: Column, integral: bool) -> Column:
+    """Numbers as text, written as labels have them. A number that a batch holds many times is written once."""
+    if integral:
+        return column.cast("string")
+
+    def write(values: pa.Array) -> pa.Array:
+        coded = values.dictionary_encode()
+        return pa.array(map(write_number, coded.dictionary.to_pylist()), pa.string()).take(coded.indices)
+
+    written: Column = arrow_udf(write, T.StringType())(column)
+    return written
 
 
 def normal_text(column: Column, text: Text) -> Column:

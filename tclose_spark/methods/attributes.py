@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Literal, cast
+
+import numpy as np
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures import diversity
@@ -15,9 +18,9 @@ from tclose_spark.measures.coarseness import Coarsest
 from tclose_spark.measures.distances import GroundDistance, ground_distance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
-from tclose_spark.runfile.attributes import Attributes, Bins, Diversity, QuasiIdentifier
+from tclose_spark.runfile.attributes import Attributes, Bins, Diversity, QuasiIdentifier, SensitiveAttribute
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
+from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.labels import Labeller, make_labeller
 
@@ -75,6 +78,7 @@ class ResolvedSensitive:
     t: as a fraction; None where the distance is measured only.
     l: the kinds of l-diversity that are required.
     bins: of an ordered attribute, for methods that take them.
+    order: of one whose domain is the values present, how they are ordered; None of one whose domain is given.
     """
 
     column: int
@@ -84,11 +88,30 @@ class ResolvedSensitive:
     t: Fraction | None
     l: Diversity  # noqa: E741 - the field's name for it
     bins: Bins | None
+    order: Literal["value", "frequency"] | None = None
 
     @property
     def name(self) -> str:
         """The column's name."""
         return self.domain.name
+
+    def beside(self, counts: IntArray, classes: Histograms) -> tuple[GroundDistance, Histograms]:
+        """(the distance over the domain that some of the table's rows have, classes of them by its codes).
+
+        That domain is the verifier's where classes are compared with what is released: without the values that are
+        suppressed altogether, and with frequencies of what is left.
+
+        counts: of these rows by value, shape (m,). classes: by the codes of the whole domain.
+        """
+        if self.order is None:
+            return self.distance.of(counts, self.domain.values, self.hierarchy), classes
+        left = remaining_values(self.domain, counts, self.order)
+        code = np.full(len(counts), -1, dtype=np.int64)
+        code[left] = np.arange(len(left))
+        distance = self.distance.of(counts[left], [self.domain.values[i] for i in left], self.hierarchy)
+        return distance, Histograms.tally(
+            classes.owner, code[classes.values], classes.counts, classes.groups, len(left)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +121,8 @@ class ResolvedAttributes:
     rows: n, of the whole table.
     cells: the distinct tuples of sensitive codes, shape (cells, sensitive attributes), sorted.
     cell_rows: rows of each cell, shape (cells,).
+    nt: where it is said, each t is of (n, t)-closeness with this n: of the distance from a natural superset of so many
+        records. The whole table is one, so a method that knows nothing of it makes classes that hold.
     """
 
     rows: int
@@ -105,9 +130,12 @@ class ResolvedAttributes:
     sensitive: tuple[ResolvedSensitive, ...]
     cells: IntArray
     cell_rows: IntArray
+    nt: int | None = None
 
     @staticmethod
-    def of(settings: Attributes, profile: Profile, hierarchies: Mapping[str, Hierarchy]) -> ResolvedAttributes:
+    def of(
+        settings: Attributes, profile: Profile, hierarchies: Mapping[str, Hierarchy], nt: int | None = None
+    ) -> ResolvedAttributes:
         """The attributes of a profiled table."""
         quasi, sensitive = settings.quasi_identifiers, settings.sensitive_attributes
         mean_weight = sum((q.weight for q in quasi.values()), Fraction(0)) / len(quasi)
@@ -125,17 +153,24 @@ class ResolvedAttributes:
                     t=sensitive[d.name].t,
                     l=sensitive[d.name].l,
                     bins=sensitive[d.name].bins,
+                    order=_order_of(sensitive[d.name]),
                 )
                 for i, d in enumerate(profile.sensitive)
             ),
             cells=profile.cell_codes,
             cell_rows=profile.cell_table,
+            nt=nt,
         )
 
     @cached_property
     def matrix(self) -> MultiplicityMatrix:
         """The multiplicity matrix of the sensitive attributes; its cells are `cells`."""
         return MultiplicityMatrix(self.cells, self.cell_rows, tuple(len(s.domain.values) for s in self.sensitive))
+
+
+def _order_of(settings: SensitiveAttribute) -> Literal["value", "frequency"] | None:
+    listed = not isinstance(settings.order, str)
+    return None if listed or not settings.kind.ordered else cast(Literal["value", "frequency"], settings.order)
 
 
 def require_plain(attributes: Sequence[ResolvedSensitive], what: str) -> None:

@@ -68,6 +68,25 @@ def require_rows(k: int, rows: int) -> None:
         )
 
 
+def require_supersets(attributes: ResolvedAttributes, k: int) -> None:
+    """Raises where (n, t)-closeness cannot be, or says nothing.
+
+    Raises:
+        UnreachableError: if not even the whole table has n records.
+        ConfigurationError: if every class has n.
+    """
+    if attributes.nt is not None and attributes.nt > attributes.rows:
+        raise UnreachableError(
+            f"privacy.nt.n is {attributes.nt}, but the table has {attributes.rows} rows; no class has a superset of so "
+            f"many, and {attributes.rows}, the whole table, is the largest n"
+        )
+    if attributes.nt is not None and attributes.nt <= k:
+        raise ConfigurationError(
+            f"privacy.nt.n is {attributes.nt}, and k is {k}: each class would be a superset of its own, and no t would "
+            "limit anything; expected an n above k"
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settled:
     """What a task made of the rows sent to it.

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from tclose_spark import __version__
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.listing import listing
+from tclose_spark.version import __version__
 
 
 def build_certificate(
@@ -44,7 +44,10 @@ def build_certificate(
         "input": {"rows": rows, "version": version},
         "method": spec.method.model_dump(exclude_none=True),
         "regions": figures["regions"],
-        "guarantees": _guarantees(spec, figures["smallest_class"], reached),
+        "guarantees": {
+            **_guarantees(spec, figures["smallest_class"], reached, from_whole=spec.privacy.n is None),
+            **({} if spec.privacy.n is None else {"nt": _near(spec, spec.privacy.n, figures["near"])}),
+        },
         **({"suppressed": _suppressed(spec, figures["suppressed"], rows)} if spec.privacy.suppression_limit else {}),
         "attributes": {
             "sensitive": {name: _sensitive(settings[name], reached[name], hierarchies.get(name)) for name in settings},
@@ -77,13 +80,38 @@ def _weighted_loss(spec: ReleaseSpec, losses: Mapping[str, float]) -> dict[str, 
     return {"ncp_weighted": sum(weights[name] * loss for name, loss in losses.items()) / sum(weights.values())}
 
 
-def _guarantees(spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """What is required of classes and what they reach: the smallest one, and by sensitive attribute the worst."""
+def _guarantees(
+    spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Any], from_whole: bool = True
+) -> dict[str, Any]:
+    """What is required of classes and what they reach: the smallest one, and by sensitive attribute the worst.
+
+    from_whole: whether each t is required of the distance from the whole table; else that is only told.
+    """
     required = spec.attributes.sensitive_attributes
+    if not from_whole:
+        required = {name: a.model_copy(update={"t": None}) for name, a in required.items()}
     return {
         "k": {"required": spec.privacy.k, "achieved": smallest, **_chosen(spec.privacy)},
         "t": {name: _closeness(required[name], Fraction(attributes[name]["emd"])) for name in required},
         "l": {name: entry for name in required if (entry := _diversity(required[name], attributes[name]))},
+    }
+
+
+def _near(spec: ReleaseSpec, n: int, reached: Mapping[str, Any]) -> dict[str, Any]:
+    """(n, t)-closeness by sensitive attribute that has a t: the largest distance of a class from what proves it, and
+    how many classes the whole table, the class itself and another natural superset prove, the first that does.
+    """
+    settings = spec.attributes.sensitive_attributes
+    return {
+        name: {
+            "n": n,
+            "distance": settings[name].distance,
+            "required": float(t),
+            "required_exact": str(t),
+            **figures,
+        }
+        for name, figures in reached.items()
+        if (t := settings[name].t) is not None
     }
 
 

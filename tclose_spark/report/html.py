@@ -51,6 +51,8 @@ def render_report(certificate: Mapping[str, Any], extremes: Mapping[str, Sequenc
     suppressed = certificate.get("suppressed")
     whole = WHOLE[suppressed["of"]] if suppressed and suppressed["rows"] else "whole table"
     guarantees = list(_guarantees(certificate["guarantees"], whole))
+    near = certificate["guarantees"].get("nt", {})
+    guarantees += [_near(name, nt, whole, certificate["release"]["classes"]) for name, nt in near.items()]
     apart = (suppressed or {}).get("guarantees")
     of_suppressed = [replace(line, meaning="") for line in _guarantees(apart, whole)] if apart else []
     environment = Environment(
@@ -77,6 +79,7 @@ def render_report(certificate: Mapping[str, Any], extremes: Mapping[str, Sequenc
         spellings=[name for name, entry in certificate["attributes"]["sensitive"].items() if "text" in entry],
         roles=_roles(certificate),
         closeness=certificate["guarantees"]["t"],
+        near=near,
         limited=[
             name
             for name, t in certificate["guarantees"]["t"].items()
@@ -157,6 +160,26 @@ def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> Guarantee:
         bar=bar,
         exact_required=t["required_exact"],
         exact_reached=exact,
+    )
+
+
+def _near(attribute: str, nt: Mapping[str, Any], whole: str, classes: int) -> Guarantee:
+    """The line of (n, t)-closeness. Each class was proven by exact fractions; the largest distance is to be read."""
+    by = nt["classes"]
+    meaning = (
+        f"largest distance of a class from a natural superset of {number(nt['n'])} rows or more: "
+        f"{number(by['whole_table'])} classes are near to the {whole}, {number(by['itself'])} have as many rows "
+        f"themselves, {number(by['superset'])} are near to another; {DISTANCES[nt['distance']].meaning}"
+    )
+    return Guarantee(
+        name="(n, t)-closeness",
+        attribute=attribute,
+        meaning=meaning,
+        required=f"at most {number(nt['required'])}",
+        reached=number(nt["achieved"]),
+        met=sum(by.values()) == classes and nt["achieved"] <= nt["required"],
+        bar=_filled(nt["achieved"], nt["required"]),
+        exact_required=nt["required_exact"],
     )
 
 

@@ -8,13 +8,25 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    model_validator,
+)
 
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
-from tclose_spark.runfile.section import Exact, Section, exact_number
-from tclose_spark.runfile.text import NormalForm, normal
+from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
+from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
+from tclose_spark.runfile.text import NormalForm, normal, value_text
 
 MEASURE = "measure"
+T_SCHEMA = {"anyOf": [*number_schema(exclusiveMinimum=0, maximum=1)["anyOf"], {"const": MEASURE}, {"type": "null"}]}
+NOTHING = {"type": "null"}
+"""What JSON Schema calls a key of YAML without a value, such as `sex:`."""
 
 
 def _closeness(value: Any) -> Fraction | None:
@@ -30,6 +42,10 @@ def _closeness(value: Any) -> Fraction | None:
 class Text(Section):
     """Which spellings of a text column are one value. They are made one when the table is read, and are published
     so.
+
+    normal_form: a Unicode normal form that all texts are brought to.
+    strip: without blanks at both ends.
+    case: fold: capitals and small letters are one.
     """
 
     normal_form: NormalForm | None = None
@@ -42,21 +58,38 @@ class Text(Section):
 
 
 class QuasiIdentifier(Section):
-    """A column that, with others, may tell who a record is about."""
+    """A column that, with others, may tell who a record is about.
+
+    type: numeric: classes publish intervals; categorical: values, nodes of a hierarchy, or `*`.
+    hierarchy: a CSV file without a header, one row a value: the value first, `*` last; `;` or `,` between.
+    round_to: ends of intervals are moved outward to multiples of it.
+    numeric_output: interval: `[30, 39]` as text; bounds: two columns of numbers, `age_min` and `age_max`.
+    generalization: without a hierarchy, suppress: the one value of a class, or `*`; set: all its values, `{a, b}`.
+    text: which spellings are one value.
+    weight: how much its loss counts where a method chooses, relative to the others'.
+    range: `[0, 120]`, what its values can be, known from outside; the loss is a share of it.
+    coarsest: no label may be coarser: the length of an interval, the level of a hierarchy, the members of a set.
+    """
 
     type: Literal["categorical", "numeric"] = "categorical"
-    hierarchy: str | None = None
+    hierarchy: HierarchySource | None = None
     round_to: Exact | None = None
     numeric_output: Literal["interval", "bounds"] = "interval"
     generalization: Literal["suppress", "set"] = "suppress"
     text: Text | None = None
     weight: Exact = Fraction(1)
     coarsest: Exact | None = None
+    range: Annotated[tuple[Exact, Exact], BeforeValidator(as_tuple)] | None = None
 
     @property
     def is_numeric(self) -> bool:
         """Generalized to intervals; a hierarchy, where there is one, decides instead."""
         return self.type == "numeric" and self.hierarchy is None
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Its values are numbers, also where a hierarchy is built of them; those of a CSV are texts."""
+        return self.type == "numeric" and not isinstance(self.hierarchy, str)
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -64,8 +97,16 @@ class QuasiIdentifier(Section):
             raise ValueError("round_to and numeric_output are for type: numeric without a hierarchy")
         if (self.is_numeric or self.hierarchy) and self.generalization != "suppress":
             raise ValueError("generalization is for type: categorical without a hierarchy")
-        if self.is_numeric and self.text is not None:
+        if self.reads_numbers and self.text is not None:
             raise ValueError("text is for columns of text; expected type: categorical")
+        if isinstance(self.hierarchy, HierarchyBuilder):
+            self._check_builder(self.hierarchy)
+        if self.range is not None and not self.is_numeric:
+            raise ValueError("range is for type: numeric without a hierarchy")
+        if self.range is not None and self.range[0] >= self.range[1]:
+            raise ValueError(
+                f"range is {', '.join(map(str, self.range))}; expected the lowest number, then the highest"
+            )
         if self.coarsest is not None:
             self._check_coarsest(self.coarsest)
         if self.weight <= 0:
@@ -73,6 +114,12 @@ class QuasiIdentifier(Section):
         if self.round_to is not None and self.round_to <= 0:
             raise ValueError(f"round_to is {self.round_to}; expected a number above 0")
         return self
+
+    def _check_builder(self, builder: HierarchyBuilder) -> None:
+        if builder.intervals is not None and self.type != "numeric":
+            raise ValueError("hierarchy: intervals are of numbers; expected type: numeric")
+        if (builder.prefix is not None or builder.dates is not None) and self.type == "numeric":
+            raise ValueError(f"hierarchy: {builder.form} is not for numbers; expected type: categorical")
 
     def _check_coarsest(self, coarsest: Fraction) -> None:
         if self.is_numeric:
@@ -90,14 +137,23 @@ class QuasiIdentifier(Section):
 
 
 class Recursive(Section):
-    """Recursive (c, l)-diversity: r_1 < c (r_l + ... + r_m)."""
+    """Recursive (c, l)-diversity: r_1 < c (r_l + ... + r_m).
+
+    c: how often the most frequent value may stand, as a multiple.
+    l: of the rows of all values of this rank and below.
+    """
 
     c: Exact
     l: Annotated[int, Field(ge=2)]  # noqa: E741 - the field's name for it
 
 
 class Diversity(Section):
-    """l-diversity required of a sensitive attribute, any of three kinds."""
+    """l-diversity required of a sensitive attribute, any of three kinds.
+
+    distinct: different values that every class has at least.
+    entropy: the exponential of the entropy of every class is at least this.
+    recursive: recursive (c, l)-diversity.
+    """
 
     distinct: Annotated[int, Field(ge=1)] | None = None
     entropy: Exact | None = None
@@ -107,8 +163,13 @@ class Diversity(Section):
 class Bins(Section):
     """Bins of an ordered attribute's values, one of three kinds; fragments are cut between bins only. t is that of the
     values.
+
+    equal_width: so many bins of one width.
+    equal_mass: so many bins of about as many rows each.
+    edges: where bins end, ascending numbers.
     """
 
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
     equal_width: Annotated[int, Field(ge=1)] | None = None
     equal_mass: Annotated[int, Field(ge=1)] | None = None
     edges: Annotated[tuple[Exact, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)] | None = None
@@ -125,18 +186,34 @@ class Bins(Section):
 class SensitiveAttribute(Section):
     """A column whose distribution in every class must be near that of the table.
 
-    t: None where it is `measure`, or not said (then there is an l; only an audit asks for neither).
+    distance: how far two values are from each other: equal, all as far as any others; ordered, by their places in the
+        order; hierarchical, by how high their nearest common group is.
+    t: the largest earth mover's distance between the column's distribution in a class and in the table, above 0 and at
+        most 1, exact as written; measure: it is told and limits nothing. None where it is `measure`, or not said (then
+        there is an l; only an audit asks for neither).
+    order: of values, for an ordered distance: by value, by frequency, or a list of all of them, lowest first.
+    hierarchy: for a hierarchical distance: a CSV file, as of a quasi-identifier.
+    missing: where missing values stand: lowest or highest in an order, a leaf of their own in a hierarchy; error
+        refuses them.
+    l: l-diversity that is required, too.
+    bins: for method fragmentation: bins of an ordered attribute's values.
+    text: which spellings are one value.
     """
 
-    distance: Annotated[str, BeforeValidator(known_distance)] = DEFAULT
+    distance: Annotated[
+        str, BeforeValidator(known_distance), WithJsonSchema({"type": "string", "enum": list(DISTANCES)})
+    ] = DEFAULT
     t: Annotated[
-        Fraction | None, BeforeValidator(_closeness), PlainSerializer(lambda t: MEASURE if t is None else str(t))
+        Fraction | None,
+        BeforeValidator(_closeness),
+        PlainSerializer(lambda t: MEASURE if t is None else str(t)),
+        WithJsonSchema(T_SCHEMA, mode="validation"),
     ] = None
     order: (
         Literal["value", "frequency"]
         | Annotated[tuple[Any, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)]
     ) = "value"
-    hierarchy: str | None = None
+    hierarchy: HierarchySource | None = None
     missing: Literal["error", "lowest", "highest", "leaf"] = "error"
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
     bins: Bins | None = None
@@ -197,11 +274,6 @@ def _require_order(order: Sequence[Any]) -> None:
         raise ValueError(f"order holds {text!r} {times} times; expected every value once")
 
 
-def value_text(value: Any) -> str:
-    """A value of the run file as the table's values are written."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _protected(attribute: SensitiveAttribute) -> SensitiveAttribute:
     if "t" not in attribute.model_fields_set and attribute.l == Diversity():
         raise ValueError(
@@ -211,15 +283,43 @@ def _protected(attribute: SensitiveAttribute) -> SensitiveAttribute:
     return attribute
 
 
-class Attributes(Section):
-    """Which column is what."""
+def _or_nothing(schema: dict[str, Any]) -> None:
+    """The JSON Schema of what may be left empty: a list, or the settings of each quasi-identifier."""
+    if schema.get("type") == "array":
+        schema["type"] = ["array", "null"]
+    else:
+        schema["additionalProperties"] = {"anyOf": [schema["additionalProperties"], NOTHING]}
 
-    direct_identifiers: tuple[str, ...] = ()
-    quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1)
-    sensitive_attributes: dict[str, Annotated[SensitiveAttribute, AfterValidator(_protected)]] = Field(min_length=1)
-    insensitive_attributes: tuple[str, ...] = ()
+
+def _some_requirement(schema: dict[str, Any]) -> None:
+    """The JSON Schema of sensitive attributes, of each of which something is asked."""
+    asked = {"anyOf": [{"required": ["t"]}, {"required": ["l"]}]}
+    schema["additionalProperties"] = {"allOf": [schema["additionalProperties"], asked]}
+
+
+Columns = Annotated[tuple[str, ...], Field(json_schema_extra=_or_nothing)]
+
+
+class Attributes(Section):
+    """Which column is what.
+
+    direct_identifiers: columns that name a person; never read past the first stage, never published.
+    quasi_identifiers: columns that someone may know of a person from elsewhere, with their settings; published
+        generalized.
+    sensitive_attributes: columns that must not be learned of a person, with their settings; published as they are.
+    insensitive_attributes: columns that neither tell who someone is nor harm them; published as they are.
+    drop_others: columns that no list names are left out; otherwise they are an error.
+    allow_unique: insensitive attributes that may be published although they are nearly unique.
+    """
+
+    direct_identifiers: Columns = ()
+    quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1, json_schema_extra=_or_nothing)
+    sensitive_attributes: dict[str, Annotated[SensitiveAttribute, AfterValidator(_protected)]] = Field(
+        min_length=1, json_schema_extra=_some_requirement
+    )
+    insensitive_attributes: Columns = ()
     drop_others: bool = False
-    allow_unique: tuple[str, ...] = ()
+    allow_unique: Columns = ()
 
     @model_validator(mode="before")
     @classmethod

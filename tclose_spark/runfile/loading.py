@@ -19,6 +19,7 @@ from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import ReleaseSpec
 
 URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
+REQUIRED = ("name", "input", "output")  # of a run file; a call from Python may give them apart from the spec
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
@@ -43,7 +44,8 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _decimal)
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
-def _parse_yaml(text: str, where: str) -> Any:
+def parse_yaml(text: str, where: str) -> Any:
+    """What a YAML text says; decimals keep their digits. `where` begins errors."""
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
     except yaml.YAMLError as error:
@@ -116,7 +118,7 @@ def _override(tree: dict[str, Any], assignment: str) -> None:
         head = ".".join(steps[: known[0] if known else 1])
         steps = steps[known[0] if known else 1 :]
         if not steps:
-            section[head] = _parse_yaml(text, f"--set {path}")
+            section[head] = parse_yaml(text, f"--set {path}")
             return
         if section.get(head) is None:
             section[head] = {}
@@ -145,14 +147,24 @@ def read_tree(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
         raise ConfigurationError(f"the run file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"the run file {path} is no text in UTF-8") from None
-    tree = _parse_yaml(text, str(path))
+    tree = parse_yaml(text, str(path))
     if not isinstance(tree, dict):
         raise ConfigurationError(
             f"{path}: expected keys such as input, output, attributes and privacy; see conf/ for examples"
         )
+    return with_overrides(tree, path.resolve().parent, overrides)
+
+
+def with_overrides(tree: dict[str, Any], folder: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """A raw run file, changed in place: with `key.path=value` overrides applied, and all paths resolved against a
+    folder.
+
+    Raises:
+        ConfigurationError: if an override is none, or a variable of a path is not set.
+    """
     for assignment in overrides:
         _override(tree, assignment)
-    _resolve_paths(tree, path.resolve().parent)
+    _resolve_paths(tree, folder)
     return tree
 
 
@@ -162,13 +174,16 @@ def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
     Raises:
         ConfigurationError: naming the key, what was found, and what was expected.
     """
+    missing = [f"{key}: missing; this key is required" for key in REQUIRED if key not in tree]
     try:
-        return ReleaseSpec.model_validate(tree)
+        spec = ReleaseSpec.model_validate(tree)
     except ValidationError as error:
         method = tree.get("method")
-        raise ConfigurationError(
-            explain(error, method.get("name", DEFAULT) if isinstance(method, dict) else None)
-        ) from None
+        told = explain(error, method.get("name", DEFAULT) if isinstance(method, dict) else None)
+        raise ConfigurationError("\n".join([*missing, told])) from None
+    if missing:
+        raise ConfigurationError("\n".join(missing))
+    return spec
 
 
 def load_spec(path: Path, overrides: Sequence[str] = ()) -> ReleaseSpec:

@@ -9,7 +9,14 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-INSIDE_TYPES = ("literal[", "tuple[", "function-", "constrained-", "lax-or-strict[")  # steps into a type, no keys
+INSIDE_TYPES = (
+    "literal[",
+    "tuple[",
+    "function-",
+    "constrained-",
+    "lax-or-strict[",
+    "tagged[",
+)  # steps into a type, no keys
 MOST_SHOWN = 80  # characters of a value
 
 EXPECTED = {

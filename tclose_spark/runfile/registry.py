@@ -40,6 +40,7 @@ class MethodSettings(Section):
         out that have labels coarser than `coarsest`.
     takes_bins: whether it looks at `bins` of sensitive attributes.
     disjoint: whether the regions of its classes never overlap (see `promises_disjoint`).
+    name: of the method.
     """
 
     makes_l: ClassVar[tuple[str, ...]] = ()

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
 
 from tclose_spark.runfile.numbers import parse_number
 
@@ -21,7 +21,22 @@ def exact_number(value: Any) -> Fraction:
         raise ValueError("expected a number such as 0.2") from None
 
 
-Exact = Annotated[Fraction, BeforeValidator(exact_number), PlainSerializer(str)]
+def as_tuple(value: Any) -> Any:
+    """A list of the run file as a tuple."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+NUMBER_TEXT = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$|^[+-]?\d+/\d+$"
+
+
+def number_schema(**limits: Any) -> dict[str, Any]:
+    """What JSON Schema says of an exact number: a number within these limits, or a text that writes one."""
+    return {"anyOf": [{"type": "number", **limits}, {"type": "string", "pattern": NUMBER_TEXT}]}
+
+
+Exact = Annotated[
+    Fraction, BeforeValidator(exact_number), PlainSerializer(str), WithJsonSchema(number_schema(), mode="validation")
+]
 """A rational number, exactly as the run file writes it."""
 
 

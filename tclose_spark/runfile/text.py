@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
@@ -25,6 +25,15 @@ def normal(value: str, normal_form: NormalForm | None = None, strip: bool = Fals
     if strip:
         value = value.strip()
     return value.casefold() if fold else value
+
+
+def value_text(value: Any) -> str:
+    """A value of the run file as the table's values are written.
+
+    >>> value_text(True), value_text(7)
+    ('true', '7')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def same_to_a_reader(value: str) -> str:

@@ -25,8 +25,9 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.hierarchy import Hierarchy
-from tclose_spark.table.labels import MISSING, encode_numbers, write_number
+from tclose_spark.table.labels import MISSING, encode_numbers
 from tclose_spark.table.rows import Rows
+from tclose_spark.table.written import write_number
 
 MOST_SENT = 1 << 24  # counts that all tasks together may send
 MOST_CELLS = 1 << 18  # counts that a task may send

@@ -4,7 +4,10 @@ are staged meanwhile.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
@@ -20,6 +23,7 @@ from tclose_spark.io.tables import (
     MALFORMED,
     check_columns,
     integral_columns,
+    judged_column,
     not_numbers,
     prepared,
     prepared_name,
@@ -27,14 +31,25 @@ from tclose_spark.io.tables import (
 )
 from tclose_spark.measures.distinct import REGISTERS as PLACES
 from tclose_spark.measures.distinct import estimate
+from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging import DIGEST, REGISTERS, ROWS, StagedColumns, stage_rows, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
-from tclose_spark.table.domains import Profile, QuasiDomain, TupleCounts, categorical_domain, marginal, sensitive_domain
+from tclose_spark.table.building import build_hierarchies
+from tclose_spark.table.domains import (
+    MOST_VALUES,
+    Profile,
+    QuasiDomain,
+    TupleCounts,
+    categorical_domain,
+    marginal,
+    sensitive_domain,
+)
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.labels import LEAST, MOST
+from tclose_spark.table.written import write_number
 
-MOST_VALUES = 2_000_000  # distinct values, of all domains together, that a driver is asked to hold
 MOST_TOLD = 1000  # values that are wrong, that are written down for who has to mend them
 
 
@@ -45,8 +60,9 @@ def profile_table(
     staged: str,
     secret: str,
     version: int | None = None,
-) -> Profile:
-    """The profile of a raw table, whose rows are staged at the path `staged` on the way. One pass.
+) -> tuple[Profile, dict[str, Hierarchy]]:
+    """The profile of a raw table, whose rows are staged at the path `staged` on the way; and its hierarchies, by
+    column: those that are given, and those that the run file has built of the values. One pass.
 
     Raises:
         InputError: naming the column and what is wrong with it: see `tables.check_columns` and below.
@@ -72,13 +88,15 @@ def profile_table(
         check_text(opened)
     _check_figures(table, figures, spec)
     quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
+    values = {name: {key[0]: n for key, n in counts.items()} for name, counts in zip(quasi, histograms, strict=False)}
+    values |= {name: dict(marginal(histograms[-1], i)) for i, name in enumerate(sensitive)}
+    trees = {**hierarchies, **build_hierarchies(spec.attributes, values)}
     integral = integral_columns(table, list(quasi))
     numeric, domains = _numeric(spec), []
-    for name, counts in zip(quasi, histograms, strict=False):
+    for name in quasi:
         if quasi[name].is_numeric:
-            domains.append(
-                _numeric_domain(name, figures, numeric.index(name), "integer" if name in integral else "double")
-            )
+            domain = _numeric_domain(name, figures, numeric.index(name), "integer" if name in integral else "double")
+            domains.append(_in_range(domain, quasi[name], table))
             if quasi[name].numeric_output == "bounds" and domains[-1].missing:
                 raise InputError(
                     f"quasi-identifier {name!r} is missing in {domains[-1].missing} rows, which bounds cannot say; "
@@ -86,17 +104,15 @@ def profile_table(
                 )
         else:
             sets = quasi[name].generalization == "set"
-            domains.append(
-                categorical_domain(name, {key[0]: n for key, n in counts.items()}, hierarchies.get(name), sets)
-            )
+            domains.append(categorical_domain(name, values[name], trees.get(name), sets))
     tuples = histograms[-1]
     attributes = []
-    for i, name in enumerate(sensitive):
+    for name in sensitive:
         is_text = isinstance(table.schema[name].dataType, T.StringType)
-        attributes.append(sensitive_domain(name, marginal(tuples, i), sensitive[name], hierarchies.get(name), is_text))
+        attributes.append(sensitive_domain(name, values[name], sensitive[name], trees.get(name), is_text))
     places = [{value: code for code, value in enumerate(attribute.values)} for attribute in attributes]
     cells = sorted((tuple(place[v] for place, v in zip(places, key, strict=True)), n) for key, n in tuples.items())
-    return Profile(
+    profile = Profile(
         rows=rows,
         quasi=tuple(domains),
         sensitive=tuple(attributes),
@@ -106,6 +122,7 @@ def profile_table(
         fingerprint=str(fingerprint),
         version=version,
     )
+    return profile, trees
 
 
 def _check_text(table: DataFrame, spec: ReleaseSpec) -> None:
@@ -224,8 +241,45 @@ def _no_numbers(table: DataFrame, name: str) -> Offending:
 
 
 def _numeric(spec: ReleaseSpec) -> list[str]:
-    """The numeric quasi-identifiers, in order."""
-    return [name for name, quasi in spec.attributes.quasi_identifiers.items() if quasi.is_numeric]
+    """The quasi-identifiers that are read as numbers, in order."""
+    return [name for name, quasi in spec.attributes.quasi_identifiers.items() if quasi.reads_numbers]
+
+
+def _in_range(domain: QuasiDomain, settings: QuasiIdentifier, table: DataFrame) -> QuasiDomain:
+    """The domain over the range that the run file says, if it says one.
+
+    Raises:
+        InputError: if a value lies outside.
+    """
+    if settings.range is None:
+        return domain
+    low, high = settings.range
+    if Fraction(str(domain.low)) < low or Fraction(str(domain.high)) > high:
+        raise _outside(table, domain.name, settings)
+    if domain.kind == "integer":
+        ends: tuple[float, float] = max(math.floor(low), LEAST + 1), min(math.ceil(high), MOST)
+    else:
+        ends = min(float(low), domain.low), max(float(high), domain.high)
+    return replace(domain, low=ends[0], high=ends[1], known=True)
+
+
+def _outside(table: DataFrame, name: str, settings: QuasiIdentifier) -> InputError:
+    """What is told of values outside of a range: how many."""
+    assert settings.range is not None
+    numbers = judged_column(table, name, settings).alias("value")
+    counted = table.select(numbers).groupBy("value").count().limit(MOST_VALUES).collect()
+    low, high = settings.range
+    lost: dict[str | None, int] = {
+        write_number(row["value"]): row["count"]
+        for row in counted
+        if row["value"] is not None and not low <= Fraction(str(row["value"])) <= high
+    }
+    told = dict(sorted(lost.items(), key=lambda item: -item[1])[:MOST_TOLD])
+    return InputError(
+        f"attributes.quasi_identifiers.{name}.range: {len(lost)} values in {sum(lost.values())} rows lie outside of "
+        f"{low} to {high}; mend them, or widen the range",
+        values=Offending(name, "outside of its range", told),
+    )
 
 
 def _numeric_domain(name: str, figures: Mapping[str, Any], i: int, kind: str) -> QuasiDomain:

@@ -9,19 +9,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from tclose_spark.errors import InputError, Offending
-from tclose_spark.runfile.attributes import SensitiveAttribute, value_text
+from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.numbers import parse_number
-from tclose_spark.runfile.text import count_spellings
+from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchy import MISSING_LEAF, Hierarchy
 
 DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
 """A date or a timestamp as Spark writes it: -0044-03-15, 2024-02-29 12:00:00.5, +10000-01-01."""
+
+MOST_VALUES = 2_000_000
+"""Distinct values, of all domains together, that a driver is asked to hold."""
 
 Counts = Mapping[str | None, int]
 """How many rows hold each value, as text; None is a missing value."""
@@ -48,7 +51,7 @@ class QuasiDomain:
 
     kind: "integer", "double" or "category".
     values: a category's domain, in code order (the hierarchy's leaves where there is one).
-    low, high: the range of a numeric one.
+    low, high: the range of a numeric one; known: whether it is known from outside, and not the rows'.
     present: how many distinct values a category's rows have.
     spellings: how many of these are another spelling of one of them (see `text`).
     missing: rows without a value.
@@ -62,6 +65,7 @@ class QuasiDomain:
     spellings: int = 0
     low: float = 0
     high: float = 0
+    known: bool = False
 
 
 @dataclass(frozen=True)
@@ -216,6 +220,27 @@ def sensitive_domain(
     else:
         values = [*by_value([v for v in counts if v is not None]), *([None] if None in counts else [])]
     return SensitiveDomain(name, tuple(values), tuple(counts.get(value, 0) for value in values))
+
+
+def remaining_values(domain: SensitiveDomain, counts: IntArray, order: Literal["value", "frequency"]) -> IntArray:
+    """The domain that only some of an ordered attribute's rows have, as places in the whole one, in their order.
+
+    counts: of these rows by code of the whole domain, shape (m,). It is what `sensitive_domain` says of their counts.
+
+    >>> whole = SensitiveDomain("income", ("1", "2", "9", None), (3, 2, 4, 1))
+    >>> remaining_values(whole, np.array([1, 0, 2, 1]), "value").tolist()
+    [0, 2, 3]
+    >>> remaining_values(whole, np.array([1, 0, 2, 1]), "frequency").tolist()
+    [2, 0, 3]
+    """
+    rows = {value: n for value, n in zip(domain.values, counts.tolist(), strict=True) if n}
+    values: list[str | None] = list(by_value([value for value in rows if value is not None]))
+    if order == "frequency":
+        values.sort(key=lambda value: -rows[value])
+    if None in rows:
+        values = [None, *values] if domain.values[0] is None else [*values, None]
+    place = {value: code for code, value in enumerate(domain.values)}
+    return np.array([place[value] for value in values], dtype=np.int64)
 
 
 def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is_text: bool) -> list[str | None]:

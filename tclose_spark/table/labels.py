@@ -20,6 +20,7 @@ from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.written import write_number
 
 MISSING = np.int64(-(2**63))
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -51,17 +52,6 @@ def decode_numbers(codes: IntArray) -> NDArray[np.float64]:
     numbers: NDArray[np.float64] = bits.view(np.float64).copy()
     numbers[codes == MISSING] = np.nan
     return numbers
-
-
-def write_number(value: int | float | Decimal) -> str:
-    """A number as text: 39 for 39.0, 0.1 for 0.1; reading it back gives the same number.
-
-    >>> [write_number(number) for number in (39.0, 0.1, -7, 1e300)]
-    ['39', '0.1', '-7', '1e+300']
-    """
-    if not isinstance(value, float):
-        return f"{value:f}" if isinstance(value, Decimal) else str(value)
-    return np.format_float_positional(value, trim="-") if 1e-5 <= abs(value) < 1e16 or value == 0 else repr(value)
 
 
 def ranges(codes: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:

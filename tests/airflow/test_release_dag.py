@@ -215,7 +215,9 @@ def release(env: Mapping[str, str], output: Path) -> subprocess.Popen[bytes]:
 
 def wait_for_anonymize(state: Path, process: subprocess.Popen[bytes]) -> None:
     """Until rows are being moved: the plan is done, and the release's folder is there."""
-    while not (state.exists() and "plan" in json.loads(state.read_text())["stages"] and (state.parent / "release").exists()):
+    while not (
+        state.exists() and "plan" in json.loads(state.read_text())["stages"] and (state.parent / "release").exists()
+    ):
         assert process.poll() is None
         time.sleep(0.2)
 

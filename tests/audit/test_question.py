@@ -154,6 +154,13 @@ def test_a_run_file_asks_what_it_asks_of_its_release():
     assert (question.k, question.n, question.gain) == (3, None, Fraction(1, 5))
 
 
+def test_a_run_file_that_asks_for_supersets_asks_its_release_for_them():
+    asked = spec().model_dump(mode="json")
+    asked["privacy"]["nt"] = {"n": 50}
+    of_file = ReleaseSpec.model_validate(asked)
+    assert (ask_as_in(of_file).n, ask_as_in(of_file, n=9).n) == (50, 9)
+
+
 def test_k_replaces_that_of_the_run_file_and_t_completes_it():
     question = ask_as_in(spec(), k=7, t="0.25", n=9, gain="1/3")
     assert {name: a.t for name, a in question.sensitive_attributes.items()} == {

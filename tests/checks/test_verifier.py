@@ -480,3 +480,31 @@ def test_no_rows_at_all(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pq, "write_table", partial(lambda write, _, path: write(empty, path), pq.write_table))
     with pytest.raises(GuaranteeError, match="the release has no rows"):
         judge(RELEASE)
+
+
+# --- (n, t)-closeness: flu below 30, gout above
+HALVES: list[Record] = [
+    (label, disease)
+    for label, disease in (("[21, 24]", "flu"), ("[27, 29]", "flu"), ("[32, 34]", "gout"), ("[37, 38]", "gout"))
+    for _ in range(2)
+]
+
+
+def test_classes_that_are_near_to_a_part_of_the_table_hold_nt_closeness(judge: Judge, spark: SparkSession) -> None:
+    one_problem(judge(HALVES, k=2, t="0.1"), "disease: 4 classes (8 rows) are farther than t = 1/10")
+    verdict = judge(HALVES, k=2, t="0.1", privacy={"nt": {"n": 4}}, great_expectations=True)
+    assert verdict.problems == ()
+    found = {"achieved": 0.0, "classes": {"whole_table": 0, "itself": 0, "superset": 4}}
+    assert verdict.figures["near"] == {"disease": found}
+    assert verdict.figures["attributes"]["disease"]["emd"] == "1/2"  # from the whole table: told
+    wide = [(("[21, 29]" if disease == "flu" else "[32, 38]"), disease) for _, disease in HALVES]
+    by_itself = judge(wide, k=2, t="0.1", privacy={"nt": {"n": 4}}).figures["near"]["disease"]
+    assert by_itself["classes"] == {"whole_table": 0, "itself": 2, "superset": 0}
+
+
+def test_classes_without_a_superset_are_told(judge: Judge) -> None:
+    verdict = judge(HALVES, k=2, t="0.1", privacy={"nt": {"n": 5}}, great_expectations=True)
+    one_problem(
+        verdict, "disease: 4 classes (8 rows) are near to no natural superset", "n = 5, t = 0.1", "0.500000 away"
+    )
+    assert any("superset_disease" in line for line in verdict.problems if line.startswith("Great Expectations"))

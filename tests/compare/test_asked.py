@@ -3,7 +3,8 @@
 import pytest
 
 from tclose_spark.compare.asked import AS_ASKED, called, combinations, read_ks, read_methods, read_ts
-from tclose_spark.compare.commands import folder_of, read_sample
+from tclose_spark.compare.commands import folder_of
+from tclose_spark.compare.sample import read_sample
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.loading import spec_of
 from tclose_spark.runfile.registry import DEFAULT, modules

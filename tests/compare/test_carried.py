@@ -162,6 +162,16 @@ def test_suppressed_rows_lose_all_and_are_a_class_where_their_distribution_is_pu
         assert (figures.holds, figures.smallest) == (False, 34)
 
 
+def test_beside_what_is_released_a_value_that_nobody_is_left_with_is_in_no_domain():
+    """As the verifier reads the release: of two values left one is at distance 1 from the other, not at 1/2."""
+    records = [{**record, "grade": [1, 2, 9][i // 20]} for i, record in enumerate(different(town(42)))]
+    problem, rows = make_problem(records, {"grade": {"distance": "ordered", "t": "0.3"}}, k=4)
+    spec = problem.spec.model_copy(update={"privacy": Privacy(k=4, suppression_limit="0.1", of="released")})
+    made = Fixed(np.where(np.arange(42) < 40, np.arange(42) // 20, -1)).carried(replace(problem, spec=spec), rows)
+    figures = measure(made, PublishedClasses.of(made, spec), problem.attributes, spec, problem.hierarchies)
+    assert (figures.emd, figures.holds) == ({"grade": "1/2"}, False)
+
+
 @pytest.mark.parametrize(("k", "holds"), [(6, True), (7, False)])
 def test_suppressed_rows_that_are_a_class_are_k_as_well(k, holds):
     problem, rows = make_problem(different(town(40)), {"disease": {"t": "1"}}, k=k)

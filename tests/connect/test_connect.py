@@ -29,7 +29,11 @@ pytest.importorskip("grpc_status")
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = ("profile", "plan", "anonymize", "verify", "report", "publish", "verify")
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
-QUASI = {"age": {"type": "numeric", "round_to": "5"}, "sex": {"generalization": "set"}, "city": {"hierarchy": "cities.csv"}}
+QUASI = {
+    "age": {"type": "numeric", "round_to": "5"},
+    "sex": {"generalization": "set"},
+    "city": {"hierarchy": "cities.csv"},
+}
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -127,7 +131,18 @@ def test_csv_linked_rows_and_another_method(remote: str, run_file: Path, tmp_pat
 
 
 def test_an_audit(remote: str, run_file: Path) -> None:
-    asked = ["audit", run_file.parent / "people.parquet", "-q", "sex,city", "-s", "disease:equal", "--k", "2", "--t", "1"]
+    asked = [
+        "audit",
+        run_file.parent / "people.parquet",
+        "-q",
+        "sex,city",
+        "-s",
+        "disease:equal",
+        "--k",
+        "2",
+        "--t",
+        "1",
+    ]
     plain = json.loads(tclose(*asked, "--json"))
     assert json.loads(tclose(*asked, "--json", SPARK_REMOTE=remote)) == plain
 

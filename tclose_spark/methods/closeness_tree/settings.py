@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from tclose_spark.runfile.registry import MethodSettings
 
@@ -28,15 +28,19 @@ def _overlap(value: Any) -> Any:
 class ClosenessTree(MethodSettings):
     """Carve a tree of valid classes, then exchange rows.
 
-    effort: in work, not in time; a number is sweeps over the rows (with `overlap: none` splits that are tried at each
-        part).
+    effort: fast, balanced or thorough: in work, not in time; a number is sweeps over the rows (with `overlap: none`
+        splits that are tried at each part).
     overlap: none: regions of classes do not overlap, so nothing is carved and no row is exchanged; None is `allowed`.
     """
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
     name: Literal["closeness_tree"] = "closeness_tree"
-    effort: Annotated[Literal["fast", "balanced", "thorough"] | int, BeforeValidator(_effort)] = "balanced"
-    overlap: Annotated[Literal["none"] | None, BeforeValidator(_overlap)] = None
+    effort: Annotated[
+        Literal["fast", "balanced", "thorough"] | Annotated[int, Field(ge=0)], BeforeValidator(_effort)
+    ] = "balanced"
+    overlap: Annotated[
+        Literal["none"] | None, BeforeValidator(_overlap), WithJsonSchema({"enum": ["allowed", "none", None]})
+    ] = None
 
     @property
     def promises_disjoint(self) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings
-from tclose_spark.runfile.section import exact_number
+from tclose_spark.runfile.section import exact_number, number_schema
 
 
 def _seconds(value: Any) -> Fraction:
@@ -23,6 +23,9 @@ def _seconds(value: Any) -> Fraction:
 class Fragmentation(MethodSettings):
     """Fragmentation of the multiplicity matrix (Gowda 2023, ch. 4; Weber, ch. 3).
 
+    sizing: proportional: class sizes are proven beforehand; measured: less is lost, and classes are judged when they
+        are made; gcd: shares exactly those of the table (the papers').
+    bounds: domain: over the whole domain, tighter; paper: as in the papers, for ordered attributes.
     most_fragments: where the search ends.
     search_seconds: without a fragmentation that meets every t by then, nothing is released.
     """
@@ -32,7 +35,12 @@ class Fragmentation(MethodSettings):
     sizing: Literal["proportional", "measured", "gcd"] = "proportional"
     bounds: Literal["domain", "paper"] = "domain"
     most_fragments: Annotated[int, Field(ge=1, le=10_000)] = 500
-    search_seconds: Annotated[Fraction, BeforeValidator(_seconds), PlainSerializer(str)] = Fraction(300)
+    search_seconds: Annotated[
+        Fraction,
+        BeforeValidator(_seconds),
+        PlainSerializer(str),
+        WithJsonSchema(number_schema(exclusiveMinimum=0), mode="validation"),
+    ] = Fraction(300)
 
 
 def require_bounds(settings: Fragmentation, sensitive: Mapping[str, SensitiveAttribute]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
+from tclose_spark.methods.blocks.requirement import ANYTHING, Requirement, exact_limits
 from tclose_spark.methods.regions.axes import Axes, axes_of
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
@@ -23,7 +26,37 @@ class RegionBlock(Block):
 
 
 class RegionDense(Dense):
-    """Makes blocks to be cut into regions."""
+    """Makes blocks to be cut into regions. With (n, t)-closeness a region of n rows is a natural superset of itself, so
+    no t is required of it.
+    """
+
+    def requirement(self, largest: int) -> Requirement:
+        """See Dense."""
+        return self._free(super().requirement(largest))
+
+    def beside_itself(self, block: RegionBlock) -> RegionBlock:
+        """A block whose classes have to be near to it in place of the whole table; it has at least n rows."""
+        rows, sensitive = len(block.cell), self.attributes.sensitive
+        tables = np.zeros_like(block.requirement.tables)
+        for attribute, codes in enumerate(block.requirement.codes.T):
+            np.add.at(tables[attribute], codes[block.cell], 1)
+        limits = exact_limits([a.t for a in sensitive], [a.distance.scale for a in sensitive], rows, rows)
+        return replace(
+            block, requirement=self._free(block.requirement._replace(tables=tables, rows=rows, limits=limits))
+        )
+
+    def holds(self, cells: IntArray) -> bool:
+        """See Dense."""
+        nt = self.attributes.nt
+        if nt is None or cells.sum() < nt:
+            return super().holds(cells)
+        without = tuple(replace(a, t=None) for a in self.attributes.sensitive)
+        return Dense(replace(self.attributes, sensitive=without), self.k).holds(cells)
+
+    def _free(self, requirement: Requirement) -> Requirement:
+        if self.attributes.nt is not None:
+            requirement.limits[:, self.attributes.nt :] = ANYTHING
+        return requirement
 
     def block(self, rows: Rows) -> tuple[RegionBlock, list[IntArray]]:
         """See Dense."""

@@ -17,9 +17,11 @@ from tclose_spark.methods.regions.tree import RegionTree
 class RegionLayout(BlockLayout):
     """Blocks whose labels do not meet. merges: how many parts were not divided after all, by the whole table's counts.
 
+    dense: makes a block of its rows.
     tree: leads a row to its region; each is a block.
     """
 
+    dense: RegionDense
     tree: RegionTree  # type: ignore[assignment]  # it leads rows by their content, as the other one does
 
     @staticmethod

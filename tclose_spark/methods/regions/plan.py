@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.figures import closeness_ratios
+from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.blocks.plan import BlocksPlan
 from tclose_spark.methods.method import PlanReport
 from tclose_spark.methods.regions.block import RegionBlock, RegionDense
 from tclose_spark.methods.regions.layout import RegionLayout
-from tclose_spark.methods.regions.search import Search, find_regions
+from tclose_spark.methods.regions.search import Search, find_near_regions
 from tclose_spark.table.arrays import IntArray
 
 
@@ -41,7 +41,7 @@ class RegionPlan(BlocksPlan):
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
         """See BlocksPlan. The block is cut; every region is a class."""
         assert isinstance(block, RegionBlock)  # made by RegionDense
-        return put_into_regions(block, self.searches)
+        return put_into_regions(block, self.searches, self.layout.dense)
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan."""
@@ -78,17 +78,20 @@ class RegionPlan(BlocksPlan):
         return RegionPlan(layout=RegionLayout.from_json(tree, dense), searches=searches)
 
 
-def put_into_regions(block: RegionBlock, searches: tuple[Search, ...]) -> tuple[IntArray, dict[str, float]]:
+def put_into_regions(
+    block: RegionBlock, searches: tuple[Search, ...], dense: RegionDense
+) -> tuple[IntArray, dict[str, float]]:
     """(the class of each row of a block, shape (n,), from 0; figures as `RegionPlan.figures` names them).
 
     Every class holds what is required if the block does, and their labels do not meet.
     """
-    classes, lost = min((find_regions(block, search) for search in searches), key=lambda found: found[1])
-    ratios = closeness_ratios(block, classes)
+    found = [find_near_regions(block, search, dense) for search in searches]
+    lost = [rows_lost(block, classes) for classes, _ in found]
+    classes, ratios = found[int(np.argmin(lost))]
     return classes, {
         "rows": len(classes),
         "regions": len(ratios),
-        "lost": lost,
+        "lost": min(lost),
         "load": float(ratios @ np.bincount(classes)),
         "largest_load": float(ratios.max()),
     }

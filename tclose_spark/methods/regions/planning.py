@@ -87,11 +87,12 @@ def _cut(
     stop = max(int(rows_per_block / scale), len(sample) * len(given.attributes.cells) // MOST_COUNTS)
     growth = replace(growth, way=growth.way._replace(scale=scale, stop=stop, ceiling=CEILING if scale > 1 else 1.0))
     tree, counts, merges = RegionTree.whole(), given.attributes.cell_rows[None, :], 0
+    of_sample = _of_sample(dense, scale)
     banned: dict[int, IntArray] = {0: np.zeros(0, dtype=np.int64)}  # of parts to be cut: by what not to
     for number in range(1, ROUNDS + 1):
         given.log(f"cutting regions on a sample of {len(sample):,} rows, round {number} of at most {ROUNDS}")
         before, known = tree, dict(banned)
-        tree = _cut_parts(tree, sample, dense, growth, banned)
+        tree = _cut_parts(tree, sample, of_sample, growth, banned)
         if len(tree.parent) == len(before.parent):
             break
         counts, ended = _count(given, tree)
@@ -109,6 +110,16 @@ def _cut(
         if not banned:
             break
     return tree, counts, merges
+
+
+def _of_sample(dense: RegionDense, scale: float) -> RegionDense:
+    """Makes blocks of a sample, of which a row stands for `scale` of the table: n of (n, t)-closeness is so many fewer,
+    and a few more, so that most parts that have it on the sample have it on full counts too.
+    """
+    nt = dense.attributes.nt
+    if nt is None or scale <= 1:
+        return dense
+    return replace(dense, attributes=replace(dense.attributes, nt=max(LEAST, int(np.ceil(nt / scale / CEILING)))))
 
 
 def _cut_parts(

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose_spark.methods.blocks.figures import rows_lost
-from tclose_spark.methods.regions.block import RegionBlock
+from tclose_spark.methods.blocks.figures import by_class, closeness_ratios, rows_lost
+from tclose_spark.methods.regions.block import RegionBlock, RegionDense
 from tclose_spark.methods.regions.cutting import Growth, cut, first_splits
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import FloatArray, IntArray
 
 FEW = 200  # rows in which looking ahead is not worth its while
 
@@ -43,3 +43,29 @@ def find_regions(block: RegionBlock, search: Search) -> tuple[IntArray, float]:
         else:
             regions, least = found, lost
     return regions, least
+
+
+def find_near_regions(block: RegionBlock, search: Search, dense: RegionDense) -> tuple[IntArray, FloatArray]:
+    """(the region of each row of a block, shape (n,), from 0; EMD / t of each region, from what it is near to).
+
+    With (n, t)-closeness (Li et al. 2010) a region of n rows is one in any case, and a smaller one where it is near to
+    the whole table. Then each region of n rows is divided further, into regions that are near to it: their natural
+    superset, whatever they are divided into themselves. So it goes on until none is divided.
+    """
+    regions, _ = find_regions(block, search)
+    ratios, n = closeness_ratios(block, regions), dense.attributes.nt
+    if n is None:
+        return regions, ratios
+    order, starts = by_class(regions)
+    found, made = np.zeros(len(regions), dtype=np.int64), list[float]()
+    for number, ratio in enumerate(ratios.tolist()):
+        rows = order[starts[number] : starts[number + 1]]
+        anchor = dense.beside_itself(block.take(rows)) if len(rows) >= n else block
+        if np.array_equal(anchor.requirement.tables, block.requirement.tables):
+            found[rows] = len(made)
+            made.append(ratio)
+        else:
+            inside, more = find_near_regions(anchor, search, dense)
+            found[rows] = len(made) + inside
+            made += more.tolist()
+    return found, np.array(made)

@@ -19,7 +19,7 @@ quasi-identifiers (`least_lost`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -31,7 +31,7 @@ from tclose_spark.measures.exact import exact
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import ExactArray, IntArray
 
 Mask = NDArray[np.bool_]
 
@@ -55,14 +55,15 @@ class GroupRequirement:
                 broken = broken | (diversity.distinct(self._histograms(groups, a)) < (a.l.distinct or 1))
         return broken
 
-    def least_lost(self, groups: FrequencySet, shift: float = 0.0) -> float:
+    def least_lost(self, groups: FrequencySet, lacking: int = 0) -> float:
         """A bound for the rows in groups that are no classes, of this node and of all that are finer or have more
         quasi-identifiers; a hair less, so that rounding makes it no more.
 
-        shift: how far at most what distances are measured from is from the whole table.
+        lacking: rows of the whole table that may be missing in what distances are measured from, at most.
         """
         lost = np.where(self.poor(groups), groups.sizes, 0).astype(np.float64)
         for a in self.attributes.sensitive:
+            shift = _shift(a, lacking, self.attributes.rows) if lacking else 0.0
             if a.t is None or float(a.t) + shift >= 1:
                 continue
             unit = a.distance.scale * self.attributes.rows
@@ -83,8 +84,7 @@ class GroupRequirement:
         for a in self.attributes.sensitive:
             histograms = self._histograms(groups, a)
             if a.t is not None and a.t < 1:
-                distance = a.distance if cell_rows is None else self._distance(a, cell_rows)
-                broken = broken | too_far(distance, a.t, histograms)
+                broken = broken | too_far(*self._distances(a, histograms, cell_rows), a.t, histograms.sizes)
             if a.l.entropy is not None:
                 broken = broken | (diversity.entropy_margins(histograms, a.l.entropy) < 0)
             if a.l.recursive is not None:
@@ -96,9 +96,9 @@ class GroupRequirement:
         """The largest distance of a group, by sensitive attribute."""
         largest = []
         for a in self.attributes.sensitive:
-            distance, histograms = self._distance(a, cell_rows), self._histograms(groups, a)
+            distance, numerators = self._distances(a, self._histograms(groups, a), cell_rows)
             unit = distance.scale * int(distance.table.sum())
-            pairs = zip(distance.numerators(histograms).tolist(), groups.sizes.tolist(), strict=True)
+            pairs = zip(numerators.tolist(), groups.sizes.tolist(), strict=True)
             largest.append(max(Fraction(x, unit * size) for x, size in pairs))
         return largest
 
@@ -108,23 +108,45 @@ class GroupRequirement:
         values = self.attributes.cells[groups.cell, a.column]
         return Histograms.tally(groups.group, values, groups.rows, groups.groups, len(a.domain.values))
 
-    def _distance(self, a: ResolvedSensitive, cell_rows: IntArray) -> GroundDistance:
+    def _distances(
+        self, a: ResolvedSensitive, histograms: Histograms, cell_rows: IntArray | None
+    ) -> tuple[GroundDistance, ExactArray]:
+        if cell_rows is None or cell_rows is self.attributes.cell_rows:
+            return a.distance, a.distance.numerators(histograms)
         table = np.zeros(len(a.domain.values), dtype=np.int64)
         np.add.at(table, self.attributes.cells[:, a.column], cell_rows)
-        return replace(a.distance, table=table)
+        distance, recoded = a.beside(table, histograms)
+        return distance, distance.numerators(recoded)
 
 
-def too_far(distance: GroundDistance, t: Fraction, classes: Histograms) -> Mask:
-    """The classes whose distance is above t, shape (groups,).
+def _shift(a: ResolvedSensitive, lacking: int, rows: int) -> float:
+    """How much farther from the whole table, at most, a group is than from all but so many of its rows.
+
+    These are at most the share of the missing rows from the whole table. Where the domain is the values present, r of m
+    may be missing: of an order by value two others come at most r places closer, of m - 1 or fewer. An order by
+    frequency may become any other.
+    """
+    share = lacking / rows
+    if a.order is None:
+        return share
+    if a.order == "frequency":
+        return 1.0
+    present = np.sort(a.distance.table[a.distance.table > 0])
+    gone = int(np.searchsorted(np.cumsum(present), lacking, side="right"))
+    return share + gone / max(len(a.domain.values) - 1, 1)
+
+
+def too_far(distance: GroundDistance, numerators: ExactArray, t: Fraction, sizes: IntArray) -> Mask:
+    """The classes whose distance is above t, shape (groups,). sizes: rows of each.
 
     >>> from tclose_spark.measures.distances import EqualDistance
     >>> classes = Histograms.dense(np.array([[2, 0, 0], [0, 1, 1], [1, 1, 0]]))  # distances 1/2, 1/2, 1/4
-    >>> too_far(EqualDistance(np.array([2, 1, 1])), Fraction(1, 4), classes).tolist()
+    >>> distance = EqualDistance(np.array([2, 1, 1]))
+    >>> too_far(distance, distance.numerators(classes), Fraction(1, 4), classes.sizes).tolist()
     [True, True, False]
     """
-    unit, sizes = distance.scale * int(distance.table.sum()), classes.sizes
+    unit = distance.scale * int(distance.table.sum())
     bound = unit * int(sizes.max()) * max(t.numerator, t.denominator)
-    numerators = distance.numerators(classes)
     if numerators.dtype != object:
         numerators = exact(numerators, bound)
     far: Mask = (t.denominator * numerators > t.numerator * unit * exact(sizes, bound)).astype(bool)

@@ -41,8 +41,7 @@ class Suppression:
         """
         if not self.most:
             return self.suppressed(groups) is not None
-        shift = self.most / self.requirement.attributes.rows if self.of == "released" else 0.0
-        return self.requirement.least_lost(groups, shift) <= self.most
+        return self.requirement.least_lost(groups, self.most if self.of == "released" else 0) <= self.most
 
     def suppressed(self, groups: FrequencySet) -> Mask | None:
         """The groups that are suppressed, shape (groups,); None if that does not do."""

@@ -18,6 +18,7 @@ from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.t_incognito.levels import Levels
 from tclose_spark.methods.t_incognito.losses import Node
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import sensitive_domain
 from tclose_spark.table.labels import MISSING, range_losses
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import Tally, TooManyKeysError
@@ -68,11 +69,13 @@ def is_class(problem: Problem, rows: Rows, places: IntArray, whole: IntArray) ->
             np.bincount(problem.profile.cell_codes[rows.cell[here], a.column], minlength=len(a.domain.values))
             for here in (places, whole)
         )
-        histogram = Histograms.dense(counts[None])
-        distance = ground_distance(
-            problem.spec.attributes.sensitive_attributes[a.name].distance, table, a.domain.values, a.hierarchy
-        )
-        emd = Fraction(int(distance.numerators(histogram)[0]), distance.scale * len(whole) * len(places))
+        histogram, settings = Histograms.dense(counts[None]), problem.spec.attributes.sensitive_attributes[a.name]
+        present = {value: int(n) for value, n in zip(a.domain.values, table, strict=True) if n}
+        judged = sensitive_domain(a.name, present, settings, a.hierarchy, a.name != "grade")  # as the verifier does
+        by_value = dict(zip(a.domain.values, counts.tolist(), strict=True))
+        part = Histograms.dense(np.array([[by_value.get(value, 0) for value in judged.values]]))
+        distance = ground_distance(settings.distance, judged.table, judged.values, a.hierarchy)
+        emd = Fraction(int(distance.numerators(part)[0]), distance.scale * len(whole) * len(places))
         if a.t is not None and emd > a.t:
             return False
         if a.l.entropy is not None and diversity.entropy_margins(histogram, a.l.entropy)[0] < 0:

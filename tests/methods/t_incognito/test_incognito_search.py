@@ -1,6 +1,7 @@
 """The node that is found, beside all nodes of drawn tables by brute force."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from tclose_spark.methods.t_incognito.planning import make_plan
 ASKED = [
     {"disease": {"t": "0.3"}},
     {"disease": {"t": "0.45", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.3"}},
+    {"grade": {"distance": "ordered", "t": "0.2"}},
+    {"grade": {"distance": "ordered", "order": "frequency", "t": "0.2"}},
     {"disease": {"l": {"entropy": "1.5"}}},
     {"disease": {"l": {"recursive": {"c": 2, "l": 2}}}, "grade": {"t": "0.6"}},
     {"city": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.25", "missing": "leaf"}},
@@ -132,6 +135,29 @@ def test_a_node_that_holds_only_beside_what_is_released_is_not_pruned():
     problem, rows = make_problem(records, {"disease": {"t": "0.01"}}, quasi=quasi, k=5, name="t_incognito")
     details = make_plan(given_of(problem, rows, 4, "released")).report().details
     assert (details["node"], details["suppressed"], details["classes"]) == ({"city": 0}, 4, 1)
+
+
+def test_beside_what_is_released_the_domain_is_without_values_that_are_suppressed_altogether():
+    """Lyon's three are all who have 9; without them 1 and 2 are at distance 1, no more at 1/2, so Pisa is too far."""
+    rows_of = {"Lyon": [9] * 3, "Pisa": [1] * 30 + [2] * 10, "Siena": [1] * 20 + [2] * 20}
+    records = [{"city": city, "grade": grade} for city, grades in rows_of.items() for grade in grades]
+    quasi = {"city": {"hierarchy": "cities.csv"}}
+    for t, node in (("0.12", 1), ("0.13", 0)):
+        asked = {"grade": {"distance": "ordered", "t": t}}
+        problem, rows = make_problem(records, asked, quasi=quasi, k=5, name="t_incognito")
+        details = make_plan(given_of(problem, rows, 3, "released")).report().details
+        assert (details["node"], details["suppressed"]) == ({"city": node}, 3)
+        assert Fraction(details["emd"]["grade"]) == (0 if node else Fraction(1, 8))
+
+
+def test_a_node_that_holds_only_in_the_domain_of_what_is_released_is_not_pruned():
+    """Lyon's 5 stands between 1 and 9; without it these are a step apart, and each city within t."""
+    rows_of = {"Lyon": [5] * 3, "Pisa": [1] * 20 + [10] * 20, "Siena": [9] * 20 + [10] * 20}
+    records = [{"city": city, "grade": grade} for city, grades in rows_of.items() for grade in grades]
+    quasi, asked = {"city": {"hierarchy": "cities.csv"}}, {"grade": {"distance": "ordered", "t": "0.125"}}
+    problem, rows = make_problem(records, asked, quasi=quasi, k=5, name="t_incognito")
+    details = make_plan(given_of(problem, rows, 3, "released")).report().details
+    assert (details["node"], details["suppressed"], details["emd"]) == ({"city": 0}, 3, {"grade": "1/8"})
 
 
 def test_the_smallest_classes_are_suppressed_with_what_is_no_class():

@@ -12,7 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 from strategies import CITIES
 
-from tclose_spark.audit.supersets import (
+from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table
+from tclose_spark.checks.supersets import (
     ITSELF,
     MISSING,
     WHOLE,
@@ -22,7 +23,6 @@ from tclose_spark.audit.supersets import (
     nearest_heights,
     with_supersets,
 )
-from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.measures.distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.information_loss import LabelLoss

@@ -1,0 +1,138 @@
+"""Tables in memory (pandas, polars, pyarrow, and what else gives Arrow) as the Arrow table that Spark would read from
+the Parquet file that they are written to. Without Spark.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from tclose_spark.errors import InputError
+
+WIDER = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.binary_view(): pa.binary(),
+}
+"""Types that Spark has not, and those of the same values that it reads them as from Parquet."""
+
+
+def is_spark(table: Any) -> bool:
+    """Whether a table is a DataFrame of Spark; PySpark is not imported for that."""
+    module = sys.modules.get("pyspark.sql")
+    return module is not None and isinstance(table, module.DataFrame)
+
+
+def is_frame(table: Any) -> bool:
+    """Whether a table is in memory, and gives Arrow.
+
+    >>> is_frame(pa.table({"age": [1]})), is_frame("people.csv")
+    (True, False)
+    """
+    return hasattr(table, "__arrow_c_stream__") or _is_pandas(table) or _is_lazy(table)
+
+
+def as_arrow(table: Any) -> pa.Table:
+    """The columns of a table in memory. A pandas index is no column; NaN and None of pandas are missing.
+
+    Raises:
+        InputError: naming a column that stands twice, or whose values are of several types.
+    """
+    if _is_pandas(table):
+        columns = dict(_pandas_columns(table))
+        return pa.table(columns) if columns else pa.table({})
+    arrow = table.collect().to_arrow() if _is_lazy(table) else pa.table(table)
+    for name in arrow.column_names:
+        _check_once(name, arrow.column_names)
+    return arrow
+
+
+def readable(table: pa.Table) -> tuple[pa.Table, dict[str, str]]:
+    """(the table with the types that Spark reads, why the values of a column could not be had): such a column is empty.
+
+    Categories become their values, times in nanoseconds those in microseconds where nothing is lost.
+
+    >>> made, lost = readable(pa.table({"sex": pa.array(["f", "m"]).dictionary_encode()}))
+    >>> str(made.schema.field("sex").type), lost
+    ('string', {})
+    """
+    columns: dict[str, pa.ChunkedArray] = {}
+    lost: dict[str, str] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            columns[name] = _readable(column)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+            columns[name] = pa.chunked_array([pa.nulls(len(column), pa.string())])
+            lost[name] = _why(column.type)
+    return pa.table(columns), lost
+
+
+def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column in a type that Spark reads. Raises pyarrow's errors where there is none."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.cast(column.type.storage_type)
+    if pa.types.is_dictionary(column.type):
+        chunks = [_plain(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
+        column = pa.chunked_array(chunks, WIDER.get(column.type.value_type, column.type.value_type))
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("us", kind.tz))  # safe: an error where it would lose digits
+    if pa.types.is_decimal256(kind):
+        return column.cast(pa.decimal128(min(kind.precision, 38), kind.scale))
+    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+        raise pa.ArrowTypeError("no type of Spark's tables")
+    return _plain(column)
+
+
+def _plain(values: Any) -> Any:
+    """An array, or several, in a type that Spark has."""
+    return values.cast(WIDER[values.type]) if values.type in WIDER else values
+
+
+def _why(kind: pa.DataType) -> str:
+    """Why a column's values cannot be had, as a message goes on."""
+    if pa.types.is_timestamp(kind):
+        return (
+            "a timestamp in nanoseconds, which Spark does not have; round it to microseconds (pandas: "
+            ".dt.floor('us')), or leave the column out"
+        )
+    return f"of type {kind}, which Spark does not have; convert it to plain values, or leave the column out"
+
+
+def _is_pandas(table: Any) -> bool:
+    module = sys.modules.get("pandas")
+    return module is not None and isinstance(table, module.DataFrame)
+
+
+def _is_lazy(table: Any) -> bool:
+    module = sys.modules.get("polars")
+    return module is not None and isinstance(table, module.LazyFrame)
+
+
+def _pandas_columns(table: Any) -> Iterator[tuple[str, pa.Array]]:
+    """The columns by name, as `to_parquet` writes them."""
+    names = [str(name) for name in table.columns]
+    for place, name in enumerate(names):
+        _check_once(name, names)
+        try:
+            yield name, pa.array(table.iloc[:, place], from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            raise InputError(
+                f"column {name!r} of the table holds values of several types; make them one, such as by "
+                f"table[{name!r}].astype('string'), or leave the column out"
+            ) from None
+
+
+def _check_once(name: str, names: list[str]) -> None:
+    if names.count(name) > 1:
+        raise InputError(f"column {name!r} of the table has a duplicate: {names.count(name)} columns of this name")

@@ -1,0 +1,91 @@
+"""A certificate in lines, for a terminal or a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def certificate_lines(certificate: Mapping[str, Any], public: str, internal: str) -> list[str]:
+    """A short summary of a release, and where its files are: first the verdict, then what is unprotected, then figures.
+
+    public, internal: the folders.
+    """
+    figures = [
+        *_figures(certificate),
+        ("release", f"{public}/release"),
+        ("certificate", f"{public}/certificate.json"),
+        ("report", f"{public}/report.html"),
+        ("evidence", internal),
+    ]
+    width = max(len(what) for what, _ in figures)
+    return [
+        f"{certificate['release']['name']}: the release {certificate['verdict']}",
+        *unprotected_lines(certificate),
+        *[f"  {what:<{width}}  {value}" for what, value in figures],
+    ]
+
+
+def unprotected_lines(certificate: Mapping[str, Any]) -> list[str]:
+    """A line for each sensitive attribute that nothing limits."""
+    return [
+        f"  but {name} is unprotected: nothing limits what a class tells of it; certain {_certain(homogeneous)}"
+        for name, homogeneous in certificate["unprotected"].items()
+    ]
+
+
+def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    release, guarantees = certificate["release"], certificate["guarantees"]
+    lines = [
+        ("rows", f"{release['rows']:,}"),
+        *_suppressed(certificate),
+        ("classes", f"{release['classes']:,}"),
+        ("k", f"asked {guarantees['k']['required']}, reached {guarantees['k']['achieved']}"),
+    ]
+    for name, t in guarantees["t"].items():
+        required = "not asked" if t["required"] is None else f"asked {t['required']:g}"
+        lines.append((f"t of {name} ({t['distance']})", f"{required}, reached {t['achieved']:.6f}"))
+    for name, nt in guarantees.get("nt", {}).items():
+        by = nt["classes"]
+        lines += [
+            (f"(n, t) of {name}", f"n {nt['n']:,}, asked {nt['required']:g}, reached {nt['achieved']:.6f}"),
+            ("  classes near to", f"all {by['whole_table']:,}, itself {by['itself']:,}, else {by['superset']:,}"),
+        ]
+    for name, attribute in certificate["attributes"]["sensitive"].items():
+        lines.append((f"{name} is certain", _certain(attribute["homogeneous"])))
+    for name, kinds in guarantees["l"].items():
+        lines += [
+            (f"l of {name} ({kind})", f"asked {l_['required']}, reached {l_.get('achieved', 'yes')}")
+            for kind, l_ in kinds.items()
+        ]
+    return [
+        *lines,
+        ("information loss (NCP)", f"{certificate['utility']['ncp']:.4f}"),
+        ("fingerprint", release["fingerprint"]),
+    ]
+
+
+def _suppressed(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is left out, where anything may be; and what it reaches as a class, where that is public."""
+    suppressed = certificate.get("suppressed")
+    if suppressed is None:
+        return []
+    lines = [
+        (
+            "suppressed rows",
+            f"{suppressed['rows']:,} of {certificate['input']['rows']:,}, limit {suppressed['limit']:g}",
+        )
+    ]
+    for name, t in suppressed.get("guarantees", {"t": {}})["t"].items():
+        lines.append((f"t of {name}, suppressed", f"reached {t['achieved']:.6f}"))
+    return lines
+
+
+def _certain(homogeneous: Mapping[str, int]) -> str:
+    """Of how many people a sensitive attribute is certain."""
+    classes, rows = homogeneous["classes"], homogeneous["rows"]
+    return (
+        f"for {rows:,} people, in {classes:,} classes of one value"
+        if classes
+        else "for nobody: no class has one value only"
+    )

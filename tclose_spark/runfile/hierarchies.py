@@ -1,0 +1,134 @@
+"""Hierarchies that a run file describes, for a column whose values are only known once the table is read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from tclose_spark.runfile.section import Exact, Section, as_tuple
+from tclose_spark.runfile.text import value_text
+
+FORMS = ("intervals", "prefix", "dates", "order", "groups", "levels")
+DatePart = Literal["hour", "day", "month", "quarter", "half", "year", "decade"]
+DATE_PARTS: tuple[DatePart, ...] = ("hour", "day", "month", "quarter", "half", "year", "decade")
+ROOT = "*"
+
+
+def _many(value: Any) -> Any:
+    """A list as a tuple, and one thing as a list of it."""
+    return as_tuple(value) if isinstance(value, list | tuple | dict) or value is None else (value,)
+
+
+def _texts(value: Any) -> Any:
+    """A map of labels to lists, with every label and member as text."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        value_text(label): tuple(map(value_text, members)) if isinstance(members, list | tuple) else members
+        for label, members in value.items()
+    }
+
+
+Positive = Annotated[int, Field(ge=1)]
+Groups = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_texts)]
+"""Labels, and what each stands for, lowest first."""
+
+
+class HierarchyBuilder(Section):
+    """A hierarchy that is built from the values of the column, in one of these forms.
+
+    intervals: widths of numbers, the narrowest first; each a multiple of the one before. Intervals begin at multiples
+        of their width.
+    prefix: how many characters fewer each level keeps; or, as a list, how many each level keeps.
+    dates: parts of a date or a time, the finest first.
+    order: so many values, in their order, are a group; so many groups one above them; until there is one.
+    groups: what each label stands for; above them is `*`.
+    levels: such groups of values, then groups of these labels, and so on.
+    other: for groups and levels, the label of what none of them names.
+    """
+
+    intervals: Annotated[tuple[Exact, ...], BeforeValidator(_many)] | None = None
+    prefix: Annotated[tuple[Positive, ...], BeforeValidator(as_tuple)] | Positive | None = None
+    dates: Annotated[tuple[DatePart, ...], BeforeValidator(_many)] | None = None
+    order: Annotated[int, Field(ge=2)] | None = None
+    groups: Groups | None = None
+    levels: Annotated[tuple[Groups, ...], BeforeValidator(as_tuple)] | None = None
+    other: str | None = None
+
+    @property
+    def form(self) -> str:
+        """Which of the forms it has."""
+        return next(form for form in FORMS if getattr(self, form) is not None)
+
+    @property
+    def grouped(self) -> tuple[Mapping[str, Sequence[str]], ...]:
+        """The levels of groups and levels, from the values upward."""
+        return self.levels if self.levels is not None else (self.groups or {},)
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        forms = [form for form in FORMS if getattr(self, form) is not None]
+        if len(forms) != 1:
+            raise ValueError(f"expected the path of a CSV, or one of {', '.join(f'{form}: ..' for form in FORMS)}")
+        if getattr(self, forms[0]) in ((), {}):
+            raise ValueError(f"{forms[0]} is empty; expected at least one")
+        if self.other is not None and forms[0] not in ("groups", "levels"):
+            raise ValueError("other is for groups and levels")
+        if self.intervals is not None:
+            _check_widths(self.intervals)
+        if isinstance(self.prefix, tuple) and any(a <= b for a, b in pairwise(self.prefix)):
+            raise ValueError(f"prefix is {list(self.prefix)}; expected fewer characters from level to level")
+        if self.dates is not None:
+            places = [DATE_PARTS.index(part) for part in self.dates]
+            if any(a >= b for a, b in pairwise(places)):
+                raise ValueError(f"dates are {', '.join(self.dates)}; expected coarser parts from level to level")
+        if forms[0] in ("groups", "levels"):
+            _check_groups(self.grouped, self.other)
+        return self
+
+
+def _check_widths(widths: Sequence[Fraction]) -> None:
+    """Raises ValueError for widths that do not nest, or that no decimal number writes."""
+    if widths[0] <= 0 or any(b <= a or b % a for a, b in pairwise(widths)):
+        raise ValueError(
+            f"intervals are {', '.join(map(str, widths))} wide; expected numbers above 0, each a multiple of the one "
+            "before"
+        )
+    if any(10**60 % width.denominator for width in widths):
+        raise ValueError(f"intervals are {', '.join(map(str, widths))} wide; expected decimal numbers such as 2.5")
+
+
+def _check_groups(levels: Sequence[Mapping[str, Sequence[str]]], other: str | None) -> None:
+    """Raises ValueError unless every member has one label, and every label but the highest ones one above it."""
+    below: set[str] | None = None
+    for groups in levels:
+        members = [member for group in groups.values() for member in group]
+        if not members or not all(groups.values()):
+            raise ValueError("a group is empty; expected a label with the list of what it stands for")
+        member, times = Counter(members).most_common(1)[0]
+        if times > 1:
+            raise ValueError(f"{member!r} is in {times} groups; expected one label for it")
+        if ROOT in members or ROOT in groups or other == ROOT:
+            raise ValueError("'*' stands for the whole domain, and is above all groups already; leave it out")
+        if below is not None:
+            unknown, lost = sorted(set(members) - below), sorted(below - set(members) - {other})
+            if unknown:
+                raise ValueError(f"{unknown[0]!r} is no label of the level below")
+            if lost and other is None:
+                raise ValueError(f"the label {lost[0]!r} is in no group of the level above; name it, or give other")
+        below = {*groups, *([] if other is None else [other])}
+
+
+def _kind(value: Any) -> str:
+    return "tagged[built]" if isinstance(value, dict | HierarchyBuilder) else "tagged[file]"
+
+
+HierarchySource = Annotated[
+    Annotated[str, Tag("tagged[file]")] | Annotated[HierarchyBuilder, Tag("tagged[built]")], Discriminator(_kind)
+]
+"""The path of a CSV, or how a hierarchy is built."""

@@ -1,0 +1,67 @@
+"""The JSON Schema of a run file, for editors: from the models that validate it, with what their docstrings say.
+
+It says what of a run file can be said without looking at a table, at files, or at two keys together; `tclose release`
+says the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
+from pydantic_core import core_schema
+
+from tclose_spark.runfile.documented import describe
+from tclose_spark.runfile.loading import REQUIRED
+from tclose_spark.runfile.registry import DEFAULT, known_methods
+from tclose_spark.runfile.section import Section
+from tclose_spark.runfile.spec import ReleaseSpec
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+FILE = Path(__file__).with_name("run_file.schema.json")
+"""The schema as it is kept in the package, with the methods that come with it."""
+
+
+class _Described(GenerateJsonSchema):
+    """Sections and their fields are described by their docstrings."""
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        made = super().model_schema(schema)
+        section = schema["cls"]
+        if issubclass(section, Section):
+            made["description"], fields = describe(section)
+            for name, text in fields.items():
+                made["properties"][name]["description"] = text
+        return made
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """A title is the field's name in other letters."""
+        return False
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a run file (draft 2020-12), with the settings of every method that is installed."""
+    methods = {name: method.settings for name, method in known_methods().items()}
+    models: list[type[Section]] = [ReleaseSpec, *methods.values()]
+    places, made = models_json_schema([(model, "validation") for model in models], schema_generator=_Described)
+    definitions = made["$defs"]
+    run_file = definitions.pop(places[ReleaseSpec, "validation"]["$ref"].rpartition("/")[2])
+    for name, settings in methods.items():
+        section = definitions[places[settings, "validation"]["$ref"].rpartition("/")[2]]
+        section["required"] = [] if name == DEFAULT else ["name"]
+    del definitions["MethodSettings"]
+    described = run_file["properties"]["method"]["description"]
+    union = [places[settings, "validation"] for settings in methods.values()]
+    run_file["properties"]["method"] = {"oneOf": union, "description": described}
+    for name in REQUIRED:
+        run_file["properties"][name].pop("default", None)
+    run_file["required"] = [name for name in run_file["properties"] if name in {*REQUIRED, *run_file["required"]}]
+    titled = {"$schema": DIALECT, **run_file, "title": "Run file of tclose_spark"}
+    return {**titled, "$defs": dict(sorted(definitions.items()))}
+
+
+def schema_text() -> str:
+    """The schema as it is written."""
+    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,152 @@
+"""The forms of hierarchies that are built: from a column's values to the labels above each of them.
+
+Each form takes the values in their natural order and gives for each the labels above it, the lowest first and without
+`*`; None for a value that it has no place for. Labels follow from the values and the run file alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+
+from tclose_spark.runfile.hierarchies import DatePart, HierarchyBuilder
+from tclose_spark.runfile.numbers import parse_number
+
+Above = list[tuple[str, ...] | None]
+"""The labels above each value."""
+
+MOMENT = re.compile(r"([+-]?\d{4,})-(\d\d)-(\d\d)(?:[ T](\d\d):\d\d(?::\d\d(?:\.\d+)?)?)?$")
+LEAP = 2000  # any year with all days
+
+
+def intervals(values: Sequence[str], widths: Sequence[Fraction]) -> Above:
+    """Numbers in intervals that begin at multiples of each width: closed ones of integers where all values and widths
+    are integers, else half-open ones.
+
+    >>> intervals(["7", "19"], [Fraction(5), Fraction(10)])
+    [('[5, 9]', '[0, 9]'), ('[15, 19]', '[10, 19]')]
+    >>> intervals(["0.5"], [Fraction(1, 4), Fraction(1)])
+    [('[0.5, 0.75)', '[0, 1)')]
+    """
+    numbers = [_number(value) for value in values]
+    whole = all(x is None or x.denominator == 1 for x in [*numbers, *widths])
+    return [None if x is None else tuple(_interval(x, width, whole) for width in widths) for x in numbers]
+
+
+def _number(value: str) -> Fraction | None:
+    try:
+        return parse_number(value)
+    except ValueError:
+        return None
+
+
+def _interval(number: Fraction, width: Fraction, whole: bool) -> str:
+    low = number // width * width
+    if not whole:
+        return f"[{_decimal(low)}, {_decimal(low + width)})"
+    return str(low) if width == 1 else f"[{low}, {low + width - 1}]"
+
+
+def _decimal(number: Fraction) -> str:
+    """A number that has decimals only, as text."""
+    digits = 0
+    while (number * 10**digits).denominator > 1:
+        digits += 1
+    return f"{Decimal(int(number * 10**digits)).scaleb(-digits):f}"
+
+
+def prefixes(values: Sequence[str], kept: int | Sequence[int]) -> Above:
+    """Codes by how they begin; the rest of the longest value is `*`, as many as it has characters. Shorter values stay
+    as they are until they are as short as what is kept.
+
+    kept: how many characters fewer each level keeps, or how many each keeps.
+
+    >>> prefixes(["81667", "81671"], 2)
+    [('816**', '8****'), ('816**', '8****')]
+    >>> prefixes(["A00", "A00.1"], [4, 3, 1])
+    [('A00', 'A00**', 'A****'), ('A00.*', 'A00**', 'A****')]
+    """
+    longest = max(map(len, values), default=0)
+    lengths = range(longest - kept, 0, -kept) if isinstance(kept, int) else [n for n in kept if n < longest]
+    return [tuple(value if len(value) < n else value[:n] + "*" * (longest - n) for n in lengths) for value in values]
+
+
+def dates(values: Sequence[str], parts: Sequence[DatePart]) -> Above:
+    """Dates and times by the parts of the calendar that they lie in.
+
+    >>> dates(["2024-02-29", "soon"], ["month", "quarter", "year", "decade"])
+    [('2024-02', '2024-Q1', '2024', '2020s'), None]
+    """
+    return [None if (m := _moment(value)) is None else tuple(_part(m, part) for part in parts) for value in values]
+
+
+def _moment(value: str) -> tuple[str, str, str, str] | None:
+    """Year, month, day and hour of a date or a time, as text; None if it is none. The hour of a date is 00."""
+    match = MOMENT.match(value)
+    if match is None:
+        return None
+    year, month, day, hour = match[1], match[2], match[3], match[4] or "00"
+    try:
+        datetime(LEAP + int(year) % 400, int(month), int(day), int(hour))  # the calendar repeats after 400 years
+    except ValueError:
+        return None
+    return year, month, day, hour
+
+
+def _part(moment: tuple[str, str, str, str], part: DatePart) -> str:
+    year, month, day, hour = moment
+    if part == "decade":
+        begin = int(year) // 10 * 10
+        return f"{begin:0{4 + (begin < 0)}}s"
+    return {
+        "hour": f"{year}-{month}-{day}T{hour}",
+        "day": f"{year}-{month}-{day}",
+        "month": f"{year}-{month}",
+        "quarter": f"{year}-Q{(int(month) + 2) // 3}",
+        "half": f"{year}-H{(int(month) + 5) // 6}",
+        "year": year,
+    }[part]
+
+
+def in_order(values: Sequence[str], size: int) -> Above:
+    """So many neighbours a group, so many groups one above them, until there is one, which is `*`. A group says its
+    first and last value: numbers and dates as `[a, b]`, others as `a..b`.
+
+    >>> in_order(["1", "2", "3", "4", "5"], 2)
+    [('[1, 2]', '[1, 4]'), ('[1, 2]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('5', '5')]
+    """
+    plain = all(_number(value) is not None or _moment(value) is not None for value in values)
+    write = "[{}, {}]" if plain else "{}..{}"
+    above: list[tuple[str, ...]] = [()] * len(values)
+    length = size
+    while length < len(values):
+        for start in range(0, len(values), length):
+            group = values[start : start + length]
+            label = group[0] if len(group) == 1 else write.format(group[0], group[-1])
+            above[start : start + length] = [(*labels, label) for labels in above[start : start + length]]
+        length *= size
+    return list(above)
+
+
+def grouped(values: Sequence[str], builder: HierarchyBuilder) -> Above:
+    """Values in the groups that name them; those that none names have the label `other`, if there is one.
+
+    >>> grouped(["59", "75", "07"], HierarchyBuilder(groups={"North": ["59", "62"], "Paris": ["75"]}))
+    [('North',), ('Paris',), None]
+    """
+    label_of = [
+        {member: label for label, members in groups.items() for member in members} for groups in builder.grouped
+    ]
+    above: Above = []
+    for value in values:
+        labels: list[str] = []
+        for of in label_of:
+            label = of.get(labels[-1] if labels else value, builder.other)
+            if label is None:
+                break
+            labels.append(label)
+        above.append(tuple(labels) if len(labels) == len(label_of) else None)
+    return above
