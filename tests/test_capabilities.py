@@ -16,7 +16,7 @@ import pytest
 from pyspark.errors import PySparkAttributeError, PySparkValueError
 from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
-from pyspark.sql.conf import RuntimeConf
+from pyspark.sql.conf import RuntimeConfig
 
 from tclose_spark import pipeline
 from tclose_spark.checks import validation
@@ -48,7 +48,7 @@ def refused(name: str, before: Any) -> property:
 @contextmanager
 def restricted(allowed: tuple[str, ...] = ALLOWED) -> Iterator[list[str]]:
     """Inside it the session is restricted; the settings that were refused meanwhile."""
-    set_, left = RuntimeConf.set, []
+    set_, left = RuntimeConfig.set, []
 
     def set_some(self: Any, key: str, value: Any) -> None:
         if is_ours(1) and key not in allowed:
@@ -68,7 +68,7 @@ def restricted(allowed: tuple[str, ...] = ALLOWED) -> Iterator[list[str]]:
         patch.setattr(DataFrame, "rdd", refused("rdd", DataFrame.rdd))
         for name in ("persist", "cache", "checkpoint", "localCheckpoint"):
             patch.setattr(DataFrame, name, keep_nothing)
-        patch.setattr(RuntimeConf, "set", set_some)
+        patch.setattr(RuntimeConfig, "set", set_some)
         yield left
 
 
