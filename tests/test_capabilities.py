@@ -1,5 +1,5 @@
 """Sessions that give their users little, as Databricks' shared and serverless compute do: no context, no JVM, no RDD,
-nothing kept, and few settings. (Spark Connect itself: tests/connect.)
+nothing kept, and few settings. (Spark Connect itself: tests/platforms/test_connect.py.)
 
 The session is the tests' own; what such a platform refuses, it refuses to this package only.
 """

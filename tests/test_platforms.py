@@ -1,5 +1,5 @@
 """What conf/airflow and conf/databricks say is what is here: stages, files, settings; and no secret in arguments.
-(Under a real Airflow: tests/airflow; by Databricks' own models: tests/databricks; Connect: tests/connect.)
+(Under the platforms themselves: tests/platforms.)
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def test_the_bundle_runs_the_stages_in_order(job: Any) -> None:
     tasks = job["tasks"]
     assert tuple(task["task_key"] for task in tasks) == ORDER
     assert [task.get("depends_on", []) for task in tasks] == [[], *[[{"task_key": stage}] for stage in ORDER[:-1]]]
-    assert {task["task_key"]: task["max_retries"] for task in tasks} == {stage: 2 for stage in ORDER} | {"verify": 0}
+    assert {task["task_key"]: task["max_retries"] for task in tasks} == dict.fromkeys(ORDER, 2) | {"verify": 0}
     assert job["max_concurrent_runs"] == 1
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("airflow")
+pytest.importorskip("airflow.sdk")
 
 ROOT = Path(__file__).resolve().parents[2]
 DAG_FILE = ROOT / "conf/airflow/tclose_release.py"
