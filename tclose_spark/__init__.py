@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tclose_spark.api.judging import explain as explain
     from tclose_spark.api.planning import Planned as Planned
     from tclose_spark.api.planning import plan as plan
+    from tclose_spark.api.previewing import Preview as Preview
+    from tclose_spark.api.previewing import hierarchy as hierarchy
     from tclose_spark.api.release import Release as Release
     from tclose_spark.api.release import Report as Report
     from tclose_spark.api.releasing import release as release
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from tclose_spark.runfile.attributes import Recursive as Recursive
     from tclose_spark.runfile.attributes import SensitiveAttribute as SensitiveAttribute
     from tclose_spark.runfile.attributes import Text as Text
+    from tclose_spark.runfile.hierarchies import HierarchyBuilder as HierarchyBuilder
     from tclose_spark.runfile.schema import schema as schema
     from tclose_spark.runfile.spec import Input as Input
     from tclose_spark.runfile.spec import Output as Output
@@ -61,6 +64,7 @@ _PLACES = {
     "api.generating": ("generate",),
     "api.judging": ("audit", "explain"),
     "api.planning": ("Planned", "plan"),
+    "api.previewing": ("Preview", "hierarchy"),
     "api.release": ("Release", "Report"),
     "api.releasing": ("release", "run_stage", "verify"),
     "audit.audit": ("Audit",),
@@ -83,6 +87,7 @@ _PLACES = {
         "SensitiveAttribute",
         "Text",
     ),
+    "runfile.hierarchies": ("HierarchyBuilder",),
     "runfile.schema": ("schema",),
     "runfile.spec": ("Input", "Output", "Privacy", "ReleaseSpec"),
 }
@@ -100,11 +105,13 @@ __all__ = [
     "Explanation",
     "Fragmentation",
     "GuaranteeError",
+    "HierarchyBuilder",
     "Input",
     "InputError",
     "Microaggregation",
     "Output",
     "Planned",
+    "Preview",
     "Privacy",
     "QuasiIdentifier",
     "Recursive",
@@ -124,6 +131,7 @@ __all__ = [
     "compare",
     "explain",
     "generate",
+    "hierarchy",
     "plan",
     "release",
     "run_stage",

@@ -22,6 +22,7 @@ from tclose_spark.compare.sample import table_of_its_own
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.catalog import is_same, replace_table
 from tclose_spark.io.delta_log import LOG, lost_files, scrub_table, stray_files
+from tclose_spark.io.exports import EXPORT_NAMES, Files, check_export, export_name, holds_files, write_export
 from tclose_spark.io.input_state import input_state
 from tclose_spark.io.interrupts import done, held
 from tclose_spark.io.reading import delta_commit, read_table
@@ -33,6 +34,7 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of, require_supersets
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
+from tclose_spark.runfile.spec import EXPORTS
 from tclose_spark.stages.anonymize import Anonymizer
 from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.insensitive import guard_insensitive
@@ -45,8 +47,7 @@ from tclose_spark.table.domains import Profile
 MINIMALITY = "minimality.json"
 STAGED_ROWS, STAGED_COLUMNS = "rows", "columns.json"
 MADE_PUBLIC = ("release", "report.html")
-KEPT_INTERNAL = (
-    "linked",
+ALWAYS_KEPT = (
     "classes",
     "validation",
     "profile.json",
@@ -54,8 +55,8 @@ KEPT_INTERNAL = (
     "plan_report.json",
     "verification.json",
     MINIMALITY,
-    HIERARCHIES,
 )
+KEPT_INTERNAL = ("linked", *ALWAYS_KEPT, HIERARCHIES)
 
 
 def profile(run: Run) -> None:
@@ -222,6 +223,7 @@ def _verify_again(run: Run) -> Verdict:
         raise GuaranteeError(f"the report in {run.public.path()} is not the one that was published")
     if run.spec.output.table is not None and not is_same(run.public.path("release"), run.spec.output.table, run.spark):
         raise GuaranteeError(f"the table {run.spec.output.table} is not the release in {run.public.path()}")
+    _check_exports(run, state, verdict.figures["fingerprint"])
     run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
     return verdict
 
@@ -287,6 +289,27 @@ def report(run: Run) -> None:
         page = render_report(certificate, figures["extremes"])
         run.staging.write("report.html", page)
         record["report"] = hashlib.sha256(page.encode()).hexdigest()
+        record["exports"] = _export(run, figures["fingerprint"])
+
+
+def _export(run: Run, fingerprint: str) -> dict[str, Files]:
+    """Writes the verified release in the other formats that are asked for; the files of each, which say its rows."""
+    made: dict[str, Files] = {}
+    for kind in run.spec.output.export:
+        release = read_delta(run.spark, run.staging.path("release"))
+        made[kind] = write_export(release, kind, run.staging)
+        check_export(release, fingerprint, kind, run.staging, made[kind])
+    return made
+
+
+def _check_exports(run: Run, state: Mapping[str, Any], fingerprint: str) -> None:
+    """Raises GuaranteeError unless the exports of a finished release are those that were written."""
+    exports, release = state["stages"]["report"].get("exports", {}), read_delta(run.spark, run.public.path("release"))
+    for kind in EXPORTS:
+        if kind in exports:
+            check_export(release, fingerprint, kind, run.public, exports[kind])
+        elif run.public.exists(export_name(kind)):
+            raise GuaranteeError(f"{run.public.path(export_name(kind))} was not made with the release beside it")
 
 
 def publish(run: Run) -> Mapping[str, Any]:
@@ -303,13 +326,15 @@ def publish(run: Run) -> Mapping[str, Any]:
         with run.stage("publish"):
             run.public.create()
             run.public.remove(CERTIFICATE)
-            for name in MADE_PUBLIC:
+            for name in (*MADE_PUBLIC, *EXPORT_NAMES):
                 _move(run, name, public=True)
             for name in KEPT_INTERNAL:
                 _move(run, name, public=False)
             lost = lost_files(run.public, "release")
+            exports = state["stages"]["report"]["exports"]
+            lost += [export_name(kind) for kind, files in exports.items() if not holds_files(run.public, kind, files)]
             if lost:
-                for name in MADE_PUBLIC:
+                for name in (*MADE_PUBLIC, *EXPORT_NAMES):
                     run.public.remove(name)
                 raise GuaranteeError(
                     f"{len(lost)} files of the release did not arrive whole in {run.public.path()}; it is removed again"
@@ -320,7 +345,9 @@ def publish(run: Run) -> Mapping[str, Any]:
         move(CERTIFICATE, run.staging, run.public)
         done()
         run.staging.remove()
-    return _certificate(run)
+    certificate = _certificate(run)
+    run.tell("COMPLETE", certificate)
+    return certificate
 
 
 def _is_published(run: Run) -> bool:
@@ -339,10 +366,16 @@ def _move(run: Run, name: str, public: bool) -> None:
     target = run.public if public else run.internal
     if run.staging.exists(name):
         move(name, run.staging, target)
-    elif (name == "linked" and not run.spec.output.keep_linked) or (
-        name == HIERARCHIES and not built_columns(run.spec.attributes)
-    ):
+    elif name not in _made(run):
         target.remove(name)  # an older run's
+
+
+def _made(run: Run) -> set[str]:
+    """Of what not every run makes, what this one does."""
+    exports = map(export_name, run.spec.output.export)
+    linked = {"linked"} if run.spec.output.keep_linked else set()
+    built = {HIERARCHIES} if built_columns(run.spec.attributes) else set()
+    return {*MADE_PUBLIC, *ALWAYS_KEPT, *exports, *linked, *built}
 
 
 def _certificate(run: Run) -> Mapping[str, Any]:
@@ -378,6 +411,7 @@ def _is_current(run: Run) -> bool:
     made = json.loads(run.internal.read(STATE))
     state = input_state(run.spark, run.spec.input, delta_commit(run.spark, run.spec.input))
     same = made["configuration"] == run.fingerprint
+    same = same and set(made["stages"]["report"].get("exports", ())) == set(run.spec.output.export)
     return bool(same and state is not None and made["stages"]["profile"]["input"].get("state") == state)
 
 

@@ -197,7 +197,14 @@ def make_profile(records: Sequence[Record], spec: ReleaseSpec, hierarchies: Mapp
             known = [value for value in values if value is not None] or [0]
             kind = "double" if any(isinstance(value, float) for value in known) else "integer"
             domains.append(
-                QuasiDomain(name=name, kind=kind, missing=values.count(None), low=min(known), high=max(known))
+                QuasiDomain(
+                    name=name,
+                    kind=kind,
+                    missing=values.count(None),
+                    low=min(known),
+                    high=max(known),
+                    calendar=asked.calendar,
+                )
             )
         else:
             domains.append(categorical_domain(name, Counter(values), hierarchies.get(name)))

@@ -29,6 +29,7 @@ from tclose_spark.io.tables import plain
 from tclose_spark.io.workers import map_batches
 from tclose_spark.measures.information_loss import interval_or_none, set_members
 from tclose_spark.measures.reidentification import Risks, count_inside, risks
+from tclose_spark.runfile.moments import parse_quantity
 from tclose_spark.runfile.numbers import parse_number
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
@@ -79,7 +80,7 @@ class Axis:
             places = self.places or {}
             return places.get(value, places.get(_whole(value), STRANGE))
         try:
-            return self._number(parse_number(value))
+            return self._number(parse_quantity(value))
         except ValueError:
             return (self.places or {}).get(value, STRANGE)
 

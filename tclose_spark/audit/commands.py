@@ -79,8 +79,12 @@ def as_typed() -> Iterator[None]:
         raise
 
 
-def read_option(text: str) -> tuple[str, str]:
-    """The key and the value of an `--option`, as Spark's reader takes them."""
+def read_options(texts: Sequence[str]) -> dict[str, str]:
+    """The options of Spark's reader as they are typed."""
+    return dict(_option(text) for text in texts)
+
+
+def _option(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals:
         raise ConfigurationError(f"--option {text}: expected KEY=VALUE for Spark's reader, such as sep=;")
@@ -131,7 +135,7 @@ def _opened(
     """The table, the reference and the background table, where they are given."""
     from tclose_spark.audit.tables import opened_tables
 
-    options = dict(read_option(text) for text in given.options)
+    options = read_options(given.options)
     with (
         as_typed(),
         opened_tables(

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from tclose_spark.audit.commands import as_typed, read_option
+from tclose_spark.audit.commands import as_typed, read_options
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.driver import start_early
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
@@ -79,7 +79,7 @@ def run_hierarchy(given: HierarchyArguments) -> None:
     spark = get_session("tclose hierarchy")
     with _opened(given, spec, spark) as table:
         counts = count_column(table, given.column, settings)
-    outline = Outline(_tree(settings, counts, given.column, spark), counts)
+    outline = Outline(tree_of(settings, counts, given.column, spark), counts)
     console = Console(highlight=False, emoji=False)
     for line in outline_lines(outline, given.column, given.depth, given.most):
         console.print(line, soft_wrap=True)
@@ -149,7 +149,7 @@ def _opened(given: HierarchyArguments, spec: ReleaseSpec | None, spark: SparkSes
 
     with as_typed():
         if spec is None:
-            options = dict(read_option(text) for text in given.options)
+            options = read_options(given.options)
             opened = open_table(spark, given.source, [given.column], given.format, options)
             table = opened.table
         else:
@@ -167,14 +167,15 @@ def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
     """
     from pyspark.sql import functions as F
 
-    from tclose_spark.io.tables import check_readable, judged_column, not_numbers
+    from tclose_spark.io.tables import NO_VALUE, check_readable, judged_column, not_of_type
     from tclose_spark.table.names import instead_of
 
     if column not in table.columns:
         raise InputError(f"column {column!r} is not in the table; {instead_of(column, table.columns, {column})}")
     check_readable(table, column)
-    numeric = isinstance(settings, QuasiIdentifier) and settings.reads_numbers
-    wrong = not_numbers(table, column) if numeric else F.lit(False)
+    wrong, kind = F.lit(False), "categorical"
+    if isinstance(settings, QuasiIdentifier) and (settings.reads_numbers or settings.calendar):
+        wrong, kind = not_of_type(table, column, settings), settings.type
     value = judged_column(table, column, settings).cast("string")
     counted = table.select(value.alias("value"), wrong.alias("wrong")).groupBy("value", "wrong").count()
     rows = counted.limit(MOST_VALUES + 1).collect()
@@ -184,11 +185,12 @@ def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
         )
     lost = sum(row["count"] for row in rows if row["wrong"])
     if lost:
-        raise InputError(f"{column!r}: {lost:,} rows hold no finite number of at most 15 digits; mend them")
+        raise InputError(f"{column!r}: {lost:,} rows hold {NO_VALUE[kind]}; mend them")
     return {row["value"]: row["count"] for row in rows}
 
 
-def _tree(settings: Settings, counts: Counts, column: str, spark: SparkSession) -> Hierarchy:
+def tree_of(settings: Settings, counts: Counts, column: str, spark: SparkSession) -> Hierarchy:
+    """The hierarchy of a column with these values: built of them, or read."""
     from tclose_spark.io.tables import read_hierarchies
 
     if isinstance(settings.hierarchy, HierarchyBuilder):

@@ -29,9 +29,9 @@ def _ends(text: str | None) -> tuple[Fraction, Fraction]:
         return NOTHING
 
 
-def _integers_between(text: str | None) -> tuple[int, int]:
+def _integers_between(text: str | None, scale: int) -> tuple[int, int]:
     """The smallest and the largest 64-bit integer that a label covers."""
-    low, high = _ends(text)
+    low, high = (end * scale for end in _ends(text))
     if low > 2**63 - 1 or high < -(2**63):
         low, high = NOTHING
     return max(-(2**63), math.ceil(low)), min(math.floor(high), 2**63 - 1)
@@ -62,17 +62,26 @@ def _differences(integers: pa.Array, bounds: pa.Array) -> NDArray[np.float64]:
     return result
 
 
+def _whole(bounds: pa.Array) -> pa.Array:
+    """Bounds as the numbers that their dates and times are."""
+    if pa.types.is_date32(bounds.type):
+        return bounds.cast(pa.int32()).cast(pa.int64())
+    return bounds.cast(pa.int64()) if pa.types.is_timestamp(bounds.type) else bounds
+
+
 @dataclass(frozen=True)
 class Coverage:
     """What the labels of one quasi-identifier may say of a raw value.
 
     paths: leaf to its path, where there is a hierarchy.
     sets: labels may be sets.
+    scale: how many of the integers that raw values are make one unit of labels: a day of dates and times.
     """
 
     numeric: bool
     paths: Mapping[str, tuple[str, ...]] | None = None
     sets: bool = False
+    scale: int = 1
 
     def covered(self, raw: pa.Array, labels: pa.Array) -> BoolArray:
         """For each row, whether its label covers its raw value (a missing value: NULL or `*`), shape (n,).
@@ -99,6 +108,7 @@ class Coverage:
         >>> Coverage.between(pa.array([35, 41]), pa.array([30, 30]), pa.array([40, 40])).tolist()
         [True, False]
         """
+        low, high = _whole(low), _whole(high)
         absent = pc.and_(pc.is_null(raw), pc.and_(pc.is_null(low), pc.is_null(high)))
         if pa.types.is_integer(raw.type) and pa.types.is_floating(low.type):
             within = (_differences(raw, low) >= 0) & (_differences(raw, high) <= 0)
@@ -117,12 +127,11 @@ class Coverage:
             return label in self.paths.get(value, ())
         return self.sets and value in set_members(label)
 
-    @staticmethod
-    def _covered_numbers(raw: pa.Array, texts: list[str | None], which: NDArray[np.int64]) -> BoolArray:
+    def _covered_numbers(self, raw: pa.Array, texts: list[str | None], which: NDArray[np.int64]) -> BoolArray:
         integral = pa.types.is_integer(raw.type)
         low, high = np.empty(len(texts), raw.type.to_pandas_dtype()), np.empty(len(texts), raw.type.to_pandas_dtype())
         for i, text in enumerate(texts):
-            low[i], high[i] = _integers_between(text) if integral else _doubles_between(text)
+            low[i], high[i] = _integers_between(text, self.scale) if integral else _doubles_between(text)
         whole = np.array([text == "*" for text in texts], dtype=bool)[which]
         missing = np.array([text is None for text in texts], dtype=bool)[which]
         absent = raw.is_null().to_numpy(zero_copy_only=False).astype(bool)

@@ -67,7 +67,8 @@ def judged_quasi(
 
 def _span(settings: QuasiIdentifier, named: Named) -> Fraction:
     """What the length of an interval is measured on: the range of the run file, else that of all labels."""
-    return named.span if settings.range is None else settings.range[1] - settings.range[0]
+    limits = settings.limits
+    return named.span if limits is None else limits[1] - limits[0]
 
 
 def measured_on(spec: ReleaseSpec, named: Mapping[str, Named]) -> dict[str, dict[str, Any]]:
@@ -112,7 +113,7 @@ def losses_by_input(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[Loss
     for q, domain in zip(quasi, profile.quasi, strict=True):
         ours, its = Fraction(1), Fraction(1)
         if q.loss.numeric:
-            ours, its = q.loss.span, Fraction(str(domain.high)) - Fraction(str(domain.low))
+            ours, its = q.loss.span, (Fraction(str(domain.high)) - Fraction(str(domain.low))) / domain.scale
         elif q.loss.sets:
             ours, its = Fraction(q.loss.distinct), Fraction(domain.present)
         losses.append(LossByInput(q.name, q.columns[0], float(ours / its) if its else 0.0))

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.measures.boxes import Boxes, find_overlap
 from tclose_spark.measures.information_loss import interval_ends, set_members
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.moments import parse_quantity
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
@@ -84,7 +84,7 @@ def _ends(label: Label) -> Ends | None:
     if None in label or ROOT in label:
         return None
     first, last = str(label[0]), str(label[-1])
-    return interval_ends(first) if len(label) == 1 else (parse_number(first), parse_number(last))
+    return interval_ends(first) if len(label) == 1 else (parse_quantity(first), parse_quantity(last))
 
 
 def leaf_stretches(labels: Sequence[Label], hierarchy: Hierarchy | None) -> tuple[IntArray, IntArray]:

@@ -23,7 +23,8 @@ from tclose_spark.measures.utility import (
     relative_errors,
 )
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.hierarchy import ROOT
 from tclose_spark.table.labels import MISSING, decode_numbers
@@ -109,24 +110,33 @@ def spread_release(released: Released, classes: PublishedClasses, attributes: Re
 def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[Spread, IntArray]:
     """(the values that different labels of a quasi-identifier stand for, the label of each class)."""
     if len(columns) == 2:
-        low, high = (column.cast(pa.float64()).to_numpy(zero_copy_only=False) for column in columns)
+        low, high = (bounds_of(column, quasi) for column in columns)
         spread = RangeSpread(low=low, high=high, whole=quasi.domain.kind == "integer")
         return spread, np.arange(len(low))
     column = coded(columns[0])
     texts = column.dictionary.to_pylist()
     if quasi.domain.kind != "category":
-        return _numeric(texts, quasi.domain.kind == "integer"), codes_of(column)
+        return _numeric(texts, quasi.domain.kind == "integer", quasi.domain.scale), codes_of(column)
     return (_sets(texts, quasi) if quasi.sets else _nodes(texts, quasi)), codes_of(column)
 
 
-def _numeric(texts: Sequence[str | None], whole: bool) -> Spread:
-    """`*` stands for all numbers that the other labels name."""
+def bounds_of(column: pa.Array, quasi: ResolvedQuasi) -> FloatArray:
+    """Bounds as numbers, those of dates and times as their codes; NaN where one is missing."""
+    if quasi.domain.calendar is None:
+        numbers: FloatArray = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return numbers
+    texts = column.cast(pa.string()).to_pylist()
+    return np.array([np.nan if text is None else float(parse_quantity(text) * quasi.domain.scale) for text in texts])
+
+
+def _numeric(texts: Sequence[str | None], whole: bool, scale: int) -> Spread:
+    """`*` stands for all numbers that the other labels name. scale: codes in one unit of labels."""
     ends = [None if text is None or text == ROOT else interval_ends(text) for text in texts]
     known = [end for end in ends if end is not None]
     span = (min(low for low, _ in known), max(high for _, high in known)) if known else (0, 0)
     both = np.array(
         [
-            (np.nan, np.nan) if text is None else tuple(map(float, end or span))
+            (np.nan, np.nan) if text is None else tuple(float(number * scale) for number in end or span)
             for text, end in zip(texts, ends, strict=True)
         ]
     )

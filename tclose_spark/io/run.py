@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
+from tclose_spark.io import lineage
+from tclose_spark.io.exports import EXPORT_NAMES
 from tclose_spark.io.interrupts import raise_again
 from tclose_spark.io.lock import locked
 from tclose_spark.io.progress import Progress, no_progress
@@ -74,6 +77,7 @@ class Run:
     ) -> None:
         self._given_secret = given_secret()
         self._asked, self._k = spec, spec.privacy.k
+        self._id: str | None = None
         self._built: dict[str, Hierarchy] = {}
         self.spark, self.announce, self.overwrite, self.progress = spark, announce, overwrite, progress
         self.public: Folder = open_folder(spec.output.public_path, spark)
@@ -171,7 +175,9 @@ class Run:
                 "one is verified"
             )
         foreign = (
-            sorted(set(self.public.names()) - {"release", "report.html", CERTIFICATE}) if self.public.exists() else []
+            sorted(set(self.public.names()) - {"release", "report.html", CERTIFICATE, *EXPORT_NAMES})
+            if self.public.exists()
+            else []
         )
         if foreign:
             raise ConfigurationError(
@@ -181,9 +187,33 @@ class Run:
             self.internal.create(private=True)
             self.staging.remove()
             self.staging.create(private=True)
+            self._id = str(uuid.uuid4())
             self._save(
-                {"name": self.spec.name, "configuration": self.fingerprint, "overwrite": self.overwrite, "stages": {}}
+                {
+                    "name": self.spec.name,
+                    "id": self._id,
+                    "configuration": self.fingerprint,
+                    "overwrite": self.overwrite,
+                    "stages": {},
+                }
             )
+        self.tell("START")
+
+    def tell(self, kind: lineage.Kind, certificate: Mapping[str, Any] | None = None) -> None:
+        """Tells OpenLineage what has become of this run, from when it began (see `lineage`)."""
+        if self._id is not None:
+            problem = lineage.tell(self.spec, self._id, kind, certificate)
+            if problem is not None:
+                self.announce(f"note: OpenLineage could not be told of this run ({problem})")
+
+    @contextmanager
+    def failures_told(self) -> Iterator[None]:
+        """Tells OpenLineage of what ends the body."""
+        try:
+            yield
+        except BaseException as error:
+            self.tell("FAIL" if isinstance(error, Exception) else "ABORT")
+            raise
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -245,6 +275,7 @@ class Run:
             raise ConfigurationError(f"{stage}: the stage before it is not done; run `tclose {before}` first")
         self.take_k(state)
         self.take_hierarchies(state, self.staging)
+        self._id = state.get("id")
         return state
 
     @contextmanager

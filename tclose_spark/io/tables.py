@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
@@ -21,6 +23,7 @@ from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.storage import for_spark, open_folder
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.loading import URI
+from tclose_spark.runfile.moments import CODES_A_DAY, FIRST, LAST, Calendar, write_moment
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.building import with_missing
 from tclose_spark.table.hierarchy import Hierarchy
@@ -42,6 +45,17 @@ UNSUPPORTED = (
     T.DayTimeIntervalType,
 )  # hashes of rows do not tell all their values apart, or text does not order them
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+TEMPORAL = {"date": (T.DateType,), "timestamp": (T.TimestampType, T.TimestampNTZType)}
+MOMENTS = {
+    "date": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+    "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?$",
+}
+NO_VALUE = {
+    "numeric": "no finite number of at most 15 digits",
+    "date": "no date (such as 2024-02-29) of the years 1 to 9999",
+    "timestamp": "no time (such as 2024-02-29T12:00:00) of the years 1 to 9999",
+}
+"""What values are that are none of a quasi-identifier's type."""
 UNREADABLE = "tclose_unreadable"  # in a column's metadata: why its values cannot be had, and the cure
 
 
@@ -121,6 +135,11 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
     _check_made_names(spec)
     for column, quasi in attributes.quasi_identifiers.items():
         kind = table.schema[column].dataType
+        if quasi.calendar is not None and not isinstance(kind, (*TEMPORAL[quasi.calendar], T.StringType)):
+            raise InputError(
+                f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected "
+                f"{'dates' if quasi.calendar == 'date' else 'timestamps'}, or another type"
+            )
         if quasi.reads_numbers and not isinstance(kind, (*INTEGRAL, *FRACTIONAL, T.StringType)):
             raise InputError(
                 f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected numbers, or type: categorical"
@@ -187,9 +206,9 @@ def prepared(table: DataFrame, spec: ReleaseSpec) -> list[Column]:
     """The columns to publish, in their order and numbered (see `prepared_name`), with one form for every value.
 
     A numeric quasi-identifier is a bigint or a double (text that is no number becomes NULL; a float is the number that
-    its shortest text says, so 0.3 stays 0.3), a categorical one a string; sensitive and insensitive columns keep their
-    types. A number of which a hierarchy is built is a string, too, as labels write it. Missing values are NULL. Texts
-    that a column's options make one value are one from here on.
+    its shortest text says, so 0.3 stays 0.3), dates are days and times microseconds since 1970, a categorical one a
+    string; sensitive and insensitive columns keep their types. What a hierarchy is of is a string, too, as labels write
+    it. Missing values are NULL. Texts that a column's options make one value are one from here on.
     """
     columns, judged = list[Column](), dict[str, QuasiIdentifier | SensitiveAttribute]()
     judged |= {**spec.attributes.quasi_identifiers, **spec.attributes.sensitive_attributes}
@@ -206,24 +225,43 @@ def judged_column(table: DataFrame, name: str, settings: QuasiIdentifier | Sensi
         column = normal_text(column, settings.text)
     if isinstance(settings, SensitiveAttribute):
         return column
+    if settings.calendar is not None:
+        column = _moment_code(column, kind, settings.calendar)
+        return column if settings.is_numeric else _written(column, partial(write_moment, calendar=settings.calendar))
     if not settings.reads_numbers:
         return column.cast("string")
     column = column.cast("string") if isinstance(kind, T.FloatType) else column
     column = column.cast("bigint") if isinstance(kind, INTEGRAL) else column.try_cast("double")
-    return column if settings.is_numeric else _number_text(column, isinstance(kind, INTEGRAL))
+    return column if settings.is_numeric else _written(column, write_number)
 
 
-def _number_text(column: Column, integral: bool) -> Column:
+def _written(column: Column, write: Callable[[Any], str]) -> Column:
     """Numbers as text, written as labels have them. A number that a batch holds many times is written once."""
-    if integral:
-        return column.cast("string")
 
-    def write(values: pa.Array) -> pa.Array:
+    def write_all(values: pa.Array) -> pa.Array:
         coded = values.dictionary_encode()
-        return pa.array(map(write_number, coded.dictionary.to_pylist()), pa.string()).take(coded.indices)
+        return pa.array(map(write, coded.dictionary.to_pylist()), pa.string()).take(coded.indices)
 
-    written: Column = arrow_udf(write, T.StringType())(column)
+    written: Column = arrow_udf(write_all, T.StringType())(column)
     return written
+
+
+def _moment_code(column: Column, kind: T.DataType, calendar: Calendar) -> Column:
+    """Dates as days, times as microseconds since 1970; text that is none becomes NULL."""
+    if calendar == "date":
+        return F.unix_date(column.try_cast("date") if isinstance(kind, T.StringType) else column).cast("bigint")
+    return F.unix_micros(column.try_cast("timestamp") if isinstance(kind, T.StringType) else column.cast("timestamp"))
+
+
+def not_of_type(table: DataFrame, name: str, settings: QuasiIdentifier) -> Column:
+    """Whether a value is none of the type that the run file says of a quasi-identifier (see NO_VALUE)."""
+    if settings.calendar is None:
+        return not_numbers(table, name)
+    column, kind = quoted(name), table.schema[name].dataType
+    code = _moment_code(column, kind, settings.calendar)
+    a_day = CODES_A_DAY["timestamp"] // CODES_A_DAY[settings.calendar]
+    wrong = column.isNotNull() & ~F.coalesce(code.between(-(-FIRST // a_day), LAST // a_day), F.lit(False))
+    return wrong | ~column.rlike(MOMENTS[settings.calendar]) if isinstance(kind, T.StringType) else wrong
 
 
 def normal_text(column: Column, text: Text) -> Column:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tclose_spark.measures.information_loss import interval_ends, set_members
 from tclose_spark.runfile.attributes import QuasiIdentifier
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.moments import parse_quantity
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
@@ -23,8 +23,8 @@ from tclose_spark.table.hierarchy import ROOT, Hierarchy
 class Coarsest:
     """A limit on the labels of a quasi-identifier.
 
-    limit: of a number the length of an interval, in its units; of a hierarchy the level of a node, 0 for a value; of a
-        set its members; of a value without any of these 0: not `*`.
+    limit: of a number the length of an interval, in its units (days of dates and times); of a hierarchy the level of a
+        node, 0 for a value; of a set its members; of a value without any of these 0: not `*`.
     numeric: whether labels are numbers and intervals, or two bounds.
     levels: of a hierarchy, that of each label: the highest at which it stands for several values, else the lowest.
     """
@@ -68,7 +68,7 @@ class Coarsest:
             return True
         if not self.numeric:
             return self.limit > 0 and len(set_members(str(label[0]))) > self.limit
-        low, high = map(parse_number, map(str, label)) if len(label) == 2 else interval_ends(str(label[0]))
+        low, high = map(parse_quantity, map(str, label)) if len(label) == 2 else interval_ends(str(label[0]))
         return high - low > self.limit
 
     def broken(self, labels: Sequence[pa.Array]) -> NDArray[np.bool_]:

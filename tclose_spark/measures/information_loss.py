@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.moments import parse_quantity
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
 
@@ -38,7 +38,7 @@ class Interval:
 
 
 def interval_ends(label: str) -> tuple[Fraction, Fraction]:
-    """The numbers between which a numeric label lies: `[lo, hi]`, or one number twice.
+    """The numbers between which a numeric label lies: `[lo, hi]`, or one number twice. Dates and times are days.
 
     >>> [str(end) for end in interval_ends("[20, 29.5]")], interval_ends("7")
     (['20', '59/2'], (Fraction(7, 1), Fraction(7, 1)))
@@ -48,7 +48,7 @@ def interval_ends(label: str) -> tuple[Fraction, Fraction]:
     """
     match = INTERVAL.match(label)
     texts = (match[1], match[2]) if match else (label, label)
-    low, high = (parse_number(text) for text in texts)
+    low, high = (parse_quantity(text) for text in texts)
     if low > high:
         raise ValueError("an interval without numbers")
     return low, high
@@ -66,10 +66,10 @@ def read_interval(label: str) -> Interval:
     """
     match = ANY_INTERVAL.match(label)
     if match is None:
-        number = parse_number(label)
+        number = parse_quantity(label)
         return Interval(number, number)
     first, low_text, high_text, last = match.groups()
-    low, high = parse_number(low_text), parse_number(high_text)
+    low, high = parse_quantity(low_text), parse_quantity(high_text)
     open_low, open_high = first in "](", last in "[)"
     if low > high or (low == high and (open_low or open_high)):
         raise ValueError("an interval without numbers")
@@ -124,7 +124,7 @@ class LabelLoss:
         if low is None or high is None or ROOT in (low, high):
             return Fraction(not (low is None and high is None))
         try:
-            return max(Fraction(0), self.of_interval(parse_number(low), parse_number(high)))
+            return max(Fraction(0), self.of_interval(parse_quantity(low), parse_quantity(high)))
         except ValueError:
             raise NoLabelError("no number") from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -34,7 +34,7 @@ def in_frame(page: str, title: str, height: int = HEIGHT) -> str:
     )
 
 
-def printed(lines: Iterable[Table | Text | str]) -> str:
+def printed(lines: Iterable[RenderableType]) -> str:
     """What a terminal shows, as text."""
     console = Console(width=WIDTH, highlight=False, emoji=False)
     with console.capture() as captured:

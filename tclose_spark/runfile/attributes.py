@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
@@ -20,6 +22,8 @@ from pydantic import (
 
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
+from tclose_spark.runfile.moments import CODES_A_DAY, Calendar, parse_moment
+from tclose_spark.runfile.numbers import parse_number
 from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
 from tclose_spark.runfile.text import NormalForm, normal, value_text
 
@@ -37,6 +41,14 @@ def _closeness(value: Any) -> Fraction | None:
     if not 0 < number <= 1:
         raise ValueError("expected a number above 0 and at most 1, or measure")
     return number
+
+
+def _end(value: Any) -> Any:
+    """An end of a range as it is written: a number, a date or a time."""
+    return str(value) if isinstance(value, int | float | Decimal | date) and not isinstance(value, bool) else value
+
+
+End = Annotated[str, BeforeValidator(_end), WithJsonSchema({"type": ["number", "string"]}, mode="validation")]
 
 
 class Text(Section):
@@ -58,20 +70,21 @@ class Text(Section):
 
 
 class QuasiIdentifier(Section):
-    """A column that, with others, may tell who a record is about.
+    """A column that, with others, may tell who a record is about. Lengths of dates and times are said in days.
 
-    type: numeric: classes publish intervals; categorical: values, nodes of a hierarchy, or `*`.
-    hierarchy: a CSV file without a header, one row a value: the value first, `*` last; `;` or `,` between.
+    type: numeric, date, timestamp: classes publish intervals; categorical: values, nodes of a hierarchy, or `*`.
+    hierarchy: a CSV file without a header, one row a value: the value first, `*` last; `;` or `,` between; or how
+        one is built of the column's values.
     round_to: ends of intervals are moved outward to multiples of it.
     numeric_output: interval: `[30, 39]` as text; bounds: two columns of numbers, `age_min` and `age_max`.
     generalization: without a hierarchy, suppress: the one value of a class, or `*`; set: all its values, `{a, b}`.
     text: which spellings are one value.
     weight: how much its loss counts where a method chooses, relative to the others'.
-    range: `[0, 120]`, what its values can be, known from outside; the loss is a share of it.
     coarsest: no label may be coarser: the length of an interval, the level of a hierarchy, the members of a set.
+    range: `[0, 120]`, lowest and highest value, known from outside; information loss is then measured on it.
     """
 
-    type: Literal["categorical", "numeric"] = "categorical"
+    type: Literal["categorical", "numeric", "date", "timestamp"] = "categorical"
     hierarchy: HierarchySource | None = None
     round_to: Exact | None = None
     numeric_output: Literal["interval", "bounds"] = "interval"
@@ -79,51 +92,87 @@ class QuasiIdentifier(Section):
     text: Text | None = None
     weight: Exact = Fraction(1)
     coarsest: Exact | None = None
-    range: Annotated[tuple[Exact, Exact], BeforeValidator(as_tuple)] | None = None
+    range: Annotated[tuple[End, End], BeforeValidator(as_tuple)] | None = None
 
     @property
     def is_numeric(self) -> bool:
-        """Generalized to intervals; a hierarchy, where there is one, decides instead."""
-        return self.type == "numeric" and self.hierarchy is None
+        """Numbers, dates or times, generalized to intervals; a hierarchy, where there is one, decides instead."""
+        return self.type != "categorical" and self.hierarchy is None
 
     @property
     def reads_numbers(self) -> bool:
         """Its values are numbers, also where a hierarchy is built of them; those of a CSV are texts."""
         return self.type == "numeric" and not isinstance(self.hierarchy, str)
 
+    @property
+    def calendar(self) -> Calendar | None:
+        """Whether its values are dates or times."""
+        return self.type if self.type == "date" or self.type == "timestamp" else None
+
+    @property
+    def limits(self) -> tuple[Fraction, Fraction] | None:
+        """The numbers, or the days since 1970, of its range.
+
+        Raises:
+            ValueError: if an end is none.
+        """
+        if self.range is None:
+            return None
+        parse = parse_number if self.calendar is None else parse_moment
+        return parse(self.range[0]), parse(self.range[1])
+
+    @property
+    def step(self) -> Fraction | None:
+        """The number of codes whose multiples ends are rounded to: of numbers, days of dates, microseconds of times."""
+        a_day = 1 if self.calendar is None else CODES_A_DAY[self.calendar]
+        return None if self.round_to is None else self.round_to * a_day
+
     @model_validator(mode="after")
     def _fitting(self) -> Self:
         if not self.is_numeric and (self.round_to is not None or self.numeric_output != "interval"):
-            raise ValueError("round_to and numeric_output are for type: numeric without a hierarchy")
+            raise ValueError("round_to and numeric_output are for type: numeric, date or timestamp without a hierarchy")
         if (self.is_numeric or self.hierarchy) and self.generalization != "suppress":
             raise ValueError("generalization is for type: categorical without a hierarchy")
-        if self.reads_numbers and self.text is not None:
+        if (self.is_numeric or self.reads_numbers or self.calendar) and self.text is not None:
             raise ValueError("text is for columns of text; expected type: categorical")
         if isinstance(self.hierarchy, HierarchyBuilder):
             self._check_builder(self.hierarchy)
         if self.range is not None and not self.is_numeric:
-            raise ValueError("range is for type: numeric without a hierarchy")
-        if self.range is not None and self.range[0] >= self.range[1]:
-            raise ValueError(
-                f"range is {', '.join(map(str, self.range))}; expected the lowest number, then the highest"
-            )
+            raise ValueError("range is for type: numeric, date or timestamp without a hierarchy")
+        self._check_range()
         if self.coarsest is not None:
             self._check_coarsest(self.coarsest)
         if self.weight <= 0:
             raise ValueError(f"weight is {self.weight}; expected a number above 0")
         if self.round_to is not None and self.round_to <= 0:
             raise ValueError(f"round_to is {self.round_to}; expected a number above 0")
+        if self.calendar is not None and self.step is not None and self.step.denominator > 1:
+            what = "whole days" if self.calendar == "date" else "days, in whole microseconds"
+            raise ValueError(f"round_to is {self.round_to}; expected {what}")
         return self
+
+    def _check_range(self) -> None:
+        what = "number" if self.calendar is None else self.calendar
+        try:
+            limits = self.limits
+        except ValueError:
+            limits = (Fraction(0), Fraction(0))
+        if self.range is not None and limits is not None and limits[0] >= limits[1]:
+            raise ValueError(f"range is {', '.join(self.range)}; expected the lowest {what}, then the highest")
 
     def _check_builder(self, builder: HierarchyBuilder) -> None:
         if builder.intervals is not None and self.type != "numeric":
             raise ValueError("hierarchy: intervals are of numbers; expected type: numeric")
-        if (builder.prefix is not None or builder.dates is not None) and self.type == "numeric":
-            raise ValueError(f"hierarchy: {builder.form} is not for numbers; expected type: categorical")
+        if builder.prefix is not None and self.type != "categorical":
+            raise ValueError(f"hierarchy: prefix is not for type: {self.type}; expected type: categorical")
+        if builder.dates is not None and self.type == "numeric":
+            raise ValueError(
+                "hierarchy: dates are not for type: numeric; expected type: date, timestamp or categorical"
+            )
 
     def _check_coarsest(self, coarsest: Fraction) -> None:
         if self.is_numeric:
-            expected, fits = "the length of an interval, 0 or more", coarsest >= 0
+            expected, fits = "the length of an interval, 0 or more (in days, of dates and times)", coarsest >= 0
         elif self.hierarchy is not None:
             expected, fits = "a level of the hierarchy, 0 for the values", coarsest >= 0 and coarsest.denominator == 1
         elif self.generalization == "set":

@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
-from tclose_spark.runfile.section import Exact, Section, as_tuple
+from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
 from tclose_spark.runfile.text import value_text
 
 FORMS = ("intervals", "prefix", "dates", "order", "groups", "levels")
@@ -24,6 +24,11 @@ def _many(value: Any) -> Any:
     return as_tuple(value) if isinstance(value, list | tuple | dict) or value is None else (value,)
 
 
+def one_or_many(what: dict[str, Any]) -> WithJsonSchema:
+    """What JSON Schema says of one thing, or a list of such."""
+    return WithJsonSchema({"anyOf": [what, {"type": "array", "items": what, "minItems": 1}]}, mode="validation")
+
+
 def _texts(value: Any) -> Any:
     """A map of labels to lists, with every label and member as text."""
     if not isinstance(value, dict):
@@ -35,7 +40,9 @@ def _texts(value: Any) -> Any:
 
 
 Positive = Annotated[int, Field(ge=1)]
-Groups = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_texts)]
+VALUES = {"type": "array", "items": {"type": ["string", "number", "boolean"]}}
+GROUPS = WithJsonSchema({"type": "object", "additionalProperties": VALUES}, mode="validation")
+Groups = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_texts), GROUPS]
 """Labels, and what each stands for, lowest first."""
 
 
@@ -52,9 +59,9 @@ class HierarchyBuilder(Section):
     other: for groups and levels, the label of what none of them names.
     """
 
-    intervals: Annotated[tuple[Exact, ...], BeforeValidator(_many)] | None = None
+    intervals: Annotated[tuple[Exact, ...], BeforeValidator(_many), one_or_many(number_schema())] | None = None
     prefix: Annotated[tuple[Positive, ...], BeforeValidator(as_tuple)] | Positive | None = None
-    dates: Annotated[tuple[DatePart, ...], BeforeValidator(_many)] | None = None
+    dates: Annotated[tuple[DatePart, ...], BeforeValidator(_many), one_or_many({"enum": [*DATE_PARTS]})] | None = None
     order: Annotated[int, Field(ge=2)] | None = None
     groups: Groups | None = None
     levels: Annotated[tuple[Groups, ...], BeforeValidator(as_tuple)] | None = None

@@ -22,7 +22,7 @@ from pydantic import (
 
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.runfile.registry import MethodSettings, read_settings, require_support
-from tclose_spark.runfile.section import Exact, Section, number_schema
+from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
 
 AUTO = "auto"
 """What `privacy.k` is where the plan is to choose it."""
@@ -40,6 +40,10 @@ def _option(value: Any) -> str:
     if not isinstance(value, str | int | Decimal):
         raise ValueError("expected a text, a number, or true or false")
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+EXPORTS = ("parquet", "csv")
+"""What a release may be exported as."""
 
 
 class Input(Section):
@@ -78,6 +82,7 @@ class Output(Section):
     internal: in place of path, with public: the folder of the evidence, which stays inside.
     keep_linked: keep every input row beside its published values, in internal/linked.
     table: a table of the catalog that is replaced, in one commit, by each release that has been verified.
+    export: what the release is written as, too, in public/release_parquet and public/release_csv.
     """
 
     model_config = ConfigDict(
@@ -88,6 +93,7 @@ class Output(Section):
     internal: str | None = None
     keep_linked: bool = False
     table: Annotated[str, Field(pattern=r"^[^.`]+(\.[^.`]+){0,2}$")] | None = None
+    export: Annotated[tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_tuple)] = ()
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -95,6 +101,8 @@ class Output(Section):
             self.path and (self.public or self.internal)
         ):
             raise ValueError("expected either path, or both public and internal")
+        if len(set(self.export)) < len(self.export):
+            raise ValueError("export names a format twice")
         public, internal = f"{self.public_path}/", f"{self.internal_path}/"
         if internal.startswith(public):
             raise ValueError("internal is public or lies in it; expected a folder that is not handed out")

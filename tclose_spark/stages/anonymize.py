@@ -24,7 +24,7 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, Settled
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import Encoder
-from tclose_spark.stages.generalize import Generalizer
+from tclose_spark.stages.generalize import Generalizer, as_moments, raw_type
 from tclose_spark.stages.limits import LabelLimits
 from tclose_spark.stages.minimality import MinimalityCounter
 from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch
@@ -69,7 +69,8 @@ class Anonymizer:
         self.encoder = Encoder.of(profile, columns)
         self.generalizer = Generalizer.of(attributes.quasi_identifiers)
         self.coverages = tuple(
-            Coverage(q.domain.kind != "category", _paths(q.hierarchy), q.sets) for q in attributes.quasi_identifiers
+            Coverage(q.domain.kind != "category", _paths(q.hierarchy), q.sets, q.domain.scale)
+            for q in attributes.quasi_identifiers
         )
         self.observation = Observation()
         self.blocks_done: TaskCounter
@@ -131,8 +132,8 @@ class Anonymizer:
             T.StructField(PUBLISHED.format(i), types.get(name, T.StringType())) for i, name in enumerate(self.names)
         ]
         if self.spec.output.keep_linked:
-            kinds = {"category": T.StringType(), "integer": T.LongType(), "double": T.DoubleType()}
-            fields += [T.StructField(RAW.format(i), kinds[d.kind]) for i, d in enumerate(self.profile.quasi)]
+            raw = [(RAW.format(i), raw_type(d)) for i, d in enumerate(self.profile.quasi)]
+            fields += list(from_arrow_schema(pa.schema(raw)))
         fields.append(T.StructField(KEPT, T.BooleanType()))
         fields += [T.StructField(name, T.LongType()) for name in SUMS]
         fields += [T.StructField(FIGURE.format(i), T.DoubleType()) for i in range(len(self.plan.figures))]
@@ -152,6 +153,7 @@ class Anonymizer:
         disjoint = self.spec.method.promises_disjoint
         if disjoint:
             minimality.why_not = "regions do not overlap, so a person's class follows from the quasi-identifiers alone"
+        calendars = [domain.calendar for domain in self.profile.quasi]
         linked, insensitive = self.spec.output.keep_linked, len(self.spec.attributes.insensitive_attributes)
 
         def finished(
@@ -167,7 +169,8 @@ class Anonymizer:
             uncovered = _uncovered(coverages, generalizer.bounds, raw, labels) if labels else 0
             kept = pa.array(np.full(len(rows), labels is not None))
             sums = (uncovered, *(n for side in sides for n in (side.rows, side.digest)))
-            return [*written, *values, *(raw if linked else []), kept], sums
+            beside = [as_moments(x, known) if known else x for x, known in zip(raw, calendars, strict=True)]
+            return [*written, *values, *(beside if linked else []), kept], sums
 
         def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             received = [batch for batch in batches if batch.num_rows]

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tclose_spark.methods.attributes import ResolvedQuasi
-from tclose_spark.table.arrays import HashArray, IntArray
+from tclose_spark.runfile.moments import CODES_A_DAY, FIRST, LAST, Calendar
+from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
+from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, Labeller, NumericLabels, ranges
 from tclose_spark.table.rows import Rows
+
+MOMENTS: dict[Calendar, pa.DataType] = {"date": pa.date32(), "timestamp": pa.timestamp("us", "UTC")}
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Generalizer:
         fields: list[tuple[str, pa.DataType]] = []
         for name, labeller, bounds in zip(self.names, self.labellers, self.bounds, strict=True):
             if bounds and isinstance(labeller, NumericLabels):
-                kind = pa.int64() if labeller.whole else pa.float64()
+                kind = bound_type(labeller)
                 fields += [(f"{name}_min", kind), (f"{name}_max", kind)]
             else:
                 fields.append((name, pa.string()))
@@ -77,14 +82,40 @@ class Generalizer:
             if np.any((low == MISSING) & (high != MISSING)):
                 raise ValueError("bounds cannot say that a class mixes missing values with numbers")
             missing = high == MISSING
-            kind = pa.int64() if labeller.whole else pa.float64()
             numbers = labeller.bounds(np.where(missing, 0, low), np.where(missing, 0, high))
-            return _dense_rank([~missing, *numbers]), [pa.array(x, kind, mask=missing) for x in numbers]
+            return _dense_rank([~missing, *numbers]), [_bound(x, missing, labeller) for x in numbers]
         index, texts = labeller.label(codes, starts) if region is None else labeller.cover(*region)
         distinct = sorted(set(texts), key=lambda text: (text is not None, text or ""))
         place = {text: i for i, text in enumerate(distinct)}
         codes = np.array([place[text] for text in texts])[index]
         return codes, [pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(distinct, pa.string()))]
+
+
+def bound_type(labeller: NumericLabels) -> pa.DataType:
+    """What bounds are published as: dates, times (UTC), integers, or doubles."""
+    if labeller.calendar is not None:
+        return MOMENTS[labeller.calendar]
+    return pa.int64() if labeller.whole else pa.float64()
+
+
+def raw_type(domain: QuasiDomain) -> pa.DataType:
+    """What a raw value of a quasi-identifier is kept as, beside its label."""
+    if domain.calendar is not None:
+        return MOMENTS[domain.calendar]
+    return {"category": pa.string(), "integer": pa.int64(), "double": pa.float64()}[domain.kind]
+
+
+def _bound(numbers: IntArray | FloatArray, missing: NDArray[np.bool_], labeller: NumericLabels) -> pa.Array:
+    if labeller.calendar is None:
+        return pa.array(numbers, bound_type(labeller), mask=missing)
+    a_day = CODES_A_DAY["timestamp"] // CODES_A_DAY[labeller.calendar]
+    moments = np.clip(numbers, -(-FIRST // a_day), LAST // a_day)
+    return as_moments(pa.array(moments, pa.int64(), mask=missing), labeller.calendar)
+
+
+def as_moments(codes: pa.Array, calendar: Calendar) -> pa.Array:
+    """Codes as the dates or times that they are."""
+    return (codes.cast(pa.int32()) if calendar == "date" else codes).cast(MOMENTS[calendar])
 
 
 def _dense_rank(keys: Sequence[IntArray]) -> IntArray:

@@ -25,9 +25,8 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.hierarchy import Hierarchy
-from tclose_spark.table.labels import MISSING, encode_numbers
+from tclose_spark.table.labels import MISSING, NumericLabels, encode_numbers
 from tclose_spark.table.rows import Rows
-from tclose_spark.table.written import write_number
 
 MOST_SENT = 1 << 24  # counts that all tasks together may send
 MOST_CELLS = 1 << 18  # counts that a task may send
@@ -91,15 +90,12 @@ class Scale:
         else:
             starts = [low * (1 - i / (1 << halvings)) + high * (i / (1 << halvings)) for i in range(1 << halvings)]
             edges, ends = encode_numbers(np.array(starts[1:], dtype=np.float64)), [*starts[1:], high]
-        ranges = np.arange(1 << halvings)
+        ranges, write = np.arange(1 << halvings), NumericLabels(domain.kind == "integer", None, domain.calendar).write
         nodes = tuple(np.concatenate([[0], (ranges >> h) + 1]) for h in range(halvings + 1))
         names = tuple(
             (
                 "missing",
-                *(
-                    f"{write_number(starts[i << h])} to {write_number(ends[((i + 1) << h) - 1])}"
-                    for i in range(1 << (halvings - h))
-                ),
+                *(f"{write(starts[i << h])} to {write(ends[((i + 1) << h) - 1])}" for i in range(1 << (halvings - h))),
             )
             for h in range(halvings + 1)
         )

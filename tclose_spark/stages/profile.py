@@ -21,10 +21,11 @@ from tclose_spark.io.reading import Opened, check_text, explained, holds_damage,
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.tables import (
     MALFORMED,
+    NO_VALUE,
     check_columns,
     integral_columns,
     judged_column,
-    not_numbers,
+    not_of_type,
     prepared,
     prepared_name,
     quoted,
@@ -47,8 +48,7 @@ from tclose_spark.table.domains import (
 )
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchy import Hierarchy
-from tclose_spark.table.labels import LEAST, MOST
-from tclose_spark.table.written import write_number
+from tclose_spark.table.labels import LEAST, MOST, NumericLabels
 
 MOST_TOLD = 1000  # values that are wrong, that are written down for who has to mend them
 
@@ -95,7 +95,8 @@ def profile_table(
     numeric, domains = _numeric(spec), []
     for name in quasi:
         if quasi[name].is_numeric:
-            domain = _numeric_domain(name, figures, numeric.index(name), "integer" if name in integral else "double")
+            kind = "integer" if name in integral or quasi[name].calendar else "double"
+            domain = replace(_numeric_domain(name, figures, numeric.index(name), kind), calendar=quasi[name].calendar)
             domains.append(_in_range(domain, quasi[name], table))
             if quasi[name].numeric_output == "bounds" and domains[-1].missing:
                 raise InputError(
@@ -139,11 +140,11 @@ def _check_text(table: DataFrame, spec: ReleaseSpec) -> None:
 
 def _people(table: DataFrame, spec: ReleaseSpec, observation: Observation) -> DataFrame:
     """The prepared rows, observed."""
-    numeric = _numeric(spec)
+    numeric, quasi = _numeric(spec), spec.attributes.quasi_identifiers
     malformed = quoted(MALFORMED) if MALFORMED in table.columns else F.lit(False)
     return table.select(
         *prepared(table, spec),
-        *[not_numbers(table, name).alias(f"wrong{i}") for i, name in enumerate(numeric)],
+        *[not_of_type(table, name, quasi[name]).alias(f"wrong{i}") for i, name in enumerate(numeric)],
         malformed.alias("malformed"),
         _damaged(table, spec).alias("damaged"),
     ).observe(observation, *_figures(spec, numeric))
@@ -212,11 +213,12 @@ def _check_figures(table: DataFrame, figures: Mapping[str, Any], spec: ReleaseSp
     """Raises InputError for what a column may not hold."""
     rows = int(figures["rows"])
     for i, name in enumerate(_numeric(spec)):
+        quasi = spec.attributes.quasi_identifiers[name]
         if figures[f"wrong{i}"]:
             raise InputError(
-                f"quasi-identifier {name!r} is type: numeric, but {figures[f'wrong{i}']} of {rows} rows hold no finite "
-                "number of at most 15 digits (blanks around a number count); mend them, or use type: categorical",
-                values=_no_numbers(table, name),
+                f"quasi-identifier {name!r} is type: {quasi.type}, but {figures[f'wrong{i}']} of {rows} rows hold "
+                f"{NO_VALUE[quasi.type]} (blanks around one count); mend them, or use type: categorical",
+                values=_not_of_type(table, name, quasi),
             )
         if figures[f"low{i}"] is None:
             raise InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out")
@@ -230,19 +232,20 @@ def _check_figures(table: DataFrame, figures: Mapping[str, Any], spec: ReleaseSp
             )
 
 
-def _no_numbers(table: DataFrame, name: str) -> Offending:
-    """The values of a numeric quasi-identifier that are no numbers, those of most rows first; at most MOST_TOLD of
-    them.
+def _not_of_type(table: DataFrame, name: str, quasi: QuasiIdentifier) -> Offending:
+    """The values of a quasi-identifier that are no numbers, dates or times, those of most rows first; at most MOST_TOLD
+    of them.
     """
     value = quoted(name).cast("string").alias("value")
-    wrong = table.where(not_numbers(table, name)).groupBy(value).agg(F.count(F.lit(1)).alias("n"))
+    wrong = table.where(not_of_type(table, name, quasi)).groupBy(value).agg(F.count(F.lit(1)).alias("n"))
     offending = wrong.orderBy(F.desc("n"), "value").limit(MOST_TOLD).collect()
-    return Offending(name, "no finite number of at most 15 digits", {row["value"]: row["n"] for row in offending})
+    return Offending(name, NO_VALUE[quasi.type], {row["value"]: row["n"] for row in offending})
 
 
 def _numeric(spec: ReleaseSpec) -> list[str]:
-    """The quasi-identifiers that are read as numbers, in order."""
-    return [name for name, quasi in spec.attributes.quasi_identifiers.items() if quasi.reads_numbers]
+    """The quasi-identifiers that are read as numbers, dates or times, in order."""
+    quasi = spec.attributes.quasi_identifiers
+    return [name for name in quasi if quasi[name].reads_numbers or quasi[name].calendar]
 
 
 def _in_range(domain: QuasiDomain, settings: QuasiIdentifier, table: DataFrame) -> QuasiDomain:
@@ -251,11 +254,12 @@ def _in_range(domain: QuasiDomain, settings: QuasiIdentifier, table: DataFrame) 
     Raises:
         InputError: if a value lies outside.
     """
-    if settings.range is None:
+    limits = settings.limits
+    if limits is None:
         return domain
-    low, high = settings.range
+    low, high = limits[0] * domain.scale, limits[1] * domain.scale
     if Fraction(str(domain.low)) < low or Fraction(str(domain.high)) > high:
-        raise _outside(table, domain.name, settings)
+        raise _outside(table, domain, settings, low, high)
     if domain.kind == "integer":
         ends: tuple[float, float] = max(math.floor(low), LEAST + 1), min(math.ceil(high), MOST)
     else:
@@ -263,21 +267,22 @@ def _in_range(domain: QuasiDomain, settings: QuasiIdentifier, table: DataFrame) 
     return replace(domain, low=ends[0], high=ends[1], known=True)
 
 
-def _outside(table: DataFrame, name: str, settings: QuasiIdentifier) -> InputError:
-    """What is told of values outside of a range: how many."""
-    assert settings.range is not None
+def _outside(
+    table: DataFrame, domain: QuasiDomain, settings: QuasiIdentifier, low: Fraction, high: Fraction
+) -> InputError:
+    """What is told of values whose codes are outside of a range: how many."""
+    name, write = domain.name, NumericLabels(domain.kind == "integer", None, domain.calendar).write
     numbers = judged_column(table, name, settings).alias("value")
     counted = table.select(numbers).groupBy("value").count().limit(MOST_VALUES).collect()
-    low, high = settings.range
     lost: dict[str | None, int] = {
-        write_number(row["value"]): row["count"]
+        write(row["value"]): row["count"]
         for row in counted
         if row["value"] is not None and not low <= Fraction(str(row["value"])) <= high
     }
     told = dict(sorted(lost.items(), key=lambda item: -item[1])[:MOST_TOLD])
     return InputError(
         f"attributes.quasi_identifiers.{name}.range: {len(lost)} values in {sum(lost.values())} rows lie outside of "
-        f"{low} to {high}; mend them, or widen the range",
+        f"{' to '.join(settings.range or ())}; mend them, or widen the range",
         values=Offending(name, "outside of its range", told),
     )
 

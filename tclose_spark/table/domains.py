@@ -15,6 +15,7 @@ import numpy as np
 
 from tclose_spark.errors import InputError, Offending
 from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.moments import CODES_A_DAY, Calendar
 from tclose_spark.runfile.numbers import parse_number
 from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
@@ -55,6 +56,7 @@ class QuasiDomain:
     present: how many distinct values a category's rows have.
     spellings: how many of these are another spelling of one of them (see `text`).
     missing: rows without a value.
+    calendar: whether a numeric one is of dates (days since 1970) or times (microseconds since then).
     """
 
     name: str
@@ -66,6 +68,12 @@ class QuasiDomain:
     low: float = 0
     high: float = 0
     known: bool = False
+    calendar: Calendar | None = None
+
+    @property
+    def scale(self) -> int:
+        """Codes in one unit of labels, which is a day for dates and times."""
+        return 1 if self.calendar is None else CODES_A_DAY[self.calendar]
 
 
 @dataclass(frozen=True)
@@ -156,6 +164,11 @@ def by_value(values: Sequence[str]) -> list[str]:
         return sorted(values, key=_moment)
     numbers = {value: number(value) for value in values}
     return sorted(values, key=lambda value: (numbers[value] is None, numbers[value] or 0, value))
+
+
+def _are_moments(values: Sequence[str]) -> bool:
+    """Whether texts are dates, or times, all of one form, so that they have an order."""
+    return all(map(DATE.match, values)) and len({value[value.index("-", 1) + 6 :][:1] for value in values}) == 1
 
 
 def _moment(date: str) -> tuple[int, str]:
@@ -257,7 +270,7 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
                 "in an order; mend them, or give a list"
             )
         texts = [value for value, known in zip(present, numbers, strict=True) if known is None]
-        if attribute.order == "value" and is_text and texts:
+        if attribute.order == "value" and is_text and texts and not _are_moments(present):
             lost, rows = sum(counts[value] for value in texts), sum(counts.values())
             cure = "give order: frequency or a list"
             what = (

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.runfile.moments import Calendar, write_moment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
@@ -92,7 +93,8 @@ class NumericLabels(RangeLabels):
     """The number itself where a class has only one, else the closed interval `[lo, hi]` of its numbers.
 
     integral: codes are integers, not encoded doubles.
-    round_to: ends are moved outward to multiples of this.
+    round_to: ends are moved outward to multiples of this, in units of codes.
+    calendar: codes are days of dates, or microseconds of times, which are written as ISO.
 
     >>> codes, starts = np.array([31, 38, 40, 40]), np.array([0, 2])  # two classes of two rows
     >>> NumericLabels(integral=True).label(codes, starts)[1]
@@ -103,6 +105,7 @@ class NumericLabels(RangeLabels):
 
     integral: bool
     round_to: Fraction | None = None
+    calendar: Calendar | None = None
 
     @property
     def whole(self) -> bool:
@@ -141,6 +144,10 @@ class NumericLabels(RangeLabels):
                     doubles[1][i] = np.nextafter(doubles[1][i], np.inf)
         return doubles
 
+    def write(self, end: int | float | Decimal) -> str:
+        """An end as text."""
+        return write_number(end) if self.calendar is None else write_moment(int(end), self.calendar)
+
     def _plain(self, number: Fraction) -> int | float | Decimal:
         """An end as an integer where it is one and the values are, else as the nearest double; of integers that a
         double does not tell apart, as a decimal.
@@ -158,7 +165,7 @@ class NumericLabels(RangeLabels):
 
         def write(low: IntArray, high: IntArray) -> list[str]:
             return [
-                write_number(x) if x == y else f"[{write_number(x)}, {write_number(y)}]"
+                self.write(x) if x == y else f"[{self.write(x)}, {self.write(y)}]"
                 for x, y in zip(*self.ends(low, high), strict=True)
             ]
 
@@ -260,7 +267,7 @@ Labeller = NumericLabels | HierarchyLabels | SuppressLabels | SetLabels
 def make_labeller(domain: QuasiDomain, quasi: QuasiIdentifier, hierarchy: Hierarchy | None) -> Labeller:
     """What writes the labels of a quasi-identifier."""
     if domain.kind != "category":
-        return NumericLabels(domain.kind == "integer", quasi.round_to)
+        return NumericLabels(domain.kind == "integer", quasi.step, domain.calendar)
     if hierarchy is not None:
         return HierarchyLabels(hierarchy)
     return SetLabels(domain.values) if quasi.generalization == "set" else SuppressLabels(domain.values)

@@ -45,7 +45,7 @@ def made_frame() -> pd.DataFrame:
             "weight": [None if i % 11 == 0 else 50.5 + i % 13 for i in places],
             "sex": pd.Categorical([("f", "m", None)[i % 3] for i in places]),
             "disease": [("flu", "gout", "flu", "ulcer")[i // 3 % 4] for i in places],
-            "at": pd.to_datetime(["2020-01-01", "2020-03-29 02:30"] * (ROWS // 2)),
+            "at": pd.to_datetime(["2020-01-01 00:00", "2020-03-29 02:30"] * (ROWS // 2)),
         }
     )
 
@@ -212,6 +212,15 @@ def test_a_comparison_of_another_frame_begins_anew(frame: pd.DataFrame, spark: S
         return tc.compare(table, SPEC, methods="stack_and_deal", output=tmp_path / "c", plan_only=True, log=None)
 
     assert [compared(frame).rows, compared(frame.head(60)).rows] == [ROWS, 60]
+
+
+def test_a_hierarchy_is_seen_beside_the_values(frame: pd.DataFrame, spark: SparkSession):
+    seen = tc.hierarchy(frame, "disease", {"groups": {"viral": ["flu"], "other": ["gout"]}})
+    assert dict(seen.lost) == {"ulcer": 30}
+    assert "viral  60 rows" in repr(seen)
+    assert "flu;viral;*" in seen.csv
+    with pytest.raises(tc.ConfigurationError):
+        tc.hierarchy(frame, "disease", {"circles": 3})
 
 
 def test_synthetic_people_and_their_hierarchies(spark: SparkSession, tmp_path: Path):

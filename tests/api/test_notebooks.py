@@ -1,4 +1,4 @@
-"""The notebooks of docs/ run from the first cell to the last, and show what they speak of; each in its own Spark."""
+"""The notebooks of docs run from the first cell to the last and show what they speak of, each in a Spark of its own."""
 
 from __future__ import annotations
 

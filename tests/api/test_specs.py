@@ -67,6 +67,17 @@ def test_an_object_says_all_that_it_was_made_with(changes):
     assert complete(None, whole, None) == whole
 
 
+def test_a_hierarchy_that_is_built_is_said_in_a_dict_and_as_an_object():
+    builder = {"groups": {"north": ["a", "b"], "south": ["c"]}}
+    quasi = {"zip": tc.QuasiIdentifier(hierarchy=tc.HierarchyBuilder(**builder), range=None)}
+    sensitive = OBJECT.attributes.sensitive_attributes
+    objects = tc.ReleaseSpec(
+        attributes=tc.Attributes(quasi_identifiers=quasi, sensitive_attributes=sensitive), privacy=OBJECT.privacy
+    )
+    tree = {**COLUMNS, "quasi_identifiers": {"zip": {"hierarchy": builder}}}
+    assert complete(PEOPLE, objects).attributes == complete(PEOPLE, {**SPEC, "attributes": tree}).attributes
+
+
 def test_relative_paths_are_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     tree = {**COLUMNS, "quasi_identifiers": {"zip": {"hierarchy": "zip.csv"}}}

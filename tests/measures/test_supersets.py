@@ -108,7 +108,7 @@ def cut_tables(draw):
             boxes.append((low, high))
     lows, highs = np.array([low for low, _ in boxes]).T, np.array([high for _, high in boxes]).T
     for low, high in tree:
-        inside = ((low <= lows.T) & (high >= highs.T)).all(axis=1)
+        inside = (np.array(low) <= lows.T).all(axis=1) & (np.array(high) >= highs.T).all(axis=1)
         steps.append(np.flatnonzero(inside))
     return lows, highs, steps
 

@@ -5,7 +5,8 @@
     number                        values; intervals of one width, which doubles from level to level; the whole range
 
 The narrowest width of a number is the least 1, 2 or 5 times a power of ten of which MOST_INTERVALS span the range (at
-least 1 for integers; `round_to` times such a number where there is one, which takes the place of the values, too).
+least 1 for integers, and for dates a day; of times a number of days, hours, minutes or seconds; `round_to` times such a
+number where there is one, which takes the place of the values, too).
 Intervals begin at multiples of their width, so that a wider one is made of narrower ones; labels say the smallest and
 the largest value that the table has in one, so no two of them meet (but where `round_to` moves their ends). A missing
 value is a leaf of its own, below the last level only. Levels with labels that are coarser than `coarsest` are left out.
@@ -28,6 +29,7 @@ from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.labels import MISSING, NumericLabels, decode_numbers
 
 MOST_INTERVALS = 20
+CLOCK = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000)  # microseconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,11 +132,16 @@ def _of_number(quasi: ResolvedQuasi, codes: IntArray) -> list[Level]:
         steps = None if step is None else np.array([Fraction(str(x)) // step for x in numbers.tolist()], dtype=object)
         for width in widths(quasi.domain, step):
             bins = _multiples(numbers, float(width)) if steps is None else steps // int(width / (step or 1))
-            levels.append(_intervals(f"intervals of {float(width):g}", codes, bins))
+            levels.append(_intervals(_name(width, quasi.domain), codes, bins))
     if len(codes) > 1:
         levels.append(_whole("the whole range", codes, int(known[0]), int(known[-1])))
     levels = levels or [_values("value", codes)]
     return [level for i, level in enumerate(levels) if i == 0 or len(level.low) < len(levels[i - 1].low)]
+
+
+def _name(width: Fraction, domain: QuasiDomain) -> str:
+    length = float(width / domain.scale)
+    return f"intervals of {length:g}" + (" days" if domain.calendar else "")
 
 
 def _multiples(numbers: FloatArray | IntArray, width: float) -> FloatArray:
@@ -152,7 +159,7 @@ def widths(domain: QuasiDomain, step: Fraction | None = None) -> Iterator[Fracti
     ([5, 10, 20, 40], ['5/2', '5', '10', '20', '40'])
     """
     span = Fraction(domain.high) - Fraction(domain.low)
-    unit = step or (Fraction(1) if domain.kind == "integer" else None)
+    unit = step or _unit(domain, span)
     width = _round_number(span / MOST_INTERVALS, unit)
     if step is not None:
         yield step
@@ -160,6 +167,16 @@ def widths(domain: QuasiDomain, step: Fraction | None = None) -> Iterator[Fracti
         if width != step:
             yield width
         width *= 2
+
+
+def _unit(domain: QuasiDomain, span: Fraction) -> Fraction | None:
+    """The width of which those of integers are multiples; of times the longest of day, hour, minute and second that is
+    not too wide.
+    """
+    if domain.calendar == "timestamp":
+        fine = [unit for unit in CLOCK if unit * MOST_INTERVALS <= span]
+        return Fraction(fine[0] if fine else 1)
+    return Fraction(1) if domain.kind == "integer" else None
 
 
 def _round_number(least: Fraction, unit: Fraction | None) -> Fraction:

@@ -1,0 +1,58 @@
+"""Dates and times as numbers of days since 1970, exactly, and back. Times are UTC; years are 1 to 9999."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from typing import Literal
+
+from tclose_spark.runfile.numbers import parse_number
+
+Calendar = Literal["date", "timestamp"]
+EPOCH = datetime(1970, 1, 1)
+MICROSECOND = timedelta(microseconds=1)
+CODES_A_DAY: dict[Calendar, int] = {"date": 1, "timestamp": 86_400_000_000}
+"""Dates are counted in days, times in microseconds."""
+FIRST, LAST = (datetime.min - EPOCH) // MICROSECOND, (datetime.max - EPOCH) // MICROSECOND
+
+
+def parse_moment(text: str) -> Fraction:
+    """The days since 1970 of an ISO date or time; one without a zone is UTC.
+
+    >>> parse_moment("1970-01-11"), parse_moment("1970-01-01T14:00:00+02:00")
+    (Fraction(10, 1), Fraction(1, 2))
+
+    Raises:
+        ValueError: if it says none.
+    """
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return Fraction((moment - EPOCH) // MICROSECOND, CODES_A_DAY["timestamp"])
+
+
+def parse_quantity(text: str) -> Fraction:
+    """The number that a text says; of a date or a time its days since 1970.
+
+    >>> parse_quantity("0.5"), parse_quantity("1970-01-11")
+    (Fraction(1, 2), Fraction(10, 1))
+
+    Raises:
+        ValueError: if it says neither.
+    """
+    try:
+        return parse_number(text)
+    except ValueError:
+        return parse_moment(text)
+
+
+def write_moment(code: int, calendar: Calendar) -> str:
+    """A date by its days, or a time by its microseconds since 1970, as ISO; the nearest one that there is.
+
+    >>> write_moment(10, "date"), write_moment(-500_000, "timestamp")
+    ('1970-01-11', '1969-12-31T23:59:59.500000')
+    """
+    moment = EPOCH + timedelta(
+        microseconds=min(max(code * (CODES_A_DAY["timestamp"] // CODES_A_DAY[calendar]), FIRST), LAST)
+    )
+    return date.isoformat(moment) if calendar == "date" else moment.isoformat()

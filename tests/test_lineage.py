@@ -1,0 +1,100 @@
+"""What runs tell OpenLineage of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tclose_spark.api.running import carry_out_stages
+from tclose_spark.errors import UnreachableError
+from tclose_spark.runfile.loading import load_spec
+
+PEOPLE = pa.table(
+    {
+        "name": [f"person {i}" for i in range(40)],
+        "age": [30 + i % 7 for i in range(40)],
+        "sex": ["f", "m"] * 20,
+        "disease": ["flu", "flu", "gout", "ulcer"] * 10,
+        "region": ["north"] * 40,
+    }
+)
+ROLES: dict[str, Any] = {
+    "sensitive": {"disease": {"t": "0.3"}},
+    "direct_identifiers": ["name"],
+    "insensitive_attributes": ["region"],
+}
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], list[dict[str, Any]]]:
+    """The events that were written since, in order."""
+    file = tmp_path / "events.jsonl"
+    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "file")
+    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__LOG_FILE_PATH", str(file))
+    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__APPEND", "true")
+    return lambda: [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+Told = Callable[[], list[dict[str, Any]]]
+
+
+def carry_out(path: Path, *names: str, sets: tuple[str, ...] = (), said: list[str] | None = None) -> None:
+    carry_out_stages(load_spec(path, sets), *names, announce=lambda line: said is None or said.append(line))
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_run_tells_of_its_begin_and_its_release(run_file: Callable[..., Path], told: Told) -> None:
+    path = run_file(PEOPLE, **ROLES)
+    for stage in ("profile", "plan", "anonymize", "verify", "report", "publish"):
+        carry_out(path, stage)
+    begun, ended = told()
+    assert (begun["eventType"], ended["eventType"]) == ("START", "COMPLETE")
+    assert begun["run"]["runId"] == ended["run"]["runId"]
+    assert (ended["job"]["namespace"], ended["job"]["name"]) == ("tclose_spark", "small")
+    assert ended["inputs"][0]["name"] == str(path.parent / "people.parquet")
+    (released,) = ended["outputs"]
+    assert (released["namespace"], released["name"]) == ("file", str(path.parent / "out/public/release"))
+    certificate = json.loads((path.parent / "out/public/certificate.json").read_text())
+    guarantees = released["facets"]["tclose_guarantees"]
+    assert guarantees["verdict"] == "holds"
+    assert guarantees["guarantees"] == certificate["guarantees"]
+    columns = released["facets"]["columnLineage"]["fields"]
+    how = {name: column["inputFields"][0]["transformations"][0] for name, column in columns.items()}
+    assert {name: each["masking"] for name, each in how.items()} == {
+        "age": True,
+        "sex": True,
+        "disease": False,
+        "region": False,
+    }
+    text = json.dumps([begun, ended])
+    assert not [value for value in ("person", "gout", "ulcer", "north") if value in text]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_run_that_fails_says_so(run_file: Callable[..., Path], told: Told) -> None:
+    path = run_file(PEOPLE, k=50, **ROLES)
+    with pytest.raises(UnreachableError):
+        carry_out(path, "release")
+    assert [event["eventType"] for event in told()] == ["START", "FAIL"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_nothing_is_told_where_nothing_says_where_to(run_file: Callable[..., Path]) -> None:
+    said: list[str] = []
+    carry_out(run_file(PEOPLE, **ROLES), "profile", said=said)
+    assert not [line for line in said if "OpenLineage" in line]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_release_does_not_hang_on_who_hears_of_it(
+    run_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:9")
+    said: list[str] = []
+    carry_out(run_file(PEOPLE, **ROLES), "profile", said=said)
+    assert [line for line in said if line.startswith("note: OpenLineage could not be told of this run (")]
