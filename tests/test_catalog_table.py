@@ -92,7 +92,7 @@ def test_rows_that_did_not_arrive_are_taken_back(
 def test_a_changed_table_is_noticed(spark: SparkSession, run: Run) -> None:
     spark.sql(f"DELETE FROM {TABLE} WHERE age IS NOT NULL")
     with pytest.raises(GuaranteeError, match="is not the release"):
-        pipeline.verify(run)
+        pipeline.verify(run, finished=True)
     catalog.replace_table(run.public.path("release"), TABLE, spark)
 
 
