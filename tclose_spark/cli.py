@@ -181,6 +181,9 @@ Reference = Annotated[
     str | None, typer.Option("--reference", metavar="TABLE", help="Compare with its distribution (a census, say).")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
+AsPage = Annotated[
+    str | None, typer.Option("--html", metavar="FILE", help="Write a page, too: one file that needs nothing else.")
+]
 TableName = Annotated[
     str, typer.Argument(metavar="TABLE", help="CSV, Parquet, Delta, or a catalog table.", show_default=False)
 ]
@@ -227,6 +230,7 @@ def audit(
         ),
     ] = True,
     as_json: AsJson = False,
+    html: AsPage = None,
 ) -> None:
     """Is this table already safe? Every measure, exact, on any table: exit 0 if all that is asked holds, 1 if not."""
     from tclose_spark.audit.commands import AuditArguments, run_audit
@@ -245,7 +249,7 @@ def audit(
         options=option or [],
         reference=reference,
     )
-    run_audit(given, background, classes_output, expectations_output, supersets, attacks, labels, as_json)
+    run_audit(given, background, classes_output, expectations_output, supersets, attacks, labels, as_json, html)
 
 
 @app.command()
@@ -267,6 +271,7 @@ def explain(
         typer.Option("--class", metavar="COLUMN=LABEL", help="Which class; by default the farthest. Repeat it."),
     ] = None,
     as_json: AsJson = False,
+    html: AsPage = None,
 ) -> None:
     """One class: both distributions side by side, the distance, and which mass moves where at what cost."""
     from tclose_spark.audit.commands import AuditArguments, run_explain
@@ -285,7 +290,7 @@ def explain(
         options=option or [],
         reference=reference,
     )
-    run_explain(given, attribute, labels or [], as_json)
+    run_explain(given, attribute, labels or [], as_json, html)
 
 
 @app.command()

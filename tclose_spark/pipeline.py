@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.compare.choosing import SAMPLE_ROWS, choose_k
+from tclose_spark.compare.raw_side import measure_raw_side
 from tclose_spark.compare.sample import table_of_its_own
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.catalog import is_same, replace_table
@@ -34,19 +35,24 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of, require_supersets
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
+from tclose_spark.report.internal import render_internal, versions
 from tclose_spark.runfile.spec import EXPORTS
 from tclose_spark.stages.anonymize import Anonymizer
 from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.insensitive import guard_insensitive
+from tclose_spark.stages.linked_sample import read_linked
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.staging import StagedColumns, staged_batches
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.building import HIERARCHIES, built_columns
 from tclose_spark.table.domains import Profile
+from tclose_spark.table.held import HeldRows
+from tclose_spark.table.rows import Rows
 
 MINIMALITY = "minimality.json"
+LINKED_SAMPLE, REPORT, INTERNAL_REPORT = "linked_sample.json", "report.html", "internal_report.html"
 STAGED_ROWS, STAGED_COLUMNS = "rows", "columns.json"
-MADE_PUBLIC = ("release", "report.html")
+MADE_PUBLIC = ("release", REPORT)
 ALWAYS_KEPT = (
     "classes",
     "validation",
@@ -100,7 +106,7 @@ def plan(run: Run) -> PlanReport:
     with run.stage("plan") as record:
         profiled = _profile(run)
         method, attributes = method_of(run.spec.method), _attributes(run, profiled)
-        table = EncodedTable(_staged(run), Encoder.of(profiled, _columns(run)), profiled)
+        table = _encoded(run, profiled)
         chosen = _chosen_k(run, profiled, table)
         if chosen is not None:
             record["k"] = chosen
@@ -163,6 +169,7 @@ def anonymize(run: Run) -> None:
         written = anonymizer.written()
         chosen = anonymizer.minimality.figure(profiled, run.spec.privacy.k, written.published.rows)
         run.staging.write(MINIMALITY, json.dumps(chosen, indent=1), private=True)
+        run.staging.write(LINKED_SAMPLE, anonymizer.sample.to_json(), private=True)
         record |= {"written": {"raw": str(written.raw), "published": str(written.published)}, "method": written.method}
 
 
@@ -219,7 +226,7 @@ def _verify_again(run: Run) -> Verdict:
     certificate, again = _certificate(run), _certify(run, state, verdict.figures, run.public)
     if {**certificate, "issued": None, "tool": None} != {**again, "issued": None, "tool": None}:
         raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
-    if hashlib.sha256(run.public.read("report.html").encode()).hexdigest() != state["stages"]["report"]["report"]:
+    if hashlib.sha256(run.public.read(REPORT).encode()).hexdigest() != state["stages"]["report"]["report"]:
         raise GuaranteeError(f"the report in {run.public.path()} is not the one that was published")
     if run.spec.output.table is not None and not is_same(run.public.path("release"), run.spec.output.table, run.spark):
         raise GuaranteeError(f"the table {run.spec.output.table} is not the release in {run.public.path()}")
@@ -278,7 +285,7 @@ def _certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], fol
 
 
 def report(run: Run) -> None:
-    """Writes the certificate and the report of a release that holds."""
+    """Writes the certificate and both reports of a release that holds."""
     state = run.require("report")
     if state["stages"]["verify"]["verdict"] != "holds":
         raise GuaranteeError("report: the staged release does not hold what was asked; there is nothing to certify")
@@ -286,10 +293,11 @@ def report(run: Run) -> None:
         figures = json.loads(run.staging.read("verification.json"))
         certificate = _certify(run, state, figures, run.staging)
         run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
-        page = render_report(certificate, figures["extremes"])
-        run.staging.write("report.html", page)
+        page = render_report(certificate, figures)
+        run.staging.write(REPORT, page)
         record["report"] = hashlib.sha256(page.encode()).hexdigest()
         record["exports"] = _export(run, figures["fingerprint"])
+        run.staging.write(INTERNAL_REPORT, _internal_page(run, state, certificate, figures), private=True)
 
 
 def _export(run: Run, fingerprint: str) -> dict[str, Files]:
@@ -312,6 +320,30 @@ def _check_exports(run: Run, state: Mapping[str, Any], fingerprint: str) -> None
             raise GuaranteeError(f"{run.public.path(export_name(kind))} was not made with the release beside it")
 
 
+def _internal_page(
+    run: Run, state: Mapping[str, Any], certificate: Mapping[str, Any], figures: Mapping[str, Any]
+) -> str:
+    """The report that stays inside: the raw side, and the run."""
+    made = {
+        "state": state,
+        "plan": json.loads(run.staging.read("plan_report.json")),
+        "versions": versions(),
+        "minimality": json.loads(run.staging.read(MINIMALITY)),
+    }
+    return render_internal(certificate, figures, _raw_side(run), made)
+
+
+def _raw_side(run: Run) -> dict[str, Any] | None:
+    """What raw rows tell, and what is published of them; None where none could be drawn."""
+    profiled = _profile(run)
+    linked = read_linked(run.staging.read(LINKED_SAMPLE), profiled)
+    if linked is None:
+        return None
+    rows = Rows.concatenate([linked.rows, linked.suppressed])
+    whole = HeldRows(rows, profiled.distinct_rows) if len(rows) == profiled.rows else _encoded(run, profiled)
+    return measure_raw_side(linked, profiled, _attributes(run, profiled), run.spec, whole.frequencies).to_json()
+
+
 def publish(run: Run) -> Mapping[str, Any]:
     """Moves what was verified to its public place, the certificate last; returns the certificate. May be repeated."""
     if _is_published(run):
@@ -330,6 +362,8 @@ def publish(run: Run) -> Mapping[str, Any]:
                 _move(run, name, public=True)
             for name in KEPT_INTERNAL:
                 _move(run, name, public=False)
+            if run.staging.exists(INTERNAL_REPORT):
+                run.internal.write(REPORT, run.staging.read(INTERNAL_REPORT), private=True)
             lost = lost_files(run.public, "release")
             exports = state["stages"]["report"]["exports"]
             lost += [export_name(kind) for kind, files in exports.items() if not holds_files(run.public, kind, files)]
@@ -435,6 +469,10 @@ def _plan(run: Run, attributes: ResolvedAttributes) -> Plan:
     return method_of(run.spec.method).read_plan(
         json.loads(run.staging.read("plan.json")), attributes, run.spec.privacy.k, run.spec.method
     )
+
+
+def _encoded(run: Run, profiled: Profile) -> EncodedTable:
+    return EncodedTable(_staged(run), Encoder.of(profiled, _columns(run)), profiled)
 
 
 def _columns(run: Run) -> StagedColumns:

@@ -11,21 +11,30 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
+from importlib import resources
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import deltalake
+import jsonschema
 import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
+from pyspark.sql import types as T
 from strategies import CITIES
 
 from tclose_spark import cli, pipeline
+from tclose_spark.checks.classes import judged_attribute
+from tclose_spark.checks.spreads import SIZES
 from tclose_spark.io.run import Run
+from tclose_spark.measures.grouping import group_values
+from tclose_spark.measures.transport import transport_plan
 from tclose_spark.report.html import render_report
+from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.listing import listing
 
 ROWS = 160
@@ -426,6 +435,132 @@ class Found:
             "smallest": sorted(shown, key=lambda entry: entry["size"])[:10],
         }
 
+    def figures(self) -> dict[str, Any]:
+        """What the page shows of all classes."""
+        return {
+            "extremes": self.extremes(),
+            "spreads": {
+                "sizes": self.sizes(),
+                "emd": {s: self.distances(s) for s in self.sensitive},
+                "guess": {s: in_twentieths(self.parts[s], likeliest) for s in self.sensitive},
+                "gain": {s: in_twentieths(self.parts[s], partial(self.gain, s)) for s in self.sensitive},
+                "precision": {q: self.precision(q) for q in self.quasi},
+            },
+            "worst": {s: self.worst(s) for s in self.sensitive},
+        }
+
+    def sizes(self) -> list[dict[str, int]]:
+        sizes = [len(rows) for rows in self.classes.values()]
+        places = [max(i for i, least in enumerate(SIZES) if least <= size) for size in sizes]
+        return [
+            {
+                "from": SIZES[i],
+                "to": SIZES[i + 1] - 1,
+                "classes": places.count(i),
+                "rows": sum(size for size, place in zip(sizes, places, strict=True) if place == i),
+            }
+            for i in range(min(places), max(places) + 1)
+        ]
+
+    def gain(self, name: str, part: Counter[str | None]) -> Fraction:
+        table = self.table[name]
+        return max(Fraction(n, part.total()) - Fraction(table[v], table.total()) for v, n in part.items())
+
+    def distances(self, name: str) -> list[dict[str, Any]]:
+        t = self.sensitive[name]["t"]
+        width = Fraction(1, 100) if t == "measure" else Fraction(t) / 40
+        entry = self.attribute(name)
+        reached = [distance(entry, part, self.table[name]) for part in self.parts[name]]
+        return in_bins([math.ceil(d / width) for d in reached], self.parts[name], float(width))
+
+    def precision(self, name: str) -> list[dict[str, Any]]:
+        asked = self.quasi[name]
+        edges = [Fraction(d) * Fraction(10) ** e for e in range(-6, 9) for d in (1, 2, 5)]
+        found: dict[tuple[int, str], list[int]] = {}
+        for rows in self.classes.values():
+            said = [self.release[column][rows[0]] for column in self.columns[name]]
+            if said[0] is None:
+                key = (-1, "missing, and told so")
+            elif said[0] == "*":
+                key = (10_000, "* (nothing)")
+            elif asked.get("hierarchy"):
+                level = min(path.index(said[0]) for path in self.paths if said[0] in path)
+                key = (level, f"level {level} of its hierarchy" if level else "the value")
+            else:
+                numbers = asked.get("type") == "numeric"
+                numeric = [end for label in said for end in ends(str(label))] if numbers else []
+                wide = max(numeric) - min(numeric) if numbers else Fraction(len(members(str(said[0]))))
+                place = next(i for i, edge in enumerate(edges) if wide <= edge)
+                most = f"{float(edges[place]):,.6f}".rstrip("0").rstrip(".")
+                name_of = f"up to {most} wide" if numbers else f"a set of up to {most}"
+                key = (0, "the value") if wide == 0 or (not numbers and wide == 1) else (place + 1, name_of)
+            sums = found.setdefault(key, [0, 0])
+            sums[0] += 1
+            sums[1] += len(rows)
+        return [{"precision": key[1], "classes": n, "rows": rows} for key, (n, rows) in sorted(found.items())]
+
+    def worst(self, name: str) -> dict[str, Any]:
+        """The farthest class; of equally far ones the smallest, then the first by labels."""
+        entry, settings = self.attribute(name), SensitiveAttribute.model_validate(self.sensitive[name])
+        by_rank = {
+            (
+                -distance(entry, part, self.table[name]),
+                part.total(),
+                tuple((label is not None, label or "") for label in key),
+            ): (key, part)
+            for key, part in zip(self.classes, self.parts[name], strict=True)
+        }
+        (_, (labels, part)) = min(by_rank.items())
+        tree = CITIES.with_missing("cities.csv") if settings.distance == "hierarchical" else None
+        kind = T.LongType() if name == "pay" else T.StringType()
+        judged = judged_attribute(name, settings, dict(self.table[name]), tree, kind)
+        counts = np.array([part[value] for value in entry["domain"]["values"]])
+        moves = transport_plan(judged.distance, counts).moves
+        excess = [
+            Fraction(part[v], part.total()) - Fraction(self.table[name][v], self.table[name].total())
+            for v in entry["domain"]["values"]
+        ]
+        ordered = entry["distance"] == "ordered"
+        return {
+            "labels": dict(zip(self.labels, labels, strict=True)),
+            "size": part.total(),
+            "emd": float(distance(entry, part, self.table[name])),
+            "values": entry["m"],
+            "groups": [vars(g) for g in group_values(judged.values, counts, judged.distance.table, ordered)],
+            "moved": float(sum(max(x, Fraction(0)) for x in excess)),
+            "moves": [
+                {
+                    "from": judged.values[move.source],
+                    "to": judged.values[move.target],
+                    **{key: float(getattr(move, key)) for key in ("mass", "distance", "cost")},
+                }
+                for move in sorted(moves, key=lambda move: -move.cost)[:8]
+            ],
+            "more_moves": max(0, len(moves) - 8),
+        }
+
+
+def in_bins(places: Sequence[int], parts: Sequence[Counter[str | None]], width: float) -> list[dict[str, Any]]:
+    return [
+        {
+            "bin": i,
+            "to": round(i * width, 12),
+            "classes": places.count(i),
+            "rows": sum(part.total() for part, place in zip(parts, places, strict=True) if place == i),
+        }
+        for i in sorted(set(places))
+    ]
+
+
+def in_twentieths(
+    parts: Sequence[Counter[str | None]], share: Callable[[Counter[str | None]], Fraction]
+) -> list[dict[str, Any]]:
+    return in_bins([math.ceil(share(part) * 20) for part in parts], parts, 1 / 20)
+
+
+def likeliest(part: Counter[str | None]) -> Fraction:
+    return Fraction(max(part.values()), part.total())
+
 
 def flat(tree: Any, path: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], Any]:
     """The leaves of a document, by path."""
@@ -477,8 +612,20 @@ def test_everything_public_is_computed_again_from_the_release_and_the_run_file(f
     assert set(told) == set(again)
     for path, value in told.items():
         assert value == pytest.approx(again[path], abs=1e-7) if isinstance(value, float) else value == again[path], path
-    assert render_report(certificate, found.extremes()) == page  # of which all figures are computed again now
+    assert render_report(certificate, found.figures()) == page  # of which all figures are computed again now
     assert len(found.classes) > 1
+
+
+def test_the_certificate_is_as_its_schema_says(folder: Path) -> None:
+    schema = json.loads(resources.files("tclose_spark").joinpath("report/certificate.schema.json").read_text())
+    certificate = json.loads((folder / "out/public/certificate.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(certificate, schema)
+    for section in ("release", "guarantees", "utility", "evidence"):
+        with pytest.raises(jsonschema.ValidationError, match="unexpected"):
+            jsonschema.validate({**certificate, section: {**certificate[section], "more": 1}}, schema)
+        with pytest.raises(jsonschema.ValidationError, match="required property"):
+            jsonschema.validate({key: part for key, part in certificate.items() if key != section}, schema)
 
 
 def test_a_third_party_computes_the_distances_from_certificate_and_release(folder: Path) -> None:

@@ -125,7 +125,19 @@ def test_the_files_of_a_finished_run(finished: Path) -> None:
     internal = {path.name for path in (finished / "internal").iterdir()}
     assert internal >= {"classes", "linked", "validation", "run.json"}
     assert "staging" not in internal
+    assert "linked_sample.json" not in internal
     assert mode(finished / "internal") == "0o700"
+
+
+def test_the_raw_side_is_inside_only(finished: Path) -> None:
+    page = (finished / "internal/report.html").read_text()
+    assert mode(finished / "internal/report.html") == "0o600"
+    assert "Not for publication" in page
+    assert f"All {ROWS:,} rows of the input" in page
+    assert "Attacks, before and after" in page
+    public = (finished / "public/report.html").read_text()
+    assert "internal" not in public.lower()
+    assert "raw" not in public.split("</style>")[1].lower().split()
 
 
 def test_the_certificate_says_what_the_release_shows(finished: Path, certificate: dict[str, Any]) -> None:

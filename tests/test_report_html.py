@@ -87,6 +87,7 @@ def certificate() -> dict[str, Any]:
             "columns": ["age", "sex", "occupation", "income", "wave"],
         },
         "input": {"rows": 30170, "version": 7},
+        "regions": "overlapping",
         "information": {"tuples": {"distance": "equal", "achieved": 0.412345, "achieved_exact": "1/2"}},
         "method": {"name": "stack_and_deal", "stack_order": "value", "deal": "local", "class_size": "auto"},
         "guarantees": {
@@ -137,7 +138,7 @@ def certificate() -> dict[str, Any]:
 
 
 def page_of(certificate: dict[str, Any], extremes: dict[str, list[dict[str, Any]]] = EXTREMES) -> Page:
-    return Page(render_report(certificate, extremes))
+    return Page(render_report(certificate, {"extremes": extremes}))
 
 
 def without_limit(certificate: dict[str, Any], attribute: str) -> None:

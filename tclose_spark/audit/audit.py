@@ -36,7 +36,7 @@ from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.session import kept
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.tables import write_delta
-from tclose_spark.report.framing import in_frame, page_of, printed
+from tclose_spark.report.framing import in_frame, printed
 from tclose_spark.runfile.attributes import Recursive
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Counts
@@ -99,9 +99,9 @@ class Audit:
         return printed(audit_lines(self, self.name))
 
     def _repr_html_(self) -> str:
-        from tclose_spark.audit.show import audit_lines
+        from tclose_spark.audit.page import audit_page
 
-        return in_frame(page_of(f"Audit of {self.name}", audit_lines(self, self.name)), "Audit")
+        return in_frame(audit_page(self, self.name), "Audit")
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; fractions as text p/q beside decimals."""

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from tclose_spark.runfile.loading import URI, load_spec, resolve
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+NARROW = 120  # columns below which tables are other ones
 WIDTH = 200  # of what is not printed on a terminal; COLUMNS says another
 
 
@@ -100,16 +101,18 @@ def run_audit(
     attacks: bool,
     labels: bool,
     as_json: bool,
+    html: str | None = None,
 ) -> None:
-    """Audits and prints; labels: those of classes, and sensitive values, too.
+    """Audits and prints, and writes a page at `html`; labels: those of classes, and sensitive values, too.
 
     Raises:
         GuaranteeError: if something that is required does not hold.
     """
     question = given.question
-    _check_outputs(classes, expectations)
+    _check_outputs({"--classes-output": classes, "--expectations-output": expectations, "--html": html})
     start_early(given.table)
     from tclose_spark.audit.audit import audit_table
+    from tclose_spark.audit.page import audit_page
     from tclose_spark.audit.show import audit_lines
     from tclose_spark.io.session import get_session
 
@@ -119,10 +122,12 @@ def run_audit(
     audit = audit if labels else audit.without_labels()
     if expectations is not None:
         Path(expectations).write_text(suite + "\n", encoding="utf-8")
+    if html is not None:
+        _write_page(html, audit_page(audit, given.table))
     if as_json:
         sys.stdout.write(json.dumps(audit.to_json(), indent=1, default=str, ensure_ascii=False) + "\n")
     else:
-        _print(audit_lines(audit, given.table))
+        _print(audit_lines(audit, given.table, _is_narrow()))
     if not audit.holds:
         broken = [f"{g.measure}{f' of {g.attribute}' if g.attribute else ''}" for g in audit.guarantees if not g.holds]
         raise GuaranteeError(f"{given.table} does not hold what is asked: {', '.join(broken)}")
@@ -145,21 +150,31 @@ def _opened(
         yield tables
 
 
-def _check_outputs(*paths: str | None) -> None:
-    """Raises ConfigurationError if something is there already, before any work is done."""
-    for option, path in zip(("--classes-output", "--expectations-output"), paths, strict=True):
+def _check_outputs(paths: Mapping[str, str | None]) -> None:
+    """Raises ConfigurationError if something is there already, before any work is done. paths: by option."""
+    for option, path in paths.items():
         if path is not None and not URI.match(path):
             if Path(path).exists():
                 raise ConfigurationError(f"{option}: {path} exists already; give another path, or remove it")
-            if option == "--expectations-output" and not Path(path).resolve().parent.is_dir():
+            if option != "--classes-output" and not Path(path).resolve().parent.is_dir():
                 raise ConfigurationError(f"{option}: the folder of {path} does not exist")
 
 
-def run_explain(given: AuditArguments, attribute: str | None, labels: Sequence[str], as_json: bool) -> None:
-    """Explains a class and prints."""
+def _write_page(path: str, page: str) -> None:
+    """Writes a page that only its owner reads: it may show labels of a raw table."""
+    with open(path, "x", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(page)
+
+
+def run_explain(
+    given: AuditArguments, attribute: str | None, labels: Sequence[str], as_json: bool, html: str | None = None
+) -> None:
+    """Explains a class and prints, and writes a page at `html`."""
     question = given.question
+    _check_outputs({"--html": html})
     start_early(given.table)
     from tclose_spark.audit.explain import explain_class
+    from tclose_spark.audit.page import explanation_page
     from tclose_spark.audit.show import explanation_lines
     from tclose_spark.io.session import get_session
 
@@ -171,15 +186,26 @@ def run_explain(given: AuditArguments, attribute: str | None, labels: Sequence[s
         chosen[name] = label or None
     with _opened(given, question, get_session("tclose explain")) as (table, reference, _):
         explanation = explain_class(table, question, attribute, chosen, None, reference)
+    if html is not None:
+        _write_page(html, explanation_page(explanation, given.table))
     if as_json:
         sys.stdout.write(json.dumps(explanation.to_json(), indent=1, default=str, ensure_ascii=False) + "\n")
     else:
-        _print(explanation_lines(explanation))
+        _print(explanation_lines(explanation, _is_narrow()))
 
 
 def _print(lines: Iterable[Any]) -> None:
-    console = Console(highlight=False, emoji=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = Console(width=WIDTH, highlight=False, emoji=False)
+    console = _console()
     for line in lines:
-        console.print(line, soft_wrap=not isinstance(line, Table))
+        console.print(line, soft_wrap=not isinstance(line, Table) and console.width >= NARROW)
+
+
+def _is_narrow() -> bool:
+    return _console().width < NARROW
+
+
+def _console() -> Console:
+    console = Console(highlight=False, emoji=False)
+    if console.is_terminal or "COLUMNS" in os.environ:
+        return console
+    return Console(width=WIDTH, highlight=False, emoji=False)

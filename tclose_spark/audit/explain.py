@@ -25,7 +25,7 @@ from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.tables import quoted
 from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.measures.transport import TransportPlan, transport_plan
-from tclose_spark.report.framing import in_frame, page_of, printed
+from tclose_spark.report.framing import in_frame, printed
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchy import Hierarchy
 
@@ -57,9 +57,9 @@ class Explanation:
         return printed(explanation_lines(self))
 
     def _repr_html_(self) -> str:
-        from tclose_spark.audit.show import explanation_lines
+        from tclose_spark.audit.page import explanation_page
 
-        return in_frame(page_of(f"One class, by its {self.attribute.name}", explanation_lines(self)), "Explanation")
+        return in_frame(explanation_page(self, "a table"), "Explanation")
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; fractions as text p/q beside decimals."""

@@ -4,9 +4,8 @@ read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -14,10 +13,21 @@ from rich.text import Text
 from tclose_spark.audit.audit import Audit
 from tclose_spark.audit.background import BackgroundJoin
 from tclose_spark.audit.explain import Explanation
-from tclose_spark.checks.figures import Guarantee
-from tclose_spark.runfile.attributes import Recursive
+from tclose_spark.audit.narrow import narrow_attacks, narrow_explanation, narrow_guarantees
+from tclose_spark.audit.texts import (
+    MOST_LINES,
+    VERDICTS,
+    achieved_text,
+    asked_text,
+    labels_text,
+    number_text,
+    shown_moves,
+    shown_values,
+    value_text,
+    worst_text,
+)
 
-MOST_LINES = 30  # of values and of moves; --json has them all
+UNBROKEN = {"figure"}
 RIGHT = {
     "asked",
     "achieved",
@@ -31,20 +41,17 @@ RIGHT = {
     "share of table",
     "difference",
 }
-VERDICTS = {
-    "holds": "everything that was asked holds",
-    "violated": "NOT everything that was asked holds",
-    "measured": "nothing was asked",
-}
 
 
-def audit_lines(audit: Audit, name: str) -> Iterator[Table | Text]:
-    """The verdict, the guarantees, the attacks, what the table is worth, and notes."""
+def audit_lines(audit: Audit, name: str, narrow: bool = False) -> Iterator[Table | Text]:
+    """The verdict, the guarantees, the attacks, what the table is worth, and notes. narrow: for less than NARROW
+    columns.
+    """
     figures = audit.figures
     yield Text(f"{name}: {figures.rows:,} rows in {figures.classes:,} classes; {VERDICTS[audit.verdict]}")
-    yield _guarantees(audit)
+    yield from narrow_guarantees(audit) if narrow else [_guarantees(audit)]
     if audit.exposures:
-        yield _attacks(audit)
+        yield from narrow_attacks(audit) if narrow else [_attacks(audit)]
     if audit.background is not None:
         yield from _background(audit.background)
     losses = ", ".join(f"{column} {loss:.4f}" for column, loss in figures.losses.items())
@@ -64,7 +71,9 @@ def audit_lines(audit: Audit, name: str) -> Iterator[Table | Text]:
 def _table(title: str, *headings: str) -> Table:
     table = Table(title=Text(title), title_justify="left", title_style="bold")
     for heading in headings:
-        table.add_column(heading, justify="right" if heading in RIGHT else "left", overflow="fold")
+        table.add_column(
+            heading, justify="right" if heading in RIGHT else "left", overflow="fold", no_wrap=heading in UNBROKEN
+        )
     return table
 
 
@@ -78,31 +87,17 @@ def _guarantees(audit: Audit) -> Table:
     for g in audit.guarantees:
         told = g.required is None
         holds = Text("told", "dim") if told else Text("yes", "green") if g.holds else Text("NO", "red")
-        asked = (
-            ""
-            if told
-            else f"({_number(g.required.c)}, {g.required.l})"
-            if isinstance(g.required, Recursive)
-            else _number(g.required)
-        )
+        asked = "" if told else asked_text(g)
         broken = ("", "") if told else (f"{g.classes:,}", f"{g.rows:,}")
-        _add(table, g.measure, g.attribute or "", asked, _achieved(g), holds, *broken, _worst(g.worst, g.size))
+        _add(table, g.measure, g.attribute or "", asked, achieved_text(g), holds, *broken, worst_text(g.worst, g.size))
     return table
-
-
-def _achieved(g: Guarantee) -> str:
-    if isinstance(g.achieved, bool):
-        return "yes" if g.achieved else "no"
-    if isinstance(g.achieved, Fraction) and g.achieved.denominator > 1 and len(str(g.achieved)) <= 15:
-        return f"{_number(g.achieved)} = {g.achieved}"
-    return _number(g.achieved)
 
 
 def _attacks(audit: Audit) -> Table:
     title = "Attacks (belief: without and with the table's class)"
     table = _table(title, "attack", "what it takes", "classes", "people", "belief", "about", "worst class")
     for e in audit.exposures:
-        about = f"(mean over people, knowing {e.about})" if e.worst is None else _value(e.about) if e.worst else ""
+        about = f"(mean over people, knowing {e.about})" if e.worst is None else value_text(e.about) if e.worst else ""
         belief = f"{e.before:.3f} -> {e.after:.3f}"
         _add(
             table,
@@ -112,7 +107,7 @@ def _attacks(audit: Audit) -> Table:
             f"{e.people:,}",
             belief,
             about,
-            _worst(e.worst or {}, e.size),
+            worst_text(e.worst or {}, e.size),
         )
     return table
 
@@ -164,62 +159,47 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
         )
 
 
-def explanation_lines(explanation: Explanation) -> Iterator[Table | Text]:
-    """Both distributions side by side, the distance, and the plan behind it."""
+def explanation_lines(explanation: Explanation, narrow: bool = False) -> Iterator[Table | Text]:
+    """Both distributions side by side, the distance, and the plan behind it. narrow: for less than NARROW columns."""
     a, part, whole = explanation.attribute, explanation.part, explanation.whole
     n, size = int(whole.sum()), int(part.sum())
     asked = (
         ""
         if a.settings.t is None
-        else f", asked {_number(a.settings.t)}: {'holds' if explanation.emd <= a.settings.t else 'does NOT hold'}"
+        else f", asked {number_text(a.settings.t)}: {'holds' if explanation.emd <= a.settings.t else 'does NOT hold'}"
     )
-    yield Text(f"Class {_labels(explanation.labels)}: {size:,} records, compared with {n:,}")
+    yield Text(f"Class {labels_text(explanation.labels)}: {size:,} records, compared with {n:,}")
     yield Text(
-        f"Earth mover's distance of {a.name} ({a.settings.distance}): {_number(explanation.emd)} = "
+        f"Earth mover's distance of {a.name} ({a.settings.distance}): {number_text(explanation.emd)} = "
         f"{explanation.emd}{asked}"
     )
-    table = _table(f"Distribution of {a.name}", "value", "class", "share of class", "share of table", "difference")
-    shown = sorted(range(len(whole)), key=lambda i: -abs(part[i] / size - whole[i] / n))[:MOST_LINES]
-    for i in sorted(shown):
-        p, q = part[i] / size, whole[i] / n
-        _add(table, _value(a.values[i]), f"{part[i]:,}", f"{p:.4f}", f"{q:.4f}", f"{p - q:+.4f}")
-    yield table
+    distribution, moves = (
+        narrow_explanation(explanation) if narrow else (_distribution(explanation), _moves(explanation))
+    )
+    yield distribution
     if len(whole) > MOST_LINES:
         yield Text(f"({len(whole) - MOST_LINES:,} values with smaller differences are left out; --json has all)")
-    moves = _table(
-        "Transport plan: how the class's distribution becomes the table's",
-        "move",
-        "mass",
-        "from",
-        "to",
-        "distance",
-        "cost",
-    )
-    plan = list(explanation.plan.moves)
-    if len(plan) > MOST_LINES:
-        plan.sort(key=lambda move: -move.cost)
-    for number, move in enumerate(plan[:MOST_LINES], start=1):
-        ends = (_value(a.values[move.source]), _value(a.values[move.target]))
-        _add(moves, str(number), _number(move.mass), *ends, _number(move.distance), _number(move.cost))
     yield moves
-    rest = plan[MOST_LINES:]
-    cost = _number(sum((move.cost for move in rest), Fraction(0)))
+    _, rest = shown_moves(explanation)
+    cost = number_text(sum((move.cost for move in rest), Fraction(0)))
     left_out = f" ({len(rest):,} cheaper moves, which cost {cost}, are left out; --json has all)" if rest else ""
-    yield Text(f"The costs add up to {_number(explanation.plan.cost)}.{left_out}")
+    yield Text(f"The costs add up to {number_text(explanation.plan.cost)}.{left_out}")
 
 
-def _number(x: Any) -> str:
-    return f"{float(x):.6g}" if isinstance(x, float | Fraction) else str(x)
+def _distribution(explanation: Explanation) -> Table:
+    a, part, whole = explanation.attribute, explanation.part, explanation.whole
+    n, size = int(whole.sum()), int(part.sum())
+    table = _table(f"Distribution of {a.name}", "value", "class", "share of class", "share of table", "difference")
+    for i in shown_values(explanation):
+        p, q = part[i] / size, whole[i] / n
+        _add(table, value_text(a.values[i]), f"{part[i]:,}", f"{p:.4f}", f"{q:.4f}", f"{p - q:+.4f}")
+    return table
 
 
-def _value(value: str | None) -> str:
-    return "missing" if value is None else value
-
-
-def _worst(labels: Mapping[str, Any], size: int | None) -> str:
-    """A class by its labels; where they are left out, by its size."""
-    return _labels(labels) if labels or size is None else f"{size:,} records"
-
-
-def _labels(labels: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={'missing' if label is None else repr(label)}" for name, label in labels.items())
+def _moves(explanation: Explanation) -> Table:
+    values, title = explanation.attribute.values, "Transport plan: how the class's distribution becomes the table's"
+    moves = _table(title, "move", "mass", "from", "to", "distance", "cost")
+    for number, move in enumerate(shown_moves(explanation)[0], start=1):
+        ends = (value_text(values[move.source]), value_text(values[move.target]))
+        _add(moves, str(number), number_text(move.mass), *ends, number_text(move.distance), number_text(move.cost))
+    return moves

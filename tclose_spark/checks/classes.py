@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tclose_spark.checks.tallies import Tally
 from tclose_spark.io.tables import quoted
 from tclose_spark.io.workers import Mapper, map_batches
-from tclose_spark.measures import diversity
+from tclose_spark.measures import attacks, diversity
 from tclose_spark.measures.coarseness import Coarsest
 from tclose_spark.measures.distances import GroundDistance, ground_distance
 from tclose_spark.measures.histograms import Histograms
@@ -92,6 +92,8 @@ class JudgedAttribute:
     `numerator_`: see `measures.distances`.
     `margin_`: with t as p/q, p * denominator - q * numerator, so t holds where it is >= 0; 0 where no t is required.
     `distinct_`, `entropy_`: of l-diversity, the latter a double to read.
+    `mode_`: records with the most frequent value.
+    `gain_`: how far the belief in a value rises at most, a double to read.
     `exact_entropy_`: where required, a margin that holds where it is >= 0.
     `recursive_margin_`: where required, one that holds where it is > 0.
     """
@@ -118,6 +120,8 @@ class JudgedAttribute:
             ("margin", EXACT),
             ("distinct", pa.int64()),
             ("entropy", pa.float64()),
+            ("mode", pa.int64()),
+            ("gain", pa.float64()),
         ]
         if self.settings.l.entropy is not None:
             columns.append(("exact_entropy", pa.float64()))
@@ -136,12 +140,17 @@ class JudgedAttribute:
         denominators = histogram.sizes.astype(object) * (self.distance.scale * int(self.distance.table.sum()))
         t = settings.t if settings.t is not None else Fraction(0)
         margin = t.numerator * denominators - t.denominator * numerators if settings.t is not None else 0 * denominators
+        gain = attacks.skewness(self.distance.table, histogram).numerators.astype(object) / (
+            histogram.sizes.astype(object) * int(self.distance.table.sum())
+        )
         arrays = [
             pa.array((numerators / denominators).astype(np.float64)),
             pa.array(numerators.tolist(), EXACT),
             _signed(margin),
             pa.array(diversity.distinct(histogram)),
             pa.array(diversity.entropy_l(histogram)),
+            pa.array(np.maximum.reduceat(histogram.counts, histogram.starts)),
+            pa.array(gain.astype(np.float64)),
         ]
         if settings.l.entropy is not None:
             arrays.append(pa.array(diversity.entropy_margins(histogram, settings.l.entropy)))

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes import JudgedAttribute, JudgedQuasi
 from tclose_spark.checks.parts import BILLIONTHS, Loss, Part, Seen, Watch, Watched, WatchedDistance
+from tclose_spark.checks.spreads import AnySpread, DistanceSpread, PrecisionSpread, ShareSpread, SizeSpread
 from tclose_spark.io.tables import quoted
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.table.arrays import FloatArray
@@ -73,6 +74,9 @@ class ClassFigures:
     coarse: (classes, their rows) with labels that are too coarse, by quasi-identifier that has a limit.
     extremes: some of the largest and of the smallest classes, for the report: `size`, `labels`, and `emd` by sensitive
         attribute.
+    spreads: how figures of all classes are spread, as plain values: `sizes`, and by attribute or quasi-identifier
+        `emd`, `guess`, `gain` and `precision`.
+    guessed: by sensitive attribute, the share of the rows that have the most frequent value of their class.
     """
 
     rows: int
@@ -88,6 +92,8 @@ class ClassFigures:
     more: tuple[Guarantee, ...] = ()
     coarse: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     extremes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    spreads: Mapping[str, Any] = field(default_factory=dict)
+    guessed: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ncp(self) -> float:
@@ -187,6 +193,7 @@ class _Asked:
     attributes: tuple[str, ...]
     reported: tuple[Reported, ...]
     more: int
+    spreads: Mapping[tuple[str, ...], AnySpread]
     watch: Watch
 
     @staticmethod
@@ -201,6 +208,7 @@ class _Asked:
         size = Watched(figure="size", broken=None if k is None else ("size", k))
         of_all = Reported(measure="k-anonymity", attribute=None, required=k, watched=size)
         reported = (of_all, *(each for a in attributes for each in _reported(a)), *more)
+        spreads = dict(_spreads(quasi, attributes))
         return _Asked(
             labels=tuple(column for q in quasi for column in q.columns),
             quasi=tuple(q.name for q in quasi),
@@ -208,12 +216,16 @@ class _Asked:
             attributes=tuple(a.name for a in attributes),
             reported=reported,
             more=len(more),
+            spreads=spreads,
             watch=Watch(
                 losses=[*[PublishedLoss(q.name) for q in quasi], *more_losses],
                 limits=[(q.coarsest, q.columns) for q in quasi if q.coarsest is not None],
                 distinct=[a.column("distinct") for a in attributes],
                 emd=[a.column("emd") for a in attributes],
+                likeliest=[a.column("mode") for a in attributes],
                 figures=[each.watched for each in reported],
+                spreads=list(spreads.values()),
+                spread=[a.column("gain") for a in attributes],
             ),
         )
 
@@ -239,7 +251,18 @@ class _Asked:
                 "largest": list(map(self._shown, part.largest)),
                 "smallest": list(map(self._shown, part.smallest)),
             },
+            spreads=self._spread(part),
+            guessed={name: n / part.rows for name, n in zip(self.attributes, part.guessed, strict=True)},
         )
+
+    def _spread(self, part: Part) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for (measure, *of), spread, bins in zip(self.spreads, self.spreads.values(), part.spreads, strict=True):
+            if of:
+                found.setdefault(measure, {})[of[0]] = spread.to_json(bins)
+            else:
+                found[measure] = spread.to_json(bins)
+        return found
 
     def _guarantee(self, reported: Reported, worst: Seen, broken: tuple[int, int]) -> Guarantee:
         return Guarantee(
@@ -259,6 +282,19 @@ class _Asked:
     def _shown(self, seen: Seen) -> dict[str, Any]:
         emd = dict(zip(self.attributes, seen.emd, strict=True))
         return {"size": seen.size, "labels": self._named(seen), "emd": emd}
+
+
+def _spreads(
+    quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute]
+) -> Iterator[tuple[tuple[str, ...], AnySpread]]:
+    """By measure, and by the attribute or quasi-identifier that it is of."""
+    yield ("sizes",), SizeSpread()
+    for a in attributes:
+        yield ("emd", a.name), DistanceSpread(a.column("emd"), a.settings.t)
+        yield ("guess", a.name), ShareSpread(a.column("mode"), over="size")
+        yield ("gain", a.name), ShareSpread(a.column("gain"))
+    for q in quasi:
+        yield ("precision", q.name), PrecisionSpread(q.name, q.columns[0], q.loss)
 
 
 def _reported(a: JudgedAttribute) -> list[Reported]:

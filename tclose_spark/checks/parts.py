@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tclose_spark.checks.spreads import Bins, Spread, counted, together
 from tclose_spark.measures.coarseness import Coarsest
 from tclose_spark.table.arrays import FloatArray, IntArray
 
@@ -113,23 +114,27 @@ class Part:
 
     squares: the sum of their squared sizes.
     lost: what their rows lose, summed, in billionths; of each loss that is asked for.
+    guessed: rows with the most frequent value of their class, of each sensitive attribute.
     homogeneous: (classes, their rows) with one value only, of each sensitive attribute.
     coarse: (classes, their rows) with a label that is too coarse, of each quasi-identifier that has a limit.
     broken: (classes, their rows) that break it, of each figure that is watched.
     worst: of each figure that is watched.
     largest, smallest: at most EXTREMES each, in this order.
+    spreads: of each figure whose spread is asked for.
     """
 
     rows: int
     classes: int
     squares: int
     lost: tuple[int, ...]
+    guessed: tuple[int, ...]
     homogeneous: tuple[tuple[int, int], ...]
     coarse: tuple[tuple[int, int], ...]
     broken: tuple[tuple[int, int], ...]
     worst: tuple[Seen, ...]
     largest: tuple[Seen, ...]
     smallest: tuple[Seen, ...]
+    spreads: tuple[Bins, ...] = ()
 
     def __add__(self, other: Part) -> Part:
         """What is said of the classes of both."""
@@ -138,12 +143,14 @@ class Part:
             classes=self.classes + other.classes,
             squares=self.squares + other.squares,
             lost=tuple(map(sum, zip(self.lost, other.lost, strict=True))),
+            guessed=tuple(map(sum, zip(self.guessed, other.guessed, strict=True))),
             homogeneous=_sums(self.homogeneous, other.homogeneous),
             coarse=_sums(self.coarse, other.coarse),
             broken=_sums(self.broken, other.broken),
             worst=tuple(min(pair, key=lambda seen: seen.place) for pair in zip(self.worst, other.worst, strict=True)),
             largest=_first([*self.largest, *other.largest]),
             smallest=_first([*self.smallest, *other.smallest]),
+            spreads=together(self.spreads, other.spreads),
         )
 
 
@@ -155,20 +162,27 @@ class Watch:
     limits: on the labels of quasi-identifiers, each with the published columns that it is about.
     distinct: the column of how many values a class has, of each sensitive attribute.
     emd: the column of its distance, of each.
+    likeliest: the column of how many rows have its most frequent value, of each.
     figures: of which the worst class is wanted.
+    spreads: of which it is wanted how they are spread; their columns are `spread`.
     """
 
     losses: Sequence[Loss]
     limits: Sequence[tuple[Coarsest, Sequence[str]]]
     distinct: Sequence[str]
     emd: Sequence[str]
+    likeliest: Sequence[str]
     figures: Sequence[Watched]
+    spreads: Sequence[Spread] = ()
+    spread: Sequence[str] = ()
 
     @property
     def columns(self) -> list[str]:
         """Those of the class table that it takes."""
-        watched = [column for figure in self.figures for column in figure.columns]
-        return list(dict.fromkeys(["quasi_identifiers", "size", "losses", *self.distinct, *self.emd, *watched]))
+        watched = [*(column for figure in self.figures for column in figure.columns), *self.spread]
+        return list(
+            dict.fromkeys(["quasi_identifiers", "size", "losses", *self.distinct, *self.emd, *self.likeliest, *watched])
+        )
 
     def part(self, classes: pa.RecordBatch) -> Part:
         """What is said of some rows of the class table."""
@@ -186,6 +200,7 @@ class Watch:
             lost=tuple(
                 int(np.rint(loss.of(classes) * sizes * BILLIONTHS).astype(np.int64).sum()) for loss in self.losses
             ),
+            guessed=tuple(int(classes[name].to_numpy().sum()) for name in self.likeliest),
             homogeneous=tuple(_count(one, sizes) for one in single),
             coarse=tuple(
                 _count(limit.broken([classes["quasi_identifiers"].field(name) for name in columns]), sizes)
@@ -195,6 +210,7 @@ class Watch:
             worst=tuple(Seen(rank, int(sizes[row]), _labels(labels, row)) for rank, row in worst),
             largest=self._extreme(classes, labels, -sizes),
             smallest=self._extreme(classes, labels, sizes),
+            spreads=tuple(counted(spread.bins(classes), sizes) for spread in self.spreads),
         )
 
     def _farthest(self, classes: pa.RecordBatch) -> list[tuple[Any, IntArray]]:

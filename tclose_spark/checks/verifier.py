@@ -29,6 +29,7 @@ from tclose_spark.checks.tallies import count_values
 from tclose_spark.checks.tuples import tuple_closeness
 from tclose_spark.checks.validation import Validation, validate
 from tclose_spark.checks.warnings import warnings_of
+from tclose_spark.checks.worst import worst_classes
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.delta_log import write_and_read
 from tclose_spark.io.session import kept
@@ -109,18 +110,19 @@ def verify_release(
         tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
         with _labels_required():
             classes = _class_table(tallies, quasi, attributes, [tuples] if tuples else [], spec, classes_path)
-    n = spec.privacy.n
-    of_whole = attributes if n is None else measured_only(attributes)  # what is asked of the distance from it
-    near = [] if n is None else near_supersets(classes, attributes, n)
-    figures = class_figures(
-        classes,
-        spec.privacy.k,
-        quasi,
-        of_whole,
-        suppressed=left.rows,
-        more_losses=losses_by_input(quasi, profile),
-        more=[tuples.reported([a.name for a in attributes])] if tuples else [],
-    )
+        n = spec.privacy.n
+        of_whole = attributes if n is None else measured_only(attributes)  # what is asked of the distance from it
+        near = [] if n is None else near_supersets(classes, attributes, n)
+        figures = class_figures(
+            classes,
+            spec.privacy.k,
+            quasi,
+            of_whole,
+            suppressed=left.rows,
+            more_losses=losses_by_input(quasi, profile),
+            more=[tuples.reported([a.name for a in attributes])] if tuples else [],
+        )
+        worst = worst_classes(tallies, labels, figures, of_whole)
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
     problems += [_unproven(each.guarantee) for each in near if not each.guarantee.holds]
@@ -152,6 +154,9 @@ def verify_release(
         "rows": released.rows,
         "expectations_evaluated": len(expectations),
         "extremes": figures.extremes,
+        "spreads": figures.spreads,
+        "guessed": dict(figures.guessed),
+        "worst": worst,
         "by_input": {
             "ncp": sum(figures.more_losses) / len(figures.more_losses),
             "ncp_by_quasi_identifier": {q.name: mean for q, mean in zip(quasi, figures.more_losses, strict=True)},

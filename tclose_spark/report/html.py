@@ -4,15 +4,14 @@ read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from tclose_spark.measures.diversity import readable_entropy
+from tclose_spark.report.page import number, render
+from tclose_spark.report.sections import class_sizes, closeness_of_all, guessing_of, precision_of, worst_class
 from tclose_spark.runfile.distances import DISTANCES
 
 MARK = 100  # where a guarantee's bar has the mark of what is required, of BAR units
@@ -42,67 +41,87 @@ class Guarantee:
     exact_reached: str = ""
 
 
-def render_report(certificate: Mapping[str, Any], extremes: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """The page of a certificate, with the largest and the smallest classes.
+def render_report(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
+    """The public page of a release: its certificate, and what follows from the released table beside it.
+
+    figures: the verifier's: `extremes`, some of the largest and of the smallest classes; and where they are there
+    `spreads`, how figures of all classes are spread, with `worst`, the farthest class of each sensitive attribute.
 
     A release is shown as holding only if the verdict says so and no guarantee's own figures speak against it, and in
     green only if something limits what it tells of each sensitive attribute.
     """
+    return render("report.html.j2", **first_page(certificate), **_sections(certificate, figures))
+
+
+def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """What the pages to sign show."""
     suppressed = certificate.get("suppressed")
-    whole = WHOLE[suppressed["of"]] if suppressed and suppressed["rows"] else "whole table"
+    whole = whole_of(certificate)
     guarantees = list(_guarantees(certificate["guarantees"], whole))
     near = certificate["guarantees"].get("nt", {})
     guarantees += [_near(name, nt, whole, certificate["release"]["classes"]) for name, nt in near.items()]
     apart = (suppressed or {}).get("guarantees")
     of_suppressed = [replace(line, meaning="") for line in _guarantees(apart, whole)] if apart else []
-    environment = Environment(
-        loader=PackageLoader("tclose_spark", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = number
-    environment.filters["utc"] = _utc
-    return environment.get_template("report.html.j2").render(
-        certificate=certificate,
-        extremes=extremes,
-        guarantees=guarantees,
-        of_suppressed=of_suppressed,
-        suppressed=suppressed,
-        whole=whole,
-        holds=certificate["verdict"] == "holds"
+    return {
+        "certificate": certificate,
+        "release": certificate["release"],
+        "utility": certificate["utility"],
+        "k": certificate["guarantees"]["k"],
+        "guarantees": guarantees,
+        "of_suppressed": of_suppressed,
+        "suppressed": suppressed,
+        "whole": whole,
+        "holds": certificate["verdict"] == "holds"
         and all(guarantee.met is not False for guarantee in (*guarantees, *of_suppressed)),
-        unprotected=certificate["unprotected"],
-        homogeneous={name: entry["homogeneous"] for name, entry in certificate["attributes"]["sensitive"].items()},
-        warnings=certificate["warnings"],
-        spellings=[name for name, entry in certificate["attributes"]["sensitive"].items() if "text" in entry],
-        roles=_roles(certificate),
-        closeness=certificate["guarantees"]["t"],
-        near=near,
-        limited=[
+        "unprotected": certificate["unprotected"],
+        "homogeneous": {name: entry["homogeneous"] for name, entry in certificate["attributes"]["sensitive"].items()},
+        "warnings": certificate["warnings"],
+        "spellings": [name for name, entry in certificate["attributes"]["sensitive"].items() if "text" in entry],
+        "roles": _roles(certificate),
+        "closeness": certificate["guarantees"]["t"],
+        "near": near,
+        "limited": [
             name
             for name, t in certificate["guarantees"]["t"].items()
             if t["required"] is not None and name not in certificate["unprotected"]
         ],
-        allow_unique=certificate.get("allow_unique") or [],
-        MARK=MARK,
-        BAR=BAR,
-    )
+        "allow_unique": certificate.get("allow_unique") or [],
+        "MARK": MARK,
+        "BAR": BAR,
+    }
 
 
-def number(value: float) -> str:
-    """A number with thousands separators, rounded to 4 digits; what is not 0 does not become 0."""
-    if isinstance(value, int):
-        return f"{value:,}"
-    if 0 < value < 0.00005:
-        return "< 0.0001"
-    return f"{value:,.4f}".rstrip("0").rstrip(".")
+def whole_of(certificate: Mapping[str, Any]) -> str:
+    """What classes are compared with."""
+    suppressed = certificate.get("suppressed")
+    return WHOLE[suppressed["of"]] if suppressed and suppressed["rows"] else "whole table"
 
 
-def _utc(moment: str) -> str:
-    """An ISO 8601 moment as people write it."""
-    return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d, %H:%M UTC")
+def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
+    """What the sections after the first pages show; those of all classes are empty where their figures are not
+    there.
+    """
+    spreads, sensitive = figures.get("spreads"), certificate["attributes"]["sensitive"]
+    if not spreads:
+        return {
+            "extremes": figures["extremes"],
+            "sizes": None,
+            "distances": [],
+            "worst": [],
+            "precision": [],
+            "guessing": [],
+        }
+    utility = certificate["utility"]
+    return {
+        "extremes": figures["extremes"],
+        "sizes": class_sizes(spreads["sizes"], utility["smallest_class"], utility["largest_class"]),
+        "distances": [
+            closeness_of_all(name, spreads["emd"][name], t) for name, t in certificate["guarantees"]["t"].items()
+        ],
+        "worst": [worst_class(name, entry, whole_of(certificate)) for name, entry in figures["worst"].items()],
+        "precision": [precision_of(name, found) for name, found in spreads["precision"].items()],
+        "guessing": [guessing_of(name, spreads, entry["homogeneous"]["rows"]) for name, entry in sensitive.items()],
+    }
 
 
 def _filled(achieved: float, required: float) -> float:

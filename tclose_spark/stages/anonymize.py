@@ -26,6 +26,7 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import Encoder
 from tclose_spark.stages.generalize import Generalizer, as_moments, raw_type
 from tclose_spark.stages.limits import LabelLimits
+from tclose_spark.stages.linked_sample import LinkedSample
 from tclose_spark.stages.minimality import MinimalityCounter
 from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch
 from tclose_spark.table.arrays import IntArray
@@ -75,6 +76,7 @@ class Anonymizer:
         self.observation = Observation()
         self.blocks_done: TaskCounter
         self.minimality: MinimalityCounter
+        self.sample: LinkedSample
 
     @property
     def names(self) -> list[str]:
@@ -114,6 +116,7 @@ class Anonymizer:
         """
         self.blocks_done = TaskCounter(batches.sparkSession)
         self.minimality = MinimalityCounter.of(batches.sparkSession, self.attributes, self.plan.tasks)
+        self.sample = LinkedSample(batches.sparkSession, self.profile, self.plan.tasks)
         routed = map_batches(batches, _router(self.encoder, self.plan), ROUTED)
         settled = routed.repartitionById(self.plan.tasks, F.col("task"))
         figures = {FIGURE.format(i): how for i, how in enumerate(self.plan.figures.values())}
@@ -150,6 +153,7 @@ class Anonymizer:
         )
         limits = LabelLimits.of(self.spec, self.attributes)
         schema, minimality, columns = to_arrow_schema(self._finished_schema()), self.minimality, self.columns
+        sample, quasi_columns = self.sample, len(self.generalizer.schema())
         disjoint = self.spec.method.promises_disjoint
         if disjoint:
             minimality.why_not = "regions do not overlap, so a person's class follows from the quasi-identifiers alone"
@@ -188,6 +192,7 @@ class Anonymizer:
             figures: dict[str, float | None] = {name: settled.figures[name] for name in plan.figures}
             for here, published in ((place, labels), (suppressed, None)):
                 if len(here):
+                    sample.add(rows.take(here), published, quasi_columns)
                     beside = [column.take(pa.array(here)) for column in passing]
                     made, sums = finished(rows.take(here), beside, published)
                     yield from _batches(made, [*sums, *figures.values()], schema)

@@ -1,0 +1,77 @@
+"""The class that is farthest from the table, of each sensitive attribute: both distributions, and what would have to
+move, in bounded size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import and_, or_
+from typing import Any
+
+import numpy as np
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tclose_spark.checks.classes import Classes, JudgedAttribute
+from tclose_spark.checks.figures import ClassFigures, Labels
+from tclose_spark.checks.tallies import Tally
+from tclose_spark.measures.grouping import group_values
+from tclose_spark.measures.transport import transport_plan
+from tclose_spark.table.arrays import IntArray
+
+MOVES = 8  # of a plan that are told, the dearest
+
+
+def worst_classes(
+    tallies: DataFrame, labels: Sequence[str], figures: ClassFigures, attributes: Sequence[JudgedAttribute]
+) -> dict[str, dict[str, Any]]:
+    """By attribute, its farthest class as plain values: `labels`, `size`, `emd`, `values` (how many there are),
+    `groups` of them with the records of class and table, `moved` (the mass that has to move), and the dearest `moves`.
+
+    tallies: of the release's rows (see `tallies.tally_classes`), whose published columns are `labels`.
+    """
+    worst = {a.name: found.worst for a in attributes if (found := figures.of("t-closeness", a.name)) is not None}
+    if not worst:
+        return {}
+    tally = Tally.read(
+        tallies.where(reduce(or_, (_same(labels, each) for each in worst.values()))).toArrow(), len(labels)
+    )
+    classes = Classes.of(tally, attributes)
+    rows = list(zip(*(column.to_pylist() for column in tally.labels), strict=True))
+    place = {row: i for i, row in enumerate(rows)}
+    return {
+        a.name: {"labels": dict(worst[a.name]), **_shown(a, classes, place[tuple(worst[a.name].values())])}
+        for a in attributes
+    }
+
+
+def _same(labels: Sequence[str], worst: Labels) -> Any:
+    return reduce(and_, (F.col(f"l{i}").eqNullSafe(F.lit(worst[name])) for i, name in enumerate(labels)))
+
+
+def _shown(a: JudgedAttribute, classes: Classes, row: int) -> Mapping[str, Any]:
+    histogram, whole = classes.marginals[a.name], a.distance.table
+    here = slice(histogram.offsets[row], histogram.offsets[row + 1])
+    part: IntArray = np.zeros(len(a.values), dtype=np.int64)
+    part[histogram.values[here]] = histogram.counts[here]
+    plan = transport_plan(a.distance, part)
+    dearest = sorted(plan.moves, key=lambda move: -move.cost)[:MOVES]
+    return {
+        "size": int(part.sum()),
+        "emd": float(plan.cost),
+        "values": len(a.values),
+        "groups": [vars(each) for each in group_values(a.values, part, whole, a.distance.features.cumulative)],
+        "moved": float(sum(move.mass for move in plan.moves)),
+        "moves": [
+            {
+                "from": a.values[move.source],
+                "to": a.values[move.target],
+                "mass": float(move.mass),
+                "distance": float(move.distance),
+                "cost": float(move.cost),
+            }
+            for move in dearest
+        ],
+        "more_moves": len(plan.moves) - len(dearest),
+    }

@@ -1,0 +1,54 @@
+"""Pages of one design: a template of this folder on `base.html.j2`, as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+
+def render(template: str, **variables: Any) -> str:
+    """The page of a template; text of variables is data, not markup, unless it is `Markup`."""
+    return _environment().get_template(template).render(**variables)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("tclose_spark", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "percent": percent, "utc": utc}
+    return environment
+
+
+def number(value: float) -> str:
+    """A number with thousands separators, rounded to 4 digits; what is not 0 does not become 0."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if 0 < value < 0.00005:
+        return "< 0.0001"
+    return f"{value:,.4f}".rstrip("0").rstrip(".")
+
+
+def percent(share: float) -> str:
+    """A share of 1 as a percentage; what is neither nothing nor everything is not shown so.
+
+    >>> [percent(share) for share in (0, 0.00001, 0.254, 0.99999, 1)]
+    ['0%', '< 0.1%', '25.4%', '> 99.9%', '100%']
+    """
+    if 0 < share < 0.0005:
+        return "< 0.1%"
+    if 0.9995 <= share < 1:
+        return "> 99.9%"
+    return f"{100 * share:.1f}".removesuffix(".0") + "%"
+
+
+def utc(moment: str) -> str:
+    """An ISO 8601 moment as people write it."""
+    return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d, %H:%M UTC")

@@ -1,0 +1,187 @@
+"""What the sections of the reports show: the verifier's figures of all classes as plots, tables and key facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from tclose_spark.report.page import number, percent
+from tclose_spark.report.plots import bars, limited_bars, lines
+
+MOST_BARS = 28
+STEP = 2 ** (1 / 4)  # from one bar of class sizes to the next, at least
+MARKS = 5  # numbers below an axis, at most one more
+GUESSES, GAINS = (0.5, 0.75, 0.9), (0.2, 0.5)
+
+Binned = Sequence[Mapping[str, Any]]
+"""Bins of figures, each with `classes` and their `rows`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plotted:
+    """A plot, and the same in words."""
+
+    title: str
+    svg: Markup
+    facts: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorstClass:
+    """The class that is farthest from the table, of one attribute. entry: see `checks.worst`."""
+
+    attribute: str
+    plot: Plotted
+    entry: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision:
+    """How many rows keep which precision of a quasi-identifier. lines: (precision, rows, share of the rows)."""
+
+    name: str
+    lines: Sequence[tuple[str, int, float]]
+
+    def share(self, precision: str) -> float:
+        """The share of the rows with this precision."""
+        return sum(share for name, _, share in self.lines if name == precision)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guessing:
+    """What who knows a person's class guesses of an attribute.
+
+    certain: people of whom it is certain.
+    right: (chance, people whose most likely value has a larger share of their class).
+    raised: (difference, people whose class raises the belief in some value by more).
+    """
+
+    attribute: str
+    certain: int
+    right: Sequence[tuple[float, int]]
+    raised: Sequence[tuple[float, int]]
+
+
+def class_sizes(sizes: Binned, smallest: int, largest: int) -> Plotted:
+    """The sizes of all classes, a bar for each size, or for sizes that differ by one factor.
+
+    sizes: bins with the least and the most size (`from`, `to`), ascending.
+    """
+    rows, classes = sum(each["rows"] for each in sizes), sum(each["classes"] for each in sizes)
+    groups = _joined(sizes)
+    heights = [sum(each["classes"] for each in group) for group in groups]
+    starts = [group[0]["from"] for group in groups]
+    step = max(1, -(-len(starts) // MARKS))
+    marks = [(float(i), number(start)) for i, start in enumerate(starts) if i % step == 0]
+    half = _reached(sizes, "rows", rows / 2)["to"]
+    middle = _reached(sizes, "classes", classes / 2)["to"]
+    facts = (
+        f"{number(classes)} classes, of {number(smallest)} to {number(largest)} rows. Half of the classes have at most "
+        f"{number(min(middle, largest))} rows, and half of the rows are in classes of at most "
+        f"{number(min(half, largest))}."
+    )
+    single = all(len(group) == 1 and group[0]["from"] == group[0]["to"] for group in groups)
+    across = "rows in a class" if single else "rows in a class, from this number on (logarithmic)"
+    svg = bars(heights, marks, f"Histogram of class sizes: {facts}", across, "classes")
+    return Plotted(title="Rows in a class", svg=svg, facts=facts)
+
+
+def _joined(sizes: Binned) -> list[list[Mapping[str, Any]]]:
+    """Bins with neighbours: every size by itself where there are few, else at most MOST_BARS groups, in each of which
+    sizes differ by the same factor, as far as the bins allow.
+    """
+    if len(sizes) <= MOST_BARS and all(each["from"] == each["to"] for each in sizes):
+        return [[each] for each in sizes]
+    factor = max(STEP, (sizes[-1]["from"] / sizes[0]["from"]) ** (1 / (MOST_BARS - 4)))
+    groups = [[sizes[0]]]
+    for each in sizes[1:]:
+        if each["from"] >= groups[-1][0]["from"] * factor * 0.99:
+            groups.append([each])
+        else:
+            groups[-1].append(each)
+    return groups
+
+
+def _reached(bins: Binned, what: str, many: float) -> Mapping[str, Any]:
+    """The first bin with which there are so many."""
+    passed = 0
+    for each in bins:
+        passed += each[what]
+        if passed >= many:
+            return each
+    return bins[-1]
+
+
+def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> Plotted:
+    """The distances of all classes of an attribute, against its t. emd: bins by their upper end (`to`), numbered."""
+    classes = sum(each["classes"] for each in emd)
+    top = max(each["bin"] for each in emd)
+    width = next((each["to"] / each["bin"] for each in emd if each["bin"]), 1.0)
+    by_bin = {max(each["bin"], 1): 0 for each in emd}
+    for each in emd:
+        by_bin[max(each["bin"], 1)] += each["classes"]
+    heights = [by_bin.get(i, 0) for i in range(1, max(top, 1) + 1)]
+    limit = None if t["required"] is None else t["required"] / width
+    end = max(len(heights), round(limit) if limit is not None else 0)
+    marks = [(end * i / 4, number(end * i / 4 * width)) for i in range(5)]
+    facts = f"The farthest class is {number(t['achieved'])} from the table"
+    if t["required"] is None:
+        facts += "; no limit was asked."
+    else:
+        near = _beyond(emd, 0.9 * t["required"], "classes")
+        low = classes - _beyond(emd, 0.5 * t["required"], "classes")
+        facts += (
+            f"; {number(t['required'])} was asked. {percent(low / classes)} of the classes are at most half of it "
+            f"away, {percent(near / classes)} more than nine tenths of it."
+        )
+    told = f"Histogram of the distances of all classes, {name}: {facts}"
+    svg = limited_bars(heights, marks, limit, told, "distance from the table", "classes")
+    return Plotted(title=f"Distances of {name}", svg=svg, facts=facts)
+
+
+def _beyond(bins: Binned, end: float, what: str) -> int:
+    """How many lie in bins above this end."""
+    return sum(each[what] for each in bins if each["to"] > end + 1e-9)
+
+
+def worst_class(name: str, entry: Mapping[str, Any], whole: str) -> WorstClass:
+    """The farthest class of an attribute. whole: what it is compared with."""
+    groups = entry["groups"]
+    size, rows = sum(each["part"] for each in groups), sum(each["whole"] for each in groups)
+    most = max(groups, key=lambda each: each["part"] / size - each["whole"] / rows)
+    facts = (
+        f"{percent(entry['moved'])} of the class would have to move to have the distribution of the {whole}; times "
+        f"how far it moves that is {number(entry['emd'])}. It has most too much of {most['name']}: "
+        f"{percent(most['part'] / size)}, of the {whole} {percent(most['whole'] / rows)}."
+    )
+    if entry["values"] > len(groups):
+        facts += f" The {number(entry['values'])} values are shown in {len(groups)} groups."
+    svg = lines(
+        [each["name"] for each in groups],
+        [("class", [each["part"] / size for each in groups]), ("table", [each["whole"] / rows for each in groups])],
+        told=f"Shares of {name} in its farthest class and in the {whole}: {facts}",
+        across="share of rows",
+    )
+    return WorstClass(
+        attribute=name, plot=Plotted(title=f"{name}: the farthest class", svg=svg, facts=facts), entry=entry
+    )
+
+
+def precision_of(name: str, found: Binned) -> Precision:
+    """How many rows keep which precision."""
+    rows = sum(each["rows"] for each in found)
+    return Precision(name=name, lines=[(each["precision"], each["rows"], each["rows"] / rows) for each in found])
+
+
+def guessing_of(name: str, spreads: Mapping[str, Any], certain: int) -> Guessing:
+    """What a class tells of an attribute."""
+    guess, gain = spreads["guess"][name], spreads["gain"][name]
+    return Guessing(
+        attribute=name,
+        certain=certain,
+        right=[(chance, _beyond(guess, chance, "rows")) for chance in GUESSES],
+        raised=[(difference, _beyond(gain, difference, "rows")) for difference in GAINS],
+    )

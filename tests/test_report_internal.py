@@ -1,0 +1,143 @@
+"""The internal report: the raw side is there, each figure beside that of the release, and what is missing is said."""
+
+import copy
+from typing import Any
+
+import pytest
+from test_report_browser import figures
+from test_report_html import Page, certificate  # noqa: F401 - a fixture
+
+from tclose_spark.report.internal import render_internal, versions
+
+RAW: dict[str, Any] = {
+    "rows": 90,
+    "suppressed": 10,
+    "whole": 30170,
+    "worth": {
+        "query_error": 0.123,
+        "query_error_90": 0.9,
+        "accuracy": 0.31,
+        "accuracy_raw": 0.42,
+        "accuracy_majority": 0.2,
+    },
+    "target": "occupation",
+    "why_no_classifier": "",
+    "groups": {
+        "people": 100,
+        "alone": 0.25,
+        "few": 0.5,
+        "chance": 0.375,
+        "certain": {"occupation": 0.29, "income": 0.3},
+        "guess": {"occupation": 0.56, "income": 0.57},
+    },
+    "means": [{"name": "age", "raw": (38.5, 13.25), "released": (38.75, 12.5)}],
+    "associations": [{"quasi": "age", "sensitive": "occupation", "raw": 0.35, "released": 0.15, "moved": 0.08}],
+    "tables": [
+        {
+            "quasi": "age",
+            "sensitive": "occupation",
+            "rows": ["17 to <b>40", "all others"],
+            "columns": ["clerk", "all others"],
+            "raw": [[0.6, 0.4], [0, 0]],
+            "released": [[0.5, 0.5], [0, 0]],
+        }
+    ],
+}
+MINIMALITY = {
+    "measured": True,
+    "beyond_chance": [
+        {
+            "quasi_identifier": "age",
+            "value": "17 to 40",
+            "sensitive_attribute": "occupation",
+            "sensitive_value": "clerk",
+            "people": 1000,
+            "wide": 600,
+            "said": 0.16,
+            "true": 0.31,
+        }
+    ],
+}
+
+
+@pytest.fixture
+def made() -> dict[str, Any]:
+    source = {"path": "people.csv", "rows": 30170, "version": 7, "fingerprint": "f00-1"}
+    stages = {"profile": {"input": source, "seconds": 1.5}, "anonymize": {"method": {"mean_load": 0.98}, "seconds": 2}}
+    plan = {"figures": {"blocks": 3}, "note": "blocks: 3", "details": {}}
+    return {
+        "state": {"configuration": "c0ffee", "stages": stages},
+        "plan": plan,
+        "versions": versions(),
+        "minimality": MINIMALITY,
+    }
+
+
+def page_of(certificate: dict[str, Any], made: dict[str, Any], raw: Any = RAW) -> Page:  # noqa: F811
+    found = {
+        **figures("occupation", "income"),
+        "by_input": {"ncp": 0.4, "ncp_by_quasi_identifier": {"age": 0.35}},
+        "guessed": {"occupation": 0.22, "income": 0.23},
+    }
+    return Page(render_internal(certificate, found, raw, made))
+
+
+def test_it_says_what_it_is_and_has_the_same_first_pages(certificate, made):  # noqa: F811
+    page = page_of(certificate, made)
+    assert page.only("p", "Not for publication")
+    assert page.only("strong") == "Verdict: holds"
+    assert page.after("Fingerprint").startswith("75d2-9a1f-04be")
+    assert page.only("h2", "What is not promised")
+
+
+def test_attacks_before_and_after(certificate, made):  # noqa: F811
+    page = page_of(certificate, made)
+    assert page.only("tr", "alone with their").endswith("25% 0%")
+    assert page.only("tr", "fewer than 20 rows").endswith("50% 0%")
+    assert page.only("tr", "chance to pick").endswith("37.5% 5%")
+    assert page.only("tr", "people of whom income").endswith("30% 27.9%")
+    assert page.only("tr", "people whose occupation").endswith("56% 22%")
+
+
+def test_what_the_mechanism_tells(certificate, made):  # noqa: F811
+    assert page_of(certificate, made).only("tr", "clerk", "600").endswith("600 of 1,000 16% 31%")
+    made["minimality"] = {"measured": False, "why": "no context"}
+    assert page_of(certificate, made).only("p", "Not measured: no context.")
+    made["minimality"] = {"measured": True, "beyond_chance": []}
+    assert page_of(certificate, made).only("p", "Nothing beyond chance.")
+
+
+def test_raw_and_released_side_by_side(certificate, made):  # noqa: F811
+    page = page_of(certificate, made)
+    assert page.only("tr", "age", "38.5") == "age 38.5 38.75 13.25 12.5"
+    assert page.only("tr", "with occupation").endswith("0.35 0.15 8%")
+    assert page.only("tr", "<b>40") == "17 to <b>40 60% 50% 40% 50%"
+    assert "<b>40" not in page.source
+    assert page.only("p", "half of the answers are within 12.3%")
+    assert [page.only("tr", who)[-3:] for who in ("raw rows", "released rows", "nothing (always")] == [
+        "42%",
+        "31%",
+        "20%",
+    ]
+    assert page.only("p", "A sample of 100 of the 30,170 rows")
+    assert page.only("p", "10 of these rows are suppressed")
+
+
+def test_what_could_not_be_measured_is_said(certificate, made):  # noqa: F811
+    raw = copy.deepcopy(RAW)
+    raw |= {"why_no_classifier": "scikit-learn is not installed (the extra `analysis`)", "groups": None}
+    page = page_of(certificate, made, raw)
+    assert page.only("p", "None was trained: scikit-learn is not installed")
+    assert page.only("tr", "alone with their").endswith("not counted 0%")
+    assert page_of(certificate, made, None).only("p", "No rows could be drawn")
+
+
+def test_how_it_was_made(certificate, made):  # noqa: F811
+    page = page_of(certificate, made)
+    assert page.after("Input").startswith("people.csv, version 7")
+    assert page.after("Plan").startswith("blocks 3")
+    assert page.after("Work").startswith("mean closeness ratio 0.98")
+    assert page.after("Seconds").startswith("profile 1.5, anonymize 2")
+    assert f"numpy {versions()['numpy']}" in page.after("Versions")
+    assert "http" not in page.source
+    assert not page.open
