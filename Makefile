@@ -7,10 +7,10 @@ WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-matrix lint format bench dist docs clean
+.PHONY: help demo test test-slow test-matrix test-connect test-airflow test-databricks lint format bench dist docs clean
 
 help:  ## Show the targets.
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,34 @@ test: $(READY)  ## Run the tests, in WORKERS processes with a Spark of their own
 
 test-slow: $(READY)  ## Run the tests that take minutes: clusters, large tables.
 	$(BIN)/pytest -m slow
+
+# Platforms have environments of their own: what they bring does not go with ours, or is not needed here.
+INSTALL = install --quiet --disable-pip-version-check --require-hashes
+
+.venv-connect/.ready: requirements/dev.txt requirements/connect.txt pyproject.toml
+	$(PYTHON) -m venv .venv-connect
+	.venv-connect/bin/pip $(INSTALL) -r requirements/dev.txt -r requirements/connect.txt
+	.venv-connect/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+.venv-airflow/.ready: requirements/airflow.txt
+	$(PYTHON) -m venv .venv-airflow
+	.venv-airflow/bin/pip $(INSTALL) -r requirements/airflow.txt
+	@touch $@
+
+.venv-databricks/.ready: requirements/databricks.txt
+	$(PYTHON) -m venv .venv-databricks
+	.venv-databricks/bin/pip $(INSTALL) -r requirements/databricks.txt
+	@touch $@
+
+test-connect: $(READY) .venv-connect/.ready  ## Release tables against a Spark Connect server.
+	.venv-connect/bin/python -m pytest tests/platforms/test_connect.py
+
+test-airflow: $(READY) .venv-airflow/.ready  ## Run the DAG under a real Airflow, killed and run again.
+	.venv-airflow/bin/python -m pytest --noconftest tests/platforms/test_airflow.py
+
+test-databricks: .venv-databricks/.ready  ## Hold the bundle to Databricks' own models.
+	.venv-databricks/bin/python -m pytest --noconftest tests/platforms/test_databricks.py
 
 lint: $(READY)  ## Check style, types and import contracts.
 	$(BIN)/ruff format --check .
@@ -52,4 +80,4 @@ docs: $(READY)  ## Build the documentation as a site into build/docs, without wa
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:  ## Remove what was built and the environment.
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) .venv-* build dist *.egg-info

@@ -554,3 +554,12 @@ def run_job(name: str) -> None:
     code = run_command([name, *arguments], last=True)
     if code:
         sys.exit(code)
+
+
+def job() -> None:
+    """What `tclose-job STAGE CONF [options]` does: `run_job`, for platforms that call a function."""
+    if sys.argv[1:2] and sys.argv[1] in STAGES:
+        run_job(sys.argv.pop(1))
+    else:
+        err.print(f"error: expected a stage first: {', '.join(STAGES)}", style="red", markup=False)
+        sys.exit(2)

@@ -21,6 +21,7 @@ from tclose_spark.compare.choosing import SAMPLE_ROWS, choose_k
 from tclose_spark.compare.raw_side import measure_raw_side
 from tclose_spark.compare.sample import table_of_its_own
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
+from tclose_spark.io.catalog import is_same, replace_table
 from tclose_spark.io.delta_log import LOG, lost_files, scrub_table, stray_files
 from tclose_spark.io.exports import EXPORT_NAMES, Files, check_export, export_name, holds_files, write_export
 from tclose_spark.io.input_state import input_state
@@ -227,6 +228,8 @@ def _verify_again(run: Run) -> Verdict:
         raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
     if hashlib.sha256(run.public.read(REPORT).encode()).hexdigest() != state["stages"]["report"]["report"]:
         raise GuaranteeError(f"the report in {run.public.path()} is not the one that was published")
+    if run.spec.output.table is not None and not is_same(run.public.path("release"), run.spec.output.table, run.spark):
+        raise GuaranteeError(f"the table {run.spec.output.table} is not the release in {run.public.path()}")
     _check_exports(run, state, verdict.figures["fingerprint"])
     run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
     return verdict
@@ -370,6 +373,8 @@ def publish(run: Run) -> Mapping[str, Any]:
                 raise GuaranteeError(
                     f"{len(lost)} files of the release did not arrive whole in {run.public.path()}; it is removed again"
                 )
+            if run.spec.output.table is not None:
+                replace_table(run.public.path("release"), run.spec.output.table, run.spark)
         run.internal.write(STATE, json.dumps(run.state, indent=1))
         move(CERTIFICATE, run.staging, run.public)
         done()

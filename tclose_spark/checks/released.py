@@ -18,6 +18,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tclose_spark.checks.tallies import Tally, add_up, tally_schema
+from tclose_spark.io.capabilities import java_of
 from tclose_spark.io.storage import NO_PATTERN, for_spark
 from tclose_spark.io.tables import plain, quoted
 from tclose_spark.io.workers import Mapper, at_first, map_batches
@@ -47,13 +48,15 @@ class ReleasedRows:
 def read_released(release: DataFrame, folder: str, labels: Sequence[str], sensitive: Sequence[str]) -> ReleasedRows:
     """The rows of a release that lies in a folder, with these columns of labels and of sensitive values.
 
-    Its files are opened by tasks where Arrow writes these columns as the text that Spark writes; else Spark
+    Its files are opened by tasks where Arrow writes these columns as the text that Spark writes, and the session is on
+    a Spark of its own (shared platforms refuse files that have a log of Delta beside them); else Spark
     reads them, and writes the text.
     """
     texts = [*labels, *sensitive]
     schema = tally_schema(len(labels), len(sensitive))
     parts = pa.schema([*schema, pa.field(ROWS, pa.int64()), pa.field(DIGEST, pa.int64())])
-    if all(isinstance(release.schema[name].dataType, SAME_TEXT) for name in texts):
+    by_files = java_of(release.sparkSession) is not None
+    if by_files and all(isinstance(release.schema[name].dataType, SAME_TEXT) for name in texts):
         reader = release.sparkSession.read.format("binaryFile").options(pathGlobFilter="*.parquet", **NO_PATTERN)
         files = reader.load(for_spark(folder)).select("content")
         strings = [field.name for field in release.schema if isinstance(field.dataType, T.StringType)]

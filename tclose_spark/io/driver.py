@@ -19,9 +19,14 @@ from tclose_spark.io.jvm import PORT, Jvm
 _jvm: Jvm | None = None  # a process has one driver
 
 
+def is_brought() -> bool:
+    """Whether the platform brings the session: a Spark Connect server (SPARK_REMOTE), or Databricks."""
+    return "SPARK_REMOTE" in os.environ or "DATABRICKS_RUNTIME_VERSION" in os.environ
+
+
 def is_submitted() -> bool:
-    """Whether Spark started this process (`spark-submit`), or is a server that it is to use: no JVM is started then."""
-    return PORT in os.environ or "SPARK_REMOTE" in os.environ
+    """Whether Spark started this process (`spark-submit`), or the platform brings one: no JVM is started then."""
+    return PORT in os.environ or is_brought()
 
 
 def is_ours() -> bool:

@@ -10,7 +10,6 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -19,7 +18,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tclose_spark.errors import InputError
+from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.io.capabilities import java_of, set_if_allowed, setting
 from tclose_spark.io.signatures import SAMPLE, byte_order_mark, recognise
 from tclose_spark.io.storage import for_spark, local_path, open_folder
 from tclose_spark.io.tables import MALFORMED, UNREADABLE, quoted
@@ -304,12 +304,12 @@ def _read_parquet(spark: SparkSession, source: Input) -> DataFrame:
 
 
 def _with_nanoseconds(spark: SparkSession, source: Input) -> DataFrame:
-    before = spark.conf.get(NANOS_AS_LONG, "false")
-    spark.conf.set(NANOS_AS_LONG, "true")
+    before = setting(spark, NANOS_AS_LONG) or "false"
+    set_if_allowed(spark, NANOS_AS_LONG, "true")
     try:
         table = spark.read.options(**source.options).parquet(for_spark(source.path))
     finally:
-        spark.conf.set(NANOS_AS_LONG, str(before))
+        set_if_allowed(spark, NANOS_AS_LONG, before)
     columns = _nanosecond_columns(spark, table)
     why = (
         "a timestamp in nanoseconds, which Spark does not have; write it in microseconds (pandas: "
@@ -324,16 +324,14 @@ def _nanosecond_columns(spark: SparkSession, table: DataFrame) -> set[str]:
     """The columns that the footer of a file says are timestamps in nanoseconds; where it cannot be had, all that may
     be.
     """
-    try:
-        jvm: Any = spark.sparkContext._jvm
-        file = jvm.org.apache.hadoop.fs.Path(unquote(table.inputFiles()[0]))
-        footer = jvm.org.apache.parquet.hadoop.ParquetFileReader.readFooter(
-            spark.sparkContext._jsc.hadoopConfiguration(), file
-        )
-        fields = footer.getFileMetaData().getSchema().getFields()
-        return {field.getName() for field in fields if "TIMESTAMP(NANOS" in str(field.getLogicalTypeAnnotation())}
-    except (PySparkException, Py4JError, IndexError):  # no JVM behind Spark Connect
-        return {field.name for field in table.schema.fields if isinstance(field.dataType, T.LongType)}
+    java = java_of(spark)
+    with contextlib.suppress(PySparkException, Py4JError, IndexError):
+        if java is not None:
+            file = java.jvm.org.apache.hadoop.fs.Path(unquote(table.inputFiles()[0]))
+            footer = java.jvm.org.apache.parquet.hadoop.ParquetFileReader.readFooter(java.hadoop, file)
+            fields = footer.getFileMetaData().getSchema().getFields()
+            return {field.getName() for field in fields if "TIMESTAMP(NANOS" in str(field.getLogicalTypeAnnotation())}
+    return {field.name for field in table.schema.fields if isinstance(field.dataType, T.LongType)}
 
 
 # --- text that cannot be decoded
@@ -477,7 +475,7 @@ def _looks(table: DataFrame, source: Input) -> str:
 
 def _first_bytes(table: DataFrame) -> bytes:
     """The first bytes of a table's first file; none where they cannot be had."""
-    with contextlib.suppress(PySparkException, Py4JError, OSError, IndexError):
+    with contextlib.suppress(PySparkException, Py4JError, OSError, IndexError, ConfigurationError):
         file = unquote(table.inputFiles()[0])
         folder, _, name = str(local_path(file) or file).rpartition("/")
         return open_folder(folder or "/", table.sparkSession).begin(name, SAMPLE)

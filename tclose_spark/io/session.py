@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io import driver
+from tclose_spark.io.capabilities import set_if_allowed, setting
 from tclose_spark.io.installation import why_no_session
 from tclose_spark.io.jars import remember
 
@@ -46,19 +47,25 @@ SETTINGS = {
     # A release must not carry minima and maxima in its log.
     "spark.databricks.delta.stats.collect": "false",
 }
+DECISIVE = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
+"""Settings that change what a release says; without the others a run costs more, or is refused where it matters."""
+RETRIES_NOTICED = "spark.sql.shuffle.orderIndependentChecksum.enabled"
+
+_remote: SparkSession | None = None  # the last session without a context of its own
 
 
 def get_session(name: str) -> SparkSession:
     """The active session (a notebook, Databricks), else a new one with Delta, with the settings a run needs.
 
-    Under `spark-submit` the master and all that was submitted stand; in a plain process it is local, on all cores.
+    Under `spark-submit` the master and all that was submitted stand, with SPARK_REMOTE those of the Connect server; in
+    a plain process it is local, on all cores.
 
     Raises:
-        ConfigurationError: if Java or Delta's jars are not to be had, or the active session has no Delta.
+        ConfigurationError: if Java or Delta's jars are not to be had, the active session has no Delta, or the platform
+        refuses a DECISIVE setting.
     """
     session = find_session(name)
-    for key, value in SETTINGS.items():
-        session.conf.set(key, value)
+    _configure(session)
     return session
 
 
@@ -68,27 +75,26 @@ def find_session(name: str) -> SparkSession:
     Raises:
         ConfigurationError: see there.
     """
+    global _remote
     active = SparkSession.getActiveSession()
     if active is None:
-        return _new_session(name)
-    require_delta_of(active)
+        active = _new_session(name)
+    else:
+        require_delta_of(active)
+    _remote = active if SparkContext._active_spark_context is None else None
     return active
 
 
 @contextlib.contextmanager
 def borrowed(session: SparkSession) -> Iterator[SparkSession]:
     """The session with the settings of a run; one that this package did not start has its own again afterwards."""
-    before = {} if driver.is_ours() else {key: session.conf.get(key, None) for key in SETTINGS}
-    for key, value in SETTINGS.items():
-        session.conf.set(key, value)
+    before = {} if driver.is_ours() else {key: setting(session, key) for key in SETTINGS}
+    _configure(session)
     try:
         yield session
     finally:
         for key, was in before.items():
-            if was is None:
-                session.conf.unset(key)
-            else:
-                session.conf.set(key, was)
+            set_if_allowed(session, key, was)
 
 
 def forget_call() -> None:
@@ -102,11 +108,33 @@ def forget_call() -> None:
             connection.close(True)
 
 
+def _configure(spark: SparkSession) -> None:
+    """Sets SETTINGS. What a platform keeps to itself is left, unless it is DECISIVE; that retries are not noticed is
+    said.
+    """
+    left = [
+        key for key, value in SETTINGS.items() if not set_if_allowed(spark, key, value) and setting(spark, key) != value
+    ]
+    for key in DECISIVE:
+        if key in left:
+            raise ConfigurationError(
+                f"this platform does not let a run set {key} to {SETTINGS[key]}, which a release depends on; set it "
+                "for the cluster"
+            )
+    if RETRIES_NOTICED in left:
+        sys.stderr.write(
+            f"note: this platform does not let a run set {RETRIES_NOTICED}: an output that a lost executor disturbs is "
+            "not made again, but noticed by the fingerprints of the rows; such a run fails, and is to be repeated\n"
+        )
+
+
 def cancel_jobs() -> None:
     """Cancels what the active session runs, if there is one."""
     context = SparkContext._active_spark_context
     if context is not None:
         context.cancelAllJobs()
+    elif _remote is not None:
+        _remote.interruptAll()
 
 
 @contextlib.contextmanager
@@ -135,10 +163,11 @@ def _new_session(name: str) -> SparkSession:
         "spark.sql.catalog.spark_catalog": CATALOG,
         **SETTINGS,
     }
-    if driver.is_submitted() or (SparkContext._gateway is not None and not driver.is_ours()):
+    if driver.is_brought():
+        spark = SparkSession.builder.getOrCreate()
+    elif driver.is_submitted() or (SparkContext._gateway is not None and not driver.is_ours()):
         spark = _started(settings)
-        if "SPARK_REMOTE" not in os.environ:
-            _require_delta(spark)
+        _require_delta(spark)
     else:
         spark = _on_own_jvm(settings)
     _quiet(spark)
@@ -166,20 +195,19 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
     Its context is made by a thread of its own: in the main one PySpark puts in place a handler of Ctrl-C that calls the
     JVM in the middle of another call; and there a signal would have to wait for the JVM.
     """
-    if "SPARK_REMOTE" not in os.environ:
-        failures: list[BaseException] = []
+    failures: list[BaseException] = []
 
-        def make_context() -> None:
-            try:
-                SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
-            except BaseException as error:
-                failures.append(error)
+    def make_context() -> None:
+        try:
+            SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
+        except BaseException as error:
+            failures.append(error)
 
-        thread = threading.Thread(target=make_context, daemon=True)
-        thread.start()
-        thread.join()
-        if failures:
-            raise failures[0]
+    thread = threading.Thread(target=make_context, daemon=True)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
     builder: SparkSession.Builder = SparkSession.builder
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -205,9 +233,8 @@ def require_delta_of(session: SparkSession) -> None:
     """Raises ConfigurationError if a session that somebody else started says that it has no Delta. Platforms that bring
     it need not say so.
     """
-    said = f"{session.conf.get('spark.sql.extensions', '')} {session.conf.get('spark.sql.catalog.spark_catalog', '')}"
-    elsewhere = "SPARK_REMOTE" in os.environ or "DATABRICKS_RUNTIME_VERSION" in os.environ
-    if "Delta" not in said and not elsewhere:
+    said = f"{setting(session, 'spark.sql.extensions')} {setting(session, 'spark.sql.catalog.spark_catalog')}"
+    if "Delta" not in said and not driver.is_brought():
         raise ConfigurationError(
             "the active Spark session has no Delta Lake, which releases are written with. Start it with Delta's jars "
             "(delta-spark: configure_spark_with_delta_pip), spark.sql.extensions="
@@ -220,5 +247,5 @@ def _quiet(spark: SparkSession) -> None:
     """Silences Spark's logs: an exception's text may hold values of people. TCLOSE_LOG_LEVEL turns them on again."""
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).disabled = "TCLOSE_LOG_LEVEL" not in os.environ
-    with contextlib.suppress(Exception):  # no JVM context behind Spark Connect
+    with contextlib.suppress(Exception):  # a shared cluster keeps its logs to itself
         spark.sparkContext.setLogLevel(os.environ.get("TCLOSE_LOG_LEVEL", "OFF"))

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tclose_spark.io.capabilities import set_if_allowed, setting
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -21,11 +23,12 @@ def sized_shuffles(spark: SparkSession, rows: int) -> Iterator[None]:
     cores.
 
     Adaptive execution may join tasks where a shuffle moves less than the rows. The session's own number is put back at
-    the end.
+    the end; a platform that keeps the setting to itself decides.
     """
-    before = spark.conf.get(PARTITIONS)
-    spark.conf.set(PARTITIONS, str(max(1, -(-rows // ROWS_A_TASK))))
+    before = setting(spark, PARTITIONS)
+    set_if_allowed(spark, PARTITIONS, str(max(1, -(-rows // ROWS_A_TASK))))
     try:
         yield
     finally:
-        spark.conf.set(PARTITIONS, str(before))
+        if before is not None:
+            set_if_allowed(spark, PARTITIONS, before)

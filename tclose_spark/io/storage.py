@@ -12,10 +12,15 @@ from urllib.parse import unquote, urlsplit
 from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.capabilities import java_of
 from tclose_spark.runfile.loading import URI
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+VOLUMES = "/Volumes/"
+"""Where Databricks shows its volumes as folders: there grants say who reads, and files have no modes."""
 
 
 class Folder(Protocol):
@@ -131,7 +136,7 @@ class LocalFolder:
     def create(self, private: bool = False) -> None:
         """See Folder."""
         self._root.mkdir(parents=True, exist_ok=True)
-        if private:
+        if private and not str(self._root).startswith(VOLUMES):
             self._root.chmod(0o700)
 
     def names(self, name: str = "") -> list[str]:
@@ -159,9 +164,16 @@ class HadoopFolder:
     """See Folder; anything with a Hadoop file system, through the session's JVM."""
 
     def __init__(self, root: str, spark: SparkSession) -> None:
+        """Raises ConfigurationError if the session has no JVM for us."""
         self._root = root.rstrip("/")
-        self._jvm: Any = spark.sparkContext._jvm
-        self._files = self._path("").getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+        java = java_of(spark)
+        if java is None:
+            raise ConfigurationError(
+                f"{root}: this session gives no access to Hadoop's file systems (Spark Connect, or a shared cluster); "
+                "name the folder by a path that this process sees, such as /Volumes/... on Databricks"
+            )
+        self._jvm: Any = java.jvm
+        self._files = self._path("").getFileSystem(java.hadoop)
 
     def _path(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self.path(name))
@@ -254,7 +266,7 @@ def for_spark(path: str) -> str:
     """A path as Spark takes it for the same file, whatever file system is its default. Databricks' volumes are known by
     path only.
     """
-    return path if URI.match(path) or path.startswith("/Volumes/") else f"file://{path}"
+    return path if URI.match(path) or path.startswith(VOLUMES) else f"file://{path}"
 
 
 NO_PATTERN = {"__globPaths__": "false"}

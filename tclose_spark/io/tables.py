@@ -337,7 +337,7 @@ def write_delta(table: DataFrame, path: str) -> None:
     """
     bare = table.select(*[quoted(name).alias(name, metadata={}) for name in table.columns])
     try:
-        writer = bare.write.format("delta").mode("errorifexists")
+        writer = bare.write.format("delta").mode("error")
         writer.option("delta.dataSkippingNumIndexedCols", "0").option("delta.enableChangeDataFeed", "false").save(
             for_spark(path)
         )

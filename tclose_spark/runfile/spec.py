@@ -81,6 +81,7 @@ class Output(Section):
     public: in place of path, with internal: the folder of what is published.
     internal: in place of path, with public: the folder of the evidence, which stays inside.
     keep_linked: keep every input row beside its published values, in internal/linked.
+    table: a table of the catalog that is replaced, in one commit, by each release that has been verified.
     export: what the release is written as, too, in public/release_parquet and public/release_csv.
     """
 
@@ -91,6 +92,7 @@ class Output(Section):
     public: str | None = None
     internal: str | None = None
     keep_linked: bool = False
+    table: Annotated[str, Field(pattern=r"^[^.`]+(\.[^.`]+){0,2}$")] | None = None
     export: Annotated[tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_tuple)] = ()
 
     @model_validator(mode="after")

@@ -1,0 +1,55 @@
+"""What a session lets its user do: platforms that share a cluster, and Spark Connect, give no JVM and few settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REFUSALS = (PySparkException, Py4JError, AttributeError)
+"""What is raised for what a session does not have: by Spark Connect, by a cluster's allow list, by Python."""
+
+
+class Java(NamedTuple):
+    """The driver's JVM, and its Hadoop configuration."""
+
+    jvm: Any
+    hadoop: Any
+
+
+def java_of(spark: SparkSession) -> Java | None:
+    """The JVM behind a session; None where there is none, or none for us (Spark Connect, Databricks' shared and
+    serverless compute).
+    """
+    try:
+        context = spark.sparkContext
+        return Java(context._jvm, context._jsc.hadoopConfiguration())
+    except REFUSALS:
+        return None
+
+
+def setting(spark: SparkSession, key: str) -> str | None:
+    """A setting's value; None where it is not set, or not told."""
+    try:
+        value = spark.conf.get(key, None)
+    except REFUSALS:
+        return None
+    return None if value is None else str(value)
+
+
+def set_if_allowed(spark: SparkSession, key: str, value: str | None) -> bool:
+    """Sets a session's setting (None: unsets it); False, and nothing is changed, where the platform keeps it to
+    itself.
+    """
+    try:
+        if value is None:
+            spark.conf.unset(key)
+        else:
+            spark.conf.set(key, value)
+    except REFUSALS:
+        return False
+    return True
