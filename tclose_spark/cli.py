@@ -22,7 +22,9 @@ from tclose_spark.io import driver
 from tclose_spark.io.driver import start_early
 from tclose_spark.io.files import check_files
 from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, noticed
-from tclose_spark.report.console import certificate_lines, unprotected_lines
+from tclose_spark.io.messages import as_json as line_as_json
+from tclose_spark.io.messages import in_json, level_of, require_log_format
+from tclose_spark.report.console import certificate_json, certificate_lines, unprotected_lines
 from tclose_spark.runfile.loading import read_tree, spec_of, told_with_lines
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.version import __version__
@@ -56,6 +58,8 @@ Show = Annotated[
     typer.Option("--show/--no-show", help="Print ten rows of the release; by default on a terminal only."),
 ]
 
+OneLine = Annotated[bool, typer.Option("--json", help="Print one line at the end, for machines.")]
+
 
 def _add_stage(name: str, summary: str) -> None:
     @app.command(name, help=summary)
@@ -69,9 +73,24 @@ for _name, _summary in STAGES.items():
 
 
 @app.command(help=STAGES["release"])
-def release(config: Config, set_: Overrides = None, overwrite: Overwrite = False, show: Show = None) -> None:
+def release(
+    config: Config,
+    set_: Overrides = None,
+    overwrite: Overwrite = False,
+    if_changed: Annotated[
+        bool,
+        typer.Option(
+            "--if-changed",
+            help="Do nothing where the finished release is one of this very input, run file and hierarchies; else "
+            "replace it.",
+        ),
+    ] = False,
+    show: Show = None,
+    as_json: OneLine = False,
+) -> None:
     """See STAGES."""
-    run_stage("release", config, set_ or [], overwrite, show=out.is_terminal if show is None else show)
+    show = out.is_terminal and not as_json if show is None else show
+    run_stage("release", config, set_ or [], overwrite or if_changed, show=show, as_json=as_json, if_changed=if_changed)
 
 
 @app.command(help=STAGES["verify"])
@@ -88,9 +107,17 @@ def verify(
 
 
 def run_stage(
-    name: str, config: Path, overrides: Sequence[str], overwrite: bool, show: bool = False, **options: Any
+    name: str,
+    config: Path,
+    overrides: Sequence[str],
+    overwrite: bool,
+    show: bool = False,
+    as_json: bool = False,
+    **options: Any,
 ) -> None:
-    """One stage, or `release` for all of them; options are that stage's own. show: ten rows of what is released."""
+    """One stage, or `release` for all of them; options are that stage's own. show: ten rows of what is released.
+    as_json: its figures in one line.
+    """
     tree = read_tree(config, overrides)
     spec = spec_of(tree)
     with told_with_lines(tree):
@@ -103,7 +130,10 @@ def run_stage(
     elif name in ("release", "publish"):
         if show:
             _show_rows(run, result)
-        _show_certificate(run, result)
+        if as_json:
+            out.print(certificate_json(result, run.public.path(), run.internal.path()), highlight=False, markup=False)
+        else:
+            _show_certificate(run, result)
 
 
 def _show_rows(run: Run, certificate: Mapping[str, Any]) -> None:
@@ -119,7 +149,12 @@ def _show_rows(run: Run, certificate: Mapping[str, Any]) -> None:
 
 
 def _announce(line: str) -> None:
-    err.print(line, highlight=False, markup=False)
+    """Says a line on stderr, as text or as JSON."""
+    if in_json():
+        print(line_as_json(line), file=sys.stderr, flush=True)
+    else:
+        style = "red" if level_of(line) == "error" else None
+        err.print(line, style=style, highlight=False, markup=False)
 
 
 def _show_blocks(total: int) -> AbstractContextManager[Callable[[int], None]]:
@@ -154,7 +189,7 @@ def _show_certificate(run: Run, certificate: Mapping[str, Any]) -> None:
     for line in certificate_lines(certificate, run.public.path(), run.internal.path()):
         out.print(line, style="yellow" if line in yellow else None, highlight=False, markup=False)
     for warning in certificate["warnings"]:
-        err.print(f"note: {warning}", highlight=False, markup=False)
+        _announce(f"note: {warning}")
 
 
 @app.command()
@@ -501,6 +536,7 @@ def run_command(arguments: Sequence[str], last: bool) -> int:
     given = list(arguments)
     with noticed(SHORT if given[:1] in READS_ONLY else MESSAGE, last) as interrupt:
         try:
+            require_log_format()
             code = app(args=given, standalone_mode=False)
             if not code or interrupt.received is None:  # typer makes a KeyboardInterrupt a code
                 return code if isinstance(code, int) else 0
@@ -528,7 +564,7 @@ def _failed(error: Exception) -> int:
     if isinstance(error, typer.Exit):
         return int(error.exit_code)
     if isinstance(error, TcloseError):
-        err.print(f"error: {error}", style="red", highlight=False, markup=False)
+        _announce(f"error: {error}")
         return error.exit_code
     return _unexpected(error)
 
@@ -536,15 +572,15 @@ def _failed(error: Exception) -> int:
 def _unexpected(error: Exception) -> int:
     """The exit code of an error that is not ours; its text may hold values of people and is shown on request only."""
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's usage errors
-        err.print(f"error: {error.format_message()}", style="red", highlight=False, markup=False)
+        _announce(f"error: {error.format_message()}")
         return int(error.exit_code)
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
     meant = known(error)
     if meant is not None:
-        err.print(f"error: {meant}", style="red", highlight=False, markup=False)
+        _announce(f"error: {meant}")
         return meant.exit_code
-    err.print(f"error: {unexpected(error)}", markup=False)
+    _announce(f"error: {unexpected(error)}")
     return TcloseError.exit_code
 
 
@@ -561,5 +597,5 @@ def job() -> None:
     if sys.argv[1:2] and sys.argv[1] in STAGES:
         run_job(sys.argv.pop(1))
     else:
-        err.print(f"error: expected a stage first: {', '.join(STAGES)}", style="red", markup=False)
+        _announce(f"error: expected a stage first: {', '.join(STAGES)}")
         sys.exit(2)

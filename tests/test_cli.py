@@ -400,6 +400,32 @@ def test_release_shows_a_summary_and_a_line_a_stage(tclose: Command, finished: P
     assert f"certificate {finished}/out/public/certificate.json" in lines
 
 
+def test_an_unchanged_input_is_not_released_again_and_one_line_says_what_stands(
+    tclose: Command, finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TCLOSE_LOG_FORMAT", "json")
+    certificate = json.loads((finished / "out/public/certificate.json").read_text())
+    code, out, err = tclose("release", finished / "run.yaml", "--if-changed", "--json")
+    assert code == 0, err
+    said, told = (json.loads(text) for text in (err, out))
+    assert (said["level"], said["message"].partition(":")[0]) == ("info", "nothing to do")
+    assert said["time"].endswith("+00:00")
+    assert (told["verdict"], told["rows"], told["public"]) == ("holds", 24, f"{finished}/out/public")
+    assert told["guarantees"] == certificate["guarantees"]
+    assert told["fingerprint"] == certificate["release"]["fingerprint"]
+
+
+def test_errors_are_lines_of_json_where_that_is_asked(tclose: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TCLOSE_LOG_FORMAT", "json")
+    code, _, err = tclose("release", "/nowhere/run.yaml")
+    said = json.loads(err)
+    assert (code, said["level"]) == (2, "error")
+    assert said["message"].startswith("the run file /nowhere/run.yaml cannot be read")
+    monkeypatch.setenv("TCLOSE_LOG_FORMAT", "xml")
+    code, _, err = tclose("version")
+    assert (code, err) == (2, "error: TCLOSE_LOG_FORMAT is xml; expected text or json\n")
+
+
 def test_a_generated_census_is_released_by_its_run_file(
     tclose: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

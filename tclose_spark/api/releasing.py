@@ -21,6 +21,7 @@ def release(
     output: Where = None,
     *,
     overwrite: bool = False,
+    if_changed: bool = False,
     overrides: Sequence[str] = (),
     log: Log | None = print,
 ) -> Release:
@@ -31,6 +32,8 @@ def release(
     spec: a `ReleaseSpec`, a dict like a run file, or the path of a run file. Its input and output may be left out.
     output: the folder that becomes `public/` and `internal/`; by default the spec's.
     overwrite: replace a finished output once the new one is verified.
+    if_changed: do nothing where the finished release is one of this very input, spec and hierarchies, else replace it.
+        Of a table in memory nobody knows whether it has changed.
     overrides: of keys of the spec, such as `["privacy.k=20"]`.
     log: what is told of the stages, a line at a time; None for silence.
 
@@ -41,7 +44,8 @@ def release(
         UnreachableError: if what is asked cannot be reached; the message says what can.
     """
     with working_on(table, spec, output, "release", overrides) as given:
-        carry_out_stages(given.spec, "release", announce=announcer(log), overwrite=overwrite, session=given.session)
+        how: dict[str, Any] = {"overwrite": overwrite or if_changed, "session": given.session, "if_changed": if_changed}
+        carry_out_stages(given.spec, "release", announce=announcer(log), **how)
         return Release(given.spec.output)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,23 @@ def certificate_lines(certificate: Mapping[str, Any], public: str, internal: str
         *unprotected_lines(certificate),
         *[f"  {what:<{width}}  {value}" for what, value in figures],
     ]
+
+
+def certificate_json(certificate: Mapping[str, Any], public: str, internal: str) -> str:
+    """The same in one line, for machines: the certificate's verdict, rows, guarantees and losses, and the folders."""
+    told = {
+        "name": certificate["release"]["name"],
+        "verdict": certificate["verdict"],
+        "rows": certificate["release"]["rows"],
+        "classes": certificate["release"]["classes"],
+        "fingerprint": certificate["release"]["fingerprint"],
+        "guarantees": certificate["guarantees"],
+        "unprotected": sorted(certificate["unprotected"]),
+        "utility": certificate["utility"],
+        "public": public,
+        "internal": internal,
+    }
+    return json.dumps(told, ensure_ascii=False)
 
 
 def unprotected_lines(certificate: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,47 @@
+"""What is said of a run, a line at a time: as text, or as JSON for what collects logs."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from typing import Literal
+
+from tclose_spark.errors import ConfigurationError
+
+LOG_FORMAT = "TCLOSE_LOG_FORMAT"
+Level = Literal["info", "warning", "error"]
+PREFIXES: dict[Level, str] = {"warning": "note: ", "error": "error: ", "info": ""}
+"""How a line of text begins, by what it is."""
+
+
+def require_log_format() -> None:
+    """Raises ConfigurationError if the environment asks for a format that there is not."""
+    given = os.environ.get(LOG_FORMAT)
+    if given not in (None, "text", "json"):
+        raise ConfigurationError(f"{LOG_FORMAT} is {given}; expected text or json")
+
+
+def in_json() -> bool:
+    """Whether the environment asks for lines of JSON."""
+    return os.environ.get(LOG_FORMAT) == "json"
+
+
+def level_of(line: str) -> Level:
+    """What a line of text is.
+
+    >>> level_of("note: k is 5"), level_of("profile 300 rows")
+    ('warning', 'info')
+    """
+    return next(level for level, prefix in PREFIXES.items() if line.startswith(prefix))
+
+
+def as_json(line: str) -> str:
+    """A line of text as a JSON object: time (UTC, ISO), level, message."""
+    level = level_of(line)
+    said = {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "level": level,
+        "message": line.removeprefix(PREFIXES[level]),
+    }
+    return json.dumps(said, ensure_ascii=False)
