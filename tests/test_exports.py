@@ -15,6 +15,7 @@ import pytest
 
 from tclose_spark import pipeline
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io import exports
 from tclose_spark.io.run import Run
 
 N = 60
@@ -135,8 +136,6 @@ def test_overwriting_replaces_and_removes_exports(
 def test_an_export_that_lost_rows_is_never_public(
     conf: Path, open_run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tclose_spark.io import exports
-
     whole = exports.write_export
     monkeypatch.setattr(pipeline, "write_export", lambda table, kind, folder: whole(table.limit(59), kind, folder))
     run = open_run(conf, f"output={{path: {tmp_path}, export: [parquet]}}")

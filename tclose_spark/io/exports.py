@@ -28,6 +28,8 @@ FORMAT: dict[str, dict[str, str]] = {
     },
 }
 """Of what Spark writes and reads back. A missing value is an empty field, an empty text one of two quotes."""
+READ = {"csv": {"multiLine": "true", "nullValue": "(missing) 6ff1f4cd", "emptyValue": ""}}
+"""More, to read. What stands for a missing value has to be another text than the empty one, or both would be missing."""
 
 Files = Mapping[str, int]
 """The files of an export, and the bytes of each."""
@@ -73,7 +75,7 @@ def check_export(release: DataFrame, fingerprint: str, kind: str, folder: Folder
     name = export_name(kind)
     if not holds_files(folder, kind, files):
         raise GuaranteeError(f"{folder.path(name)} has not the files that were written")
-    options = {**FORMAT[kind], **NO_PATTERN, **({"multiLine": "true"} if kind == "csv" else {})}
+    options = {**FORMAT[kind], **READ.get(kind, {}), **NO_PATTERN}
     reader = release.sparkSession.read.schema(release.schema).options(**options)
     again = reader.format(kind).load(for_spark(folder.path(name)))
     if str(fingerprint_of(again)) != fingerprint:
