@@ -89,6 +89,7 @@ def published(output: Path) -> str:
     return found
 
 
+@pytest.mark.slow
 def test_the_stages_by_the_command_in_processes_of_their_own(conf: Path, fingerprint: str, tmp_path: Path) -> None:
     for stage in STAGES:
         temporary = tmp_path / stage

@@ -58,6 +58,7 @@ def kernels(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*.nb[ci]")}
 
 
+@pytest.mark.slow
 def test_releases_after_it_compile_nothing(compiled: Path, tmp_path: Path) -> None:
     before = kernels(compiled)
     assert len(before) > 150
@@ -68,6 +69,7 @@ def test_releases_after_it_compile_nothing(compiled: Path, tmp_path: Path) -> No
     assert kernels(compiled) == before
 
 
+@pytest.mark.slow
 def test_what_others_may_only_read_is_copied(compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Path(caching.folder.__wrapped__("tclose_spark.kernels.widths")).name
     shutil.copytree(compiled, tmp_path / "image")
@@ -86,6 +88,7 @@ def test_what_others_may_only_read_is_copied(compiled: Path, tmp_path: Path, mon
     assert list(Path(caching.folder.__wrapped__("tclose_spark.kernels.widths")).iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_folder_is_for_all_users_to_read_and_for_one_to_write(compiled: Path) -> None:
     folders = [compiled / "tclose_spark", *(compiled / "tclose_spark").iterdir()]
     assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o755}

@@ -215,8 +215,10 @@ def test_a_comparison_of_another_frame_begins_anew(frame: pd.DataFrame, spark: S
 
 
 def test_a_hierarchy_is_seen_beside_the_values(frame: pd.DataFrame, spark: SparkSession):
-    seen = tc.hierarchy(frame, "disease", {"groups": {"viral": ["flu"], "other": ["gout"]}})
-    assert dict(seen.lost) == {"ulcer": 30}
+    seen = tc.hierarchy(frame, "disease", {"groups": {"viral": ["flu"]}, "other": "rest"})
+    assert dict(seen.lost) == {}
+    with pytest.raises(tc.InputError, match="1 value in 30 rows is in no group"):
+        tc.hierarchy(frame, "disease", {"groups": {"viral": ["flu"], "rest": ["gout"]}})
     assert "viral  60 rows" in repr(seen)
     assert "flu;viral;*" in seen.csv
     with pytest.raises(tc.ConfigurationError):
