@@ -29,7 +29,7 @@ FORMAT: dict[str, dict[str, str]] = {
 }
 """Of what Spark writes and reads back. A missing value is an empty field, an empty text one of two quotes."""
 READ = {"csv": {"multiLine": "true", "nullValue": "(missing) 6ff1f4cd", "emptyValue": ""}}
-"""More, to read. What stands for a missing value has to be another text than the empty one, or both would be missing."""
+"""More, to read. What stands for a missing value has to be another text than the empty one, else both were missing."""
 
 Files = Mapping[str, int]
 """The files of an export, and the bytes of each."""
