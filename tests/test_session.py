@@ -22,6 +22,7 @@ RUN = (
 def tclose(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """`tclose profile` on a run file, in a process of its own with this environment."""
     (folder / "run.yaml").write_text(RUN + "privacy: {k: 2}\n")
+    (folder / "people.parquet").touch()
     command = [
         sys.executable,
         "-c",

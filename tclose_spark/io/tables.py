@@ -167,10 +167,20 @@ def _column_problems(table: DataFrame, column: str, names: Sequence[str], attrib
             f"column {column!r} is of type {kind.simpleString()}, which cannot be released; convert it to plain "
             "values, or drop it"
         )
-    elif quasi is not None and quasi.reads_numbers and not isinstance(kind, (*INTEGRAL, *FRACTIONAL, T.StringType)):
-        yield f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected numbers, or type: categorical"
+    elif quasi is not None and (wanted := _wanted(quasi)) is not None and not isinstance(kind, wanted[0]):
+        yield f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected {wanted[1]}"
     elif isinstance(kind, T.BinaryType) and column not in attributes.insensitive_attributes:
         yield f"column {column!r} is of type {kind.simpleString()}; expected single values"
+
+
+def _wanted(quasi: QuasiIdentifier) -> tuple[tuple[type[T.DataType], ...], str] | None:
+    """The types that a quasi-identifier's column may be of, text included, and what they are called; None of any."""
+    if quasi.calendar is not None:
+        called = "dates" if quasi.calendar == "date" else "timestamps"
+        return (*TEMPORAL[quasi.calendar], T.StringType), f"{called}, or another type"
+    if quasi.reads_numbers:
+        return (*INTEGRAL, *FRACTIONAL, T.StringType), "numbers, or type: categorical"
+    return None
 
 
 def plain_name(name: str) -> str:
