@@ -196,7 +196,7 @@ def test_sparks_own_handler_is_not_put_in_place(spark: SparkSession) -> None:
 def test_what_publishes_nothing_speaks_of_nothing_public(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], command: str, told: str
 ) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(cli, "_cancel_jobs", lambda: None)

@@ -69,7 +69,7 @@ def test_the_loss_is_measured_on_the_range(conf: Path, open_run: Callable[..., R
         assert losses[name] == pytest.approx(sum(widths) / span / N)
     quasi = certificate["attributes"]["quasi_identifiers"]
     assert (quasi["age"]["range"], quasi["age"]["span"]) == (["0", "120"], "120")
-    assert (quasi["weight"]["range"], quasi["weight"]["span"]) == (["1/2", "200"], "399/2")
+    assert (quasi["weight"]["range"], quasi["weight"]["span"]) == (["0.5", "200"], "399/2")
     assert pipeline.verify(run, finished=True).holds
 
 

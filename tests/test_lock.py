@@ -77,5 +77,5 @@ def test_a_run_is_refused_while_another_writes(
     with locked(internal):
         code, _, err = tclose("release", path)
     assert code == 2
-    assert f"error: output: {path.parent}/out/internal is being written by another run: process {os.getpid()}" in err
+    assert f": output: {path.parent}/out/internal is being written by another run: process {os.getpid()}" in err
     assert not (path.parent / "out/public").exists()

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from operator import and_, or_
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from tclose_spark.checks.classes import Classes, JudgedAttribute
-from tclose_spark.checks.figures import ClassFigures, Labels
+from tclose_spark.checks.figures import ClassFigures
 from tclose_spark.checks.tallies import Tally
 from tclose_spark.measures.grouping import group_values
 from tclose_spark.measures.transport import transport_plan
@@ -34,9 +34,9 @@ def worst_classes(
     worst = {a.name: found.worst for a in attributes if (found := figures.of("t-closeness", a.name)) is not None}
     if not worst:
         return {}
-    tally = Tally.read(
-        tallies.where(reduce(or_, (_same(labels, each) for each in worst.values()))).toArrow(), len(labels)
-    )
+    wanted = [tuple(each[name] for name in labels) for each in worst.values()]
+    found_rows = tallies.mapInArrow(lambda batches: (_of(wanted, batch) for batch in batches), tallies.schema)
+    tally = Tally.read(found_rows.toArrow(), len(labels))
     classes = Classes.of(tally, attributes)
     rows = list(zip(*(column.to_pylist() for column in tally.labels), strict=True))
     place = {row: i for i, row in enumerate(rows)}
@@ -46,8 +46,18 @@ def worst_classes(
     }
 
 
-def _same(labels: Sequence[str], worst: Labels) -> Any:
-    return reduce(and_, (F.col(f"l{i}").eqNullSafe(F.lit(worst[name])) for i, name in enumerate(labels)))
+def _of(wanted: Sequence[tuple[str | None, ...]], batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch's rows of these classes. Here and not by a condition of Spark's, whose plans and logs would tell it."""
+
+    def held(column: pa.Array, label: str | None) -> pa.Array:
+        return pc.is_null(column) if label is None else pc.equal(column, label).fill_null(False)
+
+    return batch.filter(
+        reduce(
+            pc.or_,
+            (reduce(pc.and_, (held(*each) for each in zip(batch.columns, labels, strict=False))) for labels in wanted),
+        )
+    )
 
 
 def _shown(a: JudgedAttribute, classes: Classes, row: int) -> Mapping[str, Any]:

@@ -202,9 +202,10 @@ def _made_names(spec: ReleaseSpec) -> Iterator[str]:
         made += [f"{name}_min", f"{name}_max"] if quasi.numeric_output == "bounds" else []
         made += [f"{name}_raw"] if spec.output.keep_linked else []
     made += [SUPPRESSED] if spec.output.keep_linked and spec.privacy.suppression_limit else []
-    lower = [name.lower() for name in (*attributes.published, *made)]
-    for column in made:
-        if lower.count(column.lower()) > 1:
+    published = {name.lower(): name for name in attributes.published}
+    lower = [name.lower() for name in made]
+    for column in (published.get(name, made[i]) for i, name in enumerate(lower)):
+        if column.lower() in published or lower.count(column.lower()) > 1:
             yield f"column {column!r}: the release makes a column of this name (up to case) from another; rename it"
 
 

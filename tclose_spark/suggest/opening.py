@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import chain, count
 
 from pyspark.sql import SparkSession
 
@@ -45,7 +45,7 @@ def with_plain_names(opened: Opened) -> Opened:
     for name in opened.table.columns:
         plain = plain_name(name)
         if plain != name and [other.lower() for other in opened.table.columns].count(name.lower()) == 1:
-            new = next(made for made in (plain, *(f"{plain}_{i}" for i in count(2))) if made.lower() not in taken)
+            new = next(made for made in chain([plain], (f"{plain}_{i}" for i in count(2))) if made.lower() not in taken)
             columns[name] = new
             taken.add(new.lower())
     if not columns:

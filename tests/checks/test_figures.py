@@ -185,7 +185,8 @@ def test_as_many_equally_frequent_values_as_asked_are_enough_entropy(spark: Spar
 CLASSES = (
     "quasi_identifiers struct<age: string, sex: string>, size bigint, losses struct<age: double, sex: double>, "
     "emd_disease double, "
-    "numerator_disease decimal(38,0), margin_disease decimal(38,0), distinct_disease bigint, entropy_disease double"
+    "numerator_disease decimal(38,0), margin_disease decimal(38,0), distinct_disease bigint, entropy_disease double, "
+    "mode_disease bigint, gain_disease double"
 )
 
 
@@ -199,7 +200,18 @@ def test_distances_that_are_one_double_are_told_apart(spark: SparkSession, farth
 
     def row(size: int) -> tuple[Any, ...]:
         numerator = Decimal(2 * 10**18 * size - (size == less))  # of EMD = numerator / (2 * rows * size)
-        return ((f"of {size}", "f"), size, (0.0, 0.0), float(numerator) / (4e18 * size), numerator, Decimal(0), 2, 2.0)
+        return (
+            (f"of {size}", "f"),
+            size,
+            (0.0, 0.0),
+            float(numerator) / (4e18 * size),
+            numerator,
+            Decimal(0),
+            2,
+            2.0,
+            1,
+            0.5,
+        )
 
     rows = [row(2), row(3)]
     assert rows[0][3] == rows[1][3] == 0.5
