@@ -86,9 +86,17 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
             if t["required"] is not None and name not in certificate["unprotected"]
         ],
         "allow_unique": certificate.get("allow_unique") or [],
+        "aggregates": dict(_aggregates(certificate)),
         "MARK": MARK,
         "BAR": BAR,
     }
+
+
+def _aggregates(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The quasi-identifiers that are published as aggregates of their classes: (column, as which)."""
+    for name, entry in certificate["attributes"].get("quasi_identifiers", {}).items():
+        if "aggregate" in entry:
+            yield name, f"{entry['aggregate']}, {entry['digits']} digits" if "digits" in entry else entry["aggregate"]
 
 
 def whole_of(certificate: Mapping[str, Any]) -> str:
