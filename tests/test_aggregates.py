@@ -154,6 +154,7 @@ def test_what_two_classes_say_their_union_may_say(kind: str, asked: str) -> None
         ("double", Aggregate("mean", 2), [0.1, 0.2], "0.15", ["0.1", "0.2", "0.16", "0.14"]),
         ("integer", Aggregate("median"), [5, 1, 3, 9], "3", ["4", "5", "1", None]),
         ("integer", Aggregate("mode"), [5, 5, 1, 1, 9], "1", ["5", "9", "4"]),
+        ("integer", Aggregate("mode"), [4, 5, 4, 5], "4", ["5"]),
         ("category", Aggregate("median"), [0, 3, 2, 2], "high", ["middle", "upper", "elsewhere", "*", None]),
         ("category", Aggregate("mode"), [3, 1, 1, 3, None], "middle", ["upper", "low", None]),
         ("date", Aggregate("mean"), [0, 1], "1970-01-02", ["1970-01-03", "1969-12-31", "soon", None]),
@@ -170,11 +171,16 @@ def test_another_value_than_the_aggregate_is_found(
         assert wrong(kind, aggregate, [group], [other]) == len(group), other
 
 
-def test_each_row_of_a_class_with_a_wrong_value_counts_once() -> None:
+@pytest.mark.parametrize(
+    ("numbers", "sites", "rows"), [("15", "aa", 3), ("14", "ab", 3), ("15", "ab", 3), ("25", "aa", 5), ("14", "aa", 0)]
+)
+def test_each_row_of_a_class_with_a_wrong_value_counts_once(numbers: str, sites: str, rows: int) -> None:
+    """Of two classes, of two rows and of three."""
     checks = [check_of("integer", Aggregate("median")), check_of("category", Aggregate("mode"))]
-    raw = [raw_of("integer", [1, 1, 4, 4, 4]), raw_of("category", [0, 0, 1, 1, 1])]
-    said = [pa.array(["1", "1", "5", "5", "5"]), pa.array(["low", "low", "upper", "upper", "upper"])]
-    assert rows_without_aggregate(checks, raw, said) == 3
+    raw = [raw_of("integer", [1, 1, 4, 4, 4]), raw_of("category", [0, 0, 0, 0, 1])]
+    names = [{"a": "low", "b": "middle"}[site] for site in sites]
+    said = [pa.array([one] * 2 + [other] * 3, pa.string()) for one, other in (numbers, names)]
+    assert rows_without_aggregate(checks, raw, said) == rows
 
 
 def test_a_mean_has_no_overflow_and_dates_are_those_of_the_calendar() -> None:
