@@ -204,7 +204,7 @@ def test_an_audit_with_the_run_file_leaves_out_what_is_not_known(made: Made, spa
     assert any("no aggregate says whom it covers" in note for note in judged.notes)
     assert "unknown, of aggregates" in repr(judged)
     assert "aggregates are published" in judged._repr_html_()
-    with pytest.raises(ConfigurationError, match="--background: people are found by labels"):
+    with pytest.raises(ConfigurationError, match="background: people are found by labels"):
         audit(table, spec=tree, background=str(made.conf.parent / "people.parquet"))
     with pytest.raises(ConfigurationError, match=r"n is 50, and with method\.representative"):
         audit(table, spec=tree, n=50)
