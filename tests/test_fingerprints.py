@@ -121,6 +121,16 @@ RUNS: dict[str, dict[str, Any]] = {
         "quasi": BOUNDS,
         "sensitive": {**EQUAL, **ORDERED},
     },
+    "microaggregation, means": {
+        "method": {"name": "microaggregation", "representative": "mean", "digits": 1},
+        "quasi": {
+            "age": {"type": "numeric"},
+            "height": {"type": "numeric"},
+            "sex": {},
+            "city": {"hierarchy": "cities.csv"},
+        },
+        "sensitive": ORDERED,
+    },
     "sabre": {"method": {"name": "sabre"}, "quasi": CATEGORIES, "sensitive": NESTED},
 }
 

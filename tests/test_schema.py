@@ -88,6 +88,7 @@ GOOD = [
     ("method", {"name": "closeness_tree", "effort": 12, "overlap": "none"}),
     ("method", {"name": "closeness_tree", "overlap": "allowed"}),
     ("method", {"name": "microaggregation", "algorithm": 2}),
+    ("method", {"name": "microaggregation", "representative": "mean", "digits": 0}),
     ("method", {"name": "fragmentation", "search_seconds": 1.5}),
 ]
 BAD = [

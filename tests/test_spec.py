@@ -372,6 +372,39 @@ def test_a_class_size_is_for_algorithm_3(load):
         load("method={name: microaggregation, algorithm: 4}")
 
 
+MEAN = "method={name: microaggregation, algorithm: 1, representative: mean}"
+
+
+def test_the_digits_of_a_mean_are_said_and_nothing_else_has_any(load):
+    assert load(MEAN).method.digits == 2
+    assert load(MEAN, "method.digits=0").aggregates["age"].digits == 0
+    assert load("method={name: microaggregation}").aggregates == load().aggregates == {}
+    for said, found in (("representative: mode, digits: 1", "mode"), ("digits: 1", "not said")):
+        with pytest.raises(
+            ConfigurationError, match=f"method.digits is for representative: mean, and representative is {found}"
+        ):
+            load(f"method={{name: microaggregation, {said}}}")
+    with pytest.raises(ConfigurationError, match=r"method.representative: found 'max'; expected 'mean', 'median' or"):
+        load("method={name: microaggregation, representative: max}")
+    with pytest.raises(ConfigurationError, match=r"representative"):
+        load("method={name: sabre, representative: mean}")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "keys"),
+    [
+        ((f"{QUASI}.age.numeric_output=bounds",), f"{QUASI}.age.numeric_output"),
+        ((f"{QUASI}.age.round_to=5", f"{QUASI}.zip.coarsest=1"), f"{QUASI}.age.round_to, {QUASI}.zip.coarsest"),
+        ((f"{QUASI}.sex={{generalization: set}}", "privacy.nt.n=100"), f"{QUASI}.sex.generalization, privacy.nt"),
+    ],
+)
+def test_what_is_about_covering_labels_is_refused_beside_aggregates(load, overrides, keys):
+    assert load(*overrides)
+    with pytest.raises(ConfigurationError, match=f"{keys}: about labels that cover.*method.representative"):
+        load(MEAN, *overrides)
+    assert load(MEAN, f"{QUASI}.age.range=[0, 120]", f"{QUASI}.age.weight=2")
+
+
 def test_fragmentation_has_defaults_and_bins(load):
     spec = load("method={name: fragmentation}", f"{SALARY}.bins={{edges: [1, 2.5]}}")
     method, salary = spec.method, spec.attributes.sensitive_attributes["salary"]

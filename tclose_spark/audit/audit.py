@@ -113,8 +113,8 @@ class Audit:
             "attacks": [vars(e) for e in self.exposures],
             "background": None if self.background is None else _background_json(self.background),
             "utility": {
-                "ncp": figures.ncp,
-                "ncp_by_quasi_identifier": dict(figures.losses),
+                "ncp": figures.ncp if figures.losses else None,
+                "ncp_by_quasi_identifier": {q: figures.losses.get(q) for q in self.question.quasi_identifiers},
                 "average_class_size": figures.rows / figures.classes,
                 "smallest_class": figures.smallest,
                 "largest_class": figures.largest,
@@ -152,6 +152,11 @@ def audit_table(
         raise ConfigurationError(
             "--n and --reference: natural supersets are parts of the table, and the reference is another; ask one of "
             "both"
+        )
+    if background is not None and question.aggregates:
+        raise ConfigurationError(
+            "--background: people are found by labels that cover their values, and with method.representative "
+            "aggregates are published, which do not; leave it out"
         )
     if classes_output is not None:
         _check_names(question)

@@ -111,7 +111,12 @@ def judged_quasi(
             distinct = len(named_by(tallies, {column: members})[column].names) if column_facts[0].sets else 0
             loss = LabelLoss(numeric=False, distinct=distinct, sets=column_facts[0].sets)
             notes += _notes(name, column_facts[0])
-        quasi.append(JudgedQuasi(name, columns, loss))
+        quasi.append(JudgedQuasi(name, columns, loss, covers=not question.aggregates))
+    if question.aggregates:
+        notes.append(
+            "the run file has aggregates published: what they lose is unknown, and the attacks are those of who is "
+            "told a person's class, since no aggregate says whom it covers"
+        )
     return quasi, notes
 
 

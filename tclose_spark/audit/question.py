@@ -27,6 +27,7 @@ class Question(Section):
 
     n: classes must be close to a natural superset of at least n records instead of the whole table.
     gain: a rise in belief above which a class counts as exposed to an attack.
+    aggregates: the published values are aggregates of classes, and not labels that cover the values of their rows.
     """
 
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
@@ -34,6 +35,7 @@ class Question(Section):
     k: Annotated[int, Field(ge=1)] | None = None
     n: Annotated[int, Field(ge=1)] | None = None
     gain: Exact = Fraction(1, 5)
+    aggregates: bool = False
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -46,6 +48,11 @@ class Question(Section):
                     f"column {column!r} is in two roles, or is a bound and a quasi-identifier; expected one role for "
                     "a column"
                 )
+        if self.n is not None and self.aggregates:
+            raise ValueError(
+                f"n is {self.n}, and with method.representative aggregates are published, which tell of no natural "
+                "superset; leave out either"
+            )
         if self.n is not None and all(a.t is None for a in self.sensitive_attributes.values()):
             raise ValueError(f"n is {self.n}, and no sensitive attribute has a t; (n, t)-closeness needs both")
         return self
@@ -71,6 +78,7 @@ def ask(
     t: Any = None,
     n: int | None = None,
     gain: Any = "0.2",
+    aggregates: bool = False,
 ) -> Question:
     """A question in plain Python: `ask(["age", "zip"], {"salary": {"distance": "ordered", "t": 0.1}}, k=5)`.
 
@@ -101,6 +109,7 @@ def ask(
                 "k": k,
                 "n": n,
                 "gain": gain,
+                "aggregates": aggregates,
             }
         )
     except ValidationError as error:
@@ -134,7 +143,7 @@ def ask_as_in(
     for name in built_columns(attributes):
         (quasi if name in quasi else sensitive)[name]["hierarchy"] = f"{spec.output.internal_path}/{file_of(name)}"
     n = spec.privacy.n if n is None else n
-    return ask(quasi, sensitive, _k_of(spec) if k is None else k, t, n, gain)
+    return ask(quasi, sensitive, _k_of(spec) if k is None else k, t, n, gain, bool(spec.aggregates))
 
 
 def read_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:

@@ -55,7 +55,8 @@ def audit_lines(audit: Audit, name: str, narrow: bool = False) -> Iterator[Table
     if audit.background is not None:
         yield from _background(audit.background)
     losses = ", ".join(f"{column} {loss:.4f}" for column, loss in figures.losses.items())
-    yield Text(f"Utility: information loss (NCP) {figures.ncp:.4f} ({losses})")
+    known = f"{figures.ncp:.4f} ({losses})" if losses else "unknown, of aggregates"
+    yield Text(f"Utility: information loss (NCP) {known}")
     sizes = (
         f"average class size {figures.rows / figures.classes:,.1f} (from {figures.smallest:,} to {figures.largest:,})"
     )

@@ -186,16 +186,20 @@ def judged_attribute(
 @dataclass(frozen=True)
 class JudgedQuasi:
     """A quasi-identifier: its published columns (two where it is bounds), what its labels lose, and the coarsest one
-    that it may have.
+    that it may have. covers: whether labels cover the values of their rows; an aggregate does not say how far these
+    lie, and its loss is unknown.
     """
 
     name: str
     columns: tuple[str, ...]
     loss: LabelLoss
     coarsest: Coarsest | None = None
+    covers: bool = True
 
     def losses(self, labels: Sequence[pa.Array]) -> Any:
-        """Information loss of each class, shape (classes,), from its published columns."""
+        """Information loss of each class, shape (classes,), from its published columns; NaN where it is unknown."""
+        if not self.covers:
+            return np.full(len(labels[0]), np.nan)
         group, first = group_equal(labels)
         distinct = zip(*(column.take(pa.array(first)).to_pylist() for column in labels), strict=True)
         of = self.loss.of_bounds if len(self.columns) == 2 else self.loss.of
@@ -213,7 +217,7 @@ def class_table(
     tallies: of the published columns of `quasi` and of `attributes` (see `tallies.tally_classes`).
 
     Columns: `quasi_identifiers` (a struct of the labels, as text), `size`, `loss` (mean information loss), `losses` (a
-    struct, by quasi-identifier), and those of each measure: the attributes', and `more`.
+    struct, by quasi-identifier; NULL where it is unknown), and those of each measure: the attributes', and `more`.
     """
     labels = [name for q in quasi for name in q.columns]
     keys = [f"l{i}" for i in range(len(labels))]
@@ -256,8 +260,7 @@ def _measure(
                 arrays = [
                     *tally.labels,
                     pa.array(classes.sizes),
-                    pa.array(sum(losses) / len(losses)),
-                    *map(pa.array, losses),
+                    *(pa.array(loss, from_pandas=True) for loss in (sum(losses) / len(losses), *losses)),
                 ]
                 arrays += [column for measure in measures for column in measure.of(classes)]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)

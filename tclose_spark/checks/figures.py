@@ -66,7 +66,7 @@ class ClassFigures:
     """All classes together.
 
     rows: of the classes; suppressed ones count in discernibility and losses only.
-    losses: mean information loss by quasi-identifier, over rows.
+    losses: mean information loss by quasi-identifier whose labels cover values, over rows.
     released_losses: the same over the rows of the classes only.
     homogeneous: by sensitive attribute.
     more_losses: means like `losses`, of what was asked for beside them.
@@ -208,17 +208,18 @@ class _Asked:
         size = Watched(figure="size", broken=None if k is None else ("size", k))
         of_all = Reported(measure="k-anonymity", attribute=None, required=k, watched=size)
         reported = (of_all, *(each for a in attributes for each in _reported(a)), *more)
-        spreads = dict(_spreads(quasi, attributes))
+        covering = [q for q in quasi if q.covers]
+        spreads = dict(_spreads(covering, attributes))
         return _Asked(
             labels=tuple(column for q in quasi for column in q.columns),
-            quasi=tuple(q.name for q in quasi),
+            quasi=tuple(q.name for q in covering),
             limited=tuple(q.name for q in quasi if q.coarsest is not None),
             attributes=tuple(a.name for a in attributes),
             reported=reported,
             more=len(more),
             spreads=spreads,
             watch=Watch(
-                losses=[*[PublishedLoss(q.name) for q in quasi], *more_losses],
+                losses=[*[PublishedLoss(q.name) for q in covering], *more_losses],
                 limits=[(q.coarsest, q.columns) for q in quasi if q.coarsest is not None],
                 distinct=[a.column("distinct") for a in attributes],
                 emd=[a.column("emd") for a in attributes],

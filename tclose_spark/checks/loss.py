@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -46,10 +46,13 @@ def names_of_release(tallies: DataFrame, spec: ReleaseSpec) -> dict[str, Named]:
 
 
 def judged_quasi(
-    spec: ReleaseSpec, named: Mapping[str, Named], hierarchies: Mapping[str, Hierarchy]
+    spec: ReleaseSpec,
+    named: Mapping[str, Named],
+    hierarchies: Mapping[str, Hierarchy],
+    aggregates: Collection[str] = (),
 ) -> list[JudgedQuasi]:
     """The quasi-identifiers with what their labels lose, measured on what all labels name, or on a range that is known
-    from outside.
+    from outside. aggregates: those that are published as such.
     """
     columns = published_columns(spec)
     judged = []
@@ -61,7 +64,8 @@ def judged_quasi(
             hierarchy=hierarchies.get(name),
             sets=settings.generalization == "set",
         )
-        judged.append(JudgedQuasi(name, columns[name], loss, Coarsest.of(settings, hierarchies.get(name))))
+        limit, covers = Coarsest.of(settings, hierarchies.get(name)), name not in aggregates
+        judged.append(JudgedQuasi(name, columns[name], loss, limit, covers))
     return judged
 
 
@@ -72,10 +76,12 @@ def _span(settings: QuasiIdentifier, named: Named) -> Fraction:
 
 
 def measured_on(spec: ReleaseSpec, named: Mapping[str, Named]) -> dict[str, dict[str, Any]]:
-    """What the loss of each quasi-identifier's labels is measured on."""
+    """What the loss of each quasi-identifier's labels is measured on; nothing of those whose loss is not."""
     quasi = spec.attributes.quasi_identifiers
-    measured = {}
+    measured: dict[str, dict[str, Any]] = {name: {} for name in named}
     for name, of_labels in named.items():
+        if name in spec.aggregates:
+            continue
         numeric, sets = quasi[name].is_numeric, quasi[name].generalization == "set"
         measured[name] = (
             {"span": str(_span(quasi[name], of_labels))} if numeric else {"named": len(of_labels.names)} if sets else {}
@@ -111,6 +117,8 @@ def losses_by_input(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[Loss
     """
     losses = []
     for q, domain in zip(quasi, profile.quasi, strict=True):
+        if not q.covers:
+            continue
         ours, its = Fraction(1), Fraction(1)
         if q.loss.numeric:
             ours, its = q.loss.span, (Fraction(str(domain.high)) - Fraction(str(domain.low))) / domain.scale

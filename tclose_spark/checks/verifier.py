@@ -100,7 +100,7 @@ def verify_release(
     with kept(rows.tallies) as tallies:
         with _labels_required():
             named = names_of_release(tallies, spec)
-        quasi = judged_quasi(spec, named, hierarchies)
+        quasi = judged_quasi(spec, named, hierarchies, spec.aggregates)
         counts, tuple_counts = count_values(tallies, list(spec.attributes.sensitive_attributes))
         if not any(counts):
             raise GuaranteeError("the release has no rows; nothing is published")
@@ -127,7 +127,7 @@ def verify_release(
     problems += [_violation(broken) for broken in figures.broken]
     problems += [_unproven(each.guarantee) for each in near if not each.guarantee.holds]
     problems += [_too_coarse(spec, name, *found) for name, found in figures.coarse.items()]
-    looked_at = figures.classes <= MOST_COMPARED or spec.method.promises_disjoint
+    looked_at = not spec.aggregates and (figures.classes <= MOST_COMPARED or spec.method.promises_disjoint)
     disjoint = looked_at and are_disjoint(classes, quasi)
     if spec.method.promises_disjoint and not disjoint:
         problems.append(
@@ -145,7 +145,7 @@ def verify_release(
         problems.append("Great Expectations: the suite over the class table does not pass")
     texts = [field.name for field in release.schema if isinstance(field.dataType, T.StringType)]
     figures_of = {
-        **_as_json(figures, attributes, counts, left, apart),
+        **_as_json(figures, quasi, attributes, counts, left, apart),
         "near": {each.guarantee.attribute: _near_json(each) for each in near},
         "quasi_identifiers": measured_on(spec, named),
         "regions": "disjoint" if disjoint else "overlapping" if looked_at else "not looked at",
@@ -158,8 +158,8 @@ def verify_release(
         "guessed": dict(figures.guessed),
         "worst": worst,
         "by_input": {
-            "ncp": sum(figures.more_losses) / len(figures.more_losses),
-            "ncp_by_quasi_identifier": {q.name: mean for q, mean in zip(quasi, figures.more_losses, strict=True)},
+            "ncp": sum(figures.more_losses) / len(figures.more_losses) if figures.more_losses else None,
+            "ncp_by_quasi_identifier": dict(zip(figures.losses, figures.more_losses, strict=True)),
         },
     }
     if tuples is not None:
@@ -286,6 +286,7 @@ def _violation(broken: Guarantee, suppressed: bool = False) -> str:
 
 def _as_json(
     figures: ClassFigures,
+    quasi: Sequence[JudgedQuasi],
     attributes: Sequence[JudgedAttribute],
     released: Sequence[Counts],
     left: LeftOut,
@@ -306,8 +307,8 @@ def _as_json(
         "smallest_class": figures.smallest,
         "largest_class": figures.largest,
         "discernibility": figures.discernibility,
-        "ncp": figures.ncp,
-        "ncp_by_quasi_identifier": dict(figures.losses),
+        "ncp": figures.ncp if figures.losses else None,
+        "ncp_by_quasi_identifier": {q.name: figures.losses.get(q.name) for q in quasi},
         "attributes": entries,
     }
 

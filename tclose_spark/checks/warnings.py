@@ -54,12 +54,12 @@ def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
 
 def _of_use(figures: ClassFigures) -> list[str]:
     """Whether the release is worth anything."""
-    if figures.classes == 1 and figures.released_ncp > 0:
+    if figures.classes == 1 and (not figures.losses or figures.released_ncp > 0):
         return [
             "all rows are in one class: nothing of the quasi-identifiers tells anyone apart, and the table is nearly "
             "useless"
         ]
-    if figures.released_ncp > 0.9:
+    if figures.losses and figures.released_ncp > 0.9:
         return [
             "most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or hierarchies "
             "keep more"

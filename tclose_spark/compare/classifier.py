@@ -163,7 +163,7 @@ def features_of(quasi: ResolvedQuasi, spread: Spread, label: IntArray) -> Featur
         middle = (spread.low / 4 + spread.high / 4 - start) / (end - start or 1.0)
         return np.clip(np.where(np.isnan(middle), 0.5, middle), 0, 1).astype(np.float32)[label][:, None]
     values = len(quasi.domain.values)
-    if values > MOST_COLUMNS:
+    if not 0 < values <= MOST_COLUMNS:  # none: the column is missing in all rows
         return np.zeros((len(label), 0), dtype=np.float32)
     shares = np.stack([spread.shares(code, code) for code in range(values)], axis=1)
     return shares.astype(np.float32)[label]

@@ -100,13 +100,15 @@ def means(quasi: Sequence[ResolvedQuasi], rows: Rows, classes: PublishedClasses)
 
 
 def cross_tables(attributes: ResolvedAttributes, rows: Rows, classes: PublishedClasses) -> Iterator[CrossTable]:
-    """Of every quasi-identifier with every sensitive attribute."""
+    """Of every quasi-identifier that has values with every sensitive attribute."""
     sensitive = [
         (a, *_sensitive_groups(a, codes))
         for a, codes in zip(attributes.sensitive, sensitive_codes(rows, attributes), strict=True)
     ]
     for q, codes in zip(attributes.quasi_identifiers, rows.quasi, strict=True):
         ranges = list(_quasi_ranges(q, codes))
+        if not ranges:  # missing in all rows
+            continue
         spread, label = spread_labels(q, classes.labels[q.name])
         raw_in = np.stack([(codes >= low) & (codes <= high) for _, low, high in ranges]).astype(np.float64)
         shares = np.stack([_shares(q, spread, low, high) for _, low, high in ranges])[:, label[classes.of_row]]

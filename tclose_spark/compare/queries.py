@@ -141,6 +141,8 @@ def _numeric(texts: Sequence[str | None], whole: bool, scale: int) -> Spread:
         ]
     )
     low, high = (np.ceil(both[:, 0]), np.floor(both[:, 1])) if whole else both.T
+    if np.any(low > high):  # a mean of whole numbers is none
+        low, high, whole = both[:, 0], both[:, 1], False
     return RangeSpread(low=low, high=high, whole=whole)
 
 

@@ -7,11 +7,17 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
+from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.listing import listing
 from tclose_spark.version import __version__
+
+OF_AGGREGATES = (
+    "aggregates of classes are published, which do not say how far the values of a class lie apart; what labels that "
+    "cover them would lose follows from the raw table alone"
+)
 
 
 def build_certificate(
@@ -52,13 +58,17 @@ def build_certificate(
         "attributes": {
             "sensitive": {name: _sensitive(settings[name], reached[name], hierarchies.get(name)) for name in settings},
             "quasi_identifiers": {
-                name: {**_quasi(quasi, hierarchies.get(name)), **figures["quasi_identifiers"][name]}
+                name: {
+                    **_quasi(quasi, hierarchies.get(name), spec.aggregates.get(name)),
+                    **figures["quasi_identifiers"][name],
+                }
                 for name, quasi in spec.attributes.quasi_identifiers.items()
             },
         },
         "information": _information(figures),
         "utility": {
             "ncp": figures["ncp"],
+            **({"ncp_unknown": OF_AGGREGATES} if spec.aggregates else {}),
             "ncp_by_quasi_identifier": figures["ncp_by_quasi_identifier"],
             **_weighted_loss(spec, figures["ncp_by_quasi_identifier"]),
             "average_class_size": figures["rows"] / figures["classes"],
@@ -75,7 +85,7 @@ def build_certificate(
 def _weighted_loss(spec: ReleaseSpec, losses: Mapping[str, float]) -> dict[str, float]:
     """The mean loss by the weights of the run file, where they differ."""
     weights = {name: float(quasi.weight) for name, quasi in spec.attributes.quasi_identifiers.items()}
-    if len(set(weights.values())) == 1:
+    if len(set(weights.values())) == 1 or None in losses.values():
         return {}
     return {"ncp_weighted": sum(weights[name] * loss for name, loss in losses.items()) / sum(weights.values())}
 
@@ -158,11 +168,19 @@ def _sensitive(settings: SensitiveAttribute, reached: Mapping[str, Any], hierarc
     return entry if hierarchy is None else {**entry, "hierarchy": _tree(hierarchy.without_missing())}
 
 
-def _quasi(settings: QuasiIdentifier, hierarchy: Hierarchy | None) -> dict[str, Any]:
-    """How a quasi-identifier is published: what was set, and the form of its labels."""
+def _quasi(
+    settings: QuasiIdentifier, hierarchy: Hierarchy | None, aggregate: Aggregate | None = None
+) -> dict[str, Any]:
+    """How a quasi-identifier is published: what was set, and the form of its labels, or what it is an aggregate of."""
     entry = {"type": settings.type, **settings.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})}
+    if aggregate is not None:
+        entry["aggregate"] = aggregate.kind
+    if aggregate is not None and aggregate.digits is not None:
+        entry["digits"] = aggregate.digits
     if hierarchy is not None:
         return {**entry, "hierarchy": _tree(hierarchy)}
+    if aggregate is not None:
+        return entry
     form = "numeric_output" if settings.is_numeric else "generalization"
     return {**entry, form: getattr(settings, form)}
 

@@ -76,9 +76,10 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
             (f"l of {name} ({kind})", f"asked {l_['required']}, reached {l_.get('achieved', 'yes')}")
             for kind, l_ in kinds.items()
         ]
+    loss = certificate["utility"]["ncp"]
     return [
         *lines,
-        ("information loss (NCP)", f"{certificate['utility']['ncp']:.4f}"),
+        ("information loss (NCP)", "unknown: aggregates are published" if loss is None else f"{loss:.4f}"),
         ("fingerprint", release["fingerprint"]),
     ]
 

@@ -86,9 +86,18 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
             if t["required"] is not None and name not in certificate["unprotected"]
         ],
         "allow_unique": certificate.get("allow_unique") or [],
+        "aggregates": dict(_aggregates(certificate)),
         "MARK": MARK,
         "BAR": BAR,
     }
+
+
+def _aggregates(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The quasi-identifiers that are published as aggregates of their classes: (column, as which)."""
+    for name, entry in certificate["attributes"].get("quasi_identifiers", {}).items():
+        if "aggregate" in entry:
+            digits = entry.get("digits")
+            yield name, entry["aggregate"] + ("" if digits is None else f", {digits} digit{'' if digits == 1 else 's'}")
 
 
 def whole_of(certificate: Mapping[str, Any]) -> str:
@@ -119,7 +128,7 @@ def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dic
             closeness_of_all(name, spreads["emd"][name], t) for name, t in certificate["guarantees"]["t"].items()
         ],
         "worst": [worst_class(name, entry, whole_of(certificate)) for name, entry in figures["worst"].items()],
-        "precision": [precision_of(name, found) for name, found in spreads["precision"].items()],
+        "precision": [precision_of(name, found) for name, found in spreads.get("precision", {}).items()],
         "guessing": [guessing_of(name, spreads, entry["homogeneous"]["rows"]) for name, entry in sensitive.items()],
     }
 

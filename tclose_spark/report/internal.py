@@ -29,7 +29,7 @@ def render_internal(
         "internal.html.j2",
         **first_page(certificate),
         raw=raw,
-        precision=[precision_of(name, found) for name, found in spreads["precision"].items()],
+        precision=[precision_of(name, found) for name, found in spreads.get("precision", {}).items()],
         by_input=figures["by_input"],
         attacks=list(_attacks(certificate, figures, raw)),
         minimality=made["minimality"],

@@ -12,12 +12,13 @@ INDENT, GAP = "  ", "  "
 
 
 def preview_lines(
-    columns: Sequence[str], rows: Sequence[Sequence[object]], losses: Mapping[str, float], width: int = WIDTH
+    columns: Sequence[str], rows: Sequence[Sequence[object]], losses: Mapping[str, float | None], width: int = WIDTH
 ) -> Iterator[str]:
     """The rows as a table of at most `width` characters; below the names, how precise labels of quasi-identifiers are.
     Columns that do not fit follow below, in blocks; MOST_BLOCKS at most.
 
-    losses: the mean loss (NCP) of each quasi-identifier; its precision is what is left of 1. A column of bounds,
+    losses: the mean loss (NCP) of each quasi-identifier; its precision is what is left of 1; None of
+        aggregates. A column of bounds,
     `<name>_min` or `<name>_max`, has that of `<name>`; what is published as it is has none.
 
     >>> print(*preview_lines(["age", "disease"], [["[20, 29]", "flu"]], {"age": 0.125}), sep=chr(10))
@@ -41,8 +42,11 @@ def preview_lines(
         yield f"{INDENT}and {len(columns) - blocks[MOST_BLOCKS][0]:,} more columns"
 
 
-def _precision(name: str, losses: Mapping[str, float]) -> str:
-    loss = losses.get(name, losses.get(name.removesuffix("_min").removesuffix("_max")))
+def _precision(name: str, losses: Mapping[str, float | None]) -> str:
+    column = name if name in losses else name.removesuffix("_min").removesuffix("_max")
+    if column in losses and losses[column] is None:
+        return "aggregate"
+    loss = losses.get(column)
     return "as it is" if loss is None else f"{1 - loss:.0%}"
 
 

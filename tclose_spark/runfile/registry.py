@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Protocol
 from pydantic_core import PydanticKnownError
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.aggregates import Aggregate
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.section import Section
 
 MODULES = {
@@ -55,6 +56,12 @@ class MethodSettings(Section):
         by the labels of two classes. The certificate says it, and the verifier checks it.
         """
         return self.disjoint
+
+    def aggregate_of(self, quasi: QuasiIdentifier) -> Aggregate | None:
+        """What classes publish of a quasi-identifier in place of labels that cover its values; None where these are
+        published.
+        """
+        return None
 
 
 class Known(Protocol):

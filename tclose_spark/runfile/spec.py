@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.runfile.registry import MethodSettings, read_settings, require_support
 from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
@@ -33,6 +34,10 @@ FRAME = "tclose_frame"
 OPTION = {"type": ["string", "number", "boolean"]}
 NOWHERE = "/output is not said"
 """The path of an output that is to be given yet."""
+
+
+ABOUT_LABELS = {"numeric_output": "interval", "generalization": "suppress", "round_to": None, "coarsest": None}
+"""Settings of quasi-identifiers that say which labels cover its values, with what they are by default."""
 
 
 def _option(value: Any) -> str:
@@ -234,6 +239,33 @@ class ReleaseSpec(Section):
                 f"privacy.nt.n is {self.privacy.n}, and no sensitive attribute has a t; expected a t, or nt left out"
             )
         return self
+
+    @model_validator(mode="after")
+    def _covering(self) -> Self:
+        if not self.aggregates:
+            return self
+        quasi = self.attributes.quasi_identifiers
+        about = [
+            f"attributes.quasi_identifiers.{name}.{key}"
+            for name, settings in quasi.items()
+            for key, default in ABOUT_LABELS.items()
+            if getattr(settings, key) != default
+        ]
+        about += ["privacy.nt"] if self.privacy.nt is not None else []
+        if about:
+            raise ValueError(
+                f"{', '.join(about)}: about labels that cover a class's values, and with method.representative its "
+                "aggregates are published; leave out either"
+            )
+        return self
+
+    @property
+    def aggregates(self) -> dict[str, Aggregate]:
+        """What classes publish of each quasi-identifier in place of labels that cover its values; empty where these are
+        published.
+        """
+        of = {name: self.method.aggregate_of(q) for name, q in self.attributes.quasi_identifiers.items()}
+        return {name: aggregate for name, aggregate in of.items() if aggregate is not None}
 
     def with_k(self, k: int) -> ReleaseSpec:
         """The same run with this k."""

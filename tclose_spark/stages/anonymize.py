@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+from tclose_spark.checks.aggregates import AggregateCheck, rows_without_aggregate
 from tclose_spark.checks.coverage import Coverage
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.progress import TaskCounter
@@ -31,7 +32,7 @@ from tclose_spark.stages.minimality import MinimalityCounter
 from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import decoded
-from tclose_spark.table.domains import Profile
+from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
@@ -43,8 +44,8 @@ ROUTED = "task int, rows binary, beside binary"
 PUBLISHED, RAW, FIGURE = "published{}", "raw{}", "figure{}"  # numbered: a user's names may be like any of ours
 KEPT, UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = "kept", "uncovered", "raw_rows", "raw_digest", "rows", "digest"
 SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST)
-"""Whole numbers of a task's rows, in the first one: how many labels do not cover their value, and both sides'
-fingerprints.
+"""Whole numbers of a task's rows, in the first one: how many labels do not cover their value (or are not the aggregate
+of their class), and both sides' fingerprints.
 """
 NOTHING = Fingerprint(0, 0)
 
@@ -68,10 +69,15 @@ class Anonymizer:
     ) -> None:
         self.spec, self.profile, self.attributes, self.plan, self.columns = spec, profile, attributes, plan, columns
         self.encoder = Encoder.of(profile, columns)
-        self.generalizer = Generalizer.of(attributes.quasi_identifiers)
+        self.generalizer = Generalizer.of(attributes.quasi_identifiers, spec.aggregates)
         self.coverages = tuple(
             Coverage(q.domain.kind != "category", _paths(q.hierarchy), q.sets, q.domain.scale)
             for q in attributes.quasi_identifiers
+        )
+        self.aggregates = tuple(
+            AggregateCheck(spec.aggregates[q.name], q.domain.scale, _places(q.domain))
+            for q in attributes.quasi_identifiers
+            if q.name in spec.aggregates
         )
         self.observation = Observation()
         self.blocks_done: TaskCounter
@@ -154,9 +160,11 @@ class Anonymizer:
         limits = LabelLimits.of(self.spec, self.attributes)
         schema, minimality, columns = to_arrow_schema(self._finished_schema()), self.minimality, self.columns
         sample, quasi_columns = self.sample, len(self.generalizer.schema())
-        disjoint = self.spec.method.promises_disjoint
+        disjoint, aggregates = self.spec.method.promises_disjoint, self.aggregates
         if disjoint:
             minimality.why_not = "regions do not overlap, so a person's class follows from the quasi-identifiers alone"
+        if aggregates:
+            minimality.why_not = "aggregates are published, which do not say what a class covers"
         calendars = [domain.calendar for domain in self.profile.quasi]
         linked, insensitive = self.spec.output.keep_linked, len(self.spec.attributes.insensitive_attributes)
 
@@ -170,7 +178,11 @@ class Anonymizer:
             values = columns.published([*raw, *codec.sensitive_texts(rows), *passing])[len(raw) :]
             written = labels or [pa.nulls(len(rows), kind) for _, kind in generalizer.schema()]
             sides = Fingerprint.of([*raw, *values]), Fingerprint.of([*written, *values]) if labels else NOTHING
-            uncovered = _uncovered(coverages, generalizer.bounds, raw, labels) if labels else 0
+            uncovered = 0
+            if labels and aggregates:
+                uncovered = rows_without_aggregate(aggregates, raw, labels)
+            elif labels:
+                uncovered = _uncovered(coverages, generalizer.bounds, raw, labels)
             kept = pa.array(np.full(len(rows), labels is not None))
             sums = (uncovered, *(n for side in sides for n in (side.rows, side.digest)))
             beside = [as_moments(x, known) if known else x for x, known in zip(raw, calendars, strict=True)]
@@ -186,7 +198,7 @@ class Anonymizer:
             settled = plan.settle(rows, sent["task"][0].as_py())
             place, labels = _labelled(generalizer, rows, settled, passing[len(passing) - insensitive :])
             place, labels, coarse = limits.left_out(place, labels, len(settled.here))
-            if settled.regions is None and not disjoint and len(place):
+            if settled.regions is None and not disjoint and not aggregates and len(place):
                 minimality.add(rows.take(place), labels)
             suppressed = coarse if settled.suppressed is None else np.concatenate([settled.suppressed, coarse])
             figures: dict[str, float | None] = {name: settled.figures[name] for name in plan.figures}
@@ -206,7 +218,7 @@ class Anonymizer:
 
         Raises:
             InputError: if the rows that were read are not those that were profiled.
-            GuaranteeError: if a label does not cover its row's value.
+            GuaranteeError: if a label does not cover its row's value, or an aggregate is not its class's.
         """
         figures = self.observation.get
         uncovered, raw_rows, raw_digest, rows, digest = (int(figures[name] or 0) for name in SUMS)
@@ -215,6 +227,11 @@ class Anonymizer:
             raise InputError(
                 f"the rows that were written ({raw.rows}) are not those that were profiled ({self.profile.rows}): a "
                 "retry disturbed the run, or what was staged is damaged; run it again from the profile"
+            )
+        if uncovered and self.aggregates:
+            raise GuaranteeError(
+                f"{uncovered} rows have a published value that is not the aggregate of their class's values; nothing "
+                "is published"
             )
         if uncovered:
             raise GuaranteeError(f"{uncovered} rows have a label that does not cover their value; nothing is published")
@@ -260,6 +277,11 @@ def _batches(
 
 def _paths(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]] | None:
     return None if hierarchy is None else {path[0]: path for path in hierarchy.paths}
+
+
+def _places(domain: QuasiDomain) -> dict[str, int] | None:
+    """The place of each value of a category in its order."""
+    return {value: i for i, value in enumerate(domain.values)} if domain.kind == "category" else None
 
 
 def _router(encoder: Encoder, plan: Plan) -> Mapper:

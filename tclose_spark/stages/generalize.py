@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose_spark.methods.attributes import ResolvedQuasi
+from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.moments import CODES_A_DAY, FIRST, LAST, Calendar
+from tclose_spark.table.aggregates import AggregateLabels
 from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, Labeller, NumericLabels, ranges
@@ -21,18 +23,18 @@ MOMENTS: dict[Calendar, pa.DataType] = {"date": pa.date32(), "timestamp": pa.tim
 
 @dataclass(frozen=True)
 class Generalizer:
-    """Writes the published columns of the quasi-identifiers: a label each, or two bounds."""
+    """Writes the published columns of the quasi-identifiers: a label each, or two bounds; or an aggregate."""
 
     names: tuple[str, ...]
-    labellers: tuple[Labeller, ...]
+    labellers: tuple[Labeller | AggregateLabels, ...]
     bounds: tuple[bool, ...]
 
     @staticmethod
-    def of(quasi: Sequence[ResolvedQuasi]) -> Generalizer:
-        """The generalizer of these quasi-identifiers."""
-        return Generalizer(
-            tuple(q.name for q in quasi), tuple(q.labeller for q in quasi), tuple(q.bounds for q in quasi)
-        )
+    def of(quasi: Sequence[ResolvedQuasi], aggregates: Mapping[str, Aggregate] | None = None) -> Generalizer:
+        """The generalizer of these quasi-identifiers. aggregates: of those that are published as such."""
+        said = aggregates or {}
+        labellers = (AggregateLabels(said[q.name], q.domain) if q.name in said else q.labeller for q in quasi)
+        return Generalizer(tuple(q.name for q in quasi), tuple(labellers), tuple(q.bounds for q in quasi))
 
     def schema(self) -> list[tuple[str, pa.DataType]]:
         """Names and types of the published columns."""
@@ -51,8 +53,8 @@ class Generalizer:
         """The published columns of rows with class numbers, labels dictionary-encoded, and the order of the rows that
         they are in.
 
-        A class's labels cover its rows' values; with `regions` (see `methods.method.Settled`) the ranges of codes that
-        these say.
+        A class's labels cover its rows' values, or are their aggregates; with `regions` (see `methods.method.Settled`)
+        they cover the ranges of codes that these say.
         The order is by released columns only: labels, sensitive values, then `ties` (hashes of the insensitive
         columns). Classes with equal labels are one class to a reader, and nothing in the order tells them apart.
         """
@@ -84,7 +86,10 @@ class Generalizer:
             missing = high == MISSING
             numbers = labeller.bounds(np.where(missing, 0, low), np.where(missing, 0, high))
             return _dense_rank([~missing, *numbers]), [_bound(x, missing, labeller) for x in numbers]
-        index, texts = labeller.label(codes, starts) if region is None else labeller.cover(*region)
+        if region is None or isinstance(labeller, AggregateLabels):
+            index, texts = labeller.label(codes, starts)
+        else:
+            index, texts = labeller.cover(*region)
         distinct = sorted(set(texts), key=lambda text: (text is not None, text or ""))
         place = {text: i for i, text in enumerate(distinct)}
         codes = np.array([place[text] for text in texts])[index]

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from tclose_spark.runfile.attributes import SensitiveAttribute
+from pydantic import Field, model_validator
+
+from tclose_spark.runfile.aggregates import Aggregate, Representative
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings
+
+DIGITS = 2
 
 
 class Microaggregation(MethodSettings):
@@ -16,16 +21,38 @@ class Microaggregation(MethodSettings):
         values.
     class_size: of algorithm 3. measured: what loses least on a sample; proven: the least that the histogram proves;
         paper: by the paper's formula.
+    representative: what a class publishes in place of labels that cover its values: their mean, lower median, or most
+        frequent value; of categories without a known order always the last.
+    digits: of a mean, behind the point; 2 where it is not said.
     """
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
     name: Literal["microaggregation"] = "microaggregation"
     algorithm: Literal[1, 2, 3] = 3
     class_size: Literal["measured", "proven", "paper"] | None = None
+    representative: Representative | None = None
+    digits: Annotated[int, Field(ge=0, le=12)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rounded(cls, value: Any) -> Any:
+        """The digits of a mean are said, so that the certificate says them."""
+        means = isinstance(value, Mapping) and value.get("representative") == "mean" and value.get("digits") is None
+        return {**value, "digits": DIGITS} if means else value
+
+    def aggregate_of(self, quasi: QuasiIdentifier) -> Aggregate | None:
+        """See MethodSettings."""
+        if self.representative is None:
+            return None
+        return Aggregate.of(quasi, self.representative, self.digits or 0)
 
 
 def require_algorithm(settings: Microaggregation, sensitive: Mapping[str, SensitiveAttribute]) -> None:
     """Raises ValueError for what the algorithm does not make or does not take."""
+    if settings.digits is not None and settings.representative != "mean":
+        raise ValueError(
+            f"method.digits is for representative: mean, and representative is {settings.representative or 'not said'}"
+        )
     if settings.algorithm != 3:
         if settings.class_size is not None:
             raise ValueError(f"method.class_size is for algorithm: 3, and this is algorithm: {settings.algorithm}")

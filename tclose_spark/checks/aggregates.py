@@ -1,0 +1,91 @@
+"""Is a published value the aggregate of its class? Read from the texts and the raw values, sharing nothing with what
+wrote them.
+
+A class is all rows with the same published values, as to a reader. Where several of the method's classes publish the
+same, it is their union: what holds in each holds in it, so rows of equal values in other tasks change nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tclose_spark.runfile.aggregates import Aggregate
+from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.table.dictionaries import decoded, group_equal
+
+
+@dataclass(frozen=True)
+class AggregateCheck:
+    """What a published value of one quasi-identifier must be.
+
+    scale: how many of the integers that raw values are make one unit of the texts: a day of dates and times.
+    order: of the values of a category; None of numbers.
+    """
+
+    aggregate: Aggregate
+    scale: int = 1
+    order: Mapping[str, int] | None = None
+
+    def holds(self, said: str | None, rows_of: Mapping[Any, int]) -> bool:
+        """Whether what a class says is the aggregate of its raw values, which so many rows have. A mean is within half
+        a unit of its last digit, and has no more digits.
+
+        >>> AggregateCheck(Aggregate("mean", 1)).holds("34.7", {31: 1, 38: 1, 35: 1, None: 2})
+        True
+        """
+        number = self._number
+        try:
+            counts: dict[Any, int] = {number(value): n for value, n in rows_of.items() if value is not None}
+            if said is None or not counts:
+                return said is None and not counts
+            figure = number(said)
+        except (ValueError, KeyError):
+            return False
+        rows = sum(counts.values())
+        if self.aggregate.kind == "mean":
+            units = self.scale * 10 ** (self.aggregate.digits or 0)
+            off = abs(figure * rows - sum(value * n for value, n in counts.items()))
+            return 2 * off * units <= rows and Fraction(figure * units).denominator == 1
+        if self.aggregate.kind == "median":
+            below = sum(n for value, n in counts.items() if value < figure)
+            return below < -(-rows // 2) <= below + counts.get(figure, 0)
+        most = counts.get(figure, 0)
+        return all(n < most or (n == most and value >= figure) for value, n in counts.items())
+
+    def _number(self, value: Any) -> int | Fraction:
+        """A value as what it is ordered by, and numbers as themselves; a double is the decimal that it is written
+        as.
+        """
+        if self.order is not None:
+            return self.order[value]
+        if isinstance(value, str):
+            return parse_quantity(value)
+        if isinstance(value, float):
+            return Fraction(str(value))
+        return int(value) if self.scale == 1 else Fraction(value, self.scale)
+
+
+def rows_without_aggregate(
+    checks: Sequence[AggregateCheck], raw: Sequence[pa.Array], published: Sequence[pa.Array]
+) -> int:
+    """How many rows are in a class of which a published value is not the aggregate.
+
+    raw, published: a column for each of the checks; `published` has whole classes, as far as they are one task's.
+    """
+    of_row, first = group_equal(published)
+    groups, sizes = of_row.tolist(), np.bincount(of_row)
+    wrong = np.zeros(len(first), dtype=np.bool_)
+    for check, values, column in zip(checks, raw, published, strict=True):
+        counts: list[Counter[Any]] = [Counter() for _ in first]
+        for group, value in zip(groups, decoded(values).to_pylist(), strict=True):
+            counts[group][value] += 1
+        said = decoded(column.take(pa.array(first))).to_pylist()
+        wrong |= ~np.array([check.holds(*each) for each in zip(said, counts, strict=True)], dtype=np.bool_)
+    return int(sizes[wrong].sum())
