@@ -1,0 +1,250 @@
+"""Releases on object storage: input, hierarchies and output behind s3a://, the same certificate as on a local disk.
+
+The server is moto's, from the environment that `make test-s3` makes; Hadoop's connector comes by Ivy, as Delta does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+from xml.etree import ElementTree
+
+import pyarrow.parquet as pq
+import pyspark
+import pytest
+from conftest import draw_people
+
+ROOT = Path(__file__).resolve().parents[2]
+SERVER = ROOT / ".venv-s3/bin/moto_server"
+STAGES = ("profile", "plan", "anonymize", "verify", "report", "publish", "verify")
+RAW, RELEASES, INSIDE = "raw", "releases", "inside"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not SERVER.is_file(), reason="made by make test-s3"),
+]
+
+
+def hadoop() -> str:
+    """The version of Spark's Hadoop, which its connector must have."""
+    (jar,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
+    return jar.stem.removeprefix("hadoop-client-api-")
+
+
+class Store:
+    """A server that speaks S3."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        request = Request(f"{self.url}/{path}", data=body, method=method)
+        with urlopen(request, timeout=30) as answer:
+            found: bytes = answer.read()
+            return found
+
+    def put(self, bucket: str, key: str, body: bytes) -> None:
+        self.ask("PUT", f"{bucket}/{quote(key)}", body)
+
+    def get(self, bucket: str, key: str) -> bytes:
+        return self.ask("GET", f"{bucket}/{quote(key)}")
+
+    def keys(self, bucket: str, prefix: str) -> list[str]:
+        """The objects below a prefix, without what stands for empty folders."""
+        listed = ElementTree.fromstring(self.ask("GET", f"{bucket}?list-type=2&prefix={quote(prefix)}"))
+        found = [str(key.text) for key in listed.iter() if key.tag.endswith("}Key")]
+        return [key for key in found if not key.endswith("/")]
+
+    def environment(self) -> dict[str, str]:
+        """Of a process whose Spark knows this server."""
+        return {
+            **os.environ,
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": str(ROOT),
+            "AWS_ACCESS_KEY_ID": "tests",
+            "AWS_SECRET_ACCESS_KEY": "tests",
+            "PYSPARK_SUBMIT_ARGS": " ".join([*self.options(), "pyspark-shell"]),
+        }
+
+    def options(self) -> list[str]:
+        """Of spark-submit."""
+        settings = {
+            "spark.hadoop.fs.s3a.endpoint": self.url,
+            "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
+            "spark.hadoop.fs.s3a.path.style.access": "true",
+        }
+        return [*CONNECTOR, *[part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    log = tmp_path_factory.mktemp("server") / "log"
+    with log.open("wb") as said:
+        server = subprocess.Popen([SERVER, "-H", "127.0.0.1", "-p", str(port)], stdout=said, stderr=said)
+    made = Store(f"http://127.0.0.1:{port}")
+    try:
+        for bucket in (RAW, RELEASES, INSIDE):
+            while True:
+                assert server.poll() is None, log.read_text()[-2000:]
+                try:
+                    made.ask("PUT", bucket)
+                    break
+                except URLError:
+                    time.sleep(0.2)
+        yield made
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture(scope="module")
+def tclose(store: Store) -> Callable[..., str]:
+    """`tclose(command, ..., code=0)`: what it says, in a process of its own."""
+
+    def run(*arguments: object, code: int = 0) -> str:
+        command = [sys.executable, "-m", "tclose_spark", *map(str, arguments)]
+        done = subprocess.run(
+            command, env=store.environment(), capture_output=True, text=True, timeout=600, check=False
+        )
+        assert done.returncode == code, done.stderr[-3000:]
+        return done.stdout + done.stderr
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def run_file(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run file of files on a local disk."""
+    return write_run(
+        tmp_path_factory.mktemp("people"),
+        draw_people(3, 300),
+        quasi={
+            "age": {"type": "numeric", "round_to": "5"},
+            "sex": {"generalization": "set"},
+            "city": {"hierarchy": "cities.csv"},
+        },
+        sensitive={"disease": {"t": "0.4"}, "grade": {"distance": "ordered", "t": "0.4", "l": {"distinct": 2}}},
+        k=8,
+        method={"name": "closeness_tree"},
+        insensitive_attributes=["site"],
+        drop_others=True,
+    )
+
+
+def sets(**values: str) -> list[str]:
+    return [part for key, value in values.items() for part in ("--set", f"{key.replace('__', '.')}={value}")]
+
+
+@pytest.fixture(scope="module")
+def from_the_store(store: Store, run_file: Path) -> list[str]:
+    """What makes the run read its input and its hierarchy from the store."""
+    people = pq.read_table(run_file.parent / "people.parquet")
+    for i in range(3):
+        part = run_file.parent / f"part-{i}.parquet"
+        pq.write_table(people.slice(100 * i, 100), part)
+        store.put(RAW, f"people/part-{i}.parquet", part.read_bytes())
+    store.put(RAW, "cities.csv", (run_file.parent / "cities.csv").read_bytes())
+    return sets(
+        input__path=f"s3a://{RAW}/people",
+        input__format="parquet",
+        attributes__quasi_identifiers__city__hierarchy=f"s3a://{RAW}/cities.csv",
+    )
+
+
+def undated(text: str | bytes) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(text)
+    return {**made, "issued": None}
+
+
+@pytest.fixture(scope="module")
+def expected(run_file: Path, tclose: Callable[..., str]) -> dict[str, Any]:
+    """The certificate of the release on a local disk."""
+    tclose("release", run_file, *sets(output__path=str(run_file.parent / "plain")))
+    return undated((run_file.parent / "plain/public/certificate.json").read_text())
+
+
+def test_the_same_release_stage_by_stage(
+    store: Store, tclose: Callable[..., str], run_file: Path, from_the_store: list[str], expected: dict[str, Any]
+) -> None:
+    for stage in STAGES:
+        said = tclose(stage, run_file, *from_the_store, *sets(output__path=f"s3a://{RELEASES}/stages"))
+        assert "Traceback" not in said
+    assert undated(store.get(RELEASES, "stages/public/certificate.json")) == expected
+    public = {key.split("/")[2] for key in store.keys(RELEASES, "stages/public/")}
+    assert public == {"certificate.json", "release", "report.html"}
+    inside = {key.split("/")[2] for key in store.keys(RELEASES, "stages/internal/")}
+    assert "run.json" in inside
+    assert not inside & {"staging", "lock", "recheck"}
+
+
+def test_public_and_internal_in_buckets_of_their_own(
+    store: Store, tclose: Callable[..., str], run_file: Path, from_the_store: list[str], expected: dict[str, Any]
+) -> None:
+    apart = sets(output=f"{{public: 's3a://{RELEASES}/apart', internal: 's3a://{INSIDE}/apart'}}")
+    more = sets(output__keep_linked="true", output__export="[parquet, csv]")
+    tclose("release", run_file, *from_the_store, *apart, *more)
+    assert undated(store.get(RELEASES, "apart/certificate.json")) == expected
+    first = store.keys(RELEASES, "apart/")
+    assert {key.split("/")[1] for key in first} == {
+        "certificate.json",
+        "release",
+        "release_csv",
+        "release_parquet",
+        "report.html",
+    }
+    assert "holds a finished release" in tclose("release", run_file, *from_the_store, *apart, *more, code=2)
+    tclose("release", run_file, *from_the_store, *apart, "--overwrite")
+    again = store.keys(RELEASES, "apart/")
+    assert not {key for key in first if "part-" in key} & set(again), "a reader would see rows twice"
+    assert undated(store.get(RELEASES, "apart/certificate.json")) == expected
+
+
+def test_csv(
+    store: Store, tclose: Callable[..., str], run_file: Path, from_the_store: list[str], expected: dict[str, Any]
+) -> None:
+    people = pq.read_table(run_file.parent / "people.parquet")
+    text = people.select(["age", "sex", "city", "disease", "grade"]).to_pandas().to_csv(index=False)
+    store.put(RAW, "people.csv", text.encode())
+    (run_file.parent / "people.csv").write_text(text)
+    of_csv = sets(
+        input__format="csv",
+        input__options="{header: true, inferSchema: true}",
+        attributes__insensitive_attributes="[]",
+    )
+    tclose("release", run_file, *of_csv, *sets(input__path="people.csv", output__path=str(run_file.parent / "csv")))
+    tclose(
+        "release",
+        run_file,
+        *from_the_store,
+        *of_csv,
+        *sets(input__path=f"s3a://{RAW}/people.csv", output__path=f"s3a://{RELEASES}/csv"),
+    )
+    plain = undated((run_file.parent / "csv/public/certificate.json").read_text())
+    assert undated(store.get(RELEASES, "csv/public/certificate.json")) == plain
+
+
+def test_what_is_not_there_is_said(tclose: Callable[..., str], run_file: Path, from_the_store: list[str]) -> None:
+    wrong = sets(
+        input__path=f"s3a://{RAW}/nothing",
+        attributes__quasi_identifiers__city__hierarchy=f"s3a://{RAW}/nothing.csv",
+        output__path=f"s3a://{RELEASES}/none",
+    )
+    said = tclose("profile", run_file, *from_the_store, *wrong, code=2)
+    assert f"hierarchy: s3a://{RAW}/nothing.csv cannot be read" in said
+    said = tclose("profile", run_file, *from_the_store, *wrong[:2], *wrong[4:], code=2)
+    assert f"input.path: s3a://{RAW}/nothing does not exist" in said
+    said = tclose("profile", run_file, *from_the_store, *sets(output__path="s3a://no-such-bucket/out"), code=2)
+    assert "s3a://no-such-bucket/out" in said
