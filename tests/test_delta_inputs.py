@@ -13,6 +13,7 @@ from conftest import draw_people
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark import pipeline
+from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
 
 OpenRun = Callable[..., Run]
@@ -215,7 +216,6 @@ def test_the_first_version_of_an_overwritten_table(
 def test_files_that_were_vacuumed_are_said(
     people: DataFrame, release: Callable[..., Any], tmp_path: Path, settings: Callable[..., Any]
 ) -> None:
-    from tclose_spark.errors import InputError
 
     path, spark = str(tmp_path / "people"), people.sparkSession
     people.write.format("delta").save(path)
@@ -224,14 +224,13 @@ def test_files_that_were_vacuumed_are_said(
         spark.sql(f"VACUUM delta.`{path}` RETAIN 0 HOURS")
     with pytest.raises(InputError, match="is gone since the table was looked at"):
         release(path, "input.options={versionAsOf: 0}")
-    with pytest.raises(InputError, match="input.path: .* cannot be read as delta"):
+    with pytest.raises(InputError, match=r"input\.path: .* cannot be read as delta"):
         release(path, "input.options={versionAsOf: 17}")
 
 
 def test_a_name_that_only_a_mapped_column_has(
     people: DataFrame, expected: dict[str, Any], release: Callable[..., Any], tmp_path: Path
 ) -> None:
-    from tclose_spark.errors import InputError
 
     path = str(tmp_path / "people")
     mapped = {"delta.columnMapping.mode": "name"}
