@@ -26,6 +26,11 @@ from conftest import draw_people
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = ROOT / ".venv-s3/bin/moto_server"
+HEADERS = {
+    "Content-Type": "application/octet-stream",
+    "Authorization": "AWS4-HMAC-SHA256 Credential=tests/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, "
+    "Signature=none",  # which this server does not look at
+}
 STAGES = ("profile", "plan", "anonymize", "verify", "report", "publish", "verify")
 RAW, RELEASES, INSIDE = "raw", "releases", "inside"
 
@@ -41,6 +46,20 @@ def hadoop() -> str:
     return jar.stem.removeprefix("hadoop-client-api-")
 
 
+CONNECTOR = [
+    "--packages",
+    ",".join(
+        [
+            f"org.apache.hadoop:hadoop-aws:{hadoop()}",
+            *[f"software.amazon.awssdk:{part}:2.29.52" for part in ("s3", "s3-transfer-manager", "sts")],
+        ]
+    ),
+    "--exclude-packages",
+    "software.amazon.awssdk:bundle,io.netty:*,org.slf4j:*",
+]
+"""Of spark-submit: Hadoop's connector with those parts of the SDK that it uses, in place of all of it (600 MB)."""
+
+
 class Store:
     """A server that speaks S3."""
 
@@ -48,7 +67,7 @@ class Store:
         self.url = url
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
-        request = Request(f"{self.url}/{path}", data=body, method=method)
+        request = Request(f"{self.url}/{path}", data=body, method=method, headers=HEADERS)
         with urlopen(request, timeout=30) as answer:
             found: bytes = answer.read()
             return found
