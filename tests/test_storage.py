@@ -133,6 +133,7 @@ def test_a_release_behind_a_uri(make_run: Callable[..., Run], tmp_path: Path) ->
         "disease": ["flu", "gout", "flu"] * 4,
     }
     run = make_run(people, output={"path": f"file://{tmp_path}/out"})
+    run.public.write("report.html.partial", "of a copy that broke off")
     assert pipeline.release(run)["verdict"] == "holds"
     assert sorted(path.name for path in (tmp_path / "out/public").iterdir() if path.suffix != ".crc") == [
         "certificate.json",
