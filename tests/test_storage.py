@@ -81,6 +81,7 @@ def broken_off(staging: HadoopFolder, public: HadoopFolder, monkeypatch: pytest.
 
     with monkeypatch.context() as patch:
         patch.setattr(HadoopFolder, "_move_file", one_less)
+        patch.setattr(hadoop, "AT_ONCE", 1)
         with pytest.raises(BreaksOff):
             move("release", staging, public)
     return sorted(held(public))

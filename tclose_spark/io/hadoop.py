@@ -129,7 +129,7 @@ class HadoopFolder:
         for folder in {file.rpartition("/")[0] for file in left}:
             self._files.mkdirs(self._path(folder))
         with ThreadPoolExecutor(AT_ONCE) as moving:
-            list(moving.map(lambda file: self._move_file(source, file), left))
+            list(moving.map(lambda file: self._move_file(source, file), sorted(left)))
         source.remove(name)
         source.remove(mark)
 
