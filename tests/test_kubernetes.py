@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from tclose_spark import cli
+from tclose_spark.io.jars import ALREADY_IN_SPARK
 from tclose_spark.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,6 +72,8 @@ def test_the_image_has_the_versions_of_the_project() -> None:
     assert said["DELTA"] == f"io.delta:delta-spark_{spark}_2.13:{delta.removeprefix('delta-spark==')}"
     (hadoop,) = JARS.glob("hadoop-client-api-*.jar")
     assert f"org.apache.hadoop:hadoop-aws:{hadoop.stem.removeprefix('hadoop-client-api-')}" in said["STORE"].split(",")
+    known = set(ALREADY_IN_SPARK.split(",")) - {"org.apache.hadoop:*"}  # of which the store's connector is
+    assert known < set(said["IN_SPARK"].split(","))
     pinned = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements/image.txt").read_text(), re.MULTILINE))
     assert pinned["pyspark"] == pyspark.__version__
     assert "pytest" not in pinned
