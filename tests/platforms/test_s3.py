@@ -32,7 +32,7 @@ HEADERS = {
     "Signature=none",  # which this server does not look at
 }
 STAGES = ("profile", "plan", "anonymize", "verify", "report", "publish", "verify")
-RAW, RELEASES, INSIDE = "raw", "releases", "inside"
+RAW, RELEASES = "raw", "releases"
 
 pytestmark = [
     pytest.mark.slow,
@@ -115,7 +115,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         server = subprocess.Popen([SERVER, "-H", "127.0.0.1", "-p", str(port)], stdout=said, stderr=said)
     made = Store(f"http://127.0.0.1:{port}")
     try:
-        for bucket in (RAW, RELEASES, INSIDE):
+        for bucket in (RAW, RELEASES):
             while True:
                 assert server.poll() is None, log.read_text()[-2000:]
                 try:
@@ -207,63 +207,3 @@ def test_the_same_release_stage_by_stage(
     inside = {key.split("/")[2] for key in store.keys(RELEASES, "stages/internal/")}
     assert "run.json" in inside
     assert not inside & {"staging", "lock", "recheck"}
-
-
-def test_public_and_internal_in_buckets_of_their_own(
-    store: Store, tclose: Callable[..., str], run_file: Path, from_the_store: list[str], expected: dict[str, Any]
-) -> None:
-    apart = sets(output=f"{{public: 's3a://{RELEASES}/apart', internal: 's3a://{INSIDE}/apart'}}")
-    more = sets(output__keep_linked="true", output__export="[parquet, csv]")
-    tclose("release", run_file, *from_the_store, *apart, *more)
-    assert undated(store.get(RELEASES, "apart/certificate.json")) == expected
-    first = store.keys(RELEASES, "apart/")
-    assert {key.split("/")[1] for key in first} == {
-        "certificate.json",
-        "release",
-        "release_csv",
-        "release_parquet",
-        "report.html",
-    }
-    assert "holds a finished release" in tclose("release", run_file, *from_the_store, *apart, *more, code=2)
-    tclose("release", run_file, *from_the_store, *apart, "--overwrite")
-    again = store.keys(RELEASES, "apart/")
-    assert not {key for key in first if "part-" in key} & set(again), "a reader would see rows twice"
-    assert undated(store.get(RELEASES, "apart/certificate.json")) == expected
-
-
-def test_csv(
-    store: Store, tclose: Callable[..., str], run_file: Path, from_the_store: list[str], expected: dict[str, Any]
-) -> None:
-    people = pq.read_table(run_file.parent / "people.parquet")
-    text = people.select(["age", "sex", "city", "disease", "grade"]).to_pandas().to_csv(index=False)
-    store.put(RAW, "people.csv", text.encode())
-    (run_file.parent / "people.csv").write_text(text)
-    of_csv = sets(
-        input__format="csv",
-        input__options="{header: true, inferSchema: true}",
-        attributes__insensitive_attributes="[]",
-    )
-    tclose("release", run_file, *of_csv, *sets(input__path="people.csv", output__path=str(run_file.parent / "csv")))
-    tclose(
-        "release",
-        run_file,
-        *from_the_store,
-        *of_csv,
-        *sets(input__path=f"s3a://{RAW}/people.csv", output__path=f"s3a://{RELEASES}/csv"),
-    )
-    plain = undated((run_file.parent / "csv/public/certificate.json").read_text())
-    assert undated(store.get(RELEASES, "csv/public/certificate.json")) == plain
-
-
-def test_what_is_not_there_is_said(tclose: Callable[..., str], run_file: Path, from_the_store: list[str]) -> None:
-    wrong = sets(
-        input__path=f"s3a://{RAW}/nothing",
-        attributes__quasi_identifiers__city__hierarchy=f"s3a://{RAW}/nothing.csv",
-        output__path=f"s3a://{RELEASES}/none",
-    )
-    said = tclose("profile", run_file, *from_the_store, *wrong, code=2)
-    assert f"hierarchy: s3a://{RAW}/nothing.csv cannot be read" in said
-    said = tclose("profile", run_file, *from_the_store, *wrong[:2], *wrong[4:], code=2)
-    assert f"input.path: s3a://{RAW}/nothing does not exist" in said
-    said = tclose("profile", run_file, *from_the_store, *sets(output__path="s3a://no-such-bucket/out"), code=2)
-    assert "s3a://no-such-bucket/out" in said
