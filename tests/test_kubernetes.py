@@ -73,6 +73,7 @@ def test_the_image_has_the_versions_of_the_project() -> None:
     (hadoop,) = JARS.glob("hadoop-client-api-*.jar")
     assert f"org.apache.hadoop:hadoop-aws:{hadoop.stem.removeprefix('hadoop-client-api-')}" in said["STORE"].split(",")
     known = set(ALREADY_IN_SPARK.split(",")) - {"org.apache.hadoop:*"}  # of which the store's connector is
+    known |= {f"org.apache.hadoop:hadoop-client-{part}" for part in ("api", "runtime")}
     assert known < set(said["IN_SPARK"].split(","))
     pinned = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements/image.txt").read_text(), re.MULTILINE))
     assert pinned["pyspark"] == pyspark.__version__
