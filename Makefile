@@ -7,7 +7,7 @@ WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-matrix test-connect test-airflow test-databricks lint format bench dist docs clean
+.PHONY: help demo test test-slow test-matrix test-connect test-airflow test-databricks test-s3 test-clusters lint lint-images format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -48,6 +48,21 @@ INSTALL = install --quiet --disable-pip-version-check --require-hashes
 	.venv-databricks/bin/pip $(INSTALL) -r requirements/databricks.txt
 	@touch $@
 
+.venv-s3/.ready: requirements/s3.txt
+	$(PYTHON) -m venv .venv-s3
+	.venv-s3/bin/pip $(INSTALL) -r requirements/s3.txt
+	@touch $@
+
+.venv-workers/.ready: requirements/clusters.txt
+	$(PYTHON) -m venv .venv-workers
+	.venv-workers/bin/pip $(INSTALL) -r requirements/clusters.txt
+	@touch $@
+
+.venv-images/.ready: requirements/images.txt
+	$(PYTHON) -m venv .venv-images
+	.venv-images/bin/pip $(INSTALL) -r requirements/images.txt
+	@touch $@
+
 test-connect: $(READY) .venv-connect/.ready  ## Release tables against a Spark Connect server.
 	.venv-connect/bin/python -m pytest tests/platforms/test_connect.py
 
@@ -56,6 +71,15 @@ test-airflow: $(READY) .venv-airflow/.ready  ## Run the DAG under a real Airflow
 
 test-databricks: .venv-databricks/.ready  ## Hold the bundle to Databricks' own models.
 	.venv-databricks/bin/python -m pytest --noconftest tests/platforms/test_databricks.py
+
+test-s3: $(READY) .venv-s3/.ready  ## Release tables from and to a server that speaks S3.
+	$(BIN)/pytest tests/platforms/test_s3.py
+
+test-clusters: $(READY) .venv-workers/.ready  ## Release on a cluster whose workers have not this package: from its wheel, and packed.
+	$(BIN)/pytest tests/platforms/test_workers.py
+
+lint-images: .venv-images/.ready  ## Judge the Dockerfile.
+	.venv-images/bin/hadolint conf/kubernetes/Dockerfile
 
 lint: $(READY)  ## Check style, types and import contracts.
 	$(BIN)/ruff format --check .

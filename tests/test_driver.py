@@ -121,6 +121,9 @@ def test_no_java_is_started_where_there_is_one(monkeypatch: pytest.MonkeyPatch, 
     assert start_early(monkeypatch, tmp_path, gateway=None) == []
 
 
+DELTA = jars.to_be_found()["spark.jars.packages"]
+
+
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two jars, and a cache of the user's that is empty."""
@@ -133,25 +136,30 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_jars_that_ivy_found_are_not_looked_for_again(cache: Path) -> None:
     assert "spark.jars.packages" in jars.delta_settings()
-    jars.remember([f"file://{cache}/a%20b.jar", str(cache / "c.jar")])
+    jars.remember(DELTA, [f"file://{cache}/a%20b.jar", str(cache / "c.jar")])
     assert jars.delta_settings() == {"spark.jars": f"{cache}/a b.jar,{cache}/c.jar"}
+
+
+def test_jars_of_other_packages_are_none_of_delta(cache: Path) -> None:
+    jars.remember(f"{DELTA},org.apache.hadoop:hadoop-aws:3.4.2", [str(cache / "c.jar")])
+    assert "spark.jars" not in jars.delta_settings()
 
 
 def test_spark_submit_is_given_the_jars_that_are_known(cache: Path) -> None:
     assert "spark.jars.packages" in defaults()
-    jars.remember([str(cache / "c.jar")])
+    jars.remember(DELTA, [str(cache / "c.jar")])
     assert defaults()["spark.jars"] == f"{cache}/c.jar"
     assert "spark.jars.packages" not in defaults()
 
 
 def test_jars_of_another_delta_are_looked_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    jars.remember([str(cache / "c.jar")])
+    jars.remember(DELTA, [str(cache / "c.jar")])
     monkeypatch.setattr(jars, "version", {"delta-spark": "4.5.0", "pyspark": "4.1.4"}.__getitem__)
     assert jars.delta_settings()["spark.jars.packages"] == "io.delta:delta-spark_4.1_2.13:4.5.0"
 
 
 def test_jars_that_are_gone_or_changed_are_looked_for(cache: Path) -> None:
-    jars.remember([str(cache / "c.jar")])
+    jars.remember(DELTA, [str(cache / "c.jar")])
     (cache / "c.jar").write_text("another jar")
     assert "spark.jars" not in jars.delta_settings()
     (cache / "c.jar").unlink()
@@ -159,6 +167,6 @@ def test_jars_that_are_gone_or_changed_are_looked_for(cache: Path) -> None:
 
 
 def test_a_record_that_others_may_write_to_is_not_believed(cache: Path) -> None:
-    jars.remember([str(cache / "c.jar")])
+    jars.remember(DELTA, [str(cache / "c.jar")])
     next((cache / "cache/tclose_spark").iterdir()).chmod(0o666)
     assert "spark.jars" not in jars.delta_settings()

@@ -75,10 +75,12 @@ def to_be_found() -> dict[str, str]:
     return {"spark.jars.packages": f"io.delta:{artifact}:{delta}", "spark.jars.excludes": ALREADY_IN_SPARK}
 
 
-def remember(jars: Sequence[str]) -> None:
-    """Writes down where Ivy put the jars that a session was given, as paths or file URIs; where nothing can be written
-    Ivy is asked again the next time.
+def remember(packages: str, jars: Sequence[str]) -> None:
+    """Writes down where Ivy put the jars that a session was given, as paths or file URIs, unless it was asked for other
+    packages, too; where nothing can be written Ivy is asked again the next time.
     """
+    if packages != to_be_found()["spark.jars.packages"]:
+        return
     paths = [unquote(urlsplit(jar).path) for jar in jars]
     record = _record()
     try:

@@ -174,16 +174,17 @@ class Run:
                 f"output: {self.public.path()} holds a finished release; give --overwrite to replace it once the new "
                 "one is verified"
             )
-        foreign = (
-            sorted(set(self.public.names()) - {"release", "report.html", CERTIFICATE, *EXPORT_NAMES})
-            if self.public.exists()
-            else []
-        )
+        there = set(self.public.names()) if self.public.exists() else set[str]()
+        ours = {"release", "report.html", CERTIFICATE, *EXPORT_NAMES}
+        broken_off = there & {f"{name}.partial" for name in ours}  # copies between file systems
+        foreign = sorted(there - ours - broken_off)
         if foreign:
             raise ConfigurationError(
                 f"output: {self.public.path()} holds other files, such as {foreign[0]!r}; give a folder of its own"
             )
         with self._writing():
+            for name in broken_off:
+                self.public.remove(name)
             self.internal.create(private=True)
             self.staging.remove()
             self.staging.create(private=True)

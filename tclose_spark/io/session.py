@@ -184,8 +184,9 @@ def _on_own_jvm(settings: Mapping[str, str]) -> SparkSession:
         said = jvm.said()
         jvm.end()
         raise ConfigurationError(why_no_session(said, str(error))) from error
-    if spark.conf.get("spark.jars.packages", ""):
-        remember(str(spark.conf.get("spark.jars")).split(","))
+    packages = spark.conf.get("spark.jars.packages", "")
+    if packages:
+        remember(str(packages), str(spark.conf.get("spark.jars")).split(","))
     return spark
 
 

@@ -9,15 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from py4j.protocol import Py4JJavaError
-
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.capabilities import java_of
+from tclose_spark.io.hadoop import HadoopFolder
 from tclose_spark.runfile.loading import URI
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
 
 VOLUMES = "/Volumes/"
 """Where Databricks shows its volumes as folders: there grants say who reads, and files have no modes."""
@@ -69,7 +66,9 @@ class Folder(Protocol):
         ...
 
     def move_in(self, source: Any, name: str) -> None:
-        """Moves `name` of another folder of the same kind to the same name here, where nothing has it."""
+        """Moves `name` of another folder of the same kind to the same name here, in place of what has it. A move that
+        broke off may be repeated.
+        """
         ...
 
 
@@ -147,6 +146,7 @@ class LocalFolder:
         """Moves `name` of another folder to the same name here: at once, or by a copy that appears whole."""
         old, new, partial = source._root / name, self._root / name, self._root / f"{name}.partial"
         self.create()
+        self.remove(name)
         try:
             old.rename(new)
         except OSError as error:
@@ -158,108 +158,6 @@ class LocalFolder:
             # From here on nothing stands under the old name, so a retry cannot take half of it for the whole.
             old.rename(source._root / f"{name}.moved")
             source.remove(f"{name}.moved")
-
-
-class HadoopFolder:
-    """See Folder; anything with a Hadoop file system, through the session's JVM."""
-
-    def __init__(self, root: str, spark: SparkSession) -> None:
-        """Raises ConfigurationError if the session has no JVM for us."""
-        self._root = root.rstrip("/")
-        java = java_of(spark)
-        if java is None:
-            raise ConfigurationError(
-                f"{root}: this session gives no access to Hadoop's file systems (Spark Connect, or a shared cluster); "
-                "name the folder by a path that this process sees, such as /Volumes/... on Databricks"
-            )
-        self._jvm: Any = java.jvm
-        self._files = self._path("").getFileSystem(java.hadoop)
-
-    def _path(self, name: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(self.path(name))
-
-    def _mode(self, name: str, mode: str) -> None:
-        self._files.setPermission(self._path(name), self._jvm.org.apache.hadoop.fs.permission.FsPermission(mode))
-
-    def path(self, name: str = "") -> str:
-        """See Folder."""
-        return f"{self._root}/{name}" if name else self._root
-
-    def exists(self, name: str = "") -> bool:
-        """See Folder."""
-        return bool(self._files.exists(self._path(name)))
-
-    def read(self, name: str) -> str:
-        """See Folder."""
-        stream = self._files.open(self._path(name))
-        try:
-            return bytes(stream.readAllBytes()).decode("utf-8")
-        finally:
-            stream.close()
-
-    def begin(self, name: str, size: int) -> bytes:
-        """See Folder."""
-        stream = self._files.open(self._path(name))
-        try:
-            return bytes(stream.readNBytes(size))
-        finally:
-            stream.close()
-
-    def size(self, name: str) -> int:
-        """See Folder."""
-        return int(self._files.getFileStatus(self._path(name)).getLen())
-
-    def write(self, name: str, text: str, private: bool = False) -> None:
-        """See Folder."""
-        stream = self._files.create(self._path(name), True)
-        try:
-            if private:
-                self._mode(name, "600")
-            stream.write(bytearray(text.encode("utf-8")))
-        finally:
-            stream.close()
-
-    def write_new(self, name: str, text: str) -> bool:
-        """See Folder. As atomic as the file system makes it: HDFS is, an object store may not be."""
-        try:
-            stream = self._files.create(self._path(name), False)
-        except Py4JJavaError:
-            if not self.exists(name):
-                raise
-            return False
-        try:
-            self._mode(name, "600")
-            stream.write(bytearray(text.encode("utf-8")))
-        finally:
-            stream.close()
-        return True
-
-    def remove(self, name: str = "") -> None:
-        """See Folder."""
-        self._files.delete(self._path(name), True)
-
-    def create(self, private: bool = False) -> None:
-        """See Folder."""
-        self._files.mkdirs(self._path(""))
-        if private:
-            self._mode("", "700")
-
-    def move_in(self, source: Any, name: str) -> None:
-        """Moves `name` of another folder to the same name here; by copying where the file systems differ."""
-        self._files.mkdirs(self._path(""))
-        same = self._files.getUri().equals(source._files.getUri())
-        if not (same and self._files.rename(source._path(name), self._path(name))):
-            partial = f"{name}.partial"
-            self.remove(partial)
-            copy = self._jvm.org.apache.hadoop.fs.FileUtil.copy
-            copy(source._files, source._path(name), self._files, self._path(partial), False, self._files.getConf())
-            self._files.rename(self._path(partial), self._path(name))
-            source._files.rename(source._path(name), source._path(f"{name}.moved"))
-            source.remove(f"{name}.moved")
-
-    def names(self, name: str = "") -> list[str]:
-        """See Folder."""
-        return sorted(status.getPath().getName() for status in self._files.listStatus(self._path(name)))
 
 
 def for_spark(path: str) -> str:
@@ -295,5 +193,4 @@ def move(name: str, source: Folder, target: Folder) -> None:
     """
     if type(source) is not type(target):
         raise ConfigurationError("output: public and internal must both be local paths or both be URIs")
-    target.remove(name)
     target.move_in(source, name)
