@@ -24,7 +24,7 @@ demo: $(READY)  ## Make a synthetic census of 100,000 people, release it, show w
 	$(BIN)/tclose release conf/demo.yaml --overwrite
 
 test: $(READY)  ## Run the tests, in WORKERS processes with a Spark of their own each.
-	$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0
 
 test-slow: $(READY)  ## Run the tests that take minutes: clusters, large tables.
 	$(BIN)/pytest -m slow
