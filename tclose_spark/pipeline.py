@@ -21,7 +21,7 @@ from tclose_spark.compare.choosing import SAMPLE_ROWS, choose_k
 from tclose_spark.compare.raw_side import measure_raw_side
 from tclose_spark.compare.sample import table_of_its_own
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
-from tclose_spark.io.catalog import is_same, replace_table
+from tclose_spark.io.catalog import is_same, replace_table, require_replaceable
 from tclose_spark.io.delta_log import LOG, lost_files, scrub_table, stray_files
 from tclose_spark.io.exports import EXPORT_NAMES, Files, check_export, export_name, holds_files, write_export
 from tclose_spark.io.input_state import input_state
@@ -50,7 +50,7 @@ from tclose_spark.table.held import HeldRows
 from tclose_spark.table.rows import Rows
 
 MINIMALITY = "minimality.json"
-LINKED_SAMPLE, REPORT, INTERNAL_REPORT = "linked_sample.json", "report.html", "internal_report.html"
+LINKED, LINKED_SAMPLE, REPORT, INTERNAL_REPORT = "linked", "linked_sample.json", "report.html", "internal_report.html"
 STAGED_ROWS, STAGED_COLUMNS = "rows", "columns.json"
 MADE_PUBLIC = ("release", REPORT)
 ALWAYS_KEPT = (
@@ -62,13 +62,15 @@ ALWAYS_KEPT = (
     "verification.json",
     MINIMALITY,
 )
-KEPT_INTERNAL = ("linked", *ALWAYS_KEPT, HIERARCHIES)
+KEPT_INTERNAL = (LINKED, *ALWAYS_KEPT, HIERARCHIES)
 
 
 def profile(run: Run) -> None:
     """Reads the input and stages its rows: domains, ranges, histogram, fingerprint in one pass; what insensitive
     columns tell in another, if there are any. No later stage reads it.
     """
+    if run.spec.output.table is not None:
+        require_replaceable(run.spec.output.table, run.spark)
     run.begin()
     with run.stage("profile") as record:
         commit = delta_commit(run.spark, run.spec.input)
@@ -153,13 +155,13 @@ def anonymize(run: Run) -> None:
         plan = _plan(run, attributes)
         anonymizer = Anonymizer(run.spec, profiled, attributes, plan, _columns(run))
         rows = anonymizer.linked(_staged(run))
-        for name in ("release", "linked"):
+        for name in ("release", LINKED):
             run.staging.remove(name)
         with anonymizer.blocks_done.watched(plan.blocks, run.progress):
             if run.spec.output.keep_linked:
-                write_delta(rows.select(*anonymizer.linked_columns()), run.staging.path("linked"))
+                write_delta(rows.select(*anonymizer.linked_columns()), run.staging.path(LINKED))
                 kept = [quoted(name) for name in anonymizer.names]
-                linked = read_delta(run.spark, run.staging.path("linked"))
+                linked = read_delta(run.spark, run.staging.path(LINKED))
                 linked = linked.where(~F.col(SUPPRESSED)) if run.spec.privacy.suppression_limit else linked
                 released = linked.select(*kept).sortWithinPartitions(*kept)
             else:
@@ -354,6 +356,8 @@ def publish(run: Run) -> Mapping[str, Any]:
         raise ConfigurationError(
             f"output: {run.public.path()} holds a finished release; give --overwrite to replace it"
         )
+    if run.spec.output.table is not None:
+        require_replaceable(run.spec.output.table, run.spark)
     with held():  # an interrupt waits, so that no release lies there without its certificate
         with run.stage("publish"):
             run.public.create()
@@ -364,17 +368,14 @@ def publish(run: Run) -> Mapping[str, Any]:
                 _move(run, name, public=False)
             if run.staging.exists(INTERNAL_REPORT):
                 run.internal.write(REPORT, run.staging.read(INTERNAL_REPORT), private=True)
-            lost = lost_files(run.public, "release")
-            exports = state["stages"]["report"]["exports"]
-            lost += [export_name(kind) for kind, files in exports.items() if not holds_files(run.public, kind, files)]
-            if lost:
+            try:
+                _require_arrived(run, state["stages"]["report"]["exports"])
+                if run.spec.output.table is not None:
+                    replace_table(run.public.path("release"), run.spec.output.table, run.spark)
+            except TcloseError:
                 for name in (*MADE_PUBLIC, *EXPORT_NAMES):
                     run.public.remove(name)
-                raise GuaranteeError(
-                    f"{len(lost)} files of the release did not arrive whole in {run.public.path()}; it is removed again"
-                )
-            if run.spec.output.table is not None:
-                replace_table(run.public.path("release"), run.spec.output.table, run.spark)
+                raise
         run.internal.write(STATE, json.dumps(run.state, indent=1))
         move(CERTIFICATE, run.staging, run.public)
         done()
@@ -382,6 +383,16 @@ def publish(run: Run) -> Mapping[str, Any]:
     certificate = _certificate(run)
     run.tell("COMPLETE", certificate)
     return certificate
+
+
+def _require_arrived(run: Run, exports: Mapping[str, Any]) -> None:
+    """Raises GuaranteeError if files of the release or of its exports are not whole in their public place."""
+    lost = lost_files(run.public, "release")
+    lost += [export_name(kind) for kind, files in exports.items() if not holds_files(run.public, kind, files)]
+    if lost:
+        raise GuaranteeError(
+            f"{len(lost)} files of the release did not arrive whole in {run.public.path()}; it is removed again"
+        )
 
 
 def _is_published(run: Run) -> bool:
@@ -392,7 +403,20 @@ def _is_published(run: Run) -> bool:
         return False
     if run.staging.exists(STATE) and not (run.is_staged("publish") and not run.staging.exists(CERTIFICATE)):
         return False
-    return bool(json.loads(run.internal.read(STATE))["configuration"] == run.fingerprint)
+    made = json.loads(run.internal.read(STATE))
+    return bool(made["configuration"] == run.fingerprint) and _is_placed(run, made)
+
+
+def _is_placed(run: Run, made: Mapping[str, Any]) -> bool:
+    """Whether the finished release, with this state, is everywhere where the run file wants it."""
+    output = run.spec.output
+    if set(made["stages"]["report"].get("exports", ())) != set(output.export):
+        return False
+    if run.internal.exists(LINKED) != output.keep_linked:
+        return False
+    with suppress(ConfigurationError):  # of a table that is not there
+        return output.table is None or is_same(run.public.path("release"), output.table, run.spark)
+    return False
 
 
 def _move(run: Run, name: str, public: bool) -> None:
@@ -407,7 +431,7 @@ def _move(run: Run, name: str, public: bool) -> None:
 def _made(run: Run) -> set[str]:
     """Of what not every run makes, what this one does."""
     exports = map(export_name, run.spec.output.export)
-    linked = {"linked"} if run.spec.output.keep_linked else set()
+    linked = {LINKED} if run.spec.output.keep_linked else set()
     built = {HIERARCHIES} if built_columns(run.spec.attributes) else set()
     return {*MADE_PUBLIC, *ALWAYS_KEPT, *exports, *linked, *built}
 
@@ -444,9 +468,8 @@ def _is_current(run: Run) -> bool:
         return False
     made = json.loads(run.internal.read(STATE))
     state = input_state(run.spark, run.spec.input, delta_commit(run.spark, run.spec.input))
-    same = made["configuration"] == run.fingerprint
-    same = same and set(made["stages"]["report"].get("exports", ())) == set(run.spec.output.export)
-    return bool(same and state is not None and made["stages"]["profile"]["input"].get("state") == state)
+    same = state is not None and made["stages"]["profile"]["input"].get("state") == state
+    return bool(same and made["configuration"] == run.fingerprint) and _is_placed(run, made)
 
 
 def _drop_rows(run: Run) -> None:
@@ -455,6 +478,7 @@ def _drop_rows(run: Run) -> None:
     """
     with suppress(Exception):
         run.staging.remove(STAGED_ROWS)
+        run.staging.remove(LINKED_SAMPLE)
 
 
 def _profile(run: Run) -> Profile:

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import drawn
 
-from tclose_spark.errors import InputError
+from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.measures.information_loss import LabelLoss, read_interval
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.building import build_hierarchy, hierarchy_csv
@@ -116,6 +116,7 @@ REFUSED = {
         r"key: 1 value in 2 rows is written like a label",
     ),
     "like the root": ({"values": {"*": 2, "Zebu": 1}, "prefix": 1}, r"key: 1 value in 2 rows is written like a label"),
+    "no value": ({"values": {None: 3}, "prefix": 1}, r"key: column '.*' has no value to build a hierarchy of"),
     "blanks": ({"values": {" Zebulon": 2}, "prefix": 1}, r"key: values with blanks at their ends"),
     "line breaks": ({"values": {"Zebu\nlon": 2}, "order": 2}, r"key: values with blanks at their ends, line breaks"),
 }
@@ -126,6 +127,18 @@ def test_values_without_a_place_are_counted_and_not_shown(asked, message):
     with pytest.raises(InputError, match=message) as refused:
         build(**asked)
     assert "Zeb" not in str(refused.value)
+
+
+@pytest.mark.parametrize("groups", [{"a": ["1.0"], "b": ["1"]}, {"a": ["1.0", "1"]}], ids=["of two", "of one"])
+def test_one_number_stands_in_one_group_once(groups):
+    with pytest.raises(ConfigurationError, match="key: 1 numbers are in several groups, or twice in one"):
+        build(["1"], numeric=True, groups=groups)
+
+
+@pytest.mark.parametrize("text", ["2024-01-02 10:99:99", "\uff12024-01-01", "2024-01-02T24:00"])
+def test_what_is_nearly_a_date_is_none(text):
+    with pytest.raises(InputError, match="is no date"):
+        build([text], dates=["year"])
 
 
 def test_values_without_a_place_are_kept_for_who_mends_them():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,37 @@ def test_a_table_of_somebody_else_is_never_replaced(spark: SparkSession, run: Ru
     with pytest.raises(ConfigurationError, match="that no release made"):
         catalog.replace_table(run.public.path("release"), "offices.raw", spark)
     assert spark.table("offices.raw").columns == ["age"]
+
+
+def test_where_the_table_may_not_be_replaced_the_finished_release_stays(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether that is seen at the begin, or the table came while the run went."""
+    spec = run.spec.model_copy(update={"output": run.spec.output.model_copy(update={"table": "offices.raw"})})
+    other = Run(spec, run.spark, run.announce, overwrite=True)
+    before = run.public.read("certificate.json")
+    with pytest.raises(ConfigurationError, match="that no release made"):
+        pipeline.release(other)
+    assert not other.staging.exists("profile.json")
+    monkeypatch.setattr(pipeline, "require_replaceable", lambda *_: None)
+    with pytest.raises(ConfigurationError, match="that no release made"):
+        pipeline.release(other)
+    assert [name for name in ("release", "certificate.json", "report.html") if run.public.exists(name)] == []
+    monkeypatch.undo()
+    pipeline.release(run)
+    assert json.loads(run.public.read("certificate.json"))["release"] == json.loads(before)["release"]
+
+
+def test_a_table_that_cannot_be_looked_at_again_is_taken_back(
+    spark: SparkSession, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> bool:
+        raise ConfigurationError("output.table: it cannot be read")
+
+    monkeypatch.setattr(catalog, "is_same", broken)
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        catalog.replace_table(run.public.path("release"), "offices.fresh", spark)
+    assert not spark.catalog.tableExists("offices.fresh")
 
 
 def test_a_schema_that_is_not_there_is_told(spark: SparkSession, run: Run) -> None:

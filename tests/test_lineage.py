@@ -6,12 +6,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
 
 from tclose_spark.api.running import carry_out_stages
 from tclose_spark.errors import UnreachableError
+from tclose_spark.io.lineage import event, is_configured
 from tclose_spark.runfile.loading import load_spec
 
 PEOPLE = pa.table(
@@ -88,6 +90,36 @@ def test_nothing_is_told_where_nothing_says_where_to(run_file: Callable[..., Pat
     said: list[str] = []
     carry_out(run_file(PEOPLE, **ROLES), "profile", said=said)
     assert not [line for line in said if "OpenLineage" in line]
+
+
+def test_columns_are_those_of_the_release(run_file: Callable[..., Path]) -> None:
+    path = run_file(PEOPLE, **{**ROLES, "quasi": {"age": {"type": "numeric", "numeric_output": "bounds"}}})
+    spec = load_spec(path, ("attributes.drop_others=true",))
+    (released,) = event(spec, str(UUID(int=1)), "START").outputs
+    fields = released.facets["columnLineage"].fields
+    assert {name: each.inputFields[0].field for name, each in fields.items()} == {
+        "age_min": "age",
+        "age_max": "age",
+        "disease": "disease",
+        "region": "region",
+    }
+
+
+@pytest.mark.parametrize(
+    ("variables", "configured"),
+    [
+        ({}, False),
+        ({"OPENLINEAGE_NAMESPACE": "x"}, False),
+        ({"OPENLINEAGE_URL": "http://127.0.0.1:9"}, True),
+        ({"OPENLINEAGE_URL": "http://127.0.0.1:9", "OPENLINEAGE_DISABLED": "true"}, False),
+    ],
+)
+def test_it_is_configured_where_something_says_where_to(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], configured: bool
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert is_configured() == configured
 
 
 @pytest.mark.usefixtures("spark")

@@ -11,6 +11,7 @@ from tclose_spark.api.specs import Spec, Table
 from tclose_spark.api.work import Log, announcer, working_on
 from tclose_spark.compare.asked import ALL, Asked, combinations, read_ks, read_methods, read_ts
 from tclose_spark.compare.commands import folder_of
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.registry import MethodSettings
 
 if TYPE_CHECKING:
@@ -96,4 +97,6 @@ def _method(method: str | Mapping[str, Any] | MethodSettings) -> str:
         if isinstance(method, MethodSettings)
         else dict(method)
     )
+    if "name" not in settings:
+        raise ConfigurationError(f"methods: {', '.join(settings)} without a name; expected {{'name': .., ..}}")
     return ":".join([str(settings.pop("name")), *(f"{key}={value}" for key, value in settings.items())])

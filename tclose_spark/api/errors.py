@@ -38,7 +38,7 @@ def known(error: Exception) -> TcloseError | None:
         if found is not None:
             return found
     if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
-        return ConfigurationError(f"output: {error.filename} cannot be written ({error.strerror})")
+        return ConfigurationError(f"{error.filename} cannot be read or written ({error.strerror})")
     return full_disk(error, "what is written")
 
 
@@ -82,7 +82,9 @@ def told() -> Iterator[None]:
         yield
     except TcloseError as error:
         error.args = (in_python(str(error)),)
-        raise
+        if os.environ.get(DEBUG):
+            raise
+        raise error from None
     except Exception as error:
         if os.environ.get(DEBUG):
             raise

@@ -85,7 +85,7 @@ class Release:
         """
         return self._delta(f"{self.internal_path}/classes")
 
-    @cached_property
+    @property
     def certificate(self) -> Mapping[str, Any]:
         """The certificate: what was asked, what is reached, and what a third party needs to compute it again."""
         text = self._read("certificate.json")

@@ -4,7 +4,6 @@ own; an output.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,7 +13,9 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.arrow_frames import is_frame, is_spark
 from tclose_spark.io.formats import guess_format
 from tclose_spark.runfile.loading import read_tree, resolve, with_overrides
-from tclose_spark.runfile.spec import FRAME, NOWHERE, Output, ReleaseSpec
+from tclose_spark.runfile.registry import MethodSettings
+from tclose_spark.runfile.section import Section
+from tclose_spark.runfile.spec import FRAME, NOWHERE, Output, Privacy, ReleaseSpec
 
 Spec = ReleaseSpec | Mapping[str, Any] | str | PathLike[str]
 """A spec, a run file as a dict, or the path of one."""
@@ -41,18 +42,28 @@ def tree_of(spec: Spec, overrides: Sequence[str] = ()) -> dict[str, Any]:
     if isinstance(spec, ReleaseSpec):
         return _tree_of_spec(spec, overrides)
     if isinstance(spec, Mapping):
-        return with_overrides(copy.deepcopy(dict(spec)), Path.cwd(), overrides)
+        return with_overrides(_plain(spec), Path.cwd(), overrides)
     if isinstance(spec, str | PathLike):
         return read_tree(Path(spec), overrides)
     raise ConfigurationError(f"spec is of type {type(spec).__name__}; expected a ReleaseSpec, a dict, or a run file")
 
 
 def _tree_of_spec(spec: ReleaseSpec, overrides: Sequence[str]) -> dict[str, Any]:
-    tree = spec.model_dump(exclude_unset=True)
-    if spec.privacy.alpha is not None:
-        tree["privacy"]["k"] = "auto"
-    tree["method"] = {**tree.get("method", {}), "name": spec.method.name}
+    tree = {name: _plain(getattr(spec, name)) for name in (*spec.model_fields_set, "method")}
     return with_overrides(tree, Path.cwd(), overrides)
+
+
+def _plain(part: Any) -> Any:
+    """A part of a spec as a run file has it, with what was set of its sections."""
+    if isinstance(part, Section):
+        return {
+            **part.model_dump(exclude_unset=True),
+            **({"name": part.name} if isinstance(part, MethodSettings) else {}),
+            **({"k": "auto"} if isinstance(part, Privacy) and part.alpha is not None else {}),
+        }
+    if isinstance(part, Mapping):
+        return {key: _plain(value) for key, value in part.items()}
+    return [_plain(value) for value in part] if isinstance(part, list | tuple) else part
 
 
 def complete_tree(
@@ -118,7 +129,11 @@ def _at_path(path: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _output(output: Where, own: Any, nowhere: str | None) -> Any:
     """The `output` section of a call; without one the spec's."""
-    settings = own.model_dump(exclude_unset=True) if isinstance(own, Output) else dict(own) if own is not None else {}
+    if own is not None and not isinstance(own, Mapping):
+        raise ConfigurationError(
+            f"output is of type {type(own).__name__}; expected a section: {{'path': 'build/people'}}"
+        )
+    settings = dict(own or {})
     if isinstance(output, Output):
         output = output.model_dump(exclude_unset=True)
     if isinstance(output, Mapping):

@@ -7,10 +7,12 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tclose_spark.api.errors import told
 from tclose_spark.api.specs import Table
 from tclose_spark.api.work import working
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggest.suggestion import SAMPLE, Suggestion, name_of, suggest_from
+from tclose_spark.suggest.suggestion import SAMPLE, Suggestion, name_of, require_t, suggest_from
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +29,7 @@ def suggest(
     file: str | PathLike[str] | None = None,
     name: str = "table",
     k: int | None = None,
-    t: str = "0.2",
+    t: str | float = "0.2",
 ) -> Suggestion:
     """A first run file for a table that nobody has described: what each of its columns may be, and why.
 
@@ -47,9 +49,13 @@ def suggest(
         ConfigurationError: if a setting is wrong.
     """
     path = fspath(table) if isinstance(table, str | PathLike) else ""
+    with told():
+        require_t(str(t))
+        if k is not None and k < 2:
+            raise ConfigurationError(f"k={k}: expected at least 2")
     with working("tclose suggest", table, path) as spark:
         gathered, source = _gathered(spark, path, table, sample, format, options or {}, name)
-    return suggest_from(gathered, source, Path(file or f"{name_of(source)}.yaml"), k, t)
+        return suggest_from(gathered, source, Path(file or f"{name_of(source)}.yaml"), k, str(t))
 
 
 def _gathered(

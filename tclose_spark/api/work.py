@@ -93,8 +93,9 @@ def working_on(
 ) -> Iterator[Given]:
     """A run on a table, at work. nowhere, reads: see `complete_tree`."""
     view = f"{FRAME}_{uuid4().hex}"
-    tree = complete_tree(table, spec, output, view=view, overrides=overrides, nowhere=nowhere, reads=reads)
-    complete = spec_of(tree)
+    with told():
+        tree = complete_tree(table, spec, output, view=view, overrides=overrides, nowhere=nowhere, reads=reads)
+        complete = spec_of(tree)
     with working(f"tclose {title} {complete.name}", table, complete.input.path) as session:
         given = Given(tree=tree, spec=complete, session=session)
         if not (reads and in_memory(table)):

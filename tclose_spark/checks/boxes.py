@@ -33,12 +33,13 @@ End = tuple[Fraction, int]
 class LabelAxis:
     """The labels of a quasi-identifier along an axis.
 
-    names: of each rank what a reader calls it.
+    names: of each rank what a reader calls it. open: of each, whether an interval that ends there is without it.
     """
 
     quasi: JudgedQuasi
     axis: Axis
     names: Sequence[str]
+    open: Sequence[bool] = ()
 
     @staticmethod
     def of(quasi: JudgedQuasi, columns: Sequence[pa.ChunkedArray]) -> LabelAxis:
@@ -46,17 +47,18 @@ class LabelAxis:
         place, labels = distinct_labels(columns)
         nodes: tuple[IntArray, ...] = ()
         names: Sequence[str]
+        beside: Sequence[bool] = ()
         if quasi.loss.sets:
             low, high, names = _of_sets(labels)
         elif quasi.loss.numeric:
-            low, high, names = _of_numbers(labels)
+            low, high, names, beside = _of_numbers(labels)
         else:
             tree = quasi.loss.hierarchy
             low, high = leaf_stretches(labels, tree)
             names = [str(label[0]) for label in labels] if tree is None else tree.leaves
             leaves = np.arange(len(names))
             nodes = (leaves, np.zeros_like(leaves)) if tree is None else tree.nodes
-        return LabelAxis(quasi, Axis(low[place], high[place], nodes), names)
+        return LabelAxis(quasi, Axis(low[place], high[place], nodes), names, beside)
 
     def told(self, members: IntArray) -> str:
         """The label of the box of these classes, in words."""
@@ -73,7 +75,13 @@ class LabelAxis:
             return tree.paths[int(leaf[0])][int(height[0])]
         if first == last:
             return self.names[first]
-        return ROOT if self.axis.nodes else f"[{self.names[first]}, {self.names[last]}]"
+        if self.axis.nodes:
+            return ROOT
+        opens, closes = (
+            ("(" if self.open and self.open[first] else "["),
+            (")" if self.open and self.open[last] else "]"),
+        )
+        return f"{opens}{self.names[first]}, {self.names[last]}{closes}"
 
 
 @dataclass(frozen=True)
@@ -122,23 +130,25 @@ def open_classes(distance: GroundDistance, t: Fraction, classes: Histograms, n: 
     return small & far
 
 
-def _of_numbers(labels: Sequence[Label]) -> tuple[IntArray, IntArray, list[str]]:
-    """(ranks of the ends of each label, and what the ends are called). What is no number has no place beside others: it
-    lies in one stretch with all.
+def _of_numbers(labels: Sequence[Label]) -> tuple[IntArray, IntArray, list[str], list[bool]]:
+    """(ranks of the ends of each label, what the ends are called, and whether they are open). What is no number has no
+    place beside others: it lies in one stretch with all.
     """
     ends = [_ends(label) for label in labels]
-    numbers = sorted({end for pair in ends if pair is not None for end in pair})
+    called = dict(end for pair in ends if pair is not None for end in pair)
+    numbers = sorted(called)
     rank = {end: place for place, end in enumerate(numbers)}
     low, high = np.full(len(labels), -1), np.full(len(labels), len(numbers))
     for i, (label, pair) in enumerate(zip(labels, ends, strict=True)):
         if pair is not None:
-            low[i], high[i] = rank[pair[0]], rank[pair[1]]
+            low[i], high[i] = (rank[end] for end, _ in pair)
         elif all(part is None for part in label):
             high[i] = -1
-    return low, high, [_text(number) for number, _ in numbers]
+    return low, high, [called[end] for end in numbers], [beside != 0 for _, beside in numbers]
 
 
-def _ends(label: Label) -> tuple[End, End] | None:
+def _ends(label: Label) -> tuple[tuple[End, str], tuple[End, str]] | None:
+    """Both ends of a label, and how it writes them; None of what is no number."""
     if None in label or ROOT in label:
         return None
     try:
@@ -147,16 +157,22 @@ def _ends(label: Label) -> tuple[End, End] | None:
         )
     except ValueError:
         return None
-    return (first.low, int(first.open_low)), (last.high, -int(last.open_high))
+    lowest, highest = (_written(str(label[0])), _written(str(label[-1])))
+    return ((first.low, int(first.open_low)), lowest[0]), ((last.high, -int(last.open_high)), highest[-1])
+
+
+def _written(text: str) -> list[str]:
+    """The ends of a label as it writes them: of an interval two, of a number itself.
+
+    >>> _written("[2024-01-01, 2024-01-31]"), _written("7")
+    (['2024-01-01', '2024-01-31'], ['7'])
+    """
+    return [end.strip() for end in text.strip("[]() ").split(",")]
 
 
 def _point(text: str) -> Interval:
     number = parse_number(text)
     return Interval(number, number)
-
-
-def _text(number: Fraction) -> str:
-    return str(number.numerator) if number.denominator == 1 else f"{float(number):g}"
 
 
 def _of_sets(labels: Sequence[Label]) -> tuple[IntArray, IntArray, list[str]]:

@@ -25,6 +25,7 @@ SIZES = tuple(sorted({*range(1, 65), *(round(2 ** (i / 8)) for i in range(48, 8 
 SHARES = 20
 """Bins of a share of 1, each open below; what is exactly 0 is bin 0."""
 TO_T, TO_ONE = 40, 100
+FARTHEST = 4 * TO_T  # bins of a distance
 """Bins of a distance up to t, and up to 1 where no t is required."""
 WIDTHS = tuple(float(f"{digit}e{place}") for place in range(-6, 12) for digit in (1, 2, 5))
 """The most that an interval of a bin is wide."""
@@ -88,15 +89,18 @@ class DistanceSpread:
     def bins(self, classes: pa.RecordBatch) -> IntArray:
         """See Spread."""
         distance = classes[self.column].to_numpy()
-        bins: IntArray = np.minimum(np.ceil(distance / self.width - 1e-9), 4 * TO_T).astype(np.int64)
+        bins: IntArray = np.minimum(np.ceil(distance / self.width - 1e-9), FARTHEST).astype(np.int64)
         if self.t is None:
             return bins
         within = distance <= float(self.t)
         return np.where(within, np.minimum(bins, TO_T), np.maximum(bins, TO_T + 1)).astype(np.int64)
 
     def to_json(self, bins: Bins) -> list[dict[str, Any]]:
-        """Bins by their upper end."""
-        return _as_shares(bins, self.width)
+        """Bins by their upper end. The last one that there may be holds all that is farther, and says from where on."""
+        told = _as_shares(bins, self.width)
+        if told and told[-1]["bin"] == FARTHEST and FARTHEST * self.width < 1:
+            told[-1] |= {"from": (FARTHEST - 1) * self.width, "to": 1.0}
+        return told
 
 
 @dataclass(frozen=True)

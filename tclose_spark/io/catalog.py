@@ -10,11 +10,19 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.tables import quoted, read_delta
 
 OURS = "tclose.release"
 """The property of tables that releases made: no other table is ever replaced."""
+
+
+def require_replaceable(table: str, spark: SparkSession) -> None:
+    """Raises ConfigurationError if the table is none that a release made, or the catalog tells nothing of it."""
+    try:
+        _version(spark, table)
+    except PySparkException as error:
+        raise ConfigurationError(f"output.table: {table} cannot be read ({error.getCondition()})") from None
 
 
 def replace_table(release: str, table: str, spark: SparkSession) -> None:
@@ -37,9 +45,12 @@ def replace_table(release: str, table: str, spark: SparkSession) -> None:
         ):
             writer = writer.tableProperty(key, value)
         writer.createOrReplace()
-        if not is_same(release, table, spark):
+        try:
+            if not is_same(release, table, spark):
+                raise GuaranteeError(f"the rows of the release did not arrive whole in {table}; it is as it was before")
+        except TcloseError:
             spark.sql(f"DROP TABLE {name}" if before is None else f"RESTORE TABLE {name} TO VERSION AS OF {before}")
-            raise GuaranteeError(f"the rows of the release did not arrive whole in {table}; it is as it was before")
+            raise
     except PySparkException as error:
         raise ConfigurationError(f"output.table: {table} cannot be written ({error.getCondition()})") from None
 

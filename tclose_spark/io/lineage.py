@@ -19,6 +19,7 @@ from tclose_spark.version import __version__
 
 Kind = Literal["START", "COMPLETE", "FAIL", "ABORT"]
 NAMESPACE = "tclose_spark"
+PLACES = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG")
 PRODUCER = f"https://pypi.org/project/tclose-spark/{__version__}"
 HOW: Mapping[str, tuple[str, bool]] = {
     "quasi_identifiers": ("generalized to the label of its equivalence class", True),
@@ -30,7 +31,9 @@ HOW: Mapping[str, tuple[str, bool]] = {
 
 def is_configured() -> bool:
     """Whether anything says where events go."""
-    return any(name.startswith("OPENLINEAGE_") for name in os.environ)
+    if os.environ.get("OPENLINEAGE_DISABLED", "").lower() in ("true", "1"):
+        return False
+    return any(name in PLACES or name.startswith("OPENLINEAGE__TRANSPORT") for name in os.environ)
 
 
 def tell(spec: ReleaseSpec, run: str, kind: Kind, certificate: Mapping[str, Any] | None = None) -> str | None:
@@ -38,13 +41,15 @@ def tell(spec: ReleaseSpec, run: str, kind: Kind, certificate: Mapping[str, Any]
     does not hang on who hears of it.
 
     Raises:
-        ConfigurationError: if it is configured, and its client is not installed.
+        ConfigurationError: at the begin, if it is configured, and its client is not installed.
     """
     if not is_configured():
         return None
     try:
         from openlineage.client import OpenLineageClient
-    except ImportError:
+    except ImportError as error:
+        if kind != "START":
+            return type(error).__name__
         raise ConfigurationError(
             "OpenLineage is configured (OPENLINEAGE_..), and its client is not installed: pip install "
             "'tclose-spark[lineage]', or unset these variables"
@@ -119,8 +124,16 @@ def _columns(spec: ReleaseSpec) -> Any:
                 description=f"{role}: {description}",
                 masking=masking,
             )
-            fields[column] = lineage.Fields([lineage.InputField(*source, named.get(column, column), [how])])
+            for published in _published(spec, column):
+                fields[published] = lineage.Fields([lineage.InputField(*source, named.get(column, column), [how])])
     return lineage.ColumnLineageDatasetFacet(fields)
+
+
+def _published(spec: ReleaseSpec, column: str) -> tuple[str, ...]:
+    """The columns that a column is published as."""
+    quasi = spec.attributes.quasi_identifiers.get(column)
+    bounds = quasi is not None and quasi.numeric_output == "bounds"
+    return (f"{column}_min", f"{column}_max") if bounds else (column,)
 
 
 def _guarantees(certificate: Mapping[str, Any]) -> Any:

@@ -89,8 +89,8 @@ def find_session(name: str) -> SparkSession:
 def borrowed(session: SparkSession) -> Iterator[SparkSession]:
     """The session with the settings of a run; one that this package did not start has its own again afterwards."""
     before = {} if driver.is_ours() else {key: setting(session, key) for key in SETTINGS}
-    _configure(session)
     try:
+        _configure(session)
         yield session
     finally:
         for key, was in before.items():

@@ -72,7 +72,10 @@ class Axis:
     nodes: tuple[IntArray, ...] = ()
 
     def cuts(self, here: IntArray) -> list[Cut]:
-        """The ways to cut a box with these classes."""
+        """The ways to cut a box with these classes. Missing values come apart from the others before anything else."""
+        known = self.high[here] != -1
+        if known.any() and not known.all():
+            return [] if (self.low[here][known] == -1).any() else [_cut(here, known)]
         return self._nodes_below(here) if self.nodes else self._gaps(here)
 
     def _gaps(self, here: IntArray) -> list[Cut]:
@@ -83,8 +86,7 @@ class Axis:
     def _nodes_below(self, here: IntArray) -> list[Cut]:
         low, high = self.low[here], self.high[here]
         if (low == -1).any():
-            known = high != -1
-            return [] if known.all() or not known.any() or (low[known] == -1).any() else [_cut(here, known)]
+            return []
         first, last = low.min(), high.max()
         height = next((h for h, node in enumerate(self.nodes) if node[first] == node[last]), 0)
         if height == 0 or (self.nodes[height - 1][low] != self.nodes[height - 1][high]).any():

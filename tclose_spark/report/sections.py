@@ -119,7 +119,10 @@ def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> Plotted:
     """The distances of all classes of an attribute, against its t. emd: bins by their upper end (`to`), numbered."""
     classes = sum(each["classes"] for each in emd)
     top = max(each["bin"] for each in emd)
-    width = next((each["to"] / each["bin"] for each in emd if each["bin"]), 1.0)
+    farther = next((each for each in emd if "from" in each), None)
+    width = next((each["to"] / each["bin"] for each in emd if each["bin"] and each is not farther), 1.0)
+    if farther is not None:
+        width = farther["from"] / (farther["bin"] - 1)
     by_bin = {max(each["bin"], 1): 0 for each in emd}
     for each in emd:
         by_bin[max(each["bin"], 1)] += each["classes"]
@@ -127,6 +130,8 @@ def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> Plotted:
     limit = None if t["required"] is None else t["required"] / width
     end = max(len(heights), round(limit) if limit is not None else 0)
     marks = [(end * i / 4, number(end * i / 4 * width)) for i in range(5)]
+    if farther is not None:
+        marks[-1] = (end, "more")
     facts = f"The farthest class is {number(t['achieved'])} from the table"
     if t["required"] is None:
         facts += "; no limit was asked."

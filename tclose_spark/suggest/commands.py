@@ -6,13 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.driver import start_early
 from tclose_spark.io.typed import as_typed, options_of, source_of
-from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.suggest.suggestion import SAMPLE, Suggestion, name_of, suggest_from
+from tclose_spark.suggest.suggestion import SAMPLE, Suggestion, name_of, require_t, suggest_from
 
 Announce = Callable[[str], None]
 
@@ -36,7 +33,7 @@ def run_suggest(given: SuggestArguments, announce: Announce) -> tuple[Suggestion
     from tclose_spark.suggest.console import HEADING, column_line, summary_lines
 
     most, source = read_sample(given.sample), source_of(given.table, given.format, options_of(given.options))
-    _check_t(given.t)
+    require_t(given.t)
     file = given.output or Path(f"{name_of(source)}.yaml")
     if file.exists() and not given.overwrite:
         raise ConfigurationError(f"--output: {file} exists already; give another path, or --overwrite")
@@ -68,10 +65,3 @@ def read_sample(text: str) -> int | None:
     if not text.isdecimal() or not int(text):
         raise ConfigurationError(f"--sample {text}: expected a number of rows, or all")
     return int(text)
-
-
-def _check_t(text: str) -> None:
-    try:
-        SensitiveAttribute.model_validate({"t": text})
-    except ValidationError:
-        raise ConfigurationError(f"--t {text}: expected a number above 0 and at most 1, or measure") from None

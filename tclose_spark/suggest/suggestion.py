@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggest.choosing import Choice, choose, without_telling
-from tclose_spark.suggest.facts import ColumnFacts, Gathered
+from tclose_spark.suggest.facts import Gathered
 from tclose_spark.suggest.judging import Judged, judge
 from tclose_spark.suggest.singling import Alone, sets_alone
 from tclose_spark.suggest.writing import Draft, write
@@ -84,6 +86,14 @@ class Suggestion:
         return f"<table><tr><th>column</th><th>suggested</th><th>because of</th></tr>{rows}</table>"
 
 
+def require_t(text: str) -> None:
+    """Raises ConfigurationError unless a run file may have this t."""
+    try:
+        SensitiveAttribute.model_validate({"t": text})
+    except ValidationError:
+        raise ConfigurationError(f"--t {text}: expected a number above 0 and at most 1, or measure") from None
+
+
 def suggest_from(gathered: Gathered, source: Input, file: Path, k: int | None = None, t: str = "0.2") -> Suggestion:
     """The suggestion that follows from facts.
 
@@ -101,7 +111,7 @@ def suggest_from(gathered: Gathered, source: Input, file: Path, k: int | None = 
         name=name_of(source),
         table=source.path if source.format == "table" else Path(source.path).name,
         file=file.name,
-        source=source.model_copy(update={"path": path_from(source, file), "options": _read_as(source, gathered.facts)}),
+        source=source.model_copy(update={"path": path_from(source, file), "options": _read_as(source, gathered)}),
         output=f"{name_of(source)}_release",
         rows=gathered.rows,
         sampled=sampled,
@@ -130,13 +140,15 @@ def path_from(source: Input, file: Path) -> str:
     return source.path if relative.startswith("../..") else relative
 
 
-def _read_as(source: Input, facts: tuple[ColumnFacts, ...]) -> dict[str, str]:
-    """The reader's options. Numbers of a CSV file are read as numbers where no text would become another by it: a code
-    with zeros before it, a date, true and false.
+def _read_as(source: Input, gathered: Gathered) -> dict[str, str]:
+    """The reader's options. Numbers of a CSV file are read as numbers where every row was looked at and no text would
+    become another by it: a code with zeros before it, a date, true and false.
     """
     options = dict(source.options)
     given = {key.lower() for key in options}
+    facts = gathered.facts
     same = all(not (one.coded or one.twice or one.dates or one.booleans) for one in facts)
+    same = same and all(one.sampled == gathered.rows for one in facts)
     if source.format == "csv" and same and "inferschema" not in given:
         options["inferSchema"] = "true"
     return options

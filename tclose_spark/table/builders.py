@@ -18,7 +18,9 @@ from tclose_spark.runfile.numbers import parse_number
 Above = list[tuple[str, ...] | None]
 """The labels above each value."""
 
-MOMENT = re.compile(r"([+-]?\d{4,})-(\d\d)-(\d\d)(?:[ T](\d\d):\d\d(?::\d\d(?:\.\d+)?)?)?$")
+MOMENT = re.compile(
+    r"([+-]?[0-9]{4,})-([0-9]{2})-([0-9]{2})(?:[ T]([01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?)?Z?\Z"
+)
 LEAP = 2000  # any year with all days
 
 

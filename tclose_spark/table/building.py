@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tclose_spark.errors import ConfigurationError, InputError, Offending
@@ -81,8 +82,10 @@ def build_hierarchy(builder: HierarchyBuilder, counts: Counts, name: str, key: s
         InputError: if a value has no place in it, or reads like a label, or cannot be written into a file.
     """
     present = by_value([value for value in counts if value is not None])
+    if not present:
+        raise InputError(f"{key}: column {name!r} has no value to build a hierarchy of; leave the hierarchy out")
     if builder.form in ("groups", "levels"):
-        builder = _as_written(builder, present) if numeric else builder
+        builder = _as_written(builder, present, key) if numeric else builder
         values = list(dict.fromkeys([*(v for group in builder.grouped[0].values() for v in group), *present]))
     else:
         values = present
@@ -113,8 +116,18 @@ def _labels(builder: HierarchyBuilder, values: Sequence[str]) -> builders.Above:
     return builders.grouped(values, builder)
 
 
-def _as_written(builder: HierarchyBuilder, present: Sequence[str]) -> HierarchyBuilder:
-    """The builder with the numbers that it names written as the column has them."""
+def _as_written(builder: HierarchyBuilder, present: Sequence[str], key: str) -> HierarchyBuilder:
+    """The builder with the numbers that it names written as the column has them.
+
+    Raises:
+        ConfigurationError: if two of its groups have one number.
+    """
+    numbers = Counter(number(member) for members in builder.grouped[0].values() for member in members)
+    twice = sum(times > 1 for each, times in numbers.items() if each is not None)
+    if twice:
+        raise ConfigurationError(
+            f"{key}: {twice} numbers are in several groups, or twice in one; expected one label for each"
+        )
     written = {number(value): value for value in present}
     lowest = {
         label: tuple(written.get(number(member), member) for member in members)

@@ -67,6 +67,17 @@ def test_an_object_says_all_that_it_was_made_with(changes):
     assert complete(None, whole, None) == whole
 
 
+def test_sections_of_a_dict_may_be_objects():
+    source = tc.Input(path="-", format="csv", options={"sep": ";"}, columns={"a b": "age"})
+    made = complete_tree("people.csv", {**SPEC, "input": source, "method": tc.Microaggregation(algorithm=2)}, "out")
+    assert made["input"]["options"] == {"sep": ";", "header": True}
+    assert made["input"]["columns"] == {"a b": "age"}
+    assert made["method"] == {"name": "microaggregation", "algorithm": 2}
+    assert complete("/p.parquet", {**SPEC, "attributes": OBJECT.attributes}) == complete("/p.parquet", SPEC)
+    with pytest.raises(tc.ConfigurationError, match="output is of type str"):
+        complete_tree("people.csv", {**SPEC, "output": "build/x"})
+
+
 def test_a_hierarchy_that_is_built_is_said_in_a_dict_and_as_an_object():
     builder = {"groups": {"north": ["a", "b"], "south": ["c"]}}
     quasi = {"zip": tc.QuasiIdentifier(hierarchy=tc.HierarchyBuilder(**builder), range=None)}
@@ -197,6 +208,10 @@ def test_what_is_not_ours_shows_no_value(monkeypatch: pytest.MonkeyPatch):
     assert (type(found.value), found.value.exit_code) == (tc.TcloseError, 70)
     assert "unexpected ValueError" in str(found.value)
     assert "Ann" not in str(found.value)
+    assert found.value.__suppress_context__
+    with pytest.raises(tc.ConfigurationError) as found, told():
+        raise tc.ConfigurationError("the disk is full") from RuntimeError("Ann earns 12,345")
+    assert found.value.__cause__ is None
     assert found.value.__suppress_context__
     monkeypatch.setenv("TCLOSE_DEBUG", "1")
     with pytest.raises(ValueError, match="Ann"), told():

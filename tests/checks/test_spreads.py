@@ -66,6 +66,15 @@ def test_a_distance_that_is_t_is_not_beyond_it(t: Fraction):
     assert bins.tolist() == [0, 1, 40, 40, 41]
 
 
+def test_what_is_farther_than_four_t_is_told_together():
+    spread = DistanceSpread("emd", Fraction(1, 10))
+    bins = spread.bins(batch(emd=[0.05, 0.401, 0.9]))
+    assert bins.tolist() == [20, 160, 160]
+    near, far = spread.to_json(counted(bins, np.array([10, 10, 10])))
+    assert (near["bin"], near["to"]) == (20, 0.05)
+    assert (far["bin"], far["from"], far["to"], far["classes"]) == (160, pytest.approx(0.3975), 1.0, 2)
+
+
 def test_shares_are_in_twentieths_and_nothing_is_by_itself():
     spread = ShareSpread("likeliest", over="size")
     assert spread.bins(batch(likeliest=[1, 1, 3, 20, 0], size=[20, 1000, 20, 20, 20])).tolist() == [1, 1, 3, 20, 0]
