@@ -16,7 +16,7 @@ SHOWN = {
         'title="Audit"',
         'title="Explanation"',
         "homogeneity",
-        "('t-closeness', 'income'): False",
+        "('t-closeness', 'disease'): False",
     ),
 }
 
