@@ -113,7 +113,7 @@ def test_where_the_table_may_not_be_replaced_the_finished_release_stays(
     before = run.public.read("certificate.json")
     with pytest.raises(ConfigurationError, match="that no release made"):
         pipeline.release(other)
-    assert not other.staging.exists("profile.json")
+    assert run.public.read("certificate.json") == before
     monkeypatch.setattr(pipeline, "require_replaceable", lambda *_: None)
     with pytest.raises(ConfigurationError, match="that no release made"):
         pipeline.release(other)

@@ -6,9 +6,8 @@ import pkgutil
 import tomllib
 from pathlib import Path
 
-CONTRACTS = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["tool"]["importlinter"][
-    "contracts"
-]
+ROOT = Path(__file__).resolve().parent.parent
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 PURE = next(contract["source_modules"] for contract in CONTRACTS if "pyspark" in contract.get("forbidden_modules", ()))
 
 
@@ -25,3 +24,9 @@ def test_examples_in_docstrings_hold():
     runner = doctest.DocTestRunner()
     assert [test.name for test in documented if runner.run(test).failed] == []
     assert len(documented) >= 30
+
+
+def test_examples_on_pages_hold():
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if "\n>>> " in page.read_text()]
+    assert [page.name for page in pages if doctest.testfile(str(page), module_relative=False).failed] == []
+    assert ROOT / "docs/concepts.md" in pages

@@ -320,7 +320,7 @@ def test_where_there_is_no_release_it_is_made(conf: Path, open_run: OpenRun, tmp
 
 @pytest.mark.usefixtures("begun")
 def test_a_release_that_is_wanted_elsewhere_too_is_made_again(output: Path, conf: Path, open_run: OpenRun) -> None:
-    for change in ("output.keep_linked=true", "output.export=[csv]", "output.table=nowhere.people"):
+    for change in ("output.keep_linked=false", "output.export=[csv]", "output.table=nowhere.people"):
         with pytest.raises(MadeAgainError):
             pipeline.release(open_run(conf, f"output.path={output}", change), if_changed=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -32,7 +33,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_page_of_docs_is_on_it(site: Path) -> None:
     for page in (ROOT / "docs").rglob("*.md"):
         name = page.relative_to(ROOT / "docs").with_suffix("")
-        assert (site / name / "index.html").exists(), name
+        made = site / name.parent if name.name == "index" else site / name
+        assert (made / "index.html").exists(), name
 
 
 def test_the_commands_are_on_it(site: Path) -> None:
@@ -50,6 +52,13 @@ def test_every_message_is_on_it(site: Path) -> None:
         "files that its log does not list",
     ):
         assert text in page
+
+
+def test_every_key_of_a_run_file_is_on_it(site: Path) -> None:
+    page = (site / "reference/run_file/index.html").read_text()
+    schema = json.loads((ROOT / "tclose_spark/runfile/run_file.schema.json").read_text())
+    keys = {key for part in (schema, *schema["$defs"].values()) for key in part.get("properties", ())}
+    assert [key for key in sorted(keys) if f"<code>{key}</code>" not in page] == []
 
 
 def test_nothing_on_it_is_loaded_from_elsewhere(site: Path) -> None:

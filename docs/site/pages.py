@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -10,11 +11,14 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parent))
+import keys
 import messages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+SCHEMA = "tclose_spark/runfile/run_file.schema.json"
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)*((?:conf|benchmarks|jobs|tests)/[^)]*|LICENSE|CONTRIBUTING\.md)\)")
 """Links to files of the project that are no pages: on the site they are their names."""
 
@@ -32,8 +36,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Links to the README lead to the first page."""
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Links to the README lead to the first page. The run file's page ends with every key of its schema."""
+    if page.file.src_uri == "reference/run_file.md":
+        markdown = f"{markdown}\n{keys.page(json.loads((ROOT / SCHEMA).read_text()))}"
     return OUTSIDE.sub(r"`\2`", re.sub(r"\]\((?:\.\./)+README\.md", lambda m: "](" + _up(m[0]) + "index.md", markdown))
 
 
