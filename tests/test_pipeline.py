@@ -254,6 +254,15 @@ def test_the_checkpoint_is_run_again_as_documented(
 # --- the same release, whatever way
 
 
+def test_every_file_and_every_key_of_a_run_is_documented(output: Path) -> None:
+    page = (Path(__file__).resolve().parent.parent / "docs/reference/files.md").read_text()
+    files = [each.name for side in ("public", "internal") for each in (output / side).iterdir()]
+    state = json.loads((output / "internal/run.json").read_text())
+    keys = [*state, *state["stages"], *{key for stage in state["stages"].values() for key in stage}]
+    assert [name for name in (*files, *keys) if f"`{name}`" not in page] == []
+    assert len(files) > 12
+
+
 def test_stage_by_stage_is_all_at_once(
     reported: Path, conf: Path, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path
 ) -> None:
