@@ -215,6 +215,7 @@ def test_the_first_version_of_an_overwritten_table(
 # --- what is refused, with what to do
 
 
+@pytest.mark.slow
 def test_files_that_were_vacuumed_are_said(
     people: DataFrame, release: Callable[..., Any], tmp_path: Path, settings: Callable[..., Any]
 ) -> None:
