@@ -61,6 +61,21 @@ Show = Annotated[
 OneLine = Annotated[bool, typer.Option("--json", help="Print one line at the end, for machines.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"tclose {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
 def _add_stage(name: str, summary: str) -> None:
     @app.command(name, help=summary)
     def command(config: Config, set_: Overrides = None, overwrite: Overwrite = False) -> None:

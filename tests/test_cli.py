@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from tclose_spark import cli
+from tclose_spark import __version__, cli
 from tclose_spark.io.interrupts import SIGNALS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -464,3 +464,7 @@ def test_jobs_take_the_run_file_either_way(
         assert (path.parent / "out/internal/staging/profile.json").exists()
         after = [signal.signal(number, handler) for number, handler in before.items()]
         assert after == [signal.SIG_IGN, signal.SIG_IGN]  # nothing follows in a job but Spark's end
+
+
+def test_the_version_is_told(tclose: Command) -> None:
+    assert tclose("--version") == (0, f"tclose {__version__}\n", "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path

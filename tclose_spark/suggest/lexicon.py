@@ -188,7 +188,8 @@ SENSITIVE = (
         rank=1,
         words=_words(
             "income, salary, wage, wages, earnings, pay, gehalt, lohn, einkommen, salaire, revenu, salario, ingresos, "
-            "stipendio, debt, bankruptcy, creditscore, credit score, benefits, welfare, pension, compensation"
+            "stipendio, debt, bankruptcy, creditscore, credit score, benefits, welfare, pension, compensation, "
+            "cost, costs, charges, kosten"
         ),
     ),
     Concept(

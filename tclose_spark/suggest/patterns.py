@@ -32,8 +32,9 @@ IDENTIFYING: Mapping[str, str] = {
 DATE = r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}([T ].*)?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2})([T ].*)?"
 ISO_DATE = (
     r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|[0-9]{4}-(0[13-9]|1[0-2])-(29|30)|[0-9]{4}-(0[13578]|1[02])-31"
+    r"|([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29"
 )
-"""Dates of which a hierarchy is built: those that every year has."""
+"""Dates of which a hierarchy is built."""
 CODED_NUMBER = r"[+-]?0[0-9]+(\.[0-9]*)?|\+[0-9]+"
 """Numbers that are texts: who reads them as numbers loses their zeros."""
 BOOLEAN = r"(?i)true|false"
