@@ -18,15 +18,17 @@ def check_files(spec: ReleaseSpec, reads_input: bool) -> None:
     """Raises ConfigurationError with every hierarchy that cannot be read or is no tree, and the input if it is read and
     is not there. What lies behind a URI or in the catalog is left to Spark.
     """
-    problems = [*(_input_problems(spec.input) if reads_input else ()), *_hierarchy_problems(spec)]
+    problems = [*_hierarchy_problems(spec)]
+    if reads_input and is_missing(spec.input):
+        problems.insert(0, f"input.path: {spec.input.path} does not exist")
     if problems:
         raise ConfigurationError("\n".join(problems))
 
 
-def _input_problems(source: Input) -> Iterator[str]:
+def is_missing(source: Input) -> bool:
+    """Whether a table is to be on this machine's disks, and is not there."""
     local = source.format != "table" and not URI.match(source.path) and not PATTERN & set(source.path)
-    if local and not Path(source.path).exists():
-        yield f"input.path: {source.path} does not exist"
+    return local and not Path(source.path).exists()
 
 
 def _hierarchy_problems(spec: ReleaseSpec) -> Iterator[str]:

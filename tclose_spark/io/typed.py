@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.io.files import is_missing
 from tclose_spark.io.formats import guess_format
 from tclose_spark.runfile.loading import resolve
 from tclose_spark.runfile.spec import Input
@@ -22,12 +23,16 @@ def source_of(path: str, format: str | None, options: Mapping[str, str]) -> Inpu
 
     Raises:
         ConfigurationError: naming the option that is wrong.
+        InputError: if it is not there.
     """
     kind: Any = format or guess_format(path)
     if kind not in FORMATS:
         raise ConfigurationError(f"--format {kind}: expected {', '.join(FORMATS)}")
     given = {"header": "true", **options} if kind == "csv" else dict(options)
-    return Input(path=path if kind == "table" else resolve(path, "TABLE", Path.cwd()), format=kind, options=given)
+    source = Input(path=path if kind == "table" else resolve(path, "TABLE", Path.cwd()), format=kind, options=given)
+    if is_missing(source):
+        raise unread(InputError(f"{source.path} does not exist"), source)
+    return source
 
 
 def options_of(texts: Sequence[str]) -> dict[str, str]:

@@ -32,8 +32,9 @@ def run_suggest(given: SuggestArguments, announce: Announce) -> tuple[Suggestion
     """Looks at the table, says each column as it is looked at, and writes the run file."""
     from tclose_spark.suggest.console import HEADING, column_line, summary_lines
 
-    most, source = read_sample(given.sample), source_of(given.table, given.format, options_of(given.options))
+    most = read_sample(given.sample)
     require_t(given.t)
+    source = source_of(given.table, given.format, options_of(given.options))
     file = given.output or Path(f"{name_of(source)}.yaml")
     if file.exists() and not given.overwrite:
         raise ConfigurationError(f"--output: {file} exists already; give another path, or --overwrite")

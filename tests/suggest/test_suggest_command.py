@@ -88,9 +88,18 @@ def test_wrong_options_are_told_before_spark_starts(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.yaml").write_text("name: mine\n")
+    (tmp_path / "people.csv").touch()
     code, _, err = tclose("suggest", "people.csv", *options)
     assert (code, says in err) == (2, True), err
     assert (tmp_path / "there.yaml").read_text() == "name: mine\n"
+
+
+def test_a_table_that_is_not_there_is_told_before_spark_starts(
+    tclose: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tclose_spark.suggest.commands.start_early", lambda *_: pytest.fail("Java starts"))
+    code, _, err = tclose("suggest", tmp_path / "people.csv")
+    assert (code, "people.csv does not exist (read as csv; --format says another)" in err) == (2, True), err
 
 
 def test_a_first_line_that_is_a_record_is_refused(tclose: Command, tmp_path: Path) -> None:
