@@ -80,8 +80,13 @@ class HadoopFolder:
 
     def write_new(self, name: str, text: str) -> bool:
         """See Folder. HDFS looks and writes in one step, and so does S3 (Hadoop 3.4.2 and later); an object store
-        without conditional requests does not.
+        without conditional requests does not, nor does Hadoop on a local disk: there Java itself makes the file.
         """
+        if self._files.getUri().getScheme() == "file":
+            if not self._jvm.java.io.File(self._path(name).toUri().getPath()).createNewFile():
+                return False
+            self.write(name, text, private=True)
+            return True
         mode = self._jvm.org.apache.hadoop.fs.permission.FsPermission("600")
         try:
             made = self._files.createFile(self._path(name)).overwrite(False).permission(mode).opt(IF_NEW, "true")
