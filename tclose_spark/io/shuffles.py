@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROWS_A_TASK = 100_000
+MOST_JOINING = 64  # tasks that join what others found, before the driver does
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 
@@ -31,3 +32,13 @@ def sized_shuffles(spark: SparkSession, rows: int) -> Iterator[None]:
         yield
     finally:
         set_if_allowed(spark, PARTITIONS, before)
+
+
+def joining_tasks(values: int, a_task: int) -> int:
+    """How many tasks join at most so many values that other tasks found, `a_task` each, before they come to the driver.
+    Few: a task that joins little costs more than it joins.
+
+    >>> joining_tasks(1, 100), joining_tasks(250, 100), joining_tasks(10**9, 100)
+    (1, 3, 64)
+    """
+    return min(MOST_JOINING, max(1, -(-values // a_task)))

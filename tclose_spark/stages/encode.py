@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.errors import InputError
+from tclose_spark.io.shuffles import joining_tasks
 from tclose_spark.io.workers import map_batches
 from tclose_spark.stages.frequencies import count_keys
 from tclose_spark.stages.staging import HASH, StagedColumns, read_batches
@@ -21,7 +22,7 @@ from tclose_spark.table.rows import Codec, Rows
 from tclose_spark.table.tally import Tally
 
 MOST_LOCAL = 1_000_000  # rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them
-PARTS = 64  # tasks that join what tasks drew of a large table
+DRAWN_A_PART = 250_000  # rows that tasks drew of a large table, to be joined by another one
 
 
 @dataclass(frozen=True)
@@ -109,17 +110,18 @@ class EncodedTable:
         """
         if self._local is not None:
             return self._local.frequencies(tally_of, most)
-        return count_keys(self._batches, self._encoder.parts, tally_of, most)
+        return count_keys(self._batches, self._encoder.parts, tally_of, most, self._profile.rows)
 
     def _drawn(self, share: np.uint64) -> tuple[Rows, IntArray]:
-        """What is drawn of a large table: by each task of its rows, joined by PARTS tasks, put together here."""
+        """What is drawn of a large table: by each task of its rows, joined by other tasks, put together here."""
         encoder = self._encoder
         codec = encoder.codec
+        joining = joining_tasks(self._profile.rows * int(share) >> 31, DRAWN_A_PART)
 
         def draw_part(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for rows in encoder.parts(batches):
                 drawn, n = draw(rows, share)
-                part = (drawn.hash >> np.uint64(32)) % np.uint64(PARTS)
+                part = (drawn.hash >> np.uint64(32)) % np.uint64(joining)
                 for number in np.unique(part).tolist():
                     here = np.flatnonzero(part == number)
                     yield written(drawn.take(here), n[here], number)
@@ -140,7 +142,7 @@ class EncodedTable:
             ]
 
         schema = "part int, rows binary, n binary"
-        parts = map_batches(self._batches, draw_part, schema).repartitionById(PARTS, F.col("part"))
+        parts = map_batches(self._batches, draw_part, schema).repartitionById(joining, F.col("part"))
         return _together(read(map_batches(parts, join, schema).toArrow()))
 
 

@@ -12,12 +12,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.errors import InputError
+from tclose_spark.io.shuffles import joining_tasks
 from tclose_spark.io.workers import map_batches
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import Tallier, Tally, TooManyKeysError
 
-PARTS = 64  # tasks that add up what other tasks counted
+ROWS_A_PART = 1_000_000  # that tasks counted, to be added up by another one
 SCHEMA = "part int, keys binary, n binary"
 TOO_MANY = -1
 """In place of a part: a task has more keys than were to be counted, and sends none."""
@@ -28,18 +29,20 @@ def count_keys(
     rows_of: Callable[[Iterable[pa.RecordBatch]], Iterator[Rows]],
     tally_of: Callable[[Rows], Tally],
     most: int,
+    rows: int,
 ) -> Tally:
-    """The sum of `tally_of` over the rows of all batches. Keys spread evenly, so one task adds up its share of them,
-    and the driver is sent about `most` keys at most.
+    """The sum of `tally_of` over the rows of all batches, so many. Keys spread evenly, so one task adds up its share of
+    them, and the driver is sent about `most` keys at most.
 
     Raises:
         TooManyKeysError: if there are more than `most` keys.
         InputError: if there are no rows.
     """
-    share = most // PARTS * 3 // 2 + 1_000
+    parts = joining_tasks(rows, ROWS_A_PART)
+    share = most // parts * 3 // 2 + 1_000
 
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from _sent(map(tally_of, rows_of(batches)), most, PARTS)
+        yield from _sent(map(tally_of, rows_of(batches)), most, parts)
 
     def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         received = [batch for batch in batches if batch.num_rows]
@@ -48,8 +51,8 @@ def count_keys(
         else:
             yield from _sent((tally for batch in received for tally in _read(batch)), share, 1)
 
-    parts = map_batches(batches, count, SCHEMA).repartitionById(PARTS, F.greatest(F.col("part"), F.lit(0)))
-    brought = map_batches(parts, add, SCHEMA).toArrow()
+    counted = map_batches(batches, count, SCHEMA).repartitionById(parts, F.greatest(F.col("part"), F.lit(0)))
+    brought = map_batches(counted, add, SCHEMA).toArrow()
     if TOO_MANY in brought["part"].to_pylist():
         raise TooManyKeysError
     tallies = _read(brought)

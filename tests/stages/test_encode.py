@@ -14,6 +14,7 @@ from staged import stage
 from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables import prepare
+from tclose_spark.stages import encode, frequencies
 from tclose_spark.table.rows import Codec, Rows, UnknownValueError
 from tclose_spark.table.tally import Tally, TooManyKeysError
 
@@ -30,6 +31,13 @@ ROLES: dict[str, Any] = {
     "sensitive": {"disease": {}, "grade": {"distance": "ordered"}},
     "drop_others": True,
 }
+
+
+@pytest.fixture(autouse=True)
+def several_tasks_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they join of these small tables, as they do of large ones."""
+    monkeypatch.setattr(encode, "DRAWN_A_PART", 30)
+    monkeypatch.setattr(frequencies, "ROWS_A_PART", 30)
 
 
 @pytest.fixture
