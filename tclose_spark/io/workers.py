@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zipimport
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -25,11 +26,11 @@ def map_batches(table: DataFrame, mapper: Mapper, schema: StructType | str) -> D
     return table.mapInArrow(run, schema)
 
 
-def at_first(figure: float | None, rows: int, kind: pa.DataType) -> pa.Array:
-    """A column of so many rows that says a figure in its first one: so a task's figures go with its rows, and Spark
+def at_first(value: Any, rows: int, kind: pa.DataType) -> pa.Array:
+    """A column of so many rows that says a value in its first one: so a task's figures go with its rows, and Spark
     adds them up.
     """
-    return pa.concat_arrays([pa.array([figure] if rows else [], kind), pa.nulls(max(rows - 1, 0), kind)])
+    return pa.concat_arrays([pa.array([value] if rows else [], kind), pa.nulls(max(rows - 1, 0), kind)])
 
 
 def forget_zip_importers() -> None:

@@ -11,6 +11,7 @@ from tclose_spark.kernels.widths import NODE, NUMBER, VALUE, LabelWidths
 from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.table.arrays import Codes, IntArray
 from tclose_spark.table.labels import MISSING, encode_numbers, range_shares
+from tclose_spark.table.ranks import ranked
 from tclose_spark.table.rows import Rows
 
 
@@ -26,9 +27,7 @@ class QuasiWidths:
         """(the rows' dense codes, shape (n, q); their widths; the codes that dense ones stand for, ascending, by
         quasi-identifier).
         """
-        coded = [
-            np.unique(column, return_inverse=True) for column in rows.quasi
-        ]  # MISSING is the smallest code there is
+        coded = [ranked(column) for column in rows.quasi]  # MISSING is the smallest code there is
         codes, dense = [known for known, _ in coded], [code for _, code in coded]
         parts = [_width(quasi, known) for quasi, known in zip(self.quasi_identifiers, codes, strict=True)]
         longest, highest = max(len(known) for known in codes), max(len(part["nodes"]) for part in parts)

@@ -42,9 +42,11 @@ ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before
 ROWS_TO_EACH = 64  # on average, so that values that travel are not too many
 ROUTED = "task int, rows binary, beside binary"
 PUBLISHED, RAW, FIGURE = "published{}", "raw{}", "figure{}"  # numbered: a user's names may be like any of ours
+TOLD, MEASURED = "told", "measured"
+"""SUMS, and the figures of the method, as one value of a task's first row each."""
 KEPT, UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = "kept", "uncovered", "raw_rows", "raw_digest", "rows", "digest"
 SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST)
-"""Whole numbers of a task's rows, in the first one: how many labels do not cover their value (or are not the aggregate
+"""Whole numbers of a task's rows: how many labels do not cover their value (or are not the aggregate
 of their class), and both sides' fingerprints.
 """
 NOTHING = Fingerprint(0, 0)
@@ -125,11 +127,11 @@ class Anonymizer:
         self.sample = LinkedSample(batches.sparkSession, self.profile, self.plan.tasks)
         routed = map_batches(batches, _router(self.encoder, self.plan), ROUTED)
         settled = routed.repartitionById(self.plan.tasks, F.col("task"))
-        figures = {FIGURE.format(i): how for i, how in enumerate(self.plan.figures.values())}
+        hows = self.plan.figures.values()
         return map_batches(settled, self._finisher(), self._finished_schema()).observe(
             self.observation,
-            *(F.sum(name).alias(name) for name in SUMS),
-            *(getattr(F, how)(name).alias(name) for name, how in figures.items()),
+            *(F.sum(F.col(TOLD)[i]).alias(name) for i, name in enumerate(SUMS)),
+            *(getattr(F, how)(F.col(MEASURED)[i]).alias(FIGURE.format(i)) for i, how in enumerate(hows)),
         )
 
     def _finished_schema(self) -> T.StructType:
@@ -144,8 +146,8 @@ class Anonymizer:
             raw = [(RAW.format(i), raw_type(d)) for i, d in enumerate(self.profile.quasi)]
             fields += list(from_arrow_schema(pa.schema(raw)))
         fields.append(T.StructField(KEPT, T.BooleanType()))
-        fields += [T.StructField(name, T.LongType()) for name in SUMS]
-        fields += [T.StructField(FIGURE.format(i), T.DoubleType()) for i in range(len(self.plan.figures))]
+        fields.append(T.StructField(TOLD, T.ArrayType(T.LongType())))
+        fields.append(T.StructField(MEASURED, T.ArrayType(T.DoubleType())))
         return T.StructType(fields)
 
     def _finisher(self) -> Mapper:
@@ -170,7 +172,7 @@ class Anonymizer:
 
         def finished(
             rows: Rows, passing: list[pa.Array], labels: list[pa.Array] | None
-        ) -> tuple[list[pa.Array], tuple[int, ...]]:
+        ) -> tuple[list[pa.Array], list[int]]:
             """(the columns that are written of rows with these labels, their SUMS); without labels of suppressed
             ones.
             """
@@ -184,7 +186,7 @@ class Anonymizer:
             elif labels:
                 uncovered = _uncovered(coverages, generalizer.bounds, raw, labels)
             kept = pa.array(np.full(len(rows), labels is not None))
-            sums = (uncovered, *(n for side in sides for n in (side.rows, side.digest)))
+            sums = [uncovered, *(n for side in sides for n in (side.rows, side.digest))]
             beside = [as_moments(x, known) if known else x for x, known in zip(raw, calendars, strict=True)]
             return [*written, *values, *(beside if linked else []), kept], sums
 
@@ -207,7 +209,7 @@ class Anonymizer:
                     sample.add(rows.take(here), published, quasi_columns)
                     beside = [column.take(pa.array(here)) for column in passing]
                     made, sums = finished(rows.take(here), beside, published)
-                    yield from _batches(made, [*sums, *figures.values()], schema)
+                    yield from _batches(made, [sums, list(figures.values())], schema)
                     figures = dict.fromkeys(figures)
             blocks_done.add(settled.blocks)
 
@@ -261,16 +263,16 @@ def _labelled(
 
 
 def _batches(
-    columns: Sequence[pa.Array], figures: Sequence[float | None], schema: pa.Schema
+    columns: Sequence[pa.Array], figures: Sequence[Sequence[float | None] | None], schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Rows as they are handed to Spark, BATCH_ROWS at a time; behind their columns the figures, in the first row
+    """Rows as they are handed to Spark, BATCH_ROWS at a time; behind their columns TOLD and MEASURED, in the first row
     only.
     """
     rows = len(columns[0])
     for first in range(0, rows, BATCH_ROWS):
         part = [decoded(column.slice(first, BATCH_ROWS)) for column in columns]
         kinds = schema.types[len(columns) :]
-        said = [at_first(figure, len(part[0]), kind) for figure, kind in zip(figures, kinds, strict=True)]
+        said = [at_first(of_task, len(part[0]), kind) for of_task, kind in zip(figures, kinds, strict=True)]
         yield pa.RecordBatch.from_arrays([*part, *said], schema=schema)
         figures = [None] * len(figures)
 

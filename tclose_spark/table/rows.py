@@ -71,7 +71,13 @@ class Rows:
 
     def sorted_by_hash(self) -> IntArray:
         """The order of the records by hash, then codes, shape (n,): the same however they came."""
-        return np.lexsort((*self.quasi, self.cell, self.hash))
+        order = np.argsort(self.hash)
+        same = np.diff(self.hash[order]) == 0
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        among = order[tied]
+        keys = (*(codes[among] for codes in self.quasi), self.cell[among], self.hash[among])
+        order[tied] = among[np.lexsort(keys)]
+        return order
 
 
 class UnknownValueError(ValueError):

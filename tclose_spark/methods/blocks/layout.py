@@ -76,7 +76,8 @@ class BlockLayout:
             raise ValueError(
                 "a block has not the rows that the plan counted: the input changed since, or rows were lost"
             )
-        order = np.lexsort((rows.sorted_by_hash().argsort(), block))
+        by_hash = rows.sorted_by_hash()
+        order = by_hash[np.argsort(block[by_hash], kind="stable")]
         classes = np.empty(len(rows), dtype=np.int64)
         ends = np.cumsum(self.block_rows[mine])
         measured: list[Mapping[str, float]] = []

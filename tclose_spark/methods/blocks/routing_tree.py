@@ -13,6 +13,7 @@ from tclose_spark.kernels import kernel
 from tclose_spark.kernels.mixing import GOLDEN, mixed
 from tclose_spark.kernels.structures import structure
 from tclose_spark.table.arrays import Codes, FloatArray, HashArray, IntArray
+from tclose_spark.table.ranks import ranks_among
 from tclose_spark.table.rows import Rows
 
 
@@ -73,10 +74,7 @@ class RoutingTree:
 
     def leaf_of(self, rows: Rows) -> IntArray:
         """The leaf of each row, shape (n,). A code that the splits do not know goes where the next one goes."""
-        dense = [
-            np.minimum(np.searchsorted(known, column), len(known) - 1)
-            for known, column in zip(self.codes, rows.quasi, strict=True)
-        ]
+        dense = [ranks_among(known, column) for known, column in zip(self.codes, rows.quasi, strict=True)]
         quasi = np.ascontiguousarray(np.stack(dense, axis=1), dtype=np.int32)
         return route(self.splits, quasi, rows.cell.astype(np.int32), rows.hash)
 
