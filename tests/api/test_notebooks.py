@@ -1,12 +1,17 @@
-"""The notebooks of docs run from the first cell to the last and show what they speak of, each in a Spark of its own."""
+"""The notebooks of docs run from the first cell to the last and show what they speak of, one after another in one
+process: a fresh one, with names of its own for each.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
+from nbclient.util import run_sync
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs/notebooks"
 SHOWN = {
@@ -21,6 +26,14 @@ SHOWN = {
 }
 
 
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[AsyncKernelManager]:
+    """The process that notebooks run in, and the one Spark in it."""
+    manager = AsyncKernelManager(kernel_name="python3")
+    yield manager
+    run_sync(manager.shutdown_kernel)(now=True)
+
+
 def test_every_notebook_is_run():
     assert {path.stem for path in FOLDER.glob("*.ipynb")} == set(SHOWN)
 
@@ -33,9 +46,10 @@ def test_a_notebook_is_kept_without_output(name: str):
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_a_notebook_runs(name: str, tmp_path: Path):
+def test_a_notebook_runs(name: str, tmp_path: Path, kernel: AsyncKernelManager):
     notebook = nbformat.read(FOLDER / f"{name}.ipynb", 4)
-    NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(f"%reset -f\n%cd -q {tmp_path}"))
+    NotebookClient(notebook, timeout=300, km=kernel).execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     shown = "\n".join(
         str(text) for output in outputs for text in (output.get("text"), *(output.get("data") or {}).values()) if text

@@ -19,14 +19,10 @@ from tclose_spark.table.arrays import Codes, IntArray
 
 PAIRS, FEW_PAIRS = 12, 6  # of lexicographic orders, with annealing and without
 MOST_FIGURES = 1 << 24  # classes times sensitive values, 14 bytes each; a block with more is exchanged in parts
-HOT, COLD, SLOW = (
-    1.0,
-    0.1,
-    500,
-)  # temperatures, in widths of one row's label, for so many rounds; fewer start and end cooler
-COOL, COLDEST = 0.1, 0.03
+HOT, COLD = 0.7, 0.1  # temperatures at the first and after the last round, in widths of one row's label
+SLOW = 500  # from so many rounds on, each splits
 SPLITS = 4  # every so many sweeps, classes are split
-PAYS = 1e-4  # of the loss: after the annealing, sweeps go on as long as the last few gain more
+PAYS = 3e-4  # of the loss: after the annealing, sweeps go on as long as the last few gain more
 LAST = 4
 
 
@@ -86,14 +82,13 @@ def _sweep(table: Table, partition: Partition, orders: Codes, number: int, split
 
 
 def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> None:
-    """Proposals and sweeps by turns while the temperature falls, then sweeps as long as these pay. Where it is slow,
+    """Proposals and sweeps by turns while the temperature falls, then sweeps as long as these pay. With many rounds,
     each splits.
     """
-    part, splits = min(1.0, rounds / SLOW), SPLITS if rounds < SLOW else 1
-    hot, cold = max(COOL, HOT * part), max(COLDEST, COLD * part)
+    splits = SPLITS if rounds < SLOW else 1
     places, risks = np.argsort(orders, axis=1).astype(np.int32), make_risks()
     for number in range(rounds):
-        propose(table, partition, orders, places, risks, round(hot * (cold / hot) ** (number / rounds), 9))
+        propose(table, partition, orders, places, risks, round(HOT * (COLD / HOT) ** (number / rounds), 9))
         _sweep(table, partition, orders, number, splits)
     before, after, number = np.inf, loss(partition), 0
     while before - after > PAYS * after:
