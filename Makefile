@@ -7,7 +7,7 @@ WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-matrix test-connect test-airflow test-databricks test-s3 test-clusters lint lint-images format bench dist docs clean
+.PHONY: help demo test test-slow test-matrix test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -71,6 +71,9 @@ test-airflow: $(READY) .venv-airflow/.ready  ## Run the DAG under a real Airflow
 
 test-databricks: .venv-databricks/.ready  ## Hold the bundle to Databricks' own models.
 	.venv-databricks/bin/python -m pytest --noconftest tests/platforms/test_databricks.py
+
+test-iceberg: $(READY)  ## Release Iceberg tables of all kinds; Iceberg's runtime comes from Maven Central.
+	$(BIN)/pytest tests/platforms/test_iceberg.py
 
 test-s3: $(READY) .venv-s3/.ready  ## Release tables from and to a server that speaks S3.
 	$(BIN)/pytest tests/platforms/test_s3.py

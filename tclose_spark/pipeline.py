@@ -22,11 +22,12 @@ from tclose_spark.compare.raw_side import measure_raw_side
 from tclose_spark.compare.sample import table_of_its_own
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.catalog import is_same, replace_table, require_replaceable
+from tclose_spark.io.commits import commit_of
 from tclose_spark.io.delta_log import LOG, lost_files, scrub_table, stray_files
 from tclose_spark.io.exports import EXPORT_NAMES, Files, check_export, export_name, holds_files, write_export
 from tclose_spark.io.input_state import input_state
 from tclose_spark.io.interrupts import done, held
-from tclose_spark.io.reading import delta_commit, read_table
+from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import CERTIFICATE, STATE, Run
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.storage import Folder, move
@@ -73,7 +74,7 @@ def profile(run: Run) -> None:
         require_replaceable(run.spec.output.table, run.spark)
     run.begin()
     with run.stage("profile") as record:
-        commit = delta_commit(run.spark, run.spec.input)
+        commit = commit_of(run.spark, run.spec.input)
         version = None if commit is None else commit.version
         state = input_state(run.spark, run.spec.input, commit)
         table = read_table(run.spark, run.spec.input, version)
@@ -467,7 +468,7 @@ def _is_current(run: Run) -> bool:
     if not run.finished or not run.internal.exists(STATE):
         return False
     made = json.loads(run.internal.read(STATE))
-    state = input_state(run.spark, run.spec.input, delta_commit(run.spark, run.spec.input))
+    state = input_state(run.spark, run.spec.input, commit_of(run.spark, run.spec.input))
     same = state is not None and made["stages"]["profile"]["input"].get("state") == state
     return bool(same and made["configuration"] == run.fingerprint) and _is_placed(run, made)
 

@@ -9,13 +9,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.io import input_state as module
+from tclose_spark.io.commits import commit_of
 from tclose_spark.io.input_state import input_state
-from tclose_spark.io.reading import delta_commit
 from tclose_spark.runfile.spec import Input
 
 
 def state(spark: SparkSession, source: Input) -> str | None:
-    return input_state(spark, source, delta_commit(spark, source))
+    return input_state(spark, source, commit_of(spark, source))
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_a_delta_table_that_was_made_anew_is_another(spark: SparkSession, tmp_pa
     found = []
     for name in ("a", "b"):
         spark.createDataFrame([(1,)], "age int").write.format("delta").save(str(tmp_path / name))
-        commit = delta_commit(spark, Input(path=str(tmp_path / name), format="delta"))
+        commit = commit_of(spark, Input(path=str(tmp_path / name), format="delta"))
         assert commit is not None
         assert commit.version == 0
         found.append(commit)

@@ -13,8 +13,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.io.commits import version_of
 from tclose_spark.io.delta_log import lost_files, scrub_table, stray_files, write_and_read
-from tclose_spark.io.reading import delta_version, read_table
+from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage import open_folder
 from tclose_spark.io.tables import MALFORMED, prepare, quoted, write_delta
@@ -149,7 +150,7 @@ def delta_input(spark: SparkSession, tmp_path: Path) -> Input:
 
 
 def test_a_delta_input_is_read_at_the_version_that_is_given(spark: SparkSession, delta_input: Input) -> None:
-    assert delta_version(spark, delta_input) == 1
+    assert version_of(spark, delta_input) == 1
     assert sorted(rows(read_table(spark, delta_input, 1))) == [(1,), (2,), (3,)]
     assert sorted(rows(read_table(spark, delta_input, 0))) == [(1,), (2,)]
 
@@ -169,11 +170,11 @@ def test_the_version_of_a_delta_input_is_the_one_that_is_read(
         path=delta_input.path, format="delta", options={travel: "0" if travel == "versionAsOf" else first[0]}
     )
     assert sorted(rows(read_table(spark, source))) == [(1,), (2,)]
-    assert delta_version(spark, source) == 0
+    assert version_of(spark, source) == 0
 
 
 def test_other_inputs_have_no_version(spark: SparkSession) -> None:
-    assert delta_version(spark, Input(path="people.csv", format="csv")) is None
+    assert version_of(spark, Input(path="people.csv", format="csv")) is None
 
 
 # --- what is written

@@ -11,6 +11,7 @@ from tclose_spark.errors import ConfigurationError, InputError, TcloseError
 from tclose_spark.io.disks import full_disk
 
 DEBUG = "TCLOSE_DEBUG"
+LACKED = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
 ARGUMENTS = {
     "overwrite": "overwrite=True",
@@ -37,6 +38,13 @@ def known(error: Exception) -> TcloseError | None:
         found = meaning(error)
         if found is not None:
             return found
+        lacked = LACKED.search(text)
+        if lacked:
+            return ConfigurationError(
+                f"the Python of Spark's workers has no package {lacked[1]!r}; install it there, or bring it with the "
+                "job (spark-submit --py-files tclose_spark.zip, or --archives and spark.pyspark.python): see "
+                "docs/clusters.md"
+            )
     if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
         return ConfigurationError(f"{error.filename} cannot be read or written ({error.strerror})")
     return full_disk(error, "what is written")

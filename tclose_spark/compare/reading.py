@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from tclose_spark.compare.sample import MOST_ROWS, ComparedTable, table_of_its_own
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.reading import delta_version, read_table
+from tclose_spark.io.commits import version_of
+from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.storage import Folder
@@ -29,7 +30,7 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
     folder.remove(STAGED)
     try:
         with sized_shuffles(run.spark, 0):
-            version = delta_version(run.spark, run.spec.input)
+            version = version_of(run.spark, run.spec.input)
             table = read_table(run.spark, run.spec.input, version)
             path = folder.path(STAGED)
             profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)

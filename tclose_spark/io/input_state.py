@@ -10,14 +10,15 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from tclose_spark.io.reading import READ_ERRORS, Commit
+from tclose_spark.io.commits import Commit
+from tclose_spark.io.reading import READ_ERRORS
 from tclose_spark.io.storage import NO_PATTERN, local_path
 from tclose_spark.runfile.spec import Input
 
 
 def input_state(spark: SparkSession, source: Input, commit: Commit | None) -> str | None:
-    """What changes whenever the input does: of a Delta table its commit, of files their names, sizes and times; None of
-    what has neither, such as a view.
+    """What changes whenever the input does: of a Delta or Iceberg table its commit, of files their names, sizes
+    and times; None of what has neither, such as a view.
 
     A commit is its version and its time, since a table that was dropped and made again counts from 0.
     """

@@ -63,7 +63,7 @@ def read_table(spark: SparkSession, source: Input, version: int | None = None) -
     """The raw table, its columns under their new names. A CSV file is read as text unless `inferSchema` is set, with
     its malformed rows marked in MALFORMED.
 
-    version: of a Delta table, to read again what was read before.
+    version: of a Delta or Iceberg table (see `commit_of`), to read what it held then.
 
     Raises:
         InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.
@@ -119,37 +119,6 @@ def _read(spark: SparkSession, source: Input, version: int | None) -> DataFrame:
         raise InputError(
             f"input.path: {source.path} cannot be read as {source.format} ({condition or type(error).__name__})"
         ) from None
-
-
-@dataclass(frozen=True)
-class Commit:
-    """One state of a Delta table: its version, and when that was written."""
-
-    version: int
-    time: str
-
-
-def delta_commit(spark: SparkSession, source: Input) -> Commit | None:
-    """The commit of a Delta input that is read; None of other inputs."""
-    if source.format not in ("delta", "table"):
-        return None
-    table = source.path if source.format == "table" else f"delta.`{for_spark(source.path)}`"
-    try:
-        history = spark.sql(f"DESCRIBE HISTORY {table}").select("version", F.col("timestamp").cast("string"))
-        if "versionAsOf" in source.options:
-            history = history.where(F.col("version") == int(source.options["versionAsOf"]))
-        if "timestampAsOf" in source.options:
-            history = history.where(F.col("timestamp") <= F.lit(source.options["timestampAsOf"]).cast("timestamp"))
-        latest = history.orderBy(F.desc("version")).head()
-    except READ_ERRORS:
-        return None
-    return None if latest is None else Commit(int(latest[0]), latest[1])
-
-
-def delta_version(spark: SparkSession, source: Input) -> int | None:
-    """The version of a Delta input, else None."""
-    commit = delta_commit(spark, source)
-    return None if commit is None else commit.version
 
 
 # --- CSV

@@ -1,0 +1,165 @@
+"""Iceberg tables of all kinds as input, by their names in a catalog: each gives the release of a plain Parquet file.
+
+Iceberg's runtime comes by Ivy, as Delta does. All releases are made by one process: this file, submitted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import draw_people
+from pyspark.sql import DataFrame
+from test_cluster import BIN, PACKAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"
+ROWS = 60
+COLUMNS = ("age", "sex", "city", "disease", "grade", "site")
+
+pytestmark = pytest.mark.slow
+
+
+# --- tables: each function makes one of a name, with the rows of `people`
+
+
+def plain(people: DataFrame, name: str) -> None:
+    people.writeTo(name).create()
+
+
+def partitioned(people: DataFrame, name: str) -> None:
+    """By a column and by a bucket; overwritten once."""
+    from pyspark.sql import functions as F
+
+    people.limit(7).writeTo(name).partitionedBy("city", F.partitioning.bucket(4, "age")).create()
+    people.sparkSession.sql(f"DELETE FROM {name}")
+    people.writeTo(name).append()
+
+
+def with_deleted_rows(people: DataFrame, name: str, version: str = "2") -> None:
+    """Deleted rows are named in files beside those that hold them (merge on read)."""
+    more = people.limit(7).selectExpr("age", "'gone' AS sex", *COLUMNS[2:])
+    properties = {"format-version": version, "write.delete.mode": "merge-on-read"}
+    writer = people.union(more).coalesce(1).writeTo(name)
+    for key, value in properties.items():
+        writer = writer.tableProperty(key, value)
+    writer.create()
+    spark = people.sparkSession
+    spark.sql(f"DELETE FROM {name} WHERE sex = 'gone'")
+    assert spark.table(f"{name}.delete_files").count(), "the rows were deleted by writing the files anew"
+
+
+def with_deletion_vectors(people: DataFrame, name: str) -> None:
+    with_deleted_rows(people, name, "3")
+
+
+def with_renamed_columns(people: DataFrame, name: str) -> None:
+    """Half of the rows were written before, and then the last change was of names."""
+    spark = people.sparkSession
+    half = people.where("grade < 3").selectExpr("age AS years", *COLUMNS[1:], "1L AS other")
+    half.writeTo(name).create()
+    spark.sql(f"ALTER TABLE {name} RENAME COLUMN years TO age_in_years")
+    spark.sql(f"ALTER TABLE {name} DROP COLUMN other")
+    people.where("NOT grade < 3").withColumnRenamed("age", "age_in_years").writeTo(name).append()
+    spark.sql(f"ALTER TABLE {name} RENAME COLUMN age_in_years TO age")
+
+
+TABLES = (plain, partitioned, with_deleted_rows, with_deletion_vectors, with_renamed_columns)
+
+
+# --- what the submitted process does
+
+
+def main(conf: Path) -> None:
+    """Prints, as JSON, the certificate of the release of each table, and of what was asked beside."""
+    from tclose_spark import release
+    from tclose_spark.io.session import get_session
+
+    spark = get_session("tests")
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    people = spark.read.parquet(str(conf.parent / "people.parquet")).select(*COLUMNS)
+    said: list[str] = []
+
+    def made(output: str, name: str | None = None, *overrides: str, **options: bool) -> dict[str, Any]:
+        table = () if name is None else ("input.format=table", f"input.path=ice.offices.{name}")
+        given = {"overrides": [*table, *overrides], "log": said.append, **options}
+        return dict(release(None, conf, conf.parent / output, **given).certificate)
+
+    results = {"expected": made("expected")}
+    for make in TABLES:
+        make(people, f"ice.offices.{make.__name__}")
+        results[make.__name__] = made(make.__name__, make.__name__)
+    snapshots = spark.table("ice.offices.plain.snapshots")
+    results["snapshot"] = snapshots.first()["snapshot_id"]  # type: ignore[index]
+    made("plain", "plain", if_changed=True)
+    results["unchanged"] = any(line.startswith("nothing to do") for line in said)
+    people.limit(9).writeTo("ice.offices.plain").append()
+    results["grown"] = made("plain", "plain", if_changed=True)
+    results["as it was"] = made("pinned", "plain", f"input.options={{versionAsOf: {results['snapshot']}}}")
+    print("RESULTS", json.dumps(results))
+
+
+@pytest.fixture(scope="module")
+def results(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """What `main` prints, with a catalog of Iceberg tables in a folder."""
+    conf = write_run(
+        tmp_path_factory.mktemp("people"),
+        draw_people(5, ROWS),
+        quasi={"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}},
+        sensitive={"disease": {"t": "0.4"}, "grade": {"distance": "ordered"}},
+        k=5,
+        insensitive_attributes=["site"],
+        allow_unique=["site"],
+        drop_others=True,
+    )
+    settings = {
+        "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.ice.type": "hadoop",
+        "spark.sql.catalog.ice.warehouse": f"file://{conf.parent}/warehouse",
+        "spark.ui.enabled": "false",
+    }
+    options = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+    done = subprocess.run(
+        [BIN / "spark-submit", "--master", "local[2]", "--packages", f"{PACKAGES},{ICEBERG}", *options, __file__, conf],
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": f"{ROOT}:{ROOT}/tests"},
+        cwd=conf.parent,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]  # Python's errors come by stdout
+    found: dict[str, Any] = json.loads(done.stdout.partition("RESULTS ")[2])
+    return found
+
+
+def told(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    return {**certificate, "issued": None, "input": {**certificate["input"], "version": None}}
+
+
+@pytest.mark.parametrize("kind", [make.__name__ for make in TABLES])
+def test_the_release_is_that_of_a_parquet_file(results: Mapping[str, Any], kind: str) -> None:
+    assert told(results[kind]) == told(results["expected"])
+
+
+def test_an_older_snapshot_is_read_where_it_is_named(results: Mapping[str, Any]) -> None:
+    assert results["grown"]["release"]["rows"] == ROWS + 9
+    assert told(results["as it was"]) == told(results["expected"])
+
+
+def test_snapshots_are_told_apart(results: Mapping[str, Any]) -> None:
+    """By `--if-changed`, and in the certificate."""
+    assert results["unchanged"]
+    assert results["plain"]["input"]["version"] == results["snapshot"] == results["as it was"]["input"]["version"]
+    assert results["grown"]["input"]["version"] not in (None, results["snapshot"])
+    assert results["with_renamed_columns"]["input"]["version"] is None  # its last snapshot has the old names
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
