@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -19,6 +19,8 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 from xml.etree import ElementTree
 
+import deltalake
+import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pyspark
 import pytest
@@ -183,6 +185,25 @@ def from_the_store(store: Store, run_file: Path) -> list[str]:
     )
 
 
+@pytest.fixture(scope="module")
+def others(store: Store, run_file: Path) -> Mapping[str, list[str]]:
+    """The same rows as a CSV file and as a Delta table in the store."""
+    people = pq.read_table(run_file.parent / "people.parquet")
+    csv.write_csv(people, run_file.parent / "people.csv")
+    store.put(RAW, "csv/people.csv", (run_file.parent / "people.csv").read_bytes())
+    table = run_file.parent / "delta"
+    deltalake.write_deltalake(table, people)
+    for path in table.rglob("*"):
+        if path.is_file():
+            store.put(RAW, f"delta/{path.relative_to(table)}", path.read_bytes())
+    as_csv = sets(input__format="csv", input__options="{header: true}")
+    return {
+        "local csv": [*as_csv, *sets(input__path=str(run_file.parent / "people.csv"))],
+        "csv": [*as_csv, *sets(input__path=f"s3a://{RAW}/csv/people.csv")],
+        "delta": sets(input__path=f"s3a://{RAW}/delta", input__format="delta"),
+    }
+
+
 def undated(text: str | bytes) -> dict[str, Any]:
     made: dict[str, Any] = json.loads(text)
     return {**made, "issued": None}
@@ -207,3 +228,22 @@ def test_the_same_release_stage_by_stage(
     inside = {key.split("/")[2] for key in store.keys(RELEASES, "stages/internal/")}
     assert "run.json" in inside
     assert not inside & {"staging", "lock", "recheck"}
+
+
+def test_a_finished_release_is_replaced(
+    store: Store, tclose: Callable[..., str], run_file: Path, others: Mapping[str, list[str]], expected: dict[str, Any]
+) -> None:
+    """From a CSV file, then with --overwrite from a Delta table; nothing of the first is left."""
+    output = sets(output__path=f"s3a://{RELEASES}/replaced")
+    tclose("release", run_file, *others["csv"], *output)
+    tclose("release", run_file, *others["local csv"], *sets(output__path=str(run_file.parent / "from_csv")))
+    local = undated((run_file.parent / "from_csv/public/certificate.json").read_text())
+    assert undated(store.get(RELEASES, "replaced/public/certificate.json")) == local
+    before = set(store.keys(RELEASES, "replaced/public/release/"))
+    assert "--overwrite" in tclose("release", run_file, *others["delta"], *output, code=2)
+    tclose("release", run_file, *others["delta"], *output, "--overwrite")
+    second = undated(store.get(RELEASES, "replaced/public/certificate.json"))
+    assert second["release"] == expected["release"]
+    assert second["input"] == {**expected["input"], "version": 0}
+    after = set(store.keys(RELEASES, "replaced/public/release/"))
+    assert {key for key in before & after if "_delta_log" not in key} == set()
