@@ -121,8 +121,9 @@ def fingerprint(conf: Path, zipped: Path, tmp_path_factory: pytest.TempPathFacto
 def test_workers_without_the_package_do_nothing(cluster: tuple[str, Path], conf: Path, tmp_path: Path) -> None:
     done = run("profile", conf, tmp_path / "out", *on(cluster[0], WORKERS / "bin/python"))
     assert done.returncode == 2, done.stderr[-2000:]
-    assert "the Python of Spark's workers has no package 'tclose_spark'" in done.stderr
-    assert "Traceback" not in done.stderr
+    said = done.stdout + done.stderr  # spark-submit gives all that Python says to stdout
+    assert "the Python of Spark's workers has no package 'tclose_spark'" in said
+    assert "Traceback" not in said
     assert not (tmp_path / "out/internal/staging/profile.json").exists()
 
 
