@@ -102,23 +102,29 @@ def test_labels_are_values_and_nodes(finished: Run) -> None:
     assert inner > 3
 
 
-def test_the_certificate_has_them_and_counts_leaves(finished: Run) -> None:
+def test_the_certificate_counts_leaves_and_names_none(finished: Run) -> None:
     certificate = json.loads(finished.public.read("certificate.json"))
     quasi = certificate["attributes"]["quasi_identifiers"]
-    assert quasi["city"]["hierarchy"]["paths"] == [
-        ["Bari", "Italy", "*"],
-        ["Lyon", "France", "*"],
-        ["Oslo", "elsewhere", "*"],
-        ["Pisa", "Italy", "*"],
-        ["Siena", "Italy", "*"],
-    ]
     labels = [row[0] for row in read_delta(finished.spark, finished.public.path("release")).select("city").collect()]
-    lost = {"*": 1.0, "Italy": 3 / 5, "France": 1 / 5, "elsewhere": 1 / 5}
+    inner = {"Italy": 3, "France": 1, "elsewhere": 1}
+    told = {"*": 1.0, **{node: leaves / 5 for node, leaves in inner.items()}}
+    below = [[node, inner[node]] for node in sorted(set(labels) & inner.keys())]
+    assert quasi["city"]["hierarchy"] == {"size": 5}
+    assert quasi["city"]["leaves"] == {"size": len(below), "below": below}
     assert certificate["utility"]["ncp_by_quasi_identifier"]["city"] == pytest.approx(
-        sum(lost.get(label, 0.0) for label in labels) / N
+        sum(told.get(label, 0.0) for label in labels) / N
     )
     disease = certificate["attributes"]["sensitive"]["disease"]
     assert (disease["missing"], ["flu", "lung", "*"] in disease["hierarchy"]["paths"]) == ("leaf", True)
+
+
+def test_nothing_public_tells_a_value_that_no_label_does(finished: Run) -> None:
+    rows = read_delta(finished.spark, finished.public.path("release")).select("zip", "born", "ward").collect()
+    released = {label for row in rows for label in row}
+    hidden = {str(value) for name in ("zip", "born") for value in PEOPLE[name].to_pylist()} - released
+    assert len(hidden) > 100
+    public = [finished.public.read(name) for name in ("certificate.json", "report.html")]
+    assert [value for value in hidden if any(value in text for text in public)] == []
 
 
 def test_a_finished_release_is_judged_by_the_files_that_were_built(

@@ -17,10 +17,12 @@ from tclose_spark.checks.named import Named, members, named_by, numbers, themsel
 from tclose_spark.measures.coarseness import Coarsest
 from tclose_spark.measures.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import FloatArray
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.listing import listing
 
 
 def published_columns(spec: ReleaseSpec) -> dict[str, tuple[str, ...]]:
@@ -75,17 +77,26 @@ def _span(settings: QuasiIdentifier, named: Named) -> Fraction:
     return named.span if limits is None else limits[1] - limits[0]
 
 
-def measured_on(spec: ReleaseSpec, named: Mapping[str, Named]) -> dict[str, dict[str, Any]]:
-    """What the loss of each quasi-identifier's labels is measured on; nothing of those whose loss is not."""
-    quasi = spec.attributes.quasi_identifiers
+def measured_on(
+    spec: ReleaseSpec, named: Mapping[str, Named], hierarchies: Mapping[str, Hierarchy]
+) -> dict[str, dict[str, Any]]:
+    """What the loss of each quasi-identifier's labels is measured on; nothing of those whose loss is not, or whose
+    hierarchy says it. A hierarchy that was built has the table's own values as leaves: of it no more is told than how
+    many leaves are below the labels that stand in the release.
+    """
     measured: dict[str, dict[str, Any]] = {name: {} for name in named}
     for name, of_labels in named.items():
+        quasi = spec.attributes.quasi_identifiers[name]
         if name in spec.aggregates:
             continue
-        numeric, sets = quasi[name].is_numeric, quasi[name].generalization == "set"
-        measured[name] = (
-            {"span": str(_span(quasi[name], of_labels))} if numeric else {"named": len(of_labels.names)} if sets else {}
-        )
+        if isinstance(quasi.hierarchy, HierarchyBuilder):
+            below = hierarchies[name].leaves_under
+            nodes = sorted(of_labels.names & below.keys() - hierarchies[name].leaf_set)
+            measured[name] = {"leaves": listing([[node, below[node]] for node in nodes], "below")}
+        elif quasi.is_numeric:
+            measured[name] = {"span": str(_span(quasi, of_labels))}
+        elif quasi.generalization == "set":
+            measured[name] = {"named": len(of_labels.names)}
     return measured
 
 

@@ -147,7 +147,7 @@ def verify_release(
     figures_of = {
         **_as_json(figures, quasi, attributes, counts, left, apart),
         "near": {each.guarantee.attribute: _near_json(each) for each in near},
-        "quasi_identifiers": measured_on(spec, named),
+        "quasi_identifiers": measured_on(spec, named, hierarchies),
         "regions": "disjoint" if disjoint else "overlapping" if looked_at else "not looked at",
         "warnings": warnings_of(figures, named, _judged_attributes(release, counts, spec, hierarchies), texts),
         "fingerprint": str(released),

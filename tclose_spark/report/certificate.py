@@ -9,6 +9,7 @@ from typing import Any
 
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.listing import listing
@@ -171,14 +172,17 @@ def _sensitive(settings: SensitiveAttribute, reached: Mapping[str, Any], hierarc
 def _quasi(
     settings: QuasiIdentifier, hierarchy: Hierarchy | None, aggregate: Aggregate | None = None
 ) -> dict[str, Any]:
-    """How a quasi-identifier is published: what was set, and the form of its labels, or what it is an aggregate of."""
+    """How a quasi-identifier is published: what was set, and the form of its labels, or what it is an aggregate of. The
+    leaves of a hierarchy that was built are values of people: how many there are is told.
+    """
     entry = {"type": settings.type, **settings.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})}
     if aggregate is not None:
         entry["aggregate"] = aggregate.kind
     if aggregate is not None and aggregate.digits is not None:
         entry["digits"] = aggregate.digits
     if hierarchy is not None:
-        return {**entry, "hierarchy": _tree(hierarchy)}
+        built = isinstance(settings.hierarchy, HierarchyBuilder)
+        return {**entry, "hierarchy": {"size": len(hierarchy.paths)} if built else _tree(hierarchy)}
     if aggregate is not None:
         return entry
     form = "numeric_output" if settings.is_numeric else "generalization"
