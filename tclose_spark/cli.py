@@ -587,7 +587,9 @@ def _failed(error: Exception) -> int:
 def _unexpected(error: Exception) -> int:
     """The exit code of an error that is not ours; its text may hold values of people and is shown on request only."""
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's usage errors
-        _announce(f"error: {error.format_message()}")
+        message = error.format_message()
+        if message:  # without arguments click has shown the help, and says no more
+            _announce(f"error: {message}")
         return int(error.exit_code)
     if os.environ.get(DEBUG):
         traceback.print_exception(error)

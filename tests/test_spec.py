@@ -678,7 +678,10 @@ def test_output_is_a_path_or_both_of_public_and_internal(load, output):
 
 
 def test_a_key_may_not_stand_twice(load):
-    with pytest.raises(ConfigurationError, match="key 'name' stands twice"):
+    lines = (RUN + "name: again").splitlines()
+    first = next(number for number, line in enumerate(lines, 1) if line.startswith("name:"))
+    told = rf"run\.yaml, line {len(lines)}: .*key 'name' stands twice, first in line {first}"
+    with pytest.raises(ConfigurationError, match=told):
         load(text=RUN + "name: again")
     with pytest.raises(ConfigurationError, match="key 'age' stands twice"):
         load(text=RUN.replace("zip:", "age:"))
@@ -688,6 +691,24 @@ def test_a_key_may_not_stand_twice(load):
 def test_a_file_that_is_no_run_is_named(load, text):
     with pytest.raises(ConfigurationError, match=r"run\.yaml"):
         load(text=text)
+
+
+def test_a_file_without_end_is_refused(load):
+    with pytest.raises(ConfigurationError, match=r"run\.yaml: not valid YAML: nested too deeply"):
+        load(text="a: " + "[" * 3000 + "]" * 3000)
+    with pytest.raises(ConfigurationError, match=r"run\.yaml: too long"):
+        load(text="a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 60)))
+    with pytest.raises(ConfigurationError, match=r"run\.yaml: too long"):
+        load(text="a: &a [*a]\n")
+
+
+def test_a_short_alias_is_what_it_stands_for(load):
+    load(text=RUN.replace("name: ", "name: &a ", 1))
+
+
+def test_a_number_has_no_underscores(load):
+    with pytest.raises(ConfigurationError, match=r"found '0\.1_5'; expected a number"):
+        load("attributes.sensitive_attributes.disease.t='0.1_5'")
 
 
 def test_a_file_that_is_no_text_is_named(tmp_path):

@@ -28,6 +28,7 @@ class Question(Section):
     n: classes must be close to a natural superset of at least n records instead of the whole table.
     gain: a rise in belief above which a class counts as exposed to an attack.
     aggregates: the published values are aggregates of classes, and not labels that cover the values of their rows.
+    renamed: new names of columns by those that a table may have in their place, as the input of a run file does.
     """
 
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
@@ -36,6 +37,7 @@ class Question(Section):
     n: Annotated[int, Field(ge=1)] | None = None
     gain: Exact = Fraction(1, 5)
     aggregates: bool = False
+    renamed: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -143,7 +145,8 @@ def ask_as_in(
     for name in built_columns(attributes):
         (quasi if name in quasi else sensitive)[name]["hierarchy"] = f"{spec.output.internal_path}/{file_of(name)}"
     n = spec.privacy.n if n is None else n
-    return ask(quasi, sensitive, _k_of(spec) if k is None else k, t, n, gain, bool(spec.aggregates))
+    asked = ask(quasi, sensitive, _k_of(spec) if k is None else k, t, n, gain, bool(spec.aggregates))
+    return asked.model_copy(update={"renamed": spec.input.columns})
 
 
 def read_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:

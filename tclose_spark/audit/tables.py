@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tclose_spark.audit.question import Question
 from tclose_spark.errors import InputError
 from tclose_spark.io.frames import as_dataframe
-from tclose_spark.io.reading import Opened, checked, explained, read_table
+from tclose_spark.io.reading import Opened, checked, explained, read_table, renamed
 from tclose_spark.io.typed import source_of, unread
 from tclose_spark.runfile.spec import FRAME, Input
 
@@ -34,27 +35,45 @@ def opened_tables(
     """
     given, sensitive = options or {}, list(question.sensitive_attributes)
     others = [
-        None if other is None else open_table(spark, other, columns, None, given)
+        None if other is None else open_table(spark, other, columns, None, given, question.renamed)
         for other, columns in ((reference, sensitive), (background, list(question.quasi_identifiers)))
     ]
-    opened = open_table(spark, table, [*question.labels, *sensitive], kind, given)
+    opened = open_table(spark, table, [*question.labels, *sensitive], kind, given, question.renamed)
     with explained(*[one for one in (opened, *others) if one is not None]):
         reference, background = (None if other is None else other.table for other in others)
         yield opened.table, reference, background
 
 
 def open_table(
-    spark: SparkSession, table: Any, columns: Sequence[str], kind: str | None, options: Mapping[str, str]
+    spark: SparkSession,
+    table: Any,
+    columns: Sequence[str],
+    kind: str | None,
+    options: Mapping[str, str],
+    new_names: Mapping[str, str] = MappingProxyType({}),
 ) -> Opened:
     """A table in memory; or that at a path, read as `kind`, by default what its path says it is. Its text, in these
-    columns, is what the file holds.
+    columns, is what the file holds. new_names: of its columns, where one of `columns` is not there but its old name is.
     """
     if not isinstance(table, str):
-        return Opened(as_dataframe(spark, table), Input(path=FRAME, format="table"), columns)
+        frame = as_dataframe(spark, table)
+        names = renamed(frame.columns, _needed(new_names, frame, columns))
+        return Opened(frame.toDF(*names), Input(path=FRAME, format="table"), columns)
     source = source_of(table, kind, options)
     try:
-        opened = Opened(read_table(spark, source), source, columns)
+        read = read_table(spark, source)
+        needed = _needed(new_names, read, columns)
+        if needed:
+            source = source.model_copy(update={"columns": needed})
+            read = read_table(spark, source)
+        opened = Opened(read, source, columns)
     except InputError as error:
         raise unread(error, source) from None
     with explained(opened):
         return replace(opened, table=checked(opened))
+
+
+def _needed(new_names: Mapping[str, str], table: DataFrame, columns: Sequence[str]) -> dict[str, str]:
+    """Those of the new names without which a column would be missing."""
+    there = table.columns
+    return {old: new for old, new in new_names.items() if new in columns and new not in there and old in there}

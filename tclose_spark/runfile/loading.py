@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 from pydantic import ValidationError
+from yaml.constructor import ConstructorError
+from yaml.error import Mark
 
 from tclose_spark.errors import ConfigurationError, TcloseError
 from tclose_spark.runfile.lines import Lines
@@ -25,6 +27,11 @@ REQUIRED = ("name", "input", "output")  # of a run file; a call from Python may 
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
+MOST_NODES = 100_000
+"""Of a YAML text, aliases counted as what they stand for: a few lines can stand for more than any memory holds."""
+MERGE = "tag:yaml.org,2002:merge"
+
+
 class _Loader(yaml.SafeLoader):
     """Safe YAML in which a decimal number keeps its digits and a key may not stand twice."""
 
@@ -35,10 +42,15 @@ def _decimal(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Decimal | float:
 
 
 def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-    keys = [loader.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise ConfigurationError(f"key {key!r} stands twice (line {node.start_mark.line + 1} and below)")
+    keys: list[tuple[Any, Mark]] = []
+    for part, _ in node.value:
+        if part.tag != MERGE:
+            key = loader.construct_object(part, deep=True)
+            for known, mark in keys:
+                if key == known:
+                    said = f"key {key!r} stands twice, first in line {mark.line + 1}"
+                    raise ConstructorError(None, None, said, part.start_mark)
+            keys.append((key, part.start_mark))
     return loader.construct_mapping(node, deep=True)
 
 
@@ -49,13 +61,28 @@ _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 def parse_yaml(text: str, where: str) -> Any:
     """What a YAML text says; decimals keep their digits. `where` begins errors."""
     try:
+        if _nodes(yaml.compose(text, Loader=_Loader), {}) > MOST_NODES:
+            raise ConfigurationError(f"{where}: too long: it has more than {MOST_NODES:,} entries, aliases written out")
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
+    except RecursionError:
+        raise ConfigurationError(f"{where}: not valid YAML: nested too deeply") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         raise ConfigurationError(f"{where}{place}: not valid YAML: {getattr(error, 'problem', error)}") from None
     except (ValueError, TypeError, ArithmeticError) as error:  # a date that is none, a list as a key
         raise ConfigurationError(f"{where}: not valid YAML: {error}") from None
+
+
+def _nodes(node: yaml.Node | None, known: dict[int, int]) -> int:
+    """How many nodes are at and below one, aliases counted each time; of one that is below itself, MOST_NODES."""
+    if not isinstance(node, yaml.CollectionNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = MOST_NODES
+        parts = node.value if isinstance(node, yaml.SequenceNode) else [part for pair in node.value for part in pair]
+        known[id(node)] = 1 + sum(_nodes(part, known) for part in parts)
+    return known[id(node)]
 
 
 def expand(text: str, key: str) -> str:

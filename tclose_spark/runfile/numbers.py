@@ -19,6 +19,8 @@ def parse_number(text: str) -> Fraction:
     """
     if HUGE_EXPONENT.search(text):
         raise ValueError("a number out of all range")
+    if "_" in text:
+        raise ValueError("no number")
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):

@@ -82,8 +82,8 @@ def _unknown(steps: list[str], method: str | None, known_keys: Collection[str]) 
     if similar and similar != steps[-1:]:
         return f"unknown key; did you mean {similar[0]!r}?"
     if method:
-        return f"unknown key; it is no setting of {method}, see the methods in README"
-    return f"unknown key; {'it belongs elsewhere, ' if similar else ''}see the keys in README"
+        return f"unknown key; it is no setting of {method}, see docs/methods/index.md"
+    return f"unknown key; {'it belongs elsewhere, ' if similar else ''}see docs/reference/run_file.md"
 
 
 def written(value: Any) -> str:

@@ -31,6 +31,8 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(entry.strip() for entry in text.split(","))
 
 
+PERSON_NUMBER = "person number"
+
 DIRECT = (
     Concept(
         name="person's name",
@@ -73,7 +75,7 @@ DIRECT = (
         ),
     ),
     Concept(
-        name="person number",
+        name=PERSON_NUMBER,
         role="direct",
         rank=1,
         words=_words(

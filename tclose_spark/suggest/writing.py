@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggest.choosing import Choice
+from tclose_spark.suggest.lexicon import PERSON_NUMBER
 from tclose_spark.suggest.settings import Line, plain_line, quasi_line, sensitive_line, share
 from tclose_spark.suggest.singling import LARGEST, Alone
 
@@ -21,6 +22,9 @@ PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 MOST_TOLD = 3  # pairs whose share is told
 DIGITS = 300  # rows from which a class of K people is a small part of the table
 K = 10
+ONE_EACH = (
+    0.9  # share of rows below which values of a person number are fewer than its rows, as far as they are counted
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +84,20 @@ def write(draft: Draft) -> str:
         insensitive=[_shown(plain_line(one)) for one in choice.insensitive],
         open=[_shown(plain_line(one)) for one in choice.open],
         alone=list(_singled_out(draft)),
+        crowded=list(_crowded(draft)),
         k=draft.k or least_k(draft.rows),
     )
+
+
+def _crowded(draft: Draft) -> Iterator[str]:
+    """A warning where a number of people says that rows are not people."""
+    for one in draft.choice.direct:
+        people, rows = one.facts.whole.distinct, draft.rows - one.facts.whole.missing
+        if one.concept is not None and one.concept.name == PERSON_NUMBER and people < ONE_EACH * rows:
+            yield (
+                f"! {one.name} has {people:,} values in {rows:,} rows: k counts rows, so who has several is not "
+                "protected as one who has a single row; a table with one row for each person, or a larger k"
+            )
 
 
 def scalar(text: str) -> str:

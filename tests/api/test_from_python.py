@@ -190,6 +190,26 @@ def test_an_audit_of_a_raw_frame_does_not_hold_and_need_not_show_it(frame: pd.Da
     assert "50.5" not in shown
 
 
+@pytest.mark.parametrize("kind", ["in memory", "parquet", "csv"])
+def test_a_spec_audits_the_table_whose_columns_it_renames(
+    spark: SparkSession, frame: pd.DataFrame, tmp_path: Path, kind: str
+) -> None:
+    raw = frame[["age", "disease"]].rename(columns={"age": "age in years"})
+    spec = {
+        "input": {"path": "-", "columns": {"age in years": "age", "what is not there": "disease"}},
+        "attributes": {
+            "quasi_identifiers": {"age": {"type": "numeric"}},
+            "sensitive_attributes": {"disease": {"t": "0.5"}},
+        },
+        "privacy": {"k": 3},
+    }
+    raw.to_parquet(tmp_path / "people.parquet")
+    raw.to_csv(tmp_path / "people.csv", index=False)
+    table = raw if kind == "in memory" else tmp_path / f"people.{kind}"
+    found, expected = tc.audit(table, spec=spec), tc.audit(frame, ["age"], {"disease": "equal"}, k=3, t="0.5")
+    assert found.to_json() == expected.to_json()
+
+
 def test_a_class_is_explained(made: tc.Release):
     found = tc.explain(f"{made.path}/release", LABELS, ["disease"], t="0.5")
     assert found.emd <= 0.5

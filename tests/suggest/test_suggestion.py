@@ -262,3 +262,14 @@ def test_how_many_roles_of_the_example_runs_are_found(name, data, tmp_path):
     assert {c: roles[c] for c, role in wanted.items() if roles[c] not in (role, "left out")} == other
     assert {column for column in wanted if roles[column] == "left out"} == lost
     assert not any(roles[column] == "direct identifier" for column in wanted)
+
+
+@pytest.mark.parametrize(("column", "told"), [("patient id", True), ("e_mail", False)])
+def test_rows_that_are_not_people_are_told(tmp_path, column, told):
+    """A number of people with fewer values than rows; not a household's mail."""
+    table = people().append_column("who", pa.array([f"P{i // 3:04d}@example.org" for i in range(600)]))
+    table = table.drop_columns(["patient no", "e_mail"]).rename_columns({"who": column})
+    text = suggest_for(table, tmp_path).write(tmp_path / "my.yaml").read_text()
+    assert ("has 200 values in 600 rows: k counts rows" in text) == told
+    once = suggest_for(people(), tmp_path, "once.yaml").write(tmp_path / "once.yaml").read_text()
+    assert "k counts rows" not in once
