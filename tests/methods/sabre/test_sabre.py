@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import LI_FIGURE_1, count_in, drawn, make_problem, people, settle_all, town
 
@@ -119,7 +119,11 @@ def test_the_papers_example_in_proportion():
     assert len(class_sizes(np.array([16, 32, 65]), 7, free([16, 32, 65]), 0.01)) > 8
 
 
+ROUNDING = 1e-12  # a charge is a sum of doubles; whether classes hold is decided in integers, afterwards
+
+
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=6).filter(any), st.integers(1, 6), st.floats(0.0, 0.5))
+@example([12, 18], 1, 0.0)
 def test_classes_are_halves_of_halves_within_the_limit(rows, k, limit):
     table, made = (
         free([max(r, 1) for r in rows]),
@@ -128,12 +132,12 @@ def test_classes_are_halves_of_halves_within_the_limit(rows, k, limit):
     assert made.sum(axis=0).tolist() == rows
     if len(made) > 1:
         assert made.sum(axis=1).min() >= k
-        assert np.all(table.charged(made / made.sum(axis=1, keepdims=True)) <= limit)
+        assert np.all(table.charged(made / made.sum(axis=1, keepdims=True)) <= limit + ROUNDING)
     first, second = halves(made)
     assert np.all(np.abs(np.cumsum(first - second, axis=1)) <= 1)
     enough = (first.sum(axis=1) >= k) & (second.sum(axis=1) >= k)
     for one, other in zip(first[enough], second[enough], strict=True):  # none of them could be halved further
-        assert max(table.charged(np.array([one / one.sum(), other / other.sum()]))[:, 0]) > limit
+        assert max(table.charged(np.array([one / one.sum(), other / other.sum()]))[:, 0]) > limit - ROUNDING
 
 
 @pytest.mark.parametrize(
