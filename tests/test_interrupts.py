@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -67,17 +66,26 @@ def test_a_second_signal_does_not_wait_for_a_start() -> None:
         start()
 
 
-def test_what_a_finalizer_swallows_is_raised_again() -> None:
-    class Finalized:
-        def __del__(self) -> None:
-            signal.raise_signal(signal.SIGINT)
+def test_what_a_finalizer_swallows_is_raised_again_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[type[BaseException]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda raised: shown.append(raised.exc_type))
 
-    with noticed(), warnings.catch_warnings(action="ignore"):
-        Finalized()
+    class Finalized:
+        def __init__(self, action: Callable[[], object]) -> None:
+            self.action = action
+
+        def __del__(self) -> None:
+            self.action()
+
+    with noticed():
+        Finalized(lambda: signal.raise_signal(signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
             interrupts.raise_again()
         interrupts.done()
         interrupts.raise_again()
+        assert shown == []
+        Finalized(lambda: 1 / 0)
+    assert shown == [ZeroDivisionError]
 
 
 def test_what_is_done_is_not_interrupted() -> None:

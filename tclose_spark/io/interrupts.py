@@ -6,11 +6,13 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MESSAGE = "interrupted; what was not finished is not public"
@@ -110,13 +112,20 @@ def noticed(message: str = MESSAGE, last: bool = False) -> Iterator[Interrupt]:
         {number: signal.signal(number, interrupt.handle) for number in SIGNALS},
         logging.root.manager.disable,
     )
-    _current = interrupt
+    others = sys.unraisablehook
+
+    def unless_ours(raised: Any) -> None:
+        """A signal in a finalizer, such as py4j's, is raised again later (`raise_again`), and no traceback to show."""
+        if interrupt.received is None or raised.exc_type is not KeyboardInterrupt:
+            others(raised)
+
+    _current, sys.unraisablehook = interrupt, unless_ours
     try:
         with _watched(interrupt):
             yield interrupt
     finally:
         interrupt.ending = True
-        _current = None
+        _current, sys.unraisablehook = None, others
         if not (last and interrupt.told):  # else what ends in pieces would still be logged
             logging.disable(level)
         for number, handler in before.items():
