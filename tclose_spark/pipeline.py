@@ -14,7 +14,6 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.compare.choosing import SAMPLE_ROWS, choose_k
@@ -23,22 +22,23 @@ from tclose_spark.compare.sample import table_of_its_own
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.catalog import is_same, replace_table, require_replaceable
 from tclose_spark.io.commits import commit_of
-from tclose_spark.io.delta_log import LOG, lost_files, scrub_table, stray_files
+from tclose_spark.io.delta_log import LOG, lost_files, stray_files
 from tclose_spark.io.exports import EXPORT_NAMES, Files, check_export, export_name, holds_files, write_export
 from tclose_spark.io.input_state import input_state
 from tclose_spark.io.interrupts import done, held
+from tclose_spark.io.made_files import write_tables
 from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import CERTIFICATE, STATE, Run
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.storage import Folder, move
-from tclose_spark.io.tables import SUPPRESSED, quoted, read_delta, write_delta
+from tclose_spark.io.tables import read_delta
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of, require_supersets
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
 from tclose_spark.report.internal import render_internal, versions
 from tclose_spark.runfile.spec import EXPORTS
-from tclose_spark.stages.anonymize import Anonymizer
+from tclose_spark.stages.anonymize import LINKED, Anonymizer
 from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.linked_sample import read_linked
@@ -51,7 +51,7 @@ from tclose_spark.table.held import HeldRows
 from tclose_spark.table.rows import Rows
 
 MINIMALITY = "minimality.json"
-LINKED, LINKED_SAMPLE, REPORT, INTERNAL_REPORT = "linked", "linked_sample.json", "report.html", "internal_report.html"
+LINKED_SAMPLE, REPORT, INTERNAL_REPORT = "linked_sample.json", "report.html", "internal_report.html"
 STAGED_ROWS, STAGED_COLUMNS = "rows", "columns.json"
 MADE_PUBLIC = ("release", REPORT)
 ALWAYS_KEPT = (
@@ -155,20 +155,10 @@ def anonymize(run: Run) -> None:
         attributes = _attributes(run, profiled)
         plan = _plan(run, attributes)
         anonymizer = Anonymizer(run.spec, profiled, attributes, plan, _columns(run))
-        rows = anonymizer.linked(_staged(run))
-        for name in ("release", LINKED):
-            run.staging.remove(name)
+        files = anonymizer.files(_staged(run))
+        run.staging.remove(LINKED)
         with anonymizer.blocks_done.watched(plan.blocks, run.progress):
-            if run.spec.output.keep_linked:
-                write_delta(rows.select(*anonymizer.linked_columns()), run.staging.path(LINKED))
-                kept = [quoted(name) for name in anonymizer.names]
-                linked = read_delta(run.spark, run.staging.path(LINKED))
-                linked = linked.where(~F.col(SUPPRESSED)) if run.spec.privacy.suppression_limit else linked
-                released = linked.select(*kept).sortWithinPartitions(*kept)
-            else:
-                released = anonymizer.released(rows)
-            write_delta(released, run.staging.path("release"))
-        scrub_table(run.staging, "release")
+            write_tables(files, anonymizer.tables, run.staging)
         written = anonymizer.written()
         chosen = anonymizer.minimality.figure(profiled, run.spec.privacy.k, written.published.rows)
         run.staging.write(MINIMALITY, json.dumps(chosen, indent=1), private=True)

@@ -6,8 +6,10 @@ Delta takes half a dozen Spark jobs to know what such a log says: the files of t
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterable
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from pyspark.sql import DataFrame
 
@@ -32,18 +34,33 @@ def write_and_read(table: DataFrame, path: str) -> DataFrame:
     return spark.read.schema(table.schema).options(**NO_PATTERN).parquet(*files)
 
 
+def list_files(folder: Folder, table: str) -> None:
+    """Makes the Parquet files in the folder of a table without rows the rows of the table."""
+    listed = _files(folder, table)
+    there = [name for name in folder.names(table) if name.endswith(".parquet") and name not in listed]
+    kept = [action for action in _actions(folder, table) if "add" not in action]
+    now = int(time.time() * 1000)
+    added = [
+        {
+            "path": quote(name),
+            "partitionValues": {},
+            "size": folder.size(f"{table}/{name}"),
+            "modificationTime": now,
+            "dataChange": True,
+        }
+        for name in there
+    ]
+    _write_log(folder, table, [*kept, *({"add": file} for file in added)])
+    scrub_table(folder, table)
+
+
 def scrub_table(folder: Folder, table: str) -> None:
     """Cleans a table just written: no commit information in its log, no data files that the log does not list.
 
     Platforms put user names, notebooks and clusters into the commit information. Attempts of tasks that failed leave
     their files behind; who reads the folder without the log would read rows twice.
     """
-    actions = _actions(folder, table)
-    folder.write(
-        f"{table}/{LOG}", "".join(json.dumps(action) + "\n" for action in actions if "commitInfo" not in action)
-    )
-    # A local Hadoop file system keeps a checksum beside each file; that of the old text would make it unreadable.
-    folder.remove(f"{table}/_delta_log/.{LOG.rpartition('/')[2]}.crc")
+    _write_log(folder, table, [action for action in _actions(folder, table) if "commitInfo" not in action])
     for name in stray_files(folder, table):
         folder.remove(f"{table}/{name}")
 
@@ -73,3 +90,9 @@ def _files(folder: Folder, table: str) -> dict[str, int]:
 
 def _actions(folder: Folder, table: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in folder.read(f"{table}/{LOG}").splitlines() if line]
+
+
+def _write_log(folder: Folder, table: str, actions: Iterable[dict[str, Any]]) -> None:
+    folder.write(f"{table}/{LOG}", "".join(json.dumps(action) + "\n" for action in actions))
+    # A local Hadoop file system keeps a checksum beside each file; that of the old text would make it unreadable.
+    folder.remove(f"{table}/_delta_log/.{LOG.rpartition('/')[2]}.crc")

@@ -108,10 +108,20 @@ class HadoopFolder:
         if private:
             self._mode("", "700")
 
+    @property
+    def moves_at_once(self) -> bool:
+        """See Folder."""
+        return self._files.getUri().getScheme() in MOVES_WHOLE
+
+    def rename(self, name: str, other: str) -> None:
+        """See Folder."""
+        if not self._files.rename(self._path(name), self._path(other)):
+            raise OSError(errno.EIO, f"{self._path(name)} could not be renamed")
+
     def move_in(self, source: Any, name: str) -> None:
         """See Folder. In one step where the file system does so, else file by file."""
         self._files.mkdirs(self._path(""))
-        if self._is_beside(source) and self._files.getUri().getScheme() in MOVES_WHOLE:
+        if self._is_beside(source) and self.moves_at_once:
             self.remove(name)
             if self._files.rename(source._path(name), self._path(name)):
                 return

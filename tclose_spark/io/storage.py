@@ -65,6 +65,15 @@ class Folder(Protocol):
         """Names of the files and folders in a folder."""
         ...
 
+    @property
+    def moves_at_once(self) -> bool:
+        """Whether a file or folder moves in one step, whatever its size."""
+        ...
+
+    def rename(self, name: str, other: str) -> None:
+        """Gives a file another name in this folder, which nothing has; its folder is there."""
+        ...
+
     def move_in(self, source: Any, name: str) -> None:
         """Moves `name` of another folder of the same kind to the same name here, in place of what has it. A move that
         broke off may be repeated.
@@ -141,6 +150,12 @@ class LocalFolder:
     def names(self, name: str = "") -> list[str]:
         """See Folder."""
         return sorted(os.listdir(self._root / name))
+
+    moves_at_once = True
+
+    def rename(self, name: str, other: str) -> None:
+        """See Folder."""
+        (self._root / name).rename(self._root / other)
 
     def move_in(self, source: Any, name: str) -> None:
         """Moves `name` of another folder to the same name here: at once, or by a copy that appears whole."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
@@ -18,9 +18,10 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from tclose_spark.checks.aggregates import AggregateCheck, rows_without_aggregate
 from tclose_spark.checks.coverage import Coverage
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io.made_files import FILE, TABLE, parquet_files
 from tclose_spark.io.progress import TaskCounter
 from tclose_spark.io.tables import SUPPRESSED
-from tclose_spark.io.workers import Mapper, at_first, map_batches
+from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, Settled
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -37,14 +38,16 @@ from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
-BATCH_ROWS = 65_536
 ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before it sends them
 ROWS_TO_EACH = 64  # on average, so that values that travel are not too many
 ROUTED = "task int, rows binary, beside binary"
-PUBLISHED, RAW, FIGURE = "published{}", "raw{}", "figure{}"  # numbered: a user's names may be like any of ours
+RELEASE, LINKED = "release", "linked"
+"""The tables that are written: what is published, and with `output.keep_linked` every row beside it."""
+FIGURE = "figure{}"  # numbered: a method's names may be like any of ours
 TOLD, MEASURED = "told", "measured"
-"""SUMS, and the figures of the method, as one value of a task's first row each."""
-KEPT, UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = "kept", "uncovered", "raw_rows", "raw_digest", "rows", "digest"
+"""SUMS, and the figures of the method, one value each for all of a task's rows, or for the suppressed ones."""
+FILES = f"`{TABLE}` string, `{FILE}` binary, `{TOLD}` array<bigint>, `{MEASURED}` array<double>"
+UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = "uncovered", "raw_rows", "raw_digest", "rows", "digest"
 SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST)
 """Whole numbers of a task's rows: how many labels do not cover their value (or are not the aggregate
 of their class), and both sides' fingerprints.
@@ -87,39 +90,31 @@ class Anonymizer:
         self.sample: LinkedSample
 
     @property
-    def names(self) -> list[str]:
-        """The released columns, in order."""
-        attributes = self.spec.attributes
-        return [
-            *[name for name, _ in self.generalizer.schema()],
-            *attributes.sensitive_attributes,
-            *attributes.insensitive_attributes,
-        ]
+    def tables(self) -> dict[str, T.StructType]:
+        """The tables that are written, by name.
 
-    def published(self) -> list[Column]:
-        """The released columns under their names."""
-        return [F.col(PUBLISHED.format(i)).alias(name) for i, name in enumerate(self.names)]
-
-    def released(self, rows: DataFrame) -> DataFrame:
-        """The rows of `linked` that are not suppressed, as they are published."""
-        return rows.where(F.col(KEPT)).select(*self.published())
-
-    def linked_columns(self) -> list[Column]:
-        """What `output.keep_linked` keeps: the published columns, and beside them each raw quasi-identifier as
-        `<name>_raw`; and where rows may be suppressed, SUPPRESSED: which are, their published quasi-identifiers being
-        NULL.
+        RELEASE has the released columns under their names. LINKED, which `output.keep_linked` asks for, has them, each
+        raw quasi-identifier as `<name>_raw`, and where rows may be suppressed SUPPRESSED: which are, their published
+        quasi-identifiers being NULL.
         """
+        asked = self.spec.attributes
+        labels = list(from_arrow_schema(pa.schema(self.generalizer.schema())))
+        own = {field.name: field.dataType for field in self.columns.passing}
+        as_they_are = [*asked.sensitive_attributes, *asked.insensitive_attributes]
+        released = [*labels, *(T.StructField(name, own.get(name, T.StringType())) for name in as_they_are)]
+        if not self.spec.output.keep_linked:
+            return {RELEASE: T.StructType(released)}
         raw = [
-            F.col(RAW.format(i)).alias(f"{name}_raw") for i, name in enumerate(self.spec.attributes.quasi_identifiers)
+            (f"{name}_raw", raw_type(d)) for name, d in zip(asked.quasi_identifiers, self.profile.quasi, strict=True)
         ]
-        flag = [(~F.col(KEPT)).alias(SUPPRESSED)] if self.spec.privacy.suppression_limit else []
-        return [*self.published(), *raw, *flag]
+        flag = [T.StructField(SUPPRESSED, T.BooleanType())] if self.spec.privacy.suppression_limit else []
+        linked = [*released, *from_arrow_schema(pa.schema(raw)), *flag]
+        return {RELEASE: T.StructType(released), LINKED: T.StructType(linked)}
 
-    def linked(self, batches: DataFrame) -> DataFrame:
-        """Every staged row with its published columns (PUBLISHED), with `output.keep_linked` its raw quasi-identifiers
-        beside them (RAW), and KEPT: whether it is published; a suppressed row has no labels.
+    def files(self, batches: DataFrame) -> DataFrame:
+        """The staged rows in their classes, as files of `tables`: a suppressed row is in LINKED only, without labels.
 
-        A task holds whole classes. Both sides and the labels that lie are observed as the rows are written: see
+        A task holds whole classes. Both sides and the labels that lie are observed as the files are written: see
         `written`; blocks_done counts meanwhile.
         """
         self.blocks_done = TaskCounter(batches.sparkSession)
@@ -128,27 +123,11 @@ class Anonymizer:
         routed = map_batches(batches, _router(self.encoder, self.plan), ROUTED)
         settled = routed.repartitionById(self.plan.tasks, F.col("task"))
         hows = self.plan.figures.values()
-        return map_batches(settled, self._finisher(), self._finished_schema()).observe(
+        return map_batches(settled, self._finisher(), FILES).observe(
             self.observation,
             *(F.sum(F.col(TOLD)[i]).alias(name) for i, name in enumerate(SUMS)),
             *(getattr(F, how)(F.col(MEASURED)[i]).alias(FIGURE.format(i)) for i, how in enumerate(hows)),
         )
-
-    def _finished_schema(self) -> T.StructType:
-        labels = from_arrow_schema(pa.schema(self.generalizer.schema()))
-        types = {field.name: field.dataType for field in labels} | {
-            field.name: field.dataType for field in self.columns.passing
-        }
-        fields = [
-            T.StructField(PUBLISHED.format(i), types.get(name, T.StringType())) for i, name in enumerate(self.names)
-        ]
-        if self.spec.output.keep_linked:
-            raw = [(RAW.format(i), raw_type(d)) for i, d in enumerate(self.profile.quasi)]
-            fields += list(from_arrow_schema(pa.schema(raw)))
-        fields.append(T.StructField(KEPT, T.BooleanType()))
-        fields.append(T.StructField(TOLD, T.ArrayType(T.LongType())))
-        fields.append(T.StructField(MEASURED, T.ArrayType(T.DoubleType())))
-        return T.StructType(fields)
 
     def _finisher(self) -> Mapper:
         """What a task does with the rows sent to it; holds them all, in compact form."""
@@ -160,7 +139,8 @@ class Anonymizer:
             self.blocks_done,
         )
         limits = LabelLimits.of(self.spec, self.attributes)
-        schema, minimality, columns = to_arrow_schema(self._finished_schema()), self.minimality, self.columns
+        minimality, columns = self.minimality, self.columns
+        tables = {name: to_arrow_schema(schema) for name, schema in self.tables.items()}
         sample, quasi_columns = self.sample, len(self.generalizer.schema())
         disjoint, aggregates = self.spec.method.promises_disjoint, self.aggregates
         if disjoint:
@@ -168,13 +148,13 @@ class Anonymizer:
         if aggregates:
             minimality.why_not = "aggregates are published, which do not say what a class covers"
         calendars = [domain.calendar for domain in self.profile.quasi]
-        linked, insensitive = self.spec.output.keep_linked, len(self.spec.attributes.insensitive_attributes)
+        insensitive = len(self.spec.attributes.insensitive_attributes)
 
         def finished(
             rows: Rows, passing: list[pa.Array], labels: list[pa.Array] | None
         ) -> tuple[list[pa.Array], list[int]]:
-            """(the columns that are written of rows with these labels, their SUMS); without labels of suppressed
-            ones.
+            """(the columns of LINKED of rows with these labels, those of RELEASE first; their SUMS); without labels of
+            suppressed ones.
             """
             raw = codec.decode(rows)
             values = columns.published([*raw, *codec.sensitive_texts(rows), *passing])[len(raw) :]
@@ -185,10 +165,10 @@ class Anonymizer:
                 uncovered = rows_without_aggregate(aggregates, raw, labels)
             elif labels:
                 uncovered = _uncovered(coverages, generalizer.bounds, raw, labels)
-            kept = pa.array(np.full(len(rows), labels is not None))
+            suppressed = pa.array(np.full(len(rows), labels is None))
             sums = [uncovered, *(n for side in sides for n in (side.rows, side.digest))]
             beside = [as_moments(x, known) if known else x for x, known in zip(raw, calendars, strict=True)]
-            return [*written, *values, *(beside if linked else []), kept], sums
+            return [*written, *values, *beside, suppressed], sums
 
         def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             received = [batch for batch in batches if batch.num_rows]
@@ -209,8 +189,12 @@ class Anonymizer:
                     sample.add(rows.take(here), published, quasi_columns)
                     beside = [column.take(pa.array(here)) for column in passing]
                     made, sums = finished(rows.take(here), beside, published)
-                    yield from _batches(made, [sums, list(figures.values())], schema)
+                    yield _file(None, None, sums, list(figures.values()))
                     figures = dict.fromkeys(figures)
+                    for name, schema in tables.items():
+                        if published or name == LINKED:
+                            for file in parquet_files(made[: len(schema)], schema):
+                                yield _file(name, file)
             blocks_done.add(settled.blocks)
 
         return finish
@@ -262,19 +246,13 @@ def _labelled(
     return here[order], labels
 
 
-def _batches(
-    columns: Sequence[pa.Array], figures: Sequence[Sequence[float | None] | None], schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    """Rows as they are handed to Spark, BATCH_ROWS at a time; behind their columns TOLD and MEASURED, in the first row
-    only.
-    """
-    rows = len(columns[0])
-    for first in range(0, rows, BATCH_ROWS):
-        part = [decoded(column.slice(first, BATCH_ROWS)) for column in columns]
-        kinds = schema.types[len(columns) :]
-        said = [at_first(of_task, len(part[0]), kind) for of_task, kind in zip(figures, kinds, strict=True)]
-        yield pa.RecordBatch.from_arrays([*part, *said], schema=schema)
-        figures = [None] * len(figures)
+def _file(
+    table: str | None, content: bytes | None, sums: list[int] | None = None, figures: list[float | None] | None = None
+) -> pa.RecordBatch:
+    """A row of FILES."""
+    kinds = (pa.string(), pa.binary(), pa.list_(pa.int64()), pa.list_(pa.float64()))
+    columns = [pa.array([value], kind) for value, kind in zip((table, content, sums, figures), kinds, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, names=[TABLE, FILE, TOLD, MEASURED])
 
 
 def _paths(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]] | None:

@@ -43,6 +43,29 @@ def decoded(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
+def shortened(column: pa.Array) -> pa.Array:
+    """A column whose dictionary, if it has one, holds its own values only, in the order in which they appear; missing
+    ones are no values.
+
+    >>> column = pa.DictionaryArray.from_arrays([2, 1, 2, 0], [None, "cold", "flu", "gout"])
+    >>> short = shortened(column)
+    >>> short.dictionary.to_pylist(), short.to_pylist()
+    (['flu', 'cold'], ['flu', 'cold', 'flu', None])
+    """
+    if not pa.types.is_dictionary(column.type):
+        return column
+    column = coded(column)
+    codes, values = codes_of(column), column.dictionary
+    first = np.full(len(values), len(codes))
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    first[~values.is_valid().to_numpy(zero_copy_only=False)] = len(codes)
+    order = np.argsort(first)[: np.count_nonzero(first < len(codes))]
+    place = np.full(len(values), -1, dtype=np.int32)
+    place[order] = np.arange(len(order))
+    indices = pa.array(place[codes], mask=place[codes] < 0)
+    return pa.DictionaryArray.from_arrays(indices, values.take(pa.array(order)))
+
+
 def group_equal(columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
     """(group of each row, a row of each group) of rows that are equal in all columns; NULL equals NULL."""
     group, groups = np.zeros(len(columns[0]), dtype=np.int64), 1

@@ -14,15 +14,16 @@ from staged import Staged, stage
 from strategies import Problem, count_in
 
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io.made_files import rows_of, write_tables
 from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables import prepare, write_delta
+from tclose_spark.io.tables import prepare
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation
 from tclose_spark.methods.method import GroupCounts, Plan, Settled
 from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
-from tclose_spark.stages.anonymize import Anonymizer
+from tclose_spark.stages.anonymize import LINKED, RELEASE, Anonymizer
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint
@@ -131,12 +132,17 @@ def anonymizer_of(run: Run, staged: Staged, plan: Plan) -> Anonymizer:
     return Anonymizer(run.spec, staged.profile, attributes_of(run, staged.profile), plan, staged.columns)
 
 
+def table_of(anonymizer: Anonymizer, files: DataFrame, name: str = RELEASE) -> DataFrame:
+    """The rows of one of the tables that an anonymizer makes."""
+    return rows_of(files, name, anonymizer.tables[name])
+
+
 def distributed(run: Run, table: DataFrame, rows_per_task: int) -> Counter[tuple[str, ...]]:
     """The release as Spark makes it, and as `written` finds that nothing was lost."""
     staged, plan = prepare_run(run, table, rows_per_task)
     assert plan.tasks > 1 or rows_per_task >= staged.profile.rows
     anonymizer = anonymizer_of(run, staged, plan)
-    rows = anonymizer.linked(staged.batches).select(*anonymizer.published()).collect()
+    rows = table_of(anonymizer, anonymizer.files(staged.batches)).collect()
     anonymizer.written()
     return comparable(rows)
 
@@ -199,7 +205,7 @@ def test_insensitive_columns_pass_as_they_are(make_run: MakeRun, drawn_people: D
     table = input_of(run)
     staged, plan = prepare_run(run, table)
     anonymizer = anonymizer_of(run, staged, plan)
-    released = anonymizer.linked(staged.batches).select(*anonymizer.published())
+    released = table_of(anonymizer, anonymizer.files(staged.batches))
     kept = ["disease", *columns]
     assert comparable(released.select(kept).collect()) == comparable(table.select(kept).collect())
     assert {name: released.schema[name].dataType for name in kept} == {
@@ -226,7 +232,7 @@ def test_linked_rows_show_what_was_published_for_what(make_run: MakeRun) -> None
     table = input_of(run)
     staged, plan = prepare_run(run, table)
     anonymizer = anonymizer_of(run, staged, plan)
-    linked = anonymizer.linked(staged.batches).select(*anonymizer.linked_columns())
+    linked = table_of(anonymizer, anonymizer.files(staged.batches), LINKED)
     assert linked.columns == ["age", "sex", "disease", "age_raw", "sex_raw"]
     assert sorted(tuple(row) for row in linked.collect()) == [
         ("[20, 21]", "f", "flu", 20, "f"),
@@ -273,8 +279,8 @@ def test_a_task_may_suppress_all_of_its_rows(make_run: MakeRun) -> None:
     table = input_of(run)
     staged = stage(run, table)
     anonymizer = anonymizer_of(run, staged, women_only())
-    linked = anonymizer.linked(staged.batches).cache()
-    rows = [row.asDict() for row in linked.select(*anonymizer.linked_columns()).collect()]
+    files = anonymizer.files(staged.batches).cache()
+    rows = [row.asDict() for row in table_of(anonymizer, files, LINKED).collect()]
     men = sorted((row for row in rows if row["suppressed"]), key=lambda row: row["age_raw"])
     assert [row["age_raw"] for row in men] == [20, 22, 24, 26, 28]
     assert {(row["age"], row["sex"]) for row in men} == {(None, None)}
@@ -285,7 +291,7 @@ def test_a_task_may_suppress_all_of_its_rows(make_run: MakeRun) -> None:
         ("flu", "a"),
         (None, "c"),
     ]
-    released = anonymizer.released(linked)
+    released = table_of(anonymizer, files)
     assert comparable(released.select("age", "sex", "disease", "note").collect()) == comparable(
         [
             ("[21, 27]", "f", disease, note)
@@ -303,7 +309,7 @@ def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_peop
     table = input_of(run)
     staged, plan = prepare_run(run, table)
     anonymizer = anonymizer_of(run, staged, plan)
-    released = anonymizer.linked(staged.batches).select(*anonymizer.published())
+    released = table_of(anonymizer, anonymizer.files(staged.batches))
     rows = [tuple((value is not None, value) for value in row) for row in released.select("age", "sex").collect()]
     assert rows == sorted(rows)
 
@@ -313,7 +319,7 @@ def test_rows_lie_in_the_order_of_what_is_released(make_run: MakeRun, drawn_peop
 
 def written(run: Run, staged: Staged, plan: Plan) -> None:
     anonymizer = anonymizer_of(run, staged, plan)
-    write_delta(anonymizer.linked(staged.batches).select(*anonymizer.published()), run.staging.path("release"))
+    write_tables(anonymizer.files(staged.batches), anonymizer.tables, run.staging)
     anonymizer.written()
 
 
@@ -363,6 +369,6 @@ def test_a_label_that_does_not_cover_its_value_is_not_released(make_run: MakeRun
     anonymizer = anonymizer_of(run, staged, plan)
     honest = anonymizer.generalizer
     anonymizer.generalizer = replace(honest, labellers=(Liar(), *honest.labellers[1:]))
-    write_delta(anonymizer.linked(staged.batches).select(*anonymizer.published()), run.staging.path("release"))
+    write_tables(anonymizer.files(staged.batches), anonymizer.tables, run.staging)
     with pytest.raises(GuaranteeError, match="rows have a label that does not cover their value"):
         anonymizer.written()
