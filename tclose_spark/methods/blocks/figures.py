@@ -10,6 +10,7 @@ from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, work_space
 from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
+from tclose_spark.table.ranks import in_order
 
 
 def rows_lost(block: Block, classes: IntArray) -> float:
@@ -33,7 +34,7 @@ def closeness_ratios(block: Block, classes: IntArray) -> FloatArray:
 
 def by_class(classes: IntArray) -> tuple[IntArray, IntArray]:
     """(the rows, class by class; where each class begins and, last, the number of rows)."""
-    order = np.argsort(classes, kind="stable")
+    order = in_order(classes)
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     return order, np.append(starts, len(classes))
 

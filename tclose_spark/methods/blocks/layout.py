@@ -14,6 +14,7 @@ from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.routing_tree import RoutingTree
 from tclose_spark.methods.method import Settled
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.ranks import in_order
 from tclose_spark.table.rows import Rows
 
 ClassesOf = Callable[[Block], tuple[IntArray, Mapping[str, float]]]
@@ -77,7 +78,7 @@ class BlockLayout:
                 "a block has not the rows that the plan counted: the input changed since, or rows were lost"
             )
         by_hash = rows.sorted_by_hash()
-        order = by_hash[np.argsort(block[by_hash], kind="stable")]
+        order = by_hash[in_order(block[by_hash])]
         classes = np.empty(len(rows), dtype=np.int64)
         ends = np.cumsum(self.block_rows[mine])
         measured: list[Mapping[str, float]] = []

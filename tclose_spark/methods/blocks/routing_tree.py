@@ -13,8 +13,9 @@ from tclose_spark.kernels import kernel
 from tclose_spark.kernels.mixing import GOLDEN, mixed
 from tclose_spark.kernels.structures import structure
 from tclose_spark.table.arrays import Codes, FloatArray, HashArray, IntArray
-from tclose_spark.table.ranks import ranks_among
 from tclose_spark.table.rows import Rows
+
+LOWEST, HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 @structure
@@ -40,6 +41,29 @@ class Splits(NamedTuple):
     left: Codes
     right: Codes
     leaves: int
+
+
+@structure
+class Questions(NamedTuple):
+    """Splits as they are asked of a row's own codes.
+
+    quasi: the quasi-identifier asked about, shape (nodes,).
+    lo: a row may go left if its code is in lo..hi, shape (nodes,).
+    hi: see lo.
+    cut_lo: of the rows of a cell that may go left, those with a code below cut_lo do, those above cut_hi do not, and of
+        the others the share; shape (nodes, cells).
+    cut_hi: see cut_lo.
+    share: see Splits; also left and right.
+    """
+
+    quasi: Codes
+    lo: IntArray
+    hi: IntArray
+    cut_lo: IntArray
+    cut_hi: IntArray
+    share: FloatArray
+    left: Codes
+    right: Codes
 
 
 def no_splits(most: int, cells: int) -> Splits:
@@ -73,10 +97,38 @@ class RoutingTree:
     codes: tuple[IntArray, ...]
 
     def leaf_of(self, rows: Rows) -> IntArray:
-        """The leaf of each row, shape (n,). A code that the splits do not know goes where the next one goes."""
-        dense = [ranks_among(known, column) for known, column in zip(self.codes, rows.quasi, strict=True)]
-        quasi = np.ascontiguousarray(np.stack(dense, axis=1), dtype=np.int32)
-        return route(self.splits, quasi, rows.cell.astype(np.int32), rows.hash)
+        """The leaf of each row, shape (n,): from its codes, its cell and its hash only, whatever rows are beside it. A
+        code that the splits do not know goes where the next one goes.
+        """
+        leaf = np.zeros(len(rows), dtype=np.int64)
+        if len(self.splits.quasi):
+            _walk(self._questions, np.stack(rows.quasi), rows.cell, rows.hash, leaf)
+        return leaf
+
+    @cached_property
+    def _questions(self) -> Questions:
+        """The splits as ranges of codes as rows have them, so that no row's codes have to be made dense."""
+        nodes, cells = self.splits.cut.shape
+        lo, hi = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+        cut_lo, cut_hi = np.empty((nodes, cells), np.int64), np.empty((nodes, cells), np.int64)
+        for node, (j, low, high) in enumerate(zip(self.splits.quasi, self.splits.lo, self.splits.hi, strict=True)):
+            known = self.codes[j]
+            least = np.append(LOWEST, known[:-1] + 1)  # of the codes that go where a known one goes
+            most = np.append(known[:-1], HIGHEST)
+            lo[node], hi[node] = least[low], most[high]
+            cut = self.splits.cut[node]
+            cut_lo[node] = np.where(cut < 0, LOWEST, least[cut])
+            cut_hi[node] = np.where(cut < 0, HIGHEST, most[cut])
+        return Questions(
+            quasi=self.splits.quasi,
+            lo=lo,
+            hi=hi,
+            cut_lo=cut_lo,
+            cut_hi=cut_hi,
+            share=self.splits.share,
+            left=self.splits.left,
+            right=self.splits.right,
+        )
 
     @cached_property
     def depth(self) -> int:
@@ -117,25 +169,15 @@ def chance(digest: Any, node: int) -> float:
     return float(z >> np.uint64(11)) / 9007199254740992.0
 
 
-def route(splits: Splits, quasi: Codes, cell: Codes, digest: HashArray) -> IntArray:
-    """The leaf of each row, shape (n,): from its codes (n, q), its cell and its 64-bit hash only, whatever rows are
-    beside it.
-    """
-    leaf = np.zeros(len(cell), dtype=np.int64)
-    _walk(splits, quasi, cell, digest, leaf)
-    return leaf
-
-
 @kernel
-def _walk(splits: Splits, quasi: Codes, cell: Codes, digest: HashArray, leaf: IntArray) -> None:
+def _walk(questions: Questions, quasi: IntArray, cell: IntArray, digest: HashArray, leaf: IntArray) -> None:
+    """Set the leaf of each row, from its codes (q, n)."""
     for i in range(len(cell)):
-        node = 0 if len(splits.quasi) > 0 else -1
+        node, c = 0, cell[i]
         while node >= 0:
-            code, c = quasi[i, splits.quasi[node]], cell[i]
-            goes = splits.lo[node] <= code <= splits.hi[node]
-            if goes and splits.cut[node, c] >= 0 and code != splits.cut[node, c]:
-                goes = code < splits.cut[node, c]
-            elif goes and splits.share[node, c] < 1.0:
-                goes = chance(digest[i], node) < splits.share[node, c]
-            node = splits.left[node] if goes else splits.right[node]
+            code = quasi[questions.quasi[node], i]
+            goes = questions.lo[node] <= code <= min(questions.hi[node], questions.cut_hi[node, c])
+            if goes and code >= questions.cut_lo[node, c] and questions.share[node, c] < 1.0:
+                goes = chance(digest[i], node) < questions.share[node, c]
+            node = questions.left[node] if goes else questions.right[node]
         leaf[i] = -1 - node

@@ -19,6 +19,7 @@ from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.methods.dealing.stacks import Shares, Stack
 from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
 from tclose_spark.table.labels import MISSING, range_losses, ranges
+from tclose_spark.table.ranks import in_order
 from tclose_spark.table.rows import Rows
 
 KEY_BITS = 40  # of an order key; the 16 bits below are the top of the row's hash
@@ -129,7 +130,7 @@ def deal_sample(locality: Locality, sample: Rows, part: IntArray, stack: Stack, 
 
 def information_loss(rows: Rows, classes: IntArray, loss_of: Sequence[RangeLoss]) -> float:
     """Mean weighted information loss of rows that are published by class. loss_of: what each quasi-identifier loses."""
-    order = np.argsort(classes, kind="stable")
+    order = in_order(classes)
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(rows)))
     losses = [

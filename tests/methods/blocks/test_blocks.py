@@ -18,7 +18,8 @@ from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
 from tclose_spark.methods.blocks.layout import BlockLayout
 from tclose_spark.methods.blocks.merge import merge
-from tclose_spark.methods.blocks.routing_tree import RoutingTree, route
+from tclose_spark.methods.blocks.routing_tree import RoutingTree, Splits, chance, no_splits
+from tclose_spark.table.rows import Rows
 
 SENSITIVE = {
     "disease": {"t": "0.4", "l": {"distinct": 2}},
@@ -124,8 +125,48 @@ def test_rows_walk_the_tree_to_their_leaves(records, random):
     block, codes = Dense(problem.attributes, 2).block(rows)
     leaf, splits = split_by_medians(block)
     tree = RoutingTree(splits, tuple(codes))
-    assert np.array_equal(route(splits, block.quasi, block.cell, rows.hash), leaf)
     assert np.array_equal(tree.leaf_of(rows), leaf)
     order = np.array(random.sample(range(len(rows)), len(rows) // 2))
     assert np.array_equal(tree.leaf_of(rows.take(order)), leaf[order])
     assert 2**tree.depth >= splits.leaves > tree.depth
+
+
+def walked(splits: Splits, codes: list[np.ndarray], rows: Rows, row: int) -> int:
+    """The leaf of a row, by the definition of Splits: over the places of its codes among those that are known."""
+    node, cell = (0 if len(splits.quasi) else -1), int(rows.cell[row])
+    while node >= 0:
+        j = int(splits.quasi[node])
+        code = min(int(np.searchsorted(codes[j], rows.quasi[j][row])), len(codes[j]) - 1)
+        goes = splits.lo[node] <= code <= splits.hi[node]
+        if goes and splits.cut[node, cell] >= 0 and code != splits.cut[node, cell]:
+            goes = code < splits.cut[node, cell]
+        elif goes and splits.share[node, cell] < 1:
+            goes = chance(rows.hash[row], node) < splits.share[node, cell]
+        node = int(splits.left[node] if goes else splits.right[node])
+    return -1 - node
+
+
+@drawn(100)
+@given(st.integers(0, 2**32 - 1))
+def test_rows_with_codes_that_no_split_knows_go_where_the_next_code_goes(seed):
+    random = np.random.default_rng(seed)
+    q, cells, nodes = 2, 2, int(random.integers(0, 12))
+    far = np.iinfo(np.int64)
+    codes = [np.unique(random.choice([-7, -3, 0, 2, 5, 6, 9], 4)) for _ in range(q)]
+    values = [far.min, *range(-9, 12), far.max]
+    splits = no_splits(nodes, cells)
+    for node in range(nodes):
+        j = int(random.integers(q))
+        lo, hi = np.sort(random.integers(0, len(codes[j]), 2))
+        splits.quasi[node], splits.lo[node], splits.hi[node] = j, lo, hi
+        splits.cut[node] = random.integers(-1, len(codes[j]), cells)
+        splits.share[node] = random.choice([0, 0.3, 1], cells)
+        below = 2 * node + 1, 2 * node + 2
+        splits.left[node], splits.right[node] = [child if child < nodes else -1 - child for child in below]
+    rows = Rows(
+        tuple(random.choice(values, 60) for _ in range(q)),
+        random.integers(0, cells, 60),
+        random.integers(0, 2**63, 60).astype(np.uint64),
+    )
+    leaf = RoutingTree(splits, tuple(codes)).leaf_of(rows)
+    assert leaf.tolist() == [walked(splits, codes, rows, row) for row in range(60)]

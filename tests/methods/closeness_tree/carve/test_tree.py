@@ -15,12 +15,13 @@ from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance,
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
-from tclose_spark.methods.blocks.routing_tree import route
+from tclose_spark.methods.blocks.routing_tree import RoutingTree, Splits
 from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, worst
 from tclose_spark.methods.closeness_tree.carve.largest import largest_part
 from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, Division, peel
 from tclose_spark.methods.closeness_tree.carve.tree import Growth, grow, smallest_size
 from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.rows import Rows
 
 PLAN = Growth(keep_splits=True)
 TS = st.sampled_from(["0.1", "0.25", "0.5", "0.75", "1"])
@@ -108,6 +109,13 @@ def test_the_plan_is_the_tree_and_counts_its_rows(drawn_problem, stop):
             if splits.cut[node, cell] < 0:
                 region = here & (block.cell == cell) & (splits.lo[node] <= codes) & (codes <= splits.hi[node])
                 assert not region.any() or splits.share[node, cell] == pytest.approx(gone[region].mean())
+
+
+def route(splits: Splits, quasi, cell, digest):
+    """The leaf of each row, from its dense codes (n, q), its cell and its hash."""
+    codes = tuple(np.arange(int(column.max()) + 1) for column in quasi.T)
+    rows = Rows(tuple(column.astype(np.int64) for column in quasi.T), cell.astype(np.int64), digest)
+    return RoutingTree(splits, codes).leaf_of(rows)
 
 
 def leaves_below(splits, child: int) -> list[int]:
