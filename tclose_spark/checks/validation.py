@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
@@ -192,15 +193,21 @@ def _keep_counts(result: Any) -> None:
 def _data_docs(suite: Any, results: Any) -> dict[str, str]:
     """Data Docs as pages that load nothing from elsewhere: of the results, and of the suite."""
     from great_expectations.render.renderer import ExpectationSuitePageRenderer, ValidationResultsPageRenderer
-    from great_expectations.render.view import DefaultJinjaPageView
 
     pages = {
         "index": ValidationResultsPageRenderer().render(results),
         "suite": ExpectationSuitePageRenderer().render(suite),
     }
-    return {
-        f"data_docs/{name}.html": _self_contained(DefaultJinjaPageView().render(page)) for name, page in pages.items()
-    }
+    view = _page_view()
+    return {f"data_docs/{name}.html": _self_contained(view.render(page)) for name, page in pages.items()}
+
+
+@cache
+def _page_view() -> Any:
+    """What draws pages of Data Docs. A process has one, since each compiles all templates anew, half a second."""
+    from great_expectations.render.view import DefaultJinjaPageView
+
+    return DefaultJinjaPageView()
 
 
 def _self_contained(page: str) -> str:
