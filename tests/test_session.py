@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -117,6 +118,10 @@ def test_masters_that_spark_knows_are_taken(monkeypatch: pytest.MonkeyPatch, val
         (
             "java.io.IOException: No space left on device\n\tat java.base/java.io.FileOutputStream",
             "set SPARK_LOCAL_DIRS to a larger disk",
+        ),
+        (
+            ":: unresolved dependency: io.delta#delta-spark_4.1_2.13;4.4.0: not found",
+            f"(delta-spark_{'.'.join(pyspark.__version__.split('.')[:2])}_2.13-4.4.0.jar and delta-storage-4.4.0.jar)",
         ),
         ("SparkException: All masters are unresponsive! Giving up.\n\tat x.Y", "TCLOSE_MASTER"),
         (

@@ -1,17 +1,35 @@
-"""Shuffles have tasks by rows, and the session keeps its own number."""
+"""Shuffles have tasks by rows, the session keeps its own number; and rows come to the tasks that they are sent to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
+from tclose_spark import pipeline
 from tclose_spark.audit.audit import audit_table
 from tclose_spark.audit.question import ask
-from tclose_spark.io.shuffles import PARTITIONS, ROWS_A_TASK, sized_shuffles
+from tclose_spark.io import shuffles
+from tclose_spark.io.capabilities import SENDS_TO_TASKS
+from tclose_spark.io.run import Run
+from tclose_spark.io.shuffles import (
+    PARTITIONS,
+    ROWS_A_TASK,
+    MixedTasksError,
+    by_key,
+    by_number,
+    keys_of,
+    sized_shuffles,
+    the_task,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,3 +61,99 @@ def test_an_audit_writes_no_crowd_of_files(spark: SparkSession, settings: Callab
             attacks=False,
         )
     assert len(list((tmp_path / "classes").glob("*.parquet"))) == 1
+
+
+WAYS = [
+    pytest.param(by_number, marks=pytest.mark.skipif(not SENDS_TO_TASKS, reason="came with Spark 4.1")),
+    by_key,
+]
+
+
+def test_the_hash_of_a_key_is_its_number(spark: SparkSession) -> None:
+    drawn = np.random.default_rng(7).integers(-(2**31), 2**31, size=50_000)
+    numbers = np.concatenate([np.arange(-3, 70_000), drawn, [2**31 - 1, -(2**31)]]).astype(np.int32)
+    hashed = spark.createDataFrame(pa.table({"key": keys_of(numbers)})).select(F.hash("key").alias("hash")).toArrow()
+    assert np.array_equal(hashed["hash"].to_numpy(), numbers)
+
+
+def brought(way: Callable[..., DataFrame], table: DataFrame, tasks: int) -> pa.Table:
+    """The rows of a table (`id`, `task`) after they were sent: `partition`, where each is, `task`, and its id."""
+
+    def say(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            ids = batch.column("id").cast(pa.string()).cast(pa.binary())
+            yield pa.RecordBatch.from_arrays([batch.column("task").cast(pa.int32()), ids], names=["task", "rows"])
+
+    def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        assert context is not None
+        for batch in batches:
+            place = pa.array(np.full(batch.num_rows, context.partitionId()))
+            yield pa.RecordBatch.from_arrays([place, *batch.columns], names=["partition", *batch.schema.names])
+
+    sent = way(table, say, "task int, rows binary", tasks)
+    return sent.mapInArrow(tell, "partition bigint, task int, rows binary").toArrow()
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 7, 64])
+@pytest.mark.parametrize("way", WAYS)
+def test_every_row_comes_to_its_task(spark: SparkSession, way: Callable[..., Any], tasks: int) -> None:
+    rows = 3 * tasks + 5
+    table = spark.range(0, rows, 1, 3).select("id", (F.col("id") * 7 % tasks).alias("task"))
+    came = brought(way, table, tasks)
+    assert came["partition"].to_pylist() == came["task"].to_pylist()
+    assert Counter(came["rows"].to_pylist()) == Counter(str(i).encode() for i in range(rows))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_adaptive_execution_neither_joins_nor_cuts_tasks(
+    spark: SparkSession, settings: Callable[..., Any], way: Callable[..., Any]
+) -> None:
+    table = spark.range(0, 3000, 1, 3).select(
+        "id", F.when(F.col("id") < 2900, 0).otherwise(F.col("id") % 9).alias("task")
+    )
+    eager = {
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes": "1k",
+        "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes": "1",
+        "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    }
+    with settings(eager):
+        came = brought(way, table, 9)
+    assert came["partition"].to_pylist() == came["task"].to_pylist()
+    assert came.num_rows == 3000
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_number_that_is_no_task_counts_modulo_the_tasks(spark: SparkSession, way: Callable[..., Any]) -> None:
+    table = spark.createDataFrame([(i, i) for i in (-1, -9, 4, 11)], "id int, task int")
+    came = brought(way, table, 4)
+    assert dict(zip(came["task"].to_pylist(), came["partition"].to_pylist(), strict=True)) == {
+        -1: 3,
+        -9: 3,
+        4: 0,
+        11: 3,
+    }
+
+
+def test_a_partition_of_several_tasks_is_refused() -> None:
+    assert the_task(pa.array([3, 3, 3])) == 3
+    with pytest.raises(MixedTasksError):
+        the_task(pa.array([3, 3, 4]))
+
+
+def test_a_release_is_the_same_by_keys(
+    make_run: Callable[..., Run],
+    drawn_people: Callable[..., pa.Table],
+    write_run: Callable[..., Path],
+    open_run: Callable[..., Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fingerprint(name: str) -> str:
+        path = write_run(tmp_path / name, people, drop_others=True, method={"name": "closeness_tree"})
+        return str(pipeline.release(open_run(path))["release"]["fingerprint"])
+
+    people = drawn_people(5, 300)
+    before = fingerprint("before")
+    monkeypatch.setattr(shuffles, "SENDS_TO_TASKS", False)
+    assert fingerprint("by keys") == before

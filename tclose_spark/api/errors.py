@@ -32,6 +32,11 @@ def known(error: Exception) -> TcloseError | None:
             "what is staged has values or rows that were not there when it was profiled or planned: it is damaged; run "
             "again from the profile"
         )
+    if "MixedTasksError" in text:
+        return ConfigurationError(
+            "this Spark 4.0 does not partition rows by Spark's own hash, by which they are sent to their tasks; run on "
+            "Spark 4.1, which sends them by number"
+        )
     if type(error).__module__.startswith(("pyspark", "py4j")):
         from tclose_spark.io.reading import meaning
 

@@ -1,4 +1,6 @@
-"""What a session lets its user do: platforms that share a cluster, and Spark Connect, give no JVM and few settings."""
+"""What a session lets its user do: platforms that share a cluster, and Spark Connect, give no JVM and few settings.
+And what Spark 4.1 has that 4.0 has not.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REFUSALS = (PySparkException, Py4JError, AttributeError)
 """What is raised for what a session does not have: by Spark Connect, by a cluster's allow list, by Python."""
+
+SENDS_TO_TASKS = hasattr(DataFrame, "repartitionById")
+"""Whether rows can be sent to a partition by its number (Spark 4.1); else see `shuffles.by_key`."""
+MAPS_ARROW = hasattr(F, "arrow_udf")
+"""Whether a column can be mapped as Arrow's arrays (Spark 4.1); else see `workers.texts_of`."""
 
 
 class Java(NamedTuple):

@@ -9,6 +9,7 @@ import socket
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.disks import SAID, full_scratch
+from tclose_spark.io.jars import ADVISED, package
 
 JAVA_VARIABLE, MASTER_VARIABLE, MEMORY_VARIABLE = "JAVA_HOME", "TCLOSE_MASTER", "TCLOSE_DRIVER_MEMORY"
 COMPILER_VARIABLE = "TCLOSE_COMPILER"
@@ -110,10 +111,12 @@ def why_no_session(log: str, error: str = "") -> str:
     """What the log of a Spark that did not start, and what was raised, mean to the user."""
     said = f"{log}\n{error}"
     if "unresolved dependency" in said or ("not found" in said and "io.delta" in said):
+        from pyspark.version import __version__
+
+        _, spark_jar, delta = package(ADVISED, __version__).split(":")
         return (
             "the Delta jars could not be had (no network?): set TCLOSE_DELTA_JARS to local copies, comma-separated "
-            "(delta-spark_4.1_2.13-4.4.0.jar and delta-storage-4.4.0.jar), or run once with the network to fill Ivy's "
-            "cache"
+            f"({spark_jar}-{delta}.jar and delta-storage-{delta}.jar), or run once with the network to fill Ivy's cache"
         )
     if SAID.search(said):
         return f"Spark did not start: {full_scratch()}"

@@ -14,6 +14,8 @@ from urllib.parse import unquote, urlsplit
 from tclose_spark.errors import ConfigurationError
 
 VARIABLE = "TCLOSE_DELTA_JARS"
+ADVISED = "4.4.0"
+"""The Delta that messages name; it is there for each Spark that is supported."""
 
 # Of Delta's dependencies all but its own jars are part of Spark already.
 ALREADY_IN_SPARK = ",".join(
@@ -63,7 +65,7 @@ def to_be_found() -> dict[str, str]:
     """The settings with which Ivy finds the jars of the installed delta-spark.
 
     Raises:
-        ConfigurationError: if delta-spark is not installed.
+        ConfigurationError: if delta-spark is not installed, or is for another Spark.
     """
     try:
         delta, spark = version("delta-spark"), version("pyspark")
@@ -71,8 +73,28 @@ def to_be_found() -> dict[str, str]:
         raise ConfigurationError(
             "the package delta-spark is not installed: pip install 'tclose-spark[spark]'"
         ) from None
-    artifact = f"delta-spark_{'.'.join(spark.split('.')[:2])}_2.13"
-    return {"spark.jars.packages": f"io.delta:{artifact}:{delta}", "spark.jars.excludes": ALREADY_IN_SPARK}
+    if minor(delta) == "4.0" and minor(spark) != "4.0":
+        raise ConfigurationError(
+            f"delta-spark {delta} is for Spark 4.0, and pyspark {spark} is installed: pip install "
+            f"'delta-spark=={ADVISED}', or 'pyspark<4.1'"
+        )
+    return {"spark.jars.packages": package(delta, spark), "spark.jars.excludes": ALREADY_IN_SPARK}
+
+
+def package(delta: str, spark: str) -> str:
+    """A version of Delta for a version of Spark, as Maven has it. Up to 4.0 a Delta was for one Spark, and did not say
+    for which.
+
+    >>> package("4.4.0", "4.1.4"), package("4.4.0", "4.0.5"), package("4.0.1", "4.0.5")
+    ('io.delta:delta-spark_4.1_2.13:4.4.0', 'io.delta:delta-spark_4.0_2.13:4.4.0', 'io.delta:delta-spark_2.13:4.0.1')
+    """
+    spark_too = "" if minor(delta) == "4.0" else f"_{minor(spark)}"
+    return f"io.delta:delta-spark{spark_too}_2.13:{delta}"
+
+
+def minor(version: str) -> str:
+    """The first two numbers of a version."""
+    return ".".join(version.split(".")[:2])
 
 
 def remember(packages: str, jars: Sequence[str]) -> None:

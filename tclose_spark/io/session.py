@@ -18,7 +18,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io import driver
 from tclose_spark.io.capabilities import set_if_allowed, setting
 from tclose_spark.io.installation import why_no_session
-from tclose_spark.io.jars import remember
+from tclose_spark.io.jars import ADVISED, package, remember
 
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
@@ -39,7 +39,8 @@ SETTINGS = {
     # result is kept; each costs a tenth of a CPU second in Python workers.
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
-    # A lost executor must never lose or double rows: detect an output that differs after a retry, redo it whole.
+    # A lost executor must never lose or double rows: detect an output that differs after a retry, redo it whole. Spark
+    # 4.0 does not know these; there as here such a run fails by the fingerprints of its rows.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
     # Every table of a run has one commit; Delta's default of 50 tasks to read a log costs seconds at each table.
@@ -225,7 +226,7 @@ def _require_delta(spark: SparkSession) -> None:
         )
     except Exception:
         raise ConfigurationError(
-            "Delta is not on Spark's class path: spark-submit --packages io.delta:delta-spark_4.1_2.13:4.4.0 "
+            f"Delta is not on Spark's class path: spark-submit --packages {package(ADVISED, spark.version)} "
             "(or --jars with the jars of delta-spark and delta-storage)"
         ) from None
 

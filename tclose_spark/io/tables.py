@@ -6,21 +6,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # pyspark's stubs lack it
 
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.storage import for_spark, open_folder
+from tclose_spark.io.workers import texts_of
 from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.moments import CODES_A_DAY, FIRST, LAST, Calendar, write_moment
@@ -255,28 +253,17 @@ def judged_column(table: DataFrame, name: str, settings: QuasiIdentifier | Sensi
     """A quasi-identifier or a sensitive attribute with one form for every value: see `prepared`."""
     kind, column = table.schema[name].dataType, plain(table, name)
     if settings.text is not None and settings.text != Text():
-        column = normal_text(column, settings.text)
+        column = texts_of(column, settings.text.of)
     if isinstance(settings, SensitiveAttribute):
         return column
     if settings.calendar is not None:
         column = _moment_code(column, kind, settings.calendar)
-        return column if settings.is_numeric else _written(column, partial(write_moment, calendar=settings.calendar))
+        return column if settings.is_numeric else texts_of(column, partial(write_moment, calendar=settings.calendar))
     if not settings.reads_numbers:
         return column.cast("string")
     column = column.cast("string") if isinstance(kind, T.FloatType) else column
     column = column.cast("bigint") if isinstance(kind, INTEGRAL) else column.try_cast("double")
-    return column if settings.is_numeric else _written(column, write_number)
-
-
-def _written(column: Column, write: Callable[[Any], str]) -> Column:
-    """Numbers as text, written as labels have them. A number that a batch holds many times is written once."""
-
-    def write_all(values: pa.Array) -> pa.Array:
-        coded = values.dictionary_encode()
-        return pa.array(map(write, coded.dictionary.to_pylist()), pa.string()).take(coded.indices)
-
-    written: Column = arrow_udf(write_all, T.StringType())(column)
-    return written
+    return column if settings.is_numeric else texts_of(column, write_number)
 
 
 def _moment_code(column: Column, kind: T.DataType, calendar: Calendar) -> Column:
@@ -297,27 +284,15 @@ def not_of_type(table: DataFrame, name: str, settings: QuasiIdentifier) -> Colum
     return wrong | ~column.rlike(MOMENTS[settings.calendar]) if isinstance(kind, T.StringType) else wrong
 
 
-def normal_text(column: Column, text: Text) -> Column:
-    """A column of text after its options. A value that a batch holds many times is looked at once."""
-
-    def normalize(values: pa.Array) -> pa.Array:
-        coded = values.dictionary_encode()
-        made = pa.array([text.of(value) for value in coded.dictionary.to_pylist()], pa.string())
-        return made.take(coded.indices)
-
-    normalized: Column = arrow_udf(normalize, T.StringType())(column)
-    return normalized
-
-
 def normal_texts(table: DataFrame, columns: Mapping[str, QuasiIdentifier | SensitiveAttribute]) -> DataFrame:
     """A table with its columns of text that are among these after their options."""
     options = {name: settings.text for name, settings in columns.items() if settings.text not in (None, Text())}
     texts = {field.name for field in table.schema if isinstance(field.dataType, T.StringType)}
-    texts_of = {name: text for name, text in options.items() if text is not None and name in texts}
-    if not texts_of:
+    asked = {name: text for name, text in options.items() if text is not None and name in texts}
+    if not asked:
         return table
     return table.select(
-        *[normal_text(quoted(c), texts_of[c]).alias(c) if c in texts_of else quoted(c) for c in table.columns]
+        *[texts_of(quoted(c), asked[c].of).alias(c) if c in asked else quoted(c) for c in table.columns]
     )
 
 

@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructType
+
+from tclose_spark.io.capabilities import MAPS_ARROW
 
 Mapper = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """From the batches of a partition to the batches of the result. Batches are cut anywhere."""
@@ -24,6 +27,29 @@ def map_batches(table: DataFrame, mapper: Mapper, schema: StructType | str) -> D
         forget_zip_importers()
 
     return table.mapInArrow(run, schema)
+
+
+def texts_of(column: Column, text_of: Callable[[Any], str]) -> Column:
+    """The texts that a function makes of a column's values; of NULL it is NULL."""
+    return (by_arrow if MAPS_ARROW else by_value)(column, text_of)
+
+
+def by_arrow(column: Column, text_of: Callable[[Any], str]) -> Column:
+    """`texts_of` as Spark 4.1 does it. A value that a batch holds many times is looked at once."""
+
+    def texts(values: pa.Array) -> pa.Array:
+        coded = values.dictionary_encode()
+        return pa.array(map(text_of, coded.dictionary.to_pylist()), pa.string()).take(coded.indices)
+
+    made: Column = F.arrow_udf(texts, StringType())(column)  # type: ignore[attr-defined]  # pyspark's stubs lack it
+    return made
+
+
+def by_value(column: Column, text_of: Callable[[Any], str]) -> Column:
+    """`texts_of` for Spark 4.0: a microsecond a row more. Not by pandas, which takes NULL for NaN and long integers
+    beside NULL for floats.
+    """
+    return F.udf(lambda value: None if value is None else text_of(value), StringType(), useArrow=False)(column)
 
 
 def at_first(value: Any, rows: int, kind: pa.DataType) -> pa.Array:

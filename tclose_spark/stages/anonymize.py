@@ -20,6 +20,7 @@ from tclose_spark.checks.coverage import Coverage
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.made_files import FILE, TABLE, parquet_files
 from tclose_spark.io.progress import TaskCounter
+from tclose_spark.io.shuffles import sent_to_tasks, the_task
 from tclose_spark.io.tables import SUPPRESSED
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -121,8 +122,7 @@ class Anonymizer:
         self.blocks_done = TaskCounter(batches.sparkSession)
         self.minimality = MinimalityCounter.of(batches.sparkSession, self.attributes, self.plan.tasks)
         self.sample = LinkedSample(batches.sparkSession, self.profile, self.plan.tasks)
-        routed = map_batches(batches, _router(self.encoder, self.plan), ROUTED)
-        settled = routed.repartitionById(self.plan.tasks, F.col("task"))
+        settled = sent_to_tasks(batches, _router(self.encoder, self.plan), ROUTED, self.plan.tasks)
         hows = self.plan.figures.values()
         return map_batches(settled, self._finisher(), FILES).observe(
             self.observation,
@@ -178,7 +178,7 @@ class Anonymizer:
             sent = pa.Table.from_batches(received)
             rows = codec.unpack(b"".join(sent["rows"].to_pylist()))
             passing = _passing(sent["beside"])
-            settled = plan.settle(rows, sent["task"][0].as_py())
+            settled = plan.settle(rows, the_task(sent["task"]))
             place, labels = _labelled(generalizer, rows, settled, passing[len(passing) - insensitive :])
             place, labels, coarse = limits.left_out(place, labels, len(settled.here))
             if settled.regions is None and not disjoint and not aggregates and len(place):

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.shuffles import joining_tasks
+from tclose_spark.io.shuffles import joining_tasks, sent_to_tasks
 from tclose_spark.io.workers import map_batches
 from tclose_spark.stages.frequencies import count_keys
 from tclose_spark.stages.staging import HASH, StagedColumns, read_batches
@@ -142,7 +142,7 @@ class EncodedTable:
             ]
 
         schema = "part int, rows binary, n binary"
-        parts = map_batches(self._batches, draw_part, schema).repartitionById(joining, F.col("part"))
+        parts = sent_to_tasks(self._batches, draw_part, schema, joining)
         return _together(read(map_batches(parts, join, schema).toArrow()))
 
 

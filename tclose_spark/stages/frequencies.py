@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.shuffles import joining_tasks
+from tclose_spark.io.shuffles import joining_tasks, sent_to_tasks
 from tclose_spark.io.workers import map_batches
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
@@ -51,7 +50,7 @@ def count_keys(
         else:
             yield from _sent((tally for batch in received for tally in _read(batch)), share, 1)
 
-    counted = map_batches(batches, count, SCHEMA).repartitionById(parts, F.greatest(F.col("part"), F.lit(0)))
+    counted = sent_to_tasks(batches, count, SCHEMA, parts)
     brought = map_batches(counted, add, SCHEMA).toArrow()
     if TOO_MANY in brought["part"].to_pylist():
         raise TooManyKeysError
