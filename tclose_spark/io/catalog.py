@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
-from tclose_spark.io.tables import quoted, read_delta
+from tclose_spark.io.tables import bare, quoted, read_delta
 
 OURS = "tclose.release"
 """The property of tables that releases made: no other table is ever replaced."""
@@ -36,8 +36,7 @@ def replace_table(release: str, table: str, spark: SparkSession) -> None:
     try:
         before = _version(spark, table)
         rows = read_delta(spark, release)
-        bare = rows.select(*[quoted(column).alias(column, metadata={}) for column in rows.columns])
-        writer = bare.sortWithinPartitions(*map(quoted, rows.columns)).writeTo(name).using("delta")
+        writer = bare(rows).sortWithinPartitions(*map(quoted, rows.columns)).writeTo(name).using("delta")
         for key, value in (
             (OURS, "true"),
             ("delta.dataSkippingNumIndexedCols", "0"),

@@ -315,15 +315,22 @@ def read_delta(spark: SparkSession, path: str) -> DataFrame:
     return spark.read.format("delta").load(for_spark(path))
 
 
+def bare(table: DataFrame) -> DataFrame:
+    """A table without its columns' metadata, such as their comments.
+
+    Of columns that Spark 4.0 is told to give no metadata it keeps what they have; an expression has none.
+    """
+    return table.select(*[F.coalesce(quoted(name)).alias(name, metadata={}) for name in table.columns])
+
+
 def write_delta(table: DataFrame, path: str) -> None:
     """Writes a Delta table that carries its rows and nothing else: no statistics, no change feed, no column comments.
 
     Raises:
         ConfigurationError: if there is a table at the path already.
     """
-    bare = table.select(*[quoted(name).alias(name, metadata={}) for name in table.columns])
     try:
-        writer = bare.write.format("delta").mode("error")
+        writer = bare(table).write.format("delta").mode("error")
         writer.option("delta.dataSkippingNumIndexedCols", "0").option("delta.enableChangeDataFeed", "false").save(
             for_spark(path)
         )
