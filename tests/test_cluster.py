@@ -23,13 +23,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
+from tclose_spark.io.jars import to_be_found
 from tclose_spark.io.run import Run
 from tclose_spark.synthetic.census import generate_people, write_hierarchies
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 SPARK_HOME = Path(pyspark.__file__).parent
-PACKAGES = "io.delta:delta-spark_4.1_2.13:4.4.0"
+PACKAGES = to_be_found()["spark.jars.packages"]
 STAGES = ("profile", "plan", "anonymize", "verify", "report", "publish")
 HOST = "127.0.0.1"
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import draw_people
+from delta.tables import DeltaTable, IdentityGenerator
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark import pipeline
@@ -96,11 +97,9 @@ def with_mapped_columns(people: DataFrame, path: str) -> None:
 
 
 def with_a_generated_column(people: DataFrame, path: str) -> None:
-    spark = people.sparkSession
-    spark.sql(
-        f"CREATE TABLE delta.`{path}` ({TYPES}, decade bigint GENERATED ALWAYS AS (age DIV 10), "
-        "number bigint GENERATED ALWAYS AS IDENTITY) USING delta"
-    )
+    table = DeltaTable.create(people.sparkSession).addColumns(people.schema)  # which Delta 4.0 does not by SQL
+    table.addColumn("decade", "bigint", generatedAlwaysAs="age DIV 10")
+    table.addColumn("number", "bigint", generatedAlwaysAs=IdentityGenerator()).location(path).execute()
     people.write.format("delta").mode("append").save(path)
 
 

@@ -11,12 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark import TaskContext
+from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tclose_spark import pipeline
+from tclose_spark.api.errors import known
 from tclose_spark.audit.audit import audit_table
 from tclose_spark.audit.question import ask
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.io import shuffles
 from tclose_spark.io.capabilities import SENDS_TO_TASKS
 from tclose_spark.io.run import Run
@@ -139,6 +142,19 @@ def test_a_partition_of_several_tasks_is_refused() -> None:
     assert the_task(pa.array([3, 3, 3])) == 3
     with pytest.raises(MixedTasksError):
         the_task(pa.array([3, 3, 4]))
+
+
+def test_what_mixed_tasks_mean_is_said(spark: SparkSession) -> None:
+    def take_one(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        whole = pa.Table.from_batches(list(batches))
+        yield pa.RecordBatch.from_arrays([pa.array([the_task(whole["id"])])], names=["id"])
+
+    assert spark.range(5, 6, 1, 1).mapInArrow(take_one, "id bigint").collect()[0].id == 5
+    with pytest.raises(PythonException) as raised:
+        spark.range(0, 9, 1, 1).mapInArrow(take_one, "id bigint").collect()
+    told = known(raised.value)
+    assert isinstance(told, ConfigurationError)
+    assert "does not partition rows by Spark's own hash" in str(told)
 
 
 def test_a_release_is_the_same_by_keys(

@@ -16,7 +16,7 @@ from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.fingerprint import Fingerprint
 
 FORMAT: dict[str, dict[str, str]] = {
-    "parquet": {"parquet.column.statistics.enabled": "false"},
+    "parquet": {"parquet.column.statistics.enabled": "false"},  # the Parquet of Spark 4.0 does not know it
     "csv": {
         "header": "true",
         "escape": '"',
