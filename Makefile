@@ -100,7 +100,7 @@ bench: $(READY)  ## Measure the stages of a release by rows against Spark's floo
 dist: $(READY)  ## Build the wheel and the source distribution into dist/.
 	$(BIN)/python -m build --no-isolation --outdir dist .
 
-test-matrix: $(READY)  ## Run the quick tests against the wheel on PYTHONS (3.11 to 3.13), and with the oldest versions allowed.
+test-matrix: $(READY)  ## Run the quick tests against the wheel on PYTHONS (3.11 to 3.13), with Spark 4.0, and with the oldest versions allowed.
 	.ci/matrix
 
 docs: $(READY)  ## Build the documentation as a site into build/docs, without warnings and with links checked.
