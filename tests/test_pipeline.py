@@ -470,6 +470,14 @@ def test_a_certificate_of_another_release_is_found_out(output: Path, conf: Path,
         pipeline.verify(open_run(conf, f"output.path={output}"))
 
 
+def test_a_certificate_by_another_version_of_the_package_is_one(output: Path, conf: Path, open_run: OpenRun) -> None:
+    path = output / "public/certificate.json"
+    certificate = json.loads(path.read_text())
+    certificate["tool"]["version"], certificate["issued"] = "0.0.1", "2020-01-01T00:00:00Z"
+    path.write_text(json.dumps(certificate))
+    assert pipeline.verify(open_run(conf, f"output.path={output}")).holds
+
+
 def test_a_finished_release_of_another_configuration_is_not_verified(
     output: Path, conf: Path, open_run: OpenRun
 ) -> None:
