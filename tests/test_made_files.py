@@ -135,6 +135,19 @@ def test_files_are_not_written_over_where_their_folder_cannot_be_removed(
         write_tables(files, {"release": schema}, folder)
 
 
+def test_files_stay_as_they_are_where_a_cluster_compresses_what_is_written(spark: SparkSession, tmp_path: Path) -> None:
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    schema = T.StructType([T.StructField("age", T.StringType())])
+    folder, files = open_folder(str(tmp_path), spark), files_of(spark, {"release": arrow([("20",)], schema)}, copies=1)
+    hadoop.set("mapreduce.output.fileoutputformat.compress", "true")
+    try:
+        write_tables(files, {"release": schema}, folder)
+    finally:
+        hadoop.unset("mapreduce.output.fileoutputformat.compress")
+    (file,) = (tmp_path / "release").glob("*.parquet")
+    assert pq.read_table(file).to_pylist() == [{"age": "20"}]
+
+
 def test_rows_of_one_table(spark: SparkSession) -> None:
     schema = T.StructType([T.StructField("age", T.StringType())])
     files = files_of(spark, {"one": arrow([("1",)], schema), "other": arrow([("2",)], schema)}, copies=1)

@@ -14,7 +14,7 @@ from tclose_spark import pipeline
 from tclose_spark.io import hadoop
 from tclose_spark.io.hadoop import HadoopFolder
 from tclose_spark.io.run import Run
-from tclose_spark.io.storage import move
+from tclose_spark.io.storage import move, open_folder
 
 FILES = {"part 1%.parquet": "one", "part-2.parquet": "two", "_delta_log/00.json": "log"}
 
@@ -60,6 +60,12 @@ def test_a_file_moves_in_place_of_an_older_one(staging: HadoopFolder, public: Ha
     assert public.read("certificate.json") == "new"
     assert not staging.exists("certificate.json")
     assert held(staging) == FILES
+
+
+def test_which_folders_move_their_files_at_once(spark: SparkSession, kind: str) -> None:
+    assert open_folder("/srv/out", spark).moves_at_once
+    assert not open_folder("/Volumes/a/b/c", spark).moves_at_once
+    assert open_folder("file:///srv/out", spark).moves_at_once == (kind == "in one step")
 
 
 class BreaksOff(OSError):

@@ -32,7 +32,7 @@ TABLE, FILE = "table", "file"
 columns.
 """
 MADE = "made"  # the folder where files lie until they are in their tables
-FILE_BYTES = 1 << 28  # of columns in memory: what has more becomes several files
+FILE_BYTES = 1 << 26  # of columns in memory: what has more becomes several files, each of which Spark holds whole
 END = b"1"
 """The last byte of every Parquet file (`PAR1`), which Spark's text writer sets behind each value as its separator of
 lines, so that a file of one line is the value and nothing else.
@@ -104,7 +104,7 @@ def rows_of(files: DataFrame, table: str, schema: T.StructType) -> DataFrame:
 def _write_bytes(files: DataFrame, path: str) -> None:
     """Writes each file into the folder of its table below a path, under a name that Spark gives it."""
     but_the_end = F.col(FILE).substr(F.lit(1), F.length(FILE) - len(END)).cast("string")
-    options = {"lineSep": END.decode(), "maxRecordsPerFile": "1"}
+    options = {"lineSep": END.decode(), "maxRecordsPerFile": "1", "compression": "none"}
     files.select(TABLE, but_the_end).write.partitionBy(TABLE).options(**options).text(for_spark(path))
 
 

@@ -151,7 +151,10 @@ class LocalFolder:
         """See Folder."""
         return sorted(os.listdir(self._root / name))
 
-    moves_at_once = True
+    @property
+    def moves_at_once(self) -> bool:
+        """See Folder. Volumes are object stores that look like folders."""
+        return not str(self._root).startswith(VOLUMES)
 
     def rename(self, name: str, other: str) -> None:
         """See Folder."""
