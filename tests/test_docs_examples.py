@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -18,8 +19,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: Path, language: str) -> Iterator[str]:
-    """The fenced code of a page in one language."""
-    yield from re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    """The fenced code of a page in one language, in lists as well."""
+    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    yield from (dedent(text) for _, text in found)
 
 
 RUN_FILES = [

@@ -23,6 +23,11 @@ def test_numbers_are_ordered_and_equal_ones_stay_as_they_came(numbers):
     assert in_order(np.array(numbers, dtype=np.int64)).tolist() == sorted(range(len(numbers)), key=numbers.__getitem__)
 
 
+def test_short_integers_have_room_for_places_too():
+    numbers = np.array([32768, 1, 32768] * 20000, dtype=np.int32)
+    assert np.array_equal(in_order(numbers), np.argsort(numbers, kind="stable"))
+
+
 @pytest.mark.parametrize("numbers", [[0, -1], [1, 2**61]])
 def test_numbers_that_leave_no_room_for_places_are_refused(numbers):
     with pytest.raises(ValueError, match="numbers from 0"):

@@ -15,14 +15,11 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tclose_spark import pipeline
 from tclose_spark.api.errors import known
 from tclose_spark.audit.audit import audit_table
 from tclose_spark.audit.question import ask
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io import shuffles
 from tclose_spark.io.capabilities import SENDS_TO_TASKS
-from tclose_spark.io.run import Run
 from tclose_spark.io.shuffles import (
     PARTITIONS,
     ROWS_A_TASK,
@@ -154,22 +151,4 @@ def test_what_mixed_tasks_mean_is_said(spark: SparkSession) -> None:
         spark.range(0, 9, 1, 1).mapInArrow(take_one, "id bigint").collect()
     told = known(raised.value)
     assert isinstance(told, ConfigurationError)
-    assert "does not partition rows by Spark's own hash" in str(told)
-
-
-def test_a_release_is_the_same_by_keys(
-    make_run: Callable[..., Run],
-    drawn_people: Callable[..., pa.Table],
-    write_run: Callable[..., Path],
-    open_run: Callable[..., Run],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fingerprint(name: str) -> str:
-        path = write_run(tmp_path / name, people, drop_others=True, method={"name": "closeness_tree"})
-        return str(pipeline.release(open_run(path))["release"]["fingerprint"])
-
-    people = drawn_people(5, 300)
-    before = fingerprint("before")
-    monkeypatch.setattr(shuffles, "SENDS_TO_TASKS", False)
-    assert fingerprint("by keys") == before
+    assert "does not send rows to the tasks that they are meant for" in str(told)

@@ -34,8 +34,8 @@ def known(error: Exception) -> TcloseError | None:
         )
     if "MixedTasksError" in text:
         return ConfigurationError(
-            "this Spark 4.0 does not partition rows by Spark's own hash, by which they are sent to their tasks; run on "
-            "Spark 4.1, which sends them by number"
+            "this Spark does not send rows to the tasks that they are meant for (by number, Spark 4.0 by its own "
+            "hash); run on another one"
         )
     if type(error).__module__.startswith(("pyspark", "py4j")):
         from tclose_spark.io.reading import meaning

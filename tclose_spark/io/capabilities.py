@@ -50,6 +50,14 @@ def setting(spark: SparkSession, key: str) -> str | None:
     return None if value is None else str(value)
 
 
+def settings_below(spark: SparkSession, prefix: str) -> dict[str, str]:
+    """The settings whose keys begin so; none where they are not told."""
+    try:
+        return {key: value for key, value in spark.conf.getAll.items() if key.startswith(prefix)}
+    except REFUSALS:
+        return {}
+
+
 def set_if_allowed(spark: SparkSession, key: str, value: str | None) -> bool:
     """Sets a session's setting (None: unsets it); False, and nothing is changed, where the platform keeps it to
     itself.

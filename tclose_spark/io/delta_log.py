@@ -35,10 +35,8 @@ def write_and_read(table: DataFrame, path: str) -> DataFrame:
 
 
 def list_files(folder: Folder, table: str) -> None:
-    """Makes the Parquet files in the folder of a table without rows the rows of the table."""
+    """Lists the Parquet files in a table's folder in its log, in place of what it lists; else as `scrub_table`."""
     listed = _files(folder, table)
-    there = [name for name in folder.names(table) if name.endswith(".parquet") and name not in listed]
-    kept = [action for action in _actions(folder, table) if "add" not in action]
     now = int(time.time() * 1000)
     added = [
         {
@@ -48,10 +46,11 @@ def list_files(folder: Folder, table: str) -> None:
             "modificationTime": now,
             "dataChange": True,
         }
-        for name in there
+        for name in folder.names(table)
+        if name.endswith(".parquet") and name not in listed
     ]
+    kept = [action for action in _actions(folder, table) if "add" not in action]
     _write_log(folder, table, [*kept, *({"add": file} for file in added)])
-    scrub_table(folder, table)
 
 
 def scrub_table(folder: Folder, table: str) -> None:
@@ -60,9 +59,7 @@ def scrub_table(folder: Folder, table: str) -> None:
     Platforms put user names, notebooks and clusters into the commit information. Attempts of tasks that failed leave
     their files behind; who reads the folder without the log would read rows twice.
     """
-    _write_log(folder, table, [action for action in _actions(folder, table) if "commitInfo" not in action])
-    for name in stray_files(folder, table):
-        folder.remove(f"{table}/{name}")
+    _write_log(folder, table, _actions(folder, table))
 
 
 def stray_files(folder: Folder, table: str) -> list[str]:
@@ -93,6 +90,12 @@ def _actions(folder: Folder, table: str) -> list[dict[str, Any]]:
 
 
 def _write_log(folder: Folder, table: str, actions: Iterable[dict[str, Any]]) -> None:
-    folder.write(f"{table}/{LOG}", "".join(json.dumps(action) + "\n" for action in actions))
-    # A local Hadoop file system keeps a checksum beside each file; that of the old text would make it unreadable.
-    folder.remove(f"{table}/_delta_log/.{LOG.rpartition('/')[2]}.crc")
+    """Writes the log without commit information, and removes what it does not list."""
+    kept = [action for action in actions if "commitInfo" not in action]
+    folder.write(f"{table}/{LOG}", "".join(json.dumps(action) + "\n" for action in kept))
+    logs, _, log = LOG.rpartition("/")
+    for name in folder.names(f"{table}/{logs}"):
+        if name != log:  # checksums of the old text: Hadoop's, and Delta's, which has the old files in it
+            folder.remove(f"{table}/{logs}/{name}")
+    for name in stray_files(folder, table):
+        folder.remove(f"{table}/{name}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.io.capabilities import set_if_allowed, settings_below
 from tclose_spark.io.storage import for_spark, open_folder
 from tclose_spark.io.workers import texts_of
 from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier, SensitiveAttribute, Text
@@ -54,6 +56,15 @@ NO_VALUE = {
     "timestamp": "no time (such as 2024-02-29T12:00:00) of the years 1 to 9999",
 }
 """What values are that are none of a quasi-identifier's type."""
+SETTINGS = {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
+"""Of every Delta table that is written."""
+DEFAULTS = "spark.databricks.delta.properties.defaults."
+LARGE_VALUES = {
+    "parquet.enable.dictionary": "false",
+    "parquet.page.size.row.check.min": "1",  # Parquet would look at sizes after a hundred values only
+    "parquet.block.size.row.check.min": "1",
+}
+"""Options of Parquet for columns whose values are files or batches of rows."""
 UNREADABLE = "tclose_unreadable"  # in a column's metadata: why its values cannot be had, and the cure
 
 
@@ -324,17 +335,31 @@ def bare(table: DataFrame) -> DataFrame:
 
 
 def write_delta(table: DataFrame, path: str) -> None:
-    """Writes a Delta table that carries its rows and nothing else: no statistics, no change feed, no column comments.
+    """Writes a Delta table that carries its rows and nothing else: no statistics in its log, no change feed, no column
+    comments.
 
     Raises:
         ConfigurationError: if there is a table at the path already.
     """
     try:
-        writer = bare(table).write.format("delta").mode("error")
-        writer.option("delta.dataSkippingNumIndexedCols", "0").option("delta.enableChangeDataFeed", "false").save(
-            for_spark(path)
-        )
+        with _no_defaults(table.sparkSession):
+            bare(table).write.format("delta").mode("error").options(**SETTINGS).save(for_spark(path))
     except PySparkException as error:
         if "EXISTS" in (error.getCondition() or ""):
             raise ConfigurationError(f"{path} holds a table already") from None
         raise
+
+
+@contextmanager
+def _no_defaults(spark: SparkSession) -> Iterator[None]:
+    """Without what a cluster gives every new table, such as names of its own for columns inside files, or numbers for
+    rows: files of a release are read as they lie, and listed without statistics.
+    """
+    held = settings_below(spark, DEFAULTS)
+    for key in held:
+        set_if_allowed(spark, key, None)
+    try:
+        yield
+    finally:
+        for key, value in held.items():
+            set_if_allowed(spark, key, value)

@@ -190,7 +190,7 @@ class Anonymizer:
                     sample.add(rows.take(here), published, quasi_columns)
                     beside = [column.take(pa.array(here)) for column in passing]
                     made, sums = finished(rows.take(here), beside, published)
-                    yield _file(None, None, sums, list(figures.values()))
+                    yield _figures(sums, list(figures.values()))
                     figures = dict.fromkeys(figures)
                     for name, schema in tables.items():
                         if published or name == LINKED:
@@ -247,12 +247,19 @@ def _labelled(
     return here[order], labels
 
 
-def _file(
-    table: str | None, content: bytes | None, sums: list[int] | None = None, figures: list[float | None] | None = None
-) -> pa.RecordBatch:
-    """A row of FILES."""
+def _figures(sums: list[int], measured: list[float | None]) -> pa.RecordBatch:
+    """A row of FILES that tells SUMS and the method's figures."""
+    return _row_of_files(None, None, sums, measured)
+
+
+def _file(table: str, content: bytes) -> pa.RecordBatch:
+    """A row of FILES that is a file of a table."""
+    return _row_of_files(table, content, None, None)
+
+
+def _row_of_files(*values: Any) -> pa.RecordBatch:
     kinds = (pa.string(), pa.binary(), pa.list_(pa.int64()), pa.list_(pa.float64()))
-    columns = [pa.array([value], kind) for value, kind in zip((table, content, sums, figures), kinds, strict=True)]
+    columns = [pa.array([value], kind) for value, kind in zip(values, kinds, strict=True)]
     return pa.RecordBatch.from_arrays(columns, names=[TABLE, FILE, TOLD, MEASURED])
 
 

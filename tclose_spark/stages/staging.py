@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.io.storage import NO_PATTERN, for_spark
-from tclose_spark.io.tables import prepared_name
+from tclose_spark.io.tables import LARGE_VALUES, prepared_name
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures.distinct import DistinctCount
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -29,11 +29,6 @@ HASH = "hash"
 STAGED = "batch binary, tally int, key array<string>, n bigint"
 ROWS, DIGEST, REGISTERS = -1, -2, -3
 """Tallies that are no histograms: rows, digest of the fingerprint, and the registers of the count of distinct rows."""
-LARGE_VALUES = {
-    "parquet.enable.dictionary": "false",
-    "parquet.page.size.row.check.min": "1",  # Parquet would look at sizes after a hundred values only
-    "parquet.block.size.row.check.min": "1",
-}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,6 +42,6 @@ def in_order(numbers: IntArray) -> IntArray:
     bits = len(numbers).bit_length()
     if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= 1 << (63 - bits)):
         raise ValueError("numbers from 0 are sorted, which leave room for places")
-    keys = (numbers << bits) | np.arange(len(numbers))
+    keys = (numbers.astype(np.int64) << bits) | np.arange(len(numbers))
     keys.sort()
     return keys & ((1 << bits) - 1)

@@ -14,6 +14,7 @@ from staged import Staged, stage
 from strategies import Problem, count_in
 
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io import shuffles
 from tclose_spark.io.made_files import rows_of, write_tables
 from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
@@ -161,6 +162,18 @@ def test_spark_releases_what_the_pure_functions_make(
     assert expected.total() == 90
     with settings({"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}):
         assert distributed(run, table.repartition(5), rows_per_task=20) == expected
+
+
+def test_rows_come_to_their_tasks_by_keys_too(
+    make_run: MakeRun, drawn_people: Draw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(drawn_people(7), drop_others=True, **RUNS["intervals, trees and missing values"])
+    sent: list[int] = []
+    by_key = shuffles.by_key
+    monkeypatch.setattr(shuffles, "SENDS_TO_TASKS", False)
+    monkeypatch.setattr(shuffles, "by_key", lambda *asked: sent.append(asked[-1]) or by_key(*asked))
+    assert distributed(run, input_of(run), rows_per_task=20) == in_memory(run, input_of(run))
+    assert max(sent) > 1
 
 
 @pytest.mark.parametrize(

@@ -105,20 +105,25 @@ class RoutingTree:
             _walk(self._questions, np.stack(rows.quasi), rows.cell, rows.hash, leaf)
         return leaf
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Travels to tasks without what follows from it."""
+        return {"splits": self.splits, "codes": self.codes}
+
     @cached_property
     def _questions(self) -> Questions:
         """The splits as ranges of codes as rows have them, so that no row's codes have to be made dense."""
         nodes, cells = self.splits.cut.shape
         lo, hi = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
         cut_lo, cut_hi = np.empty((nodes, cells), np.int64), np.empty((nodes, cells), np.int64)
+        least = [
+            np.append(LOWEST, known[:-1] + 1) for known in self.codes
+        ]  # of the codes that go where a known one goes
+        most = [np.append(known[:-1], HIGHEST) for known in self.codes]
         for node, (j, low, high) in enumerate(zip(self.splits.quasi, self.splits.lo, self.splits.hi, strict=True)):
-            known = self.codes[j]
-            least = np.append(LOWEST, known[:-1] + 1)  # of the codes that go where a known one goes
-            most = np.append(known[:-1], HIGHEST)
-            lo[node], hi[node] = least[low], most[high]
+            lo[node], hi[node] = least[j][low], most[j][high]
             cut = self.splits.cut[node]
-            cut_lo[node] = np.where(cut < 0, LOWEST, least[cut])
-            cut_hi[node] = np.where(cut < 0, HIGHEST, most[cut])
+            cut_lo[node] = np.where(cut < 0, LOWEST, least[j][cut])
+            cut_hi[node] = np.where(cut < 0, HIGHEST, most[j][cut])
         return Questions(
             quasi=self.splits.quasi,
             lo=lo,
