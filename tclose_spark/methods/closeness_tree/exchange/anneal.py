@@ -12,7 +12,7 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.exchange.boxes import covers, width_after
 from tclose_spark.methods.closeness_tree.exchange.changes import move, swap
-from tclose_spark.methods.closeness_tree.exchange.excess import may, may_swap
+from tclose_spark.methods.closeness_tree.exchange.excess import rise, rise_by_swap
 from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw
 from tclose_spark.table.arrays import Codes, FloatArray
 
@@ -21,60 +21,65 @@ RISKS = 4096  # a power of two
 
 
 @kernel
-def propose(table: Table, partition: Partition, orders: Codes, places: Codes, risks: FloatArray, heat: float) -> int:
-    """One proposal for each row, by random: to move to the class of a neighbour, or to swap with a member of it.
-    Returns how many were taken.
+def propose(table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float) -> int:
+    """A proposal for each row, along a lexicographic order: by random, to move to the class of a neighbour, or to swap
+    with a member of it. Returns how many were taken.
 
-    orders, places: (orders, n), lexicographic orders and where each row is in them. risks: (RISKS,), -log of uniform
-    numbers: a change is taken if the loss rises by at most heat x risk. Each change keeps what is required of classes.
+    order: (n,). risks: (RISKS,), -log of uniform numbers: a change is taken if the loss, and `price` times the
+    closeness ratios of classes times rows, rise by at most heat x risk. Each change keeps what is required of classes.
     """
     n, taken = len(partition.of), 0
-    for _ in range(n):
-        z = draw(partition.random)
-        row = (z & 0x7FFFFFFF) * n >> 31
-        order = ((z >> 31) & 0xFFFF) * len(orders) >> 16
+    for here in range(n):
+        row = order[here]
         z = draw(partition.random)
         step = 1 + ((z & 127) >> ((z >> 8) & 15) % 7)
-        at = places[order, row] + (step if (z >> 12) & 1 else -step)
+        at = here + (step if (z >> 12) & 1 else -step)
         if at < 0 or at >= n:
             continue
-        c, d = partition.of[row], partition.of[orders[order, at]]
+        c, d = partition.of[row], partition.of[order[at]]
         if c == d or ((z >> 13) & 3 and not covers(partition, d, table.quasi[row])):
             continue
         allowed = heat * risks[(z >> 15) & (RISKS - 1)]
         kind = (z >> 32) & 1023
         taken += (
-            try_move(table, partition, row, d, allowed)
+            try_move(table, partition, row, d, allowed, price)
             if kind < 300
-            else try_swap(table, partition, row, d, allowed, kind < 800)
+            else try_swap(table, partition, row, d, allowed, price, kind < 800)
         )
     return taken
 
 
 @kernel
-def try_move(table: Table, partition: Partition, row: int, d: int, allowed: float) -> bool:
-    """Move the row to class d if both classes then hold what is required, and the loss rises by at most `allowed`."""
+def try_move(table: Table, partition: Partition, row: int, d: int, allowed: float, price: float) -> bool:
+    """Move the row to class d if both classes then hold what is required, and the loss and what closeness costs rise by
+    at most `allowed`.
+    """
     c, cell = partition.of[row], table.cell[row]
-    if (
-        partition.size[d] >= partition.room[d]
-        or not may(table, partition, LEAVE, c, cell)
-        or not may(table, partition, JOIN, d, cell)
-    ):
+    if partition.size[d] >= partition.room[d]:
         return False
-    rise = (partition.size[d] + 1) * width_after(table, partition, d, -1, row) - partition.size[d] * partition.width[d]
-    rise += (partition.size[c] - 1) * width_after(table, partition, c, row, -1) - partition.size[c] * partition.width[c]
-    if rise > allowed:
+    ratios = rise(table, partition, LEAVE, c, cell)
+    if ratios == np.inf:
+        return False
+    ratios += rise(table, partition, JOIN, d, cell)
+    if ratios == np.inf:
+        return False
+    change = price * ratios
+    change += (partition.size[d] + 1) * width_after(table, partition, d, -1, row)
+    change -= partition.size[d] * partition.width[d]
+    change += (partition.size[c] - 1) * width_after(table, partition, c, row, -1)
+    change -= partition.size[c] * partition.width[c]
+    if change > allowed:
         return False
     move(table, partition, row, d)
     return True
 
 
 @kernel
-def try_swap(table: Table, partition: Partition, row: int, d: int, allowed: float, fitting: bool) -> bool:
+def try_swap(table: Table, partition: Partition, row: int, d: int, allowed: float, price: float, fitting: bool) -> bool:
     """Swap the row with one of class d: the first of LOOKS members from a random one on with which all is well.
 
     That is: it is in the box of the row's class (if `fitting`), both classes then hold what is required, and the loss
-    rises by at most `allowed`.
+    and what closeness costs rise by at most `allowed`.
     """
     c, cell, size = partition.of[row], table.cell[row], partition.size[d]
     at = (draw(partition.random) & 0x7FFFFFFF) * size >> 31
@@ -83,14 +88,16 @@ def try_swap(table: Table, partition: Partition, row: int, d: int, allowed: floa
         at = at + 1 if at + 1 < size else 0
         if fitting and not covers(partition, c, table.quasi[other]):
             continue
-        into = table.cell[other]
-        if cell != into and not (
-            may_swap(table, partition, c, cell, into) and may_swap(table, partition, d, into, cell)
-        ):
-            continue
-        rise = size * (width_after(table, partition, d, other, row) - partition.width[d])
-        rise += partition.size[c] * (width_after(table, partition, c, row, other) - partition.width[c])
-        if rise <= allowed:
+        into, ratios = table.cell[other], 0.0
+        if cell != into:
+            ratios = rise_by_swap(table, partition, c, cell, into)
+            if ratios < np.inf:
+                ratios += rise_by_swap(table, partition, d, into, cell)
+            if ratios == np.inf:
+                continue
+        change = price * ratios + size * (width_after(table, partition, d, other, row) - partition.width[d])
+        change += partition.size[c] * (width_after(table, partition, c, row, other) - partition.width[c])
+        if change <= allowed:
             swap(table, partition, row, other)
             return True
     return False

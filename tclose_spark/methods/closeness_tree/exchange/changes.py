@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
-from tclose_spark.methods.blocks.requirement import HIERARCHICAL, ORDERED
+from tclose_spark.methods.blocks.requirement import ORDERED
 from tclose_spark.methods.closeness_tree.exchange.boxes import change_box, scan
-from tclose_spark.methods.closeness_tree.exchange.excess import change_excess
+from tclose_spark.methods.closeness_tree.exchange.excess import change_excess, numerator
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
 
 
@@ -43,14 +43,13 @@ def count_class(table: Table, partition: Partition, c: int) -> None:
         )
     partition.width[c] = partition.wide[c].sum()
     for s in range(table.column.shape[1]):
-        reached, total, present = 0, 0, 0
+        reached, present = 0, 0
         for v in range(table.first[s], table.first[s + 1]):
             reached = partition.counts[c, v] + (reached if table.metric[s] == ORDERED else 0)
             partition.excess[c, v] = table.requirement.rows * reached - partition.size[c] * table.expected[v]
             present += partition.counts[c, v] > 0
-            total += abs(partition.excess[c, v])
         partition.present[c, s] = present
-        partition.total[c, s] = total if table.metric[s] != HIERARCHICAL else 0
+        partition.total[c, s] = numerator(table, partition, c, s)
 
 
 @kernel

@@ -1,4 +1,5 @@
-"""Distances of classes in exact integers, kept up to date: which values a class may lose or gain.
+"""Distances of classes in exact integers, kept up to date: which values a class may lose or gain, and what that does
+to its closeness ratio.
 
 With c_v the counts of a class of s rows and N_v those of the table of n, the excess of a value is n c_v - s N_v,
 cumulative for an ordered attribute; the numerator of each distance follows from the excesses (see
@@ -9,22 +10,24 @@ value, tell for all values at once which a class may lose or gain.
 
 from __future__ import annotations
 
+import numpy as np
+
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.blocks.requirement import ANYTHING, EQUAL, HIERARCHICAL, ORDERED
 from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table
 
 
 @kernel
-def may(table: Table, partition: Partition, side: int, c: int, cell: int) -> bool:
-    """Whether a row of this cell may leave class c (side LEAVE; it is in it) or join it (JOIN), so that c holds what is
-    required.
+def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> float:
+    """By how much the closeness ratio of class c times its rows rises when a row of this cell leaves it (side LEAVE; it
+    is in it) or joins it (JOIN), summed over attributes; infinite where c would not hold what is required.
     """
     if not partition.fresh[side, c]:
         judge(table, partition, side, c)
-    for s in range(table.column.shape[1]):  # noqa: SIM110
-        if not partition.allowed[side, c, table.column[cell, s]]:
-            return False
-    return True
+    total = 0.0
+    for s in range(table.column.shape[1]):
+        total += partition.rises[side, c, table.column[cell, s]]
+    return total
 
 
 @kernel
@@ -35,16 +38,18 @@ def sign_of(side: int) -> int:
 
 @kernel
 def judge(table: Table, partition: Partition, side: int, c: int) -> None:
-    """Set allowed[side, c] for all values of all attributes, exactly, each as if the others did not count."""
+    """Set rises[side, c] for all values of all attributes, each as if the others did not count: infinite exactly where
+    class c would not hold.
+    """
     partition.fresh[side, c] = True
     size = partition.size[c] + sign_of(side)
     if size < table.requirement.k or size >= table.requirement.limits.shape[1]:
-        partition.allowed[side, c] = False
+        partition.rises[side, c] = np.inf
         return
     for s in range(table.column.shape[1]):
         limit = table.requirement.limits[s, size]
         if limit == ANYTHING:
-            partition.allowed[side, c, table.first[s] : table.first[s + 1]] = True
+            partition.rises[side, c, table.first[s] : table.first[s + 1]] = 0.0
         elif table.metric[s] == HIERARCHICAL:
             judge_hierarchical(table, partition, side, c, s, limit)
         else:
@@ -52,12 +57,12 @@ def judge(table: Table, partition: Partition, side: int, c: int) -> None:
         if side == LEAVE and partition.present[c, s] <= table.requirement.distinct[s]:
             for v in range(table.first[s], table.first[s + 1]):
                 if partition.counts[c, v] == 1:
-                    partition.allowed[side, c, v] = False
+                    partition.rises[side, c, v] = np.inf
 
 
 @kernel
 def judge_flat(table: Table, partition: Partition, side: int, c: int, s: int, limit: int) -> None:
-    """Set allowed[side, c] for the values of an equal or ordered attribute: the sum of |excesses| as it would be, at
+    """Set rises[side, c] for the values of an equal or ordered attribute: the sum of |excesses| as it would be is at
     most limit.
 
     Invariant of the second pass: numerator is the sum with the values' own changes counted in from v on (ordered) or at
@@ -70,14 +75,20 @@ def judge_flat(table: Table, partition: Partition, side: int, c: int, s: int, li
     for v in range(table.first[s + 1] - 1, table.first[s] - 1, -1):
         excess = partition.excess[c, v] - sign * table.expected[v]
         after = total + abs(excess + change) - abs(excess)
-        partition.allowed[side, c, v] = after <= limit
+        partition.rises[side, c, v] = rise_to(table, partition, c, s, after, limit)
         if table.metric[s] == ORDERED:
             total = after
 
 
 @kernel
+def rise_to(table: Table, partition: Partition, c: int, s: int, after: int, limit: int) -> float:
+    """What `rise` counts for attribute s when its numerator in class c becomes `after`, of which limit is allowed."""
+    return table.share[s] * (after - partition.total[c, s]) if after <= limit else np.inf
+
+
+@kernel
 def judge_hierarchical(table: Table, partition: Partition, side: int, c: int, s: int, limit: int) -> None:
-    """Set allowed[side, c] for the values of a hierarchical attribute: the nodes above a value are corrected, the
+    """Set rises[side, c] for the values of a hierarchical attribute: the nodes above a value are corrected, the
     others stay.
     """
     sign = sign_of(side)
@@ -91,7 +102,7 @@ def judge_hierarchical(table: Table, partition: Partition, side: int, c: int, s:
             more += max(below + change, 0) - max(below, 0)
             after += h * min(more, more - above - change)
             below = above
-        partition.allowed[side, c, table.first[s] + v] = after <= limit
+        partition.rises[side, c, table.first[s] + v] = rise_to(table, partition, c, s, after, limit)
 
 
 @kernel
@@ -117,8 +128,9 @@ def sum_nodes(table: Table, partition: Partition, c: int, s: int, sign: int) -> 
 
 
 @kernel
-def may_swap(table: Table, partition: Partition, c: int, leaving: int, joining: int) -> bool:
-    """Whether class c still holds what is required when a row of cell `joining` takes the place of one of `leaving`."""
+def rise_by_swap(table: Table, partition: Partition, c: int, leaving: int, joining: int) -> float:
+    """As `rise`, when a row of cell `joining` takes the place of one of `leaving` in class c."""
+    total = 0.0
     for s in range(table.column.shape[1]):
         out, into = table.column[leaving, s], table.column[joining, s]
         if out == into:
@@ -127,11 +139,11 @@ def may_swap(table: Table, partition: Partition, c: int, leaving: int, joining: 
             partition.present[c, s] - (partition.counts[c, out] == 1) + (partition.counts[c, into] == 0)
             < table.requirement.distinct[s]
         ):
-            return False
+            return np.inf
         limit = table.requirement.limits[s, partition.size[c]]
-        if limit != ANYTHING and swapped_numerator(table, partition, c, s, out, into) > limit:
-            return False
-    return True
+        if limit != ANYTHING:
+            total += rise_to(table, partition, c, s, swapped_numerator(table, partition, c, s, out, into), limit)
+    return total
 
 
 @kernel
@@ -155,16 +167,26 @@ def swapped_numerator(table: Table, partition: Partition, c: int, s: int, out: i
 
 
 @kernel
+def numerator(table: Table, partition: Partition, c: int, s: int) -> int:
+    """The numerator of attribute s in class c, from its excesses."""
+    if table.metric[s] == HIERARCHICAL:
+        return sum_nodes(table, partition, c, s, 0)
+    total = 0
+    for v in range(table.first[s], table.first[s + 1]):
+        total += abs(partition.excess[c, v])
+    return total
+
+
+@kernel
 def change_excess(table: Table, partition: Partition, c: int, cell: int, sign: int) -> None:
     """A row of this cell has joined class c (sign +1) or left it (-1), and partition.size[c] says so already."""
     for s in range(table.column.shape[1]):
-        own, total = table.column[cell, s], 0
+        own = table.column[cell, s]
         partition.counts[c, own] += sign
         partition.present[c, s] += (partition.counts[c, own] == 1) if sign > 0 else -(partition.counts[c, own] == 0)
         for v in range(table.first[s], table.first[s + 1]):
             partition.excess[c, v] -= sign * table.expected[v]
             if v == own or (v > own and table.metric[s] == ORDERED):
                 partition.excess[c, v] += sign * table.requirement.rows
-            total += abs(partition.excess[c, v])
-        partition.total[c, s] = total if table.metric[s] != HIERARCHICAL else 0
+        partition.total[c, s] = numerator(table, partition, c, s)
     partition.fresh[:, c] = False

@@ -16,7 +16,7 @@ from tclose_spark.kernels.mixing import GOLDEN, mixed
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.requirement import ORDERED, Requirement, metrics_of
+from tclose_spark.methods.blocks.requirement import ANYTHING, ORDERED, Requirement, metrics_of
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 LEAVE, JOIN = 0, 1
@@ -35,6 +35,8 @@ class Table(NamedTuple):
     metric: EQUAL, ORDERED or HIERARCHICAL, shape (attributes,).
     expected: records of the whole table with the value; of an ordered attribute, with this value or a lower one; shape
         (columns,).
+    share: what each unit of a numerator is of the closeness ratio of a class times its rows, 0 without a t; shape
+        (attributes,).
     """
 
     quasi: Codes
@@ -45,6 +47,7 @@ class Table(NamedTuple):
     column: Codes
     metric: NDArray[np.int8]
     expected: IntArray
+    share: FloatArray
 
 
 @structure
@@ -67,10 +70,11 @@ class Partition(NamedTuple):
     width: its sum over quasi-identifiers, shape (classes,).
     excess: n c_v - s N_v of each value, cumulative for an ordered attribute, shape (classes, columns).
     counts: c_v, the members with each value, shape (classes, columns).
-    total: the numerator of the distance, 0 for a hierarchical one, shape (classes, attributes).
+    total: the numerator of the distance, shape (classes, attributes).
     present: how many distinct values there are, shape (classes, attributes).
-    allowed: whether a row with this value may LEAVE or JOIN; right only where fresh; shape (2, classes, columns).
-    fresh: whether `allowed` is up to date, shape (2, classes).
+    rises: by how much the closeness ratio of a class times its rows rises if a row with this value is to LEAVE or to
+        JOIN, infinite where it may not; right only where fresh; shape (2, classes, columns).
+    fresh: whether `rises` is up to date, shape (2, classes).
     nodes: to work in (see `excess.sum_nodes`), shape (2, highest + 1, largest domain).
     old: to work in, as member.
     old_start: to work in, as start.
@@ -97,7 +101,7 @@ class Partition(NamedTuple):
     counts: Codes
     total: IntArray
     present: IntArray
-    allowed: NDArray[np.uint8]
+    rises: NDArray[np.float32]
     fresh: NDArray[np.bool_]
     nodes: IntArray
     old: Codes
@@ -125,7 +129,15 @@ def make_table(block: Block) -> Table:
         column=(requirement.codes + first[:-1]).astype(np.int32),
         metric=metric,
         expected=np.concatenate(expected).astype(np.int64),
+        share=_shares(requirement),
     )
+
+
+def _shares(requirement: Requirement) -> FloatArray:
+    """`Table.share`."""
+    largest, limits = requirement.limits.shape[1] - 1, requirement.limits[:, -1]
+    priced = (limits > 0) & (limits < ANYTHING)
+    return np.where(priced, largest / np.maximum(limits, 1), 0.0)
 
 
 def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -> Partition:
@@ -159,7 +171,7 @@ def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -
         counts=np.zeros((groups, columns), np.int32),
         total=np.zeros((groups, attributes), np.int64),
         present=np.zeros((groups, attributes), np.int64),
-        allowed=np.zeros((2, groups, columns), np.uint8),
+        rises=np.zeros((2, groups, columns), np.float32),
         fresh=np.zeros((2, groups), np.bool_),
         nodes=np.zeros((2, highest + 1, longest), np.int64),
         old=np.zeros(2 * rows + 8 * groups, np.int32),

@@ -2,7 +2,12 @@
 required of it.
 
 Greedy sweeps first: most of the gain for little work. Then annealing and sweeps by turns, which go the lower the longer
-they last. Now and then, classes that have grown large enough are split.
+they last. Now and then, classes that have grown large enough are split, and near ones merged.
+
+What is made small is not the loss alone. Classes that are all at their t cannot take what they would gain by. So at
+first the closeness ratio has a price, what makes classes more like the table is worth some width; the price falls to
+nothing, and the room that it made is used up. (It is the multiplier of the constraint: Lagrangian relaxation, but no
+class ever breaks its t.)
 """
 
 from __future__ import annotations
@@ -12,16 +17,19 @@ import numpy as np
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
+from tclose_spark.methods.closeness_tree.exchange.merges import merge_all
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw, make_partition, make_table
 from tclose_spark.methods.closeness_tree.exchange.splits import split_all
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST, sweep_moves, sweep_swaps
 from tclose_spark.table.arrays import Codes, IntArray
 
 PAIRS, FEW_PAIRS = 12, 6  # of lexicographic orders, with annealing and without
-MOST_FIGURES = 1 << 24  # classes times sensitive values, 14 bytes each; a block with more is exchanged in parts
+MOST_FIGURES = 1 << 24  # classes times sensitive values, 20 bytes each; a block with more is exchanged in parts
 HOT, COLD = 0.7, 0.1  # temperatures at the first and after the last round, in widths of one row's label
-SLOW = 500  # from so many rounds on, each splits
-SPLITS = 4  # every so many sweeps, classes are split
+PRICED = 0.9  # of the rounds have a price
+STRIDE = 7  # has no divisor in common with the number of orders: proposals and sweeps of a round follow different ones
+SPLITS = 4  # every so many sweeps, classes are split, and merged half-way between
+PRICE, FULL_PRICE = 0.4, 0.7  # of a row's closeness ratio of 1, in widths of its label, at first: alone, with annealing
 PAYS = 3e-4  # of the loss: after the annealing, sweeps go on as long as the last few gain more
 LAST = 4
 
@@ -30,7 +38,8 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
     """The class of each row, shape (n,): every class holds what is required, if all did in `classes`, and the loss is
     not higher.
 
-    classes: (n,), 0.. without a gap, near ones in succession; in the result, classes that were split off come last.
+    classes: (n,), 0.. without a gap, near ones in succession; so are those of the result, but for some that were split
+        off.
     Work is counted: `sweeps` times moves and swaps of all rows, then `anneal` times a proposal for every row and a
     sweep. The result follows from the arguments alone; where no way is found to lose less, it is `classes`.
     """
@@ -49,7 +58,9 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
 
 
 def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
-    """`exchange` in one part. Classes keep their numbers; those that were split off get the next ones."""
+    """`exchange` in one part. The numbers of merged classes go to those that are split off, which else get the next
+    ones; none stays without rows.
+    """
     table = make_table(block)
     spare = min(int(classes.max()) + 1, len(classes) // max(2 * table.requirement.k, 2))
     partition = make_partition(table, classes, seed, spare)
@@ -57,7 +68,7 @@ def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: i
     best, least = partition.of.copy(), loss(partition)
     orders = make_orders(table, PAIRS if anneal else max(1, min(FEW_PAIRS, sweeps)), seed)
     for number in range(sweeps):
-        _sweep(table, partition, orders, number)
+        _sweep(table, partition, orders, number, FULL_PRICE if anneal else _falling(PRICE, number, sweeps - 1))
     if anneal:
         swept = loss(partition)
         if swept < least - LEAST:
@@ -65,36 +76,42 @@ def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: i
         _anneal(table, partition, orders, anneal)
     if loss(partition) < least - LEAST:
         best = partition.of
-    return best.astype(np.int64)
+    return np.unique(best, return_inverse=True)[1].astype(np.int64)
 
 
-def _sweep(table: Table, partition: Partition, orders: Codes, number: int, splits: int = SPLITS) -> None:
-    """The sweep of this number: moves along one order, swaps along another; every `splits` sweeps, classes are split
-    before.
+def _falling(price: float, number: int, steps: float) -> float:
+    """The price at a step of this number: the full one at 0, from there in a straight line, nothing after `steps`."""
+    return round(price * (1 - number / steps), 9) if number < steps else 0.0
+
+
+def _sweep(table: Table, partition: Partition, orders: Codes, number: int, price: float) -> None:
+    """The sweep of this number: moves along one order, swaps along another. Every SPLITS sweeps, classes are split
+    before; in the middle between, merged.
     """
     pair = 2 * (number % (len(orders) // 2))
-    if number % splits == 0:
+    if number % SPLITS == 0:
         split_all(table, partition, orders[pair])
         repack(partition)
-    sweep_moves(table, partition, orders[pair])
+    if number % SPLITS == SPLITS // 2 and price > 0:
+        merge_all(table, partition, orders[pair], price)
+        repack(partition)
+    sweep_moves(table, partition, orders[pair], price)
     sweep_swaps(table, partition, orders[pair + 1])
     repack(partition)
 
 
 def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> None:
-    """Proposals and sweeps by turns while the temperature falls, then sweeps as long as these pay. With many rounds,
-    each splits.
-    """
-    splits = SPLITS if rounds < SLOW else 1
-    places, risks = np.argsort(orders, axis=1).astype(np.int32), make_risks()
+    """Proposals and sweeps by turns while the temperature falls, then sweeps as long as these pay."""
+    risks = make_risks()
     for number in range(rounds):
-        propose(table, partition, orders, places, risks, round(HOT * (COLD / HOT) ** (number / rounds), 9))
-        _sweep(table, partition, orders, number, splits)
+        heat, price = HOT * (COLD / HOT) ** (number / rounds), _falling(FULL_PRICE, number, PRICED * rounds)
+        propose(table, partition, orders[number * STRIDE % len(orders)], risks, round(heat, 9), price)
+        _sweep(table, partition, orders, number, price)
     before, after, number = np.inf, loss(partition), 0
     while before - after > PAYS * after:
         before = after
         for _ in range(LAST):
-            _sweep(table, partition, orders, number)
+            _sweep(table, partition, orders, number, 0.0)
             number += 1
         after = loss(partition)
 

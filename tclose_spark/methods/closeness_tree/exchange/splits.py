@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
-from tclose_spark.methods.blocks.requirement import ANYTHING, HIERARCHICAL, ORDERED
+from tclose_spark.methods.blocks.requirement import ANYTHING, ORDERED
 from tclose_spark.methods.closeness_tree.exchange.boxes import ABOVE, BELOW
 from tclose_spark.methods.closeness_tree.exchange.changes import count_class
-from tclose_spark.methods.closeness_tree.exchange.excess import sum_nodes
+from tclose_spark.methods.closeness_tree.exchange.excess import numerator
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST
 from tclose_spark.table.arrays import Codes
@@ -132,17 +132,13 @@ def give(partition: Partition, c: int, part: int, sign: int) -> None:
 def excess_holds(table: Table, partition: Partition, c: int, size: int) -> bool:
     """Whether a class of `size` rows with the excesses and counts of class c holds what is required, but for k."""
     for s in range(table.column.shape[1]):
-        present, total = 0, 0
+        present = 0
         for v in range(table.first[s], table.first[s + 1]):
             present += partition.counts[c, v] > 0
-            total += abs(partition.excess[c, v])
         if present < table.requirement.distinct[s]:
             return False
         limit = table.requirement.limits[s, size]
-        if (
-            limit != ANYTHING
-            and (sum_nodes(table, partition, c, s, 0) if table.metric[s] == HIERARCHICAL else total) > limit
-        ):
+        if limit != ANYTHING and numerator(table, partition, c, s) > limit:
             return False
     return True
 

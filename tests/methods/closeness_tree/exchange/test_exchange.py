@@ -25,7 +25,8 @@ from tclose_spark.methods.closeness_tree.exchange import rounds
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.exchange.boxes import UNKNOWN, scan, width_after
 from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
-from tclose_spark.methods.closeness_tree.exchange.excess import may, may_swap
+from tclose_spark.methods.closeness_tree.exchange.excess import rise, rise_by_swap
+from tclose_spark.methods.closeness_tree.exchange.merges import LOOKS, merge_all
 from tclose_spark.methods.closeness_tree.exchange.partition import (
     JOIN,
     LEAVE,
@@ -234,22 +235,23 @@ def test_classes_keep_what_is_required_and_lose_no_more(start: Start, sweeps: in
     assert np.array_equal(found, exchange(block, classes, sweeps, anneal, seed))
 
 
-@given(starts(), st.sampled_from([0.01, 1.0, 100.0]), st.integers(0, 2**32))
+@given(starts(), st.sampled_from([0.01, 1.0, 100.0]), st.sampled_from([0.0, 1.0, 50.0]), st.integers(0, 2**32))
 @drawn(100)
-def test_figures_equal_a_recount_after_every_pass(start: Start, heat: float, seed: int) -> None:
+def test_figures_equal_a_recount_after_every_pass(start: Start, heat: float, price: float, seed: int) -> None:
     block, classes, _, _ = start
     table = make_table(block)
     partition = make_partition(table, classes, seed, spare=len(classes))
     count_all(table, partition)
     assert abs(loss(partition) - loss_of(block, classes)) < 1e-9
     orders = make_orders(table, 2, seed)
-    places = np.argsort(orders, axis=1).astype(np.int32)
     for number in range(3):
-        sweep_moves(table, partition, orders[0])
+        sweep_moves(table, partition, orders[0], price)
         assert_counted(table, partition)
         sweep_swaps(table, partition, orders[1])
         assert_counted(table, partition)
-        propose(table, partition, orders, places, make_risks(), heat / (number + 1))
+        propose(table, partition, orders[number], make_risks(), heat / (number + 1), price)
+        assert_counted(table, partition)
+        merge_all(table, partition, orders[0], price)
         assert_counted(table, partition)
         before = loss(partition)
         split_all(table, partition, orders[0])
@@ -261,13 +263,16 @@ def test_figures_equal_a_recount_after_every_pass(start: Start, heat: float, see
 
 @given(starts(most=25), st.data())
 @drawn(100)
-def test_what_may_happen_is_what_the_definitions_allow(start: Start, data: st.DataObject) -> None:
+def test_what_may_happen_and_costs_follows_from_the_definitions(start: Start, data: st.DataObject) -> None:
     block, classes, distances, ts = start
     table = make_table(block)
     partition = make_partition(table, classes, 0)
     count_all(table, partition)
     row, other = (data.draw(st.integers(0, len(classes) - 1)) for _ in range(2))
     c, d = int(classes[row]), int(classes[other])
+    for t, distance, share, limit in zip(ts, distances, table.share, block.requirement.limits[:, -1], strict=True):
+        unit = t * distance.scale * int(distance.table.sum())  # of a numerator that is allowed for each row
+        assert share == 0 if t in (0, 1) or t > 1 or limit == 0 else abs(float(share * unit) - 1) <= 1 / limit
 
     def fits(rows: list[int]) -> bool:
         """Whether these rows may be a class."""
@@ -281,34 +286,60 @@ def test_what_may_happen_is_what_the_definitions_allow(start: Start, data: st.Da
             )
         )
 
+    def costs(rows: list[int]) -> float:
+        """The closeness ratio of these rows as a class, times how many there are, summed over attributes with a t."""
+        one, alone = np.zeros(len(rows), np.int64), replace(block, cell=block.cell[rows])
+        units = [share * d.scale * int(d.table.sum()) for share, d in zip(table.share, distances, strict=True)]
+        found = distances_of(alone, one, distances)
+        return sum(len(rows) * float(d[0]) * unit for d, unit in zip(found, units, strict=True))
+
+    def assert_rises(said: float, rows: list[int]) -> None:
+        """To that of these rows, or infinitely if they may not be a class."""
+        assert (said < np.inf) == fits(rows)
+        assert said == np.inf or abs(said - (costs(rows) - costs(inside))) < 1e-3 * max(1, costs(rows))
+
     def width_sum(rows: list[int]) -> float:
         return sum(width_of(block.widths, j, block.quasi[rows, j]) for j in range(block.quasi.shape[1]))
 
     inside = np.flatnonzero(classes == c).tolist()
     without = [i for i in inside if i != row]
     if without:
-        assert may(table, partition, LEAVE, c, block.cell[row]) == fits(without)
+        assert_rises(rise(table, partition, LEAVE, c, block.cell[row]), without)
         assert abs(width_after(table, partition, c, row, -1) - width_sum(without)) < 1e-9
     if c != d:
-        assert may(table, partition, JOIN, c, block.cell[other]) == fits([*inside, other])
-        assert may_swap(table, partition, c, block.cell[row], block.cell[other]) == fits([*without, other])
+        assert_rises(rise(table, partition, JOIN, c, block.cell[other]), [*inside, other])
+        assert_rises(rise_by_swap(table, partition, c, block.cell[row], block.cell[other]), [*without, other])
         assert abs(width_after(table, partition, c, row, other) - width_sum([*without, other])) < 1e-9
         assert abs(width_after(table, partition, c, -1, other) - width_sum([*inside, other])) < 1e-9
 
 
-@given(starts(), st.integers(0, 2**32))
+def spent(partition: Partition, table: Table, price: float) -> float:
+    """What passes make small: the loss, and the price of the closeness ratios times rows."""
+    return loss(partition) + price * float((partition.total * table.share).sum())
+
+
+@given(starts(), st.sampled_from([0.0, 0.5, 20.0]), st.integers(0, 2**32))
 @drawn(50)
-def test_sweeps_never_lose_more(start: Start, seed: int) -> None:
-    block, classes, _, _ = start
+def test_sweeps_and_merges_never_spend_more(start: Start, price: float, seed: int) -> None:
+    block, classes, distances, ts = start
     table = make_table(block)
     partition = make_partition(table, classes, seed)
     count_all(table, partition)
     for order in make_orders(table, 3, seed):
-        for sweep in (sweep_moves, sweep_swaps):
-            before = loss(partition)
-            sweep(table, partition, order)
-            assert loss(partition) <= before + 1e-9
-            assert_holds(start, partition.of.astype(np.int64))
+        for run in (
+            lambda order: sweep_moves(table, partition, order, price),
+            lambda order: sweep_swaps(table, partition, order),
+            lambda order: merge_all(table, partition, order, price),
+        ):
+            before = spent(partition, table, price)
+            changed = run(order)
+            assert spent(partition, table, price) <= before + 1e-5 * (1 + price) * max(changed, 1)
+            found = np.unique(partition.of, return_inverse=True)[1]
+            if price > 0:  # then they may lose more
+                classes_hold = (replace(block, quasi=np.zeros_like(block.quasi)), found, distances, ts)
+                assert_holds(classes_hold, found)
+            else:
+                assert_holds(start, found)
 
 
 @given(starts(), st.integers(0, 2**32))
@@ -344,6 +375,38 @@ def test_a_class_of_two_kinds_of_rows_is_cut_in_two() -> None:
     found = exchange(block, np.zeros(rows, np.int64), 1, 0, 1)
     assert len(set(zip(found.tolist(), quasi[:, 0].tolist(), strict=True))) == 2
     assert loss_of(block, found) == 0
+
+
+def two_that_complement_each_other(k: int) -> tuple[Block, IntArray]:
+    """Two classes of the same label, of whom one has too much of what the other lacks; and one of another label."""
+    cell = np.array([0] * 6 + [1] * 4 + [0] * 4 + [1] * 6 + [0] * 5 + [1] * 5, np.int32)
+    quasi = np.repeat([0, 0, 1], 10).astype(np.int32)[:, None]
+    requirement = equal_requirement(np.array([15, 15]), Fraction(1, 10), k)
+    block = Block(quasi, cell, widths_of_numbers(np.array([2])), requirement)
+    return block, np.repeat(np.arange(3), 10)
+
+
+def test_classes_that_make_up_for_each_other_are_merged_and_others_stay() -> None:
+    block, classes = two_that_complement_each_other(k=5)
+    table = make_table(block)
+    for price, merged in ((0.0, 0), (0.5, 1), (2.0, 1)):
+        partition = make_partition(table, classes, 1)
+        count_all(table, partition)
+        assert merge_all(table, partition, make_orders(table, 1, 1)[0], price) == merged
+        assert sorted(partition.size) == ([10, 10, 10] if merged == 0 else [0, 10, 20])
+        assert_counted(table, partition)
+        if merged:  # nothing is left of their distances, and both labels stay as narrow as they were
+            assert spent(partition, table, price) == loss(partition) == 0
+
+
+def test_a_class_without_neighbours_of_others_is_not_merged() -> None:
+    block, classes = two_that_complement_each_other(k=5)
+    table = make_table(block)
+    partition = make_partition(table, classes, 1)
+    count_all(table, partition)
+    apart = np.concatenate([np.arange(10), np.arange(20, 30), np.arange(10, 20)]).astype(np.int32)
+    assert LOOKS < 10  # the two that complement each other are farther apart, the third is too dear
+    assert merge_all(table, partition, apart, 0.5) == 0
 
 
 @given(starts(), st.integers(1, 4))
@@ -405,7 +468,7 @@ def test_ends_in_large_domains_are_looked_up_in_the_members() -> None:
     partition = make_partition(table, classes, 0)
     count_all(table, partition)
     orders = make_orders(table, 2, 3)
-    propose(table, partition, orders, np.argsort(orders, axis=1).astype(np.int32), make_risks(), 1.0)
+    propose(table, partition, orders[0], make_risks(), 1.0, 1.0)
     assert_counted(table, partition)
     scan(table, partition, 0, 0)
     assert loss_of(block, exchange(block, classes, 8, 20, 1)) < 0.5 * loss_of(block, classes)

@@ -1,0 +1,78 @@
+"""Merges: two near classes become one where that costs little. A large class is nearer to the table than its parts, as
+what one has too much of, another lacks: it can give and take what they could not.
+"""
+
+from __future__ import annotations
+
+from tclose_spark.kernels import kernel
+from tclose_spark.kernels.widths import width
+from tclose_spark.methods.closeness_tree.exchange.changes import count_class, put
+from tclose_spark.methods.closeness_tree.exchange.excess import numerator
+from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw
+from tclose_spark.methods.closeness_tree.exchange.splits import MOST, give
+from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST
+from tclose_spark.table.arrays import Codes
+
+LOOKS = 8  # to either side
+
+
+@kernel
+def merge_all(table: Table, partition: Partition, order: Codes, price: float) -> int:
+    """Each class in turn joins a class of the neighbours of one of its members, by random: the one with which the loss,
+    and `price` times the closeness ratios times rows, fall most, if any. Returns how many did.
+
+    order: (n,), lexicographic. Classes that hold what is required hold it together. Those that joined others stay
+    without rows.
+    """
+    merged = 0
+    for at in range(len(order)):
+        partition.rank[order[at]] = at
+    for c in range(len(partition.size)):
+        if partition.size[c] == 0:
+            continue
+        member = (draw(partition.random) & 0x7FFFFFFF) * partition.size[c] >> 31
+        at = partition.rank[partition.member[partition.start[c] + member]]
+        best, least, last = -1, -LEAST, c
+        for there in range(max(at - LOOKS, 0), min(at + LOOKS + 1, len(order))):
+            d = partition.of[order[there]]
+            rows = partition.size[c] + partition.size[d]
+            if d in (c, last) or rows > min(partition.room[d], MOST, table.requirement.limits.shape[1] - 1):
+                continue
+            last = d
+            change = change_by_merge(table, partition, c, d, price)
+            if change < least:
+                best, least = d, change
+        if best >= 0:
+            merge(table, partition, c, best)
+            merged += 1
+    return merged
+
+
+@kernel
+def change_by_merge(table: Table, partition: Partition, c: int, d: int, price: float) -> float:
+    """By how much the loss, and `price` times the closeness ratios times rows, rise when classes c and d are one."""
+    both = 0.0
+    for j in range(table.quasi.shape[1]):
+        low, high = min(partition.low[c, j], partition.low[d, j]), max(partition.high[c, j], partition.high[d, j])
+        both += width(j, low, high, table.widths)
+    change = partition.size[c] * (both - partition.width[c]) + partition.size[d] * (both - partition.width[d])
+    give(partition, d, c, 1)
+    for s in range(table.column.shape[1]):
+        apart = partition.total[c, s] + partition.total[d, s]
+        change += price * table.share[s] * (numerator(table, partition, d, s) - apart)
+    give(partition, d, c, -1)
+    return change
+
+
+@kernel
+def merge(table: Table, partition: Partition, c: int, d: int) -> None:
+    """The members of class c become members of class d, which has room."""
+    while partition.size[c] > 0:
+        row = partition.member[partition.start[c] + partition.size[c] - 1]
+        partition.size[c] -= 1
+        put(partition, row, d)
+    for v in range(partition.counts.shape[1]):
+        partition.counts[d, v] += partition.counts[c, v]
+        partition.counts[c, v] = 0
+    count_class(table, partition, c)
+    count_class(table, partition, d)
