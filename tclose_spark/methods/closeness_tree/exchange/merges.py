@@ -61,7 +61,7 @@ def change_by_merge(table: Table, partition: Partition, c: int, d: int, price: f
         apart = partition.total[c, s] + partition.total[d, s]
         change += price * table.share[s] * (numerator(table, partition, d, s) - apart)
     give(partition, d, c, -1)
-    return change
+    return float(change)
 
 
 @kernel
