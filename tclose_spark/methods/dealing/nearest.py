@@ -67,6 +67,7 @@ def exchange_nearest(part: IntArray, classes: IntArray, seeds: IntArray, quasi: 
         need,
         quasi,
         widths,
+        np.empty(widths.place.shape),
         np.empty(len(part)),
         np.empty(len(part), dtype=np.int64),
         class_of,
@@ -118,6 +119,7 @@ def _generate(
     need: IntArray,
     quasi: Codes,
     widths: LabelWidths,
+    apart: FloatArray,
     near: NDArray[np.float64],
     chosen: IntArray,
     class_of: IntArray,
@@ -125,21 +127,31 @@ def _generate(
     """Fills `class_of`, the class of each row of a block.
 
     rows: the rows that are left of part p are rows[starts[p] : starts[p] + left[p]]. order: the rows by their keys.
-    Class c needs need[i] rows of part wanted[i], for i from needs[c] to needs[c + 1]. near, chosen: room for how far
-    the nearest rows of a part are, and for these rows.
+    Class c needs need[i] rows of part wanted[i], for i from needs[c] to needs[c + 1]. apart: room for how far each code
+    of a quasi-identifier is from that of the row which begins a class, asked for once where codes are fewer than rows.
+    near, chosen: room for how far the nearest rows of a part are, and for these rows.
 
     Invariant: every row of `rows` has no class yet, and those left of each part are as many as the classes to come
-    need.
+    need. Those before `begun` in the order all have one.
     """
+    begun = 0
     for c in range(len(needs) - 1):
+        while begun < len(order) and class_of[order[begun]] >= 0:
+            begun += 1
         centre = -1
-        for row in order:
+        for place in range(begun, len(order)):
+            row = order[place]
             if class_of[row] < 0:
                 for i in range(needs[c], needs[c + 1]):
                     if wanted[i] == part[row]:
                         centre = row
                 if centre >= 0:
                     break
+        for j in range(quasi.shape[1]):
+            if widths.domains[j] < len(part):
+                b = quasi[centre, j]
+                for a in range(widths.domains[j]):
+                    apart[j, a] = width(j, min(a, b), max(a, b), widths)
         for i in range(needs[c], needs[c + 1]):
             start, many, held = starts[wanted[i]], need[i], 0
             if many == left[wanted[i]]:  # the last class of a part takes what is left
@@ -152,7 +164,7 @@ def _generate(
                 far = -1.0 if row == centre else 0.0
                 for j in range(quasi.shape[1]):
                     a, b = quasi[row, j], quasi[centre, j]
-                    far += width(j, min(a, b), max(a, b), widths)
+                    far += apart[j, a] if widths.domains[j] < len(part) else width(j, min(a, b), max(a, b), widths)
                     if held == many and far >= near[held - 1]:
                         break
                 held = keep_near(far, row, held, many, near, chosen)
