@@ -56,6 +56,22 @@ def test_is_the_procedure_of_the_papers(records, parts, e, seed):
     assert found.tolist() == generate_classes(problem, rows, part, classes, key)
 
 
+@pytest.mark.parametrize("blocks", [1, 2, 5])  # a quasi-identifier has fewer values than rows of a block, or more
+def test_many_values_in_several_blocks(blocks):
+    random = np.random.default_rng(blocks)
+    ages = random.permutation(50)
+    records = [{"age": int(age), "sex": "fm"[age % 2], "disease": "flu"} for age in (*ages, *ages[:10])]
+    problem, rows = make_problem(records, {"disease": {}}, {"age": {"type": "numeric"}, "sex": {}})
+    block = np.sort(random.integers(0, blocks, len(rows)))
+    classes, part = block * 10 + random.integers(0, 4, len(rows)), np.zeros(len(rows), dtype=np.int64)
+    key = random.integers(0, 2**40, len(rows), dtype=np.uint64)
+    found = gather_nearest(rows, part, classes, block, key, widths_of(problem))
+    for number in range(blocks):
+        here = np.flatnonzero(block == number)
+        alone = generate_classes(problem, rows.take(here), part[here], classes[here], key[here])
+        assert found[here].tolist() == alone
+
+
 @drawn(100)
 @given(people(most=40), st.integers(1, 4), st.integers(1, 8), st.integers(0, 2**32 - 1))
 def test_shares_stay_and_blocks_keep_their_rows(records, parts, e, seed):
