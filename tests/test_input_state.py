@@ -43,6 +43,18 @@ def test_of_files_it_is_their_names_sizes_and_times(spark: SparkSession, folder:
     assert len(set(found)) == len(found)
 
 
+def test_files_behind_links_are_looked_at(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/c.csv").write_text("age\n33\n")
+    (folder / "linked").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    source = Input(path=str(folder), format="csv")
+    found = state(spark, source)
+    assert found == state(spark, source)
+    (tmp_path / "elsewhere/c.csv").write_text("age\n333\n")
+    assert found is not None
+    assert found != state(spark, source)
+
+
 def test_of_files_elsewhere_spark_lists_them(
     spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

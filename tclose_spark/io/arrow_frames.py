@@ -46,7 +46,8 @@ def as_arrow(table: Any) -> pa.Table:
     """The columns of a table in memory. A pandas index is no column; NaN and None of pandas are missing.
 
     Raises:
-        InputError: naming a column that stands twice, or whose values are of several types.
+        InputError: naming a column that stands twice, or whose values no column of a table holds: of several types,
+            integers beyond 64 bits.
     """
     if _is_pandas(table):
         columns = dict(_pandas_columns(table))
@@ -126,11 +127,22 @@ def _pandas_columns(table: Any) -> Iterator[tuple[str, pa.Array]]:
         _check_once(name, names)
         try:
             yield name, pa.array(table.iloc[:, place], from_pandas=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeError) as error:
             raise InputError(
-                f"column {name!r} of the table holds values of several types; make them one, such as by "
-                f"table[{name!r}].astype('string'), or leave the column out"
+                f"column {name!r} of the table holds {_unheld(error)}, such as by table[{name!r}].astype('string'), "
+                "or leave the column out"
             ) from None
+
+
+def _unheld(error: Exception) -> str:
+    """Why no column holds such values and what helps, without the values that the error names."""
+    if isinstance(error, OverflowError):
+        return "integers beyond 64 bits; make them text"
+    if isinstance(error, UnicodeError):
+        return "text that is not Unicode (lone surrogates); mend it and make it text again"
+    if isinstance(error, pa.ArrowNotImplementedError):
+        return "values of a type that no table has; make them plain values"
+    return "values of several types; make them one"
 
 
 def _check_once(name: str, names: list[str]) -> None:

@@ -35,8 +35,9 @@ def input_state(spark: SparkSession, source: Input, commit: Commit | None) -> st
 
 
 def _walked(path: Path) -> Iterable[str]:
-    paths = [Path(folder) / name for folder, _, names in os.walk(path) for name in names] if path.is_dir() else [path]
-    for file in paths:
+    """The files below a path, or the one that it is; behind links too, as Spark reads them."""
+    folders = os.walk(path, followlinks=True)
+    for file in [Path(folder) / name for folder, _, names in folders for name in names] if path.is_dir() else [path]:
         found = file.stat()
         yield f"{file.relative_to(path)} {found.st_size} {found.st_mtime_ns}"
 

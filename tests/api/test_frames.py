@@ -103,6 +103,22 @@ def test_values_of_several_types_are_refused_without_showing_one():
     assert "Ann" not in str(found.value)
 
 
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (pd.Series([2**70 + 7, 1], dtype=object), "integers beyond 64 bits; make them text"),
+        (pd.Series(["\ud800Ann", "Bob"], dtype=object), "text that is not Unicode"),
+        ([1180591620717411303431j, 2j], "values of a type that no table has"),
+    ],
+    ids=["integers", "text", "complex"],
+)
+def test_values_that_no_column_holds_are_refused_without_showing_one(values, why):
+    with pytest.raises(InputError) as found:
+        as_arrow(pd.DataFrame({"age": [30, 31], "who": values}))
+    assert f"column 'who' of the table holds {why}" in str(found.value)
+    assert not any(text in str(found.value) for text in ("Ann", "d800", "1180591620717411303431"))
+
+
 def mixed(frame):
     return pd.concat([frame, pd.DataFrame({"age": [31], "who": pd.Series([7], dtype=object)})], ignore_index=True)
 
