@@ -7,10 +7,11 @@ import numpy as np
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
 from tclose_spark.methods.closeness_tree.carve.tree import Growth, Tree, grow
-from tclose_spark.methods.closeness_tree.effort import GROWTHS, ROWS_PER_BLOCK, Effort
+from tclose_spark.methods.closeness_tree.effort import GROWTHS, Effort
 from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
 from tclose_spark.table.arrays import IntArray
 
+SMALL_BLOCK = 40_000  # rows; of a block with half as many, twice as many trees go on
 TRIAL = 4  # sweeps, after which trees are compared: what a tree loses by itself says less
 SEED = 2026
 
@@ -24,9 +25,7 @@ def put_into_classes(block: Block, growth: Growth, effort: Effort) -> tuple[IntA
     field = [(tree, tree.leaf) for tree in trees]
     if len(field) > 1:
         field = _exchanged(block, field, TRIAL, 0)
-    more = max(
-        1, ROWS_PER_BLOCK // len(block.cell)
-    )  # of a small block more go on, for no more work than a whole one takes
+    more = max(1, SMALL_BLOCK // len(block.cell))
     for best, rounds in effort.heats:
         field = _exchanged(block, field[: best * more], effort.sweeps, rounds)
     tree, classes = field[0]

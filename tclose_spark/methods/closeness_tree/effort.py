@@ -25,7 +25,7 @@ GROWTHS = tuple(
 several are tried.
 """
 PLANNED = 3  # of them are tried on the sample
-ROWS_PER_BLOCK = 40_000  # of most blocks, at most
+ROWS_PER_BLOCK = 160_000  # of most blocks, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Effort:
 
 
 EFFORTS = {
-    "fast": Effort(trees=1, sweeps=6, heats=((1, 0),), sample_rows=200_000, rows_per_task=200_000),
+    "fast": Effort(trees=1, sweeps=6, heats=((1, 0),), sample_rows=400_000, rows_per_task=200_000),
     "balanced": Effort(trees=3, sweeps=4, heats=((1, 80),), sample_rows=1_000_000, rows_per_task=80_000),
     "thorough": Effort(
         trees=len(GROWTHS), sweeps=8, heats=((9, 20), (3, 200), (1, 4000)), sample_rows=1_000_000, rows_per_task=1

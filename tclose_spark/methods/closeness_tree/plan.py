@@ -26,7 +26,8 @@ from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, ROWS_PE
 from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.table.arrays import IntArray
 
-ROWS_IN_BINS = 20_000  # of the sample, on which ways to grow are tried where domains are wide
+TRIED_ROWS = 50_000  # of the sample, on which ways to grow are tried
+TRIED_IN_BINS = 20_000  # the same where domains are wide: bins make trees dear
 CEILING = 0.9  # of the closeness ratio on the sample, so that most leaves hold on full counts too
 
 
@@ -123,10 +124,9 @@ def make_plan(
 
 
 def _choose_growth(table: SampledTable, log: Callable[[str], None]) -> Growth:
-    """The growth whose tree loses least on the sample, or, where bins make trees dear, on the first of its rows."""
-    sample = table.sample
-    if is_wide(sample.requirement).any() and len(sample.cell) > ROWS_IN_BINS:
-        sample = sample.take(np.arange(ROWS_IN_BINS))
+    """The growth whose tree loses least on the first rows of the sample."""
+    rows = TRIED_IN_BINS if is_wide(table.sample.requirement).any() else TRIED_ROWS
+    sample = table.sample.take(np.arange(min(rows, len(table.sample.cell))))
     log(f"trying {PLANNED} ways to grow a tree on {len(sample.cell):,} rows of the sample")
     losses = []
     for number, growth in enumerate(GROWTHS[:PLANNED], start=1):

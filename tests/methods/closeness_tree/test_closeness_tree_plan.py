@@ -174,7 +174,7 @@ def test_the_best_tree_is_kept_and_small_blocks_are_annealed_from_several():
     assert figures["lost"] == rows_lost(block, classes) == min(ends)
     first = int(np.argmin([rows_lost(block, start) for start in starts]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(classes_module, "ROWS_PER_BLOCK", 900)
+        patch.setattr(classes_module, "SMALL_BLOCK", 900)
         assert put_into_classes(block, GROWTHS[0], effort)[1]["lost"] == ends[first]
     assert len(set(ends)) > 1
 

@@ -112,7 +112,7 @@ def test_a_wide_domain_is_released_exactly_in_work_that_bins_bound(sensitive, mo
         return grow(block, growth)
 
     monkeypatch.setattr("tclose_spark.methods.closeness_tree.plan.grow", counted)
-    monkeypatch.setattr("tclose_spark.methods.closeness_tree.plan.ROWS_IN_BINS", 2000)
+    monkeypatch.setattr("tclose_spark.methods.closeness_tree.plan.TRIED_IN_BINS", 2000)
     plan = make_plan(problem.given(count_in(rows), told.append), 3000)
     settled, classes = settle_all(plan, rows)
     check_classes(problem, settled, classes)
