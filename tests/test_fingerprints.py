@@ -71,7 +71,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "insensitive_attributes": ["region"],
         "output": {"keep_linked": True},
     },
-    "tree, blocks": {"method": tree("fast"), "quasi": NUMBERS, "sensitive": EQUAL, "rows": 50_000, "k": 20},
+    "tree, blocks": {"method": tree("fast"), "quasi": NUMBERS, "sensitive": EQUAL, "rows": 200_000, "k": 20},
     "dealt by frequency": {"method": dealt(), "quasi": EVERY, "sensitive": EQUAL},
     "dealt by value, k": {
         "method": dealt(class_size="k", stack_order="value"),

@@ -218,11 +218,6 @@ def _made_names(spec: ReleaseSpec) -> Iterator[str]:
             yield f"column {column!r}: the release makes a column of this name (up to case) from another; rename it"
 
 
-def integral_columns(table: DataFrame, columns: Sequence[str]) -> frozenset[str]:
-    """Those of the columns that hold integers."""
-    return frozenset(c for c in columns if isinstance(table.schema[c].dataType, INTEGRAL))
-
-
 def plain(table: DataFrame, name: str) -> Column:
     """A column with one form for every value: NaN as NULL, -0.0 as 0.0; other values as they are."""
     column, kind = quoted(name), table.schema[name].dataType

@@ -5,14 +5,13 @@ are staged meanwhile.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from typing import Any
 
 import numpy as np
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -20,10 +19,10 @@ from tclose_spark.errors import InputError, Offending
 from tclose_spark.io.reading import Opened, check_text, explained, holds_damage, is_damaged, malformed_rows
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.tables import (
+    INTEGRAL,
     MALFORMED,
     NO_VALUE,
     check_columns,
-    integral_columns,
     judged_column,
     not_of_type,
     prepared,
@@ -34,7 +33,18 @@ from tclose_spark.measures.distinct import REGISTERS as PLACES
 from tclose_spark.measures.distinct import estimate
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.staging import DIGEST, REGISTERS, ROWS, StagedColumns, stage_rows, staged_tallies
+from tclose_spark.stages.staging import (
+    DIGEST,
+    MARK,
+    NOWHERE,
+    RANGE,
+    REGISTERS,
+    ROWS,
+    Range,
+    StagedColumns,
+    stage_rows,
+    staged_tallies,
+)
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
 from tclose_spark.table.building import build_hierarchies
 from tclose_spark.table.domains import (
@@ -50,6 +60,10 @@ from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.labels import LEAST, MOST, NumericLabels
 
+BROKEN, DAMAGED = "broken", "damaged"
+"""Marks of rows that are malformed, and of those with text that may be."""
+SHORT_INTEGERS = (T.ByteType, T.ShortType, T.IntegerType)
+"""Types of which every value is a number that codes have."""
 MOST_TOLD = 1000  # values that are wrong, that are written down for who has to mend them
 
 
@@ -69,34 +83,28 @@ def profile_table(
     """
     check_columns(table, spec)
     _check_text(table, spec)
-    observation, opened = Observation(), Opened(table, spec.input, spec.attributes.published)
+    opened = Opened(table, spec.input, spec.attributes.published)
     with explained(opened):
         if table.isEmpty():
             raise InputError(f"input.path: {spec.input.path} has no rows")
-        columns = StagedColumns.of(table, spec)
-        stage_rows(columns.select(_people(table, spec, observation), spec), columns, secret, staged)
-    histograms, fingerprint, distinct_rows = _tallied(table, spec, staged)
-    figures = observation.get
-    rows = int(figures["rows"])
-    if fingerprint.rows != rows:
-        raise InputError(
-            f"{fingerprint.rows} rows are staged of the {rows} that were read: a retry disturbed the run; run it again"
-        )
-    if figures["malformed"]:
-        raise malformed_rows(opened, figures["malformed"], rows)
-    if figures["damaged"] or any(holds_damage(value) for counts in histograms for key in counts for value in key):
+        columns, marks = StagedColumns.of(table, spec), _marks(table, spec)
+        people = table.select(*prepared(table, spec), *[mark.alias(name) for name, mark in marks.items()])
+        stage_rows(columns.select(people, spec, list(marks)), columns, secret, staged)
+    counted = _counted(table, spec, staged)
+    rows, histograms = counted.fingerprint.rows, counted.histograms
+    if counted.marked.get(BROKEN):
+        raise malformed_rows(opened, counted.marked[BROKEN], rows)
+    if counted.marked.get(DAMAGED) or any(holds_damage(value) for of in histograms for key in of for value in key):
         check_text(opened)
-    _check_figures(table, figures, spec)
+    _check_counted(table, counted, spec)
     quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
     values = {name: {key[0]: n for key, n in counts.items()} for name, counts in zip(quasi, histograms, strict=False)}
     values |= {name: dict(marginal(histograms[-1], i)) for i, name in enumerate(sensitive)}
     trees = {**hierarchies, **build_hierarchies(spec.attributes, values)}
-    integral = integral_columns(table, list(quasi))
-    numeric, domains = _numeric(spec), []
+    domains = []
     for name in quasi:
         if quasi[name].is_numeric:
-            kind = "integer" if name in integral or quasi[name].calendar else "double"
-            domain = replace(_numeric_domain(name, figures, numeric.index(name), kind), calendar=quasi[name].calendar)
+            domain = _numeric_domain(name, counted.ranges[name], table, quasi[name])
             domains.append(_in_range(domain, quasi[name], table))
             if quasi[name].numeric_output == "bounds" and domains[-1].missing:
                 raise InputError(
@@ -119,8 +127,8 @@ def profile_table(
         sensitive=tuple(attributes),
         cells=tuple(cell for cell, _ in cells),
         cell_counts=tuple(n for _, n in cells),
-        distinct_rows=distinct_rows,
-        fingerprint=str(fingerprint),
+        distinct_rows=counted.distinct_rows,
+        fingerprint=str(counted.fingerprint),
         version=version,
     )
     return profile, trees
@@ -138,32 +146,68 @@ def _check_text(table: DataFrame, spec: ReleaseSpec) -> None:
                 )
 
 
-def _people(table: DataFrame, spec: ReleaseSpec, observation: Observation) -> DataFrame:
-    """The prepared rows, observed."""
-    numeric, quasi = _numeric(spec), spec.attributes.quasi_identifiers
-    malformed = quoted(MALFORMED) if MALFORMED in table.columns else F.lit(False)
-    return table.select(
-        *prepared(table, spec),
-        *[not_of_type(table, name, quasi[name]).alias(f"wrong{i}") for i, name in enumerate(numeric)],
-        malformed.alias("malformed"),
-        _damaged(table, spec).alias("damaged"),
-    ).observe(observation, *_figures(spec, numeric))
+def _marks(table: DataFrame, spec: ReleaseSpec) -> dict[str, Column]:
+    """What may be wrong with a row, by mark: that it is BROKEN or DAMAGED, or has a value that is none of its type."""
+    marks = {
+        wrong_in(place): not_of_type(table, name, quasi)
+        for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items())
+        if _holds_numbers(quasi) and not isinstance(table.schema[name].dataType, SHORT_INTEGERS)
+    }
+    if MALFORMED in table.columns:
+        marks[BROKEN] = quoted(MALFORMED)
+    texts = [
+        name for name in spec.attributes.insensitive_attributes if isinstance(table.schema[name].dataType, T.StringType)
+    ]
+    if texts:  # of other columns the histograms tell
+        marks[DAMAGED] = reduce(Column.__or__, [is_damaged(quoted(name)) for name in texts])
+    return marks
 
 
-def _tallied(table: DataFrame, spec: ReleaseSpec, staged: str) -> tuple[list[TupleCounts], Fingerprint, int]:
-    """What was counted while the rows were staged: counts of the values of each quasi-identifier (none for a number),
-    and last of the sensitive tuples; the fingerprint; about how many rows are different.
+def wrong_in(place: int) -> str:
+    """The mark of values that are none of the type of the quasi-identifier at this place."""
+    return f"wrong{place}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """What was counted while the rows were staged.
+
+    histograms: rows by value of each quasi-identifier (none of a number), and last by sensitive tuple.
+    ranges: of each number; marked: rows that have each of `_marks`.
+    distinct: about how many values each insensitive attribute has; distinct_rows: how many rows are different.
+    """
+
+    fingerprint: Fingerprint
+    histograms: list[TupleCounts]
+    ranges: dict[str, Range]
+    marked: dict[str, int]
+    distinct: dict[str, int]
+    distinct_rows: int
+
+
+def _counted(table: DataFrame, spec: ReleaseSpec, staged: str) -> Counted:
+    """What was counted of all rows.
+
+    Raises:
+        InputError: if there are more values than MOST_VALUES.
     """
     quasi, sensitive = list(spec.attributes.quasi_identifiers), spec.attributes.sensitive_attributes
     with sized_shuffles(table.sparkSession, MOST_VALUES):  # what is shuffled is counts of values
-        counts = staged_tallies(table.sparkSession, staged).limit(MOST_VALUES + PLACES + 3).toArrow()
+        tallies = staged_tallies(table.sparkSession, staged).limit(2 * MOST_VALUES).toArrow()
     histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in (*quasi, sensitive)]
-    registers, whole = np.zeros(PLACES, dtype=np.int64), dict[int, int]()
-    for tally, key, n in zip(*(column.to_pylist() for column in counts.columns), strict=True):
+    ranges: dict[str, Range] = {}
+    marked, whole = dict[str, int](), dict[int, int]()
+    registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *spec.attributes.insensitive_attributes)}
+    for tally, key, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
         if tally >= 0:
             histograms[tally][tuple(key)] = n
         elif tally == REGISTERS:
-            registers[int(key[0])] = n
+            registers[key[0]][int(key[1])] = n
+        elif tally == RANGE:
+            name = quasi[int(key[0])]
+            ranges[name] = ranges.get(name, NOWHERE) | Range.from_key(key[1:], n)
+        elif tally == MARK:
+            marked[key[0]] = n
         else:
             whole[tally] = n
     if sum(map(len, histograms)) > MOST_VALUES:
@@ -173,15 +217,15 @@ def _tallied(table: DataFrame, spec: ReleaseSpec, staged: str) -> tuple[list[Tup
             f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values between all columns, most of them here; "
             "expected a domain that a table can be published by (type: numeric, coarser values, or another role)"
         )
-    return list(histograms), Fingerprint(whole[ROWS], whole[DIGEST]), estimate(registers)
-
-
-def _damaged(table: DataFrame, spec: ReleaseSpec) -> Column:
-    """Whether an insensitive attribute holds text that may be damaged; of the others the histograms tell."""
-    names = [
-        name for name in spec.attributes.insensitive_attributes if isinstance(table.schema[name].dataType, T.StringType)
-    ]
-    return reduce(lambda either, name: either | is_damaged(quoted(name)), names, F.lit(False))
+    distinct = {name: estimate(found) for name, found in registers.items()}
+    return Counted(
+        fingerprint=Fingerprint(whole[ROWS], whole[DIGEST]),
+        histograms=list(histograms),
+        ranges=ranges,
+        marked=marked,
+        distinct_rows=distinct.pop(""),
+        distinct=distinct,
+    )
 
 
 def column_places(spec: ReleaseSpec) -> dict[str, str]:
@@ -189,41 +233,20 @@ def column_places(spec: ReleaseSpec) -> dict[str, str]:
     return {name: prepared_name(place) for place, name in enumerate(spec.attributes.published)}
 
 
-def _figures(spec: ReleaseSpec, numeric: Sequence[str]) -> list[Column]:
-    """What is observed while the rows pass: figures of a column are numbered by its place among those of its kind."""
-    place = column_places(spec)
-    figures = [
-        F.count(F.lit(1)).alias("rows"),
-        *[F.sum(F.col(mark).cast("bigint")).alias(mark) for mark in ("malformed", "damaged")],
-    ]
-    for i, name in enumerate(numeric):
-        column = F.col(place[name])
-        figures += [
-            F.sum(F.col(f"wrong{i}").cast("bigint")).alias(f"wrong{i}"),
-            F.sum(column.isNull().cast("bigint")).alias(f"missing{i}"),
-            F.min(column).alias(f"low{i}"),
-            F.max(column).alias(f"high{i}"),
-        ]
-    for i, name in enumerate(spec.attributes.insensitive_attributes):
-        figures.append(F.approx_count_distinct(F.xxhash64(place[name]), 0.02).alias(f"distinct{i}"))
-    return figures
-
-
-def _check_figures(table: DataFrame, figures: Mapping[str, Any], spec: ReleaseSpec) -> None:
+def _check_counted(table: DataFrame, counted: Counted, spec: ReleaseSpec) -> None:
     """Raises InputError for what a column may not hold."""
-    rows = int(figures["rows"])
-    for i, name in enumerate(_numeric(spec)):
-        quasi = spec.attributes.quasi_identifiers[name]
-        if figures[f"wrong{i}"]:
+    rows = counted.fingerprint.rows
+    for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items()):
+        if wrong := counted.marked.get(wrong_in(place)):
             raise InputError(
-                f"quasi-identifier {name!r} is type: {quasi.type}, but {figures[f'wrong{i}']} of {rows} rows hold "
+                f"quasi-identifier {name!r} is type: {quasi.type}, but {wrong} of {rows} rows hold "
                 f"{NO_VALUE[quasi.type]} (blanks around one count); mend them, or use type: categorical",
                 values=_not_of_type(table, name, quasi),
             )
-        if figures[f"low{i}"] is None:
+        missing = counted.ranges[name].missing if quasi.is_numeric else counted.histograms[place].get((None,), 0)
+        if _holds_numbers(quasi) and missing == rows:
             raise InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out")
-    for i, name in enumerate(spec.attributes.insensitive_attributes):
-        distinct = int(figures[f"distinct{i}"])
+    for name, distinct in counted.distinct.items():
         if distinct > NEARLY_UNIQUE * rows and name not in spec.attributes.allow_unique:
             raise InputError(
                 f"insensitive attribute {name!r} is nearly unique (about {distinct} values in {rows} rows): published "
@@ -242,10 +265,9 @@ def _not_of_type(table: DataFrame, name: str, quasi: QuasiIdentifier) -> Offendi
     return Offending(name, NO_VALUE[quasi.type], {row["value"]: row["n"] for row in offending})
 
 
-def _numeric(spec: ReleaseSpec) -> list[str]:
-    """The quasi-identifiers that are read as numbers, dates or times, in order."""
-    quasi = spec.attributes.quasi_identifiers
-    return [name for name in quasi if quasi[name].reads_numbers or quasi[name].calendar]
+def _holds_numbers(quasi: QuasiIdentifier) -> bool:
+    """Whether its values are read as numbers, dates or times."""
+    return quasi.reads_numbers or quasi.calendar is not None
 
 
 def _in_range(domain: QuasiDomain, settings: QuasiIdentifier, table: DataFrame) -> QuasiDomain:
@@ -287,7 +309,13 @@ def _outside(
     )
 
 
-def _numeric_domain(name: str, figures: Mapping[str, Any], i: int, kind: str) -> QuasiDomain:
+def _numeric_domain(name: str, found: Range, table: DataFrame, settings: QuasiIdentifier) -> QuasiDomain:
+    is_whole = settings.calendar is not None or isinstance(table.schema[name].dataType, INTEGRAL)
     return QuasiDomain(
-        name=name, kind=kind, missing=int(figures[f"missing{i}"]), low=figures[f"low{i}"], high=figures[f"high{i}"]
+        name=name,
+        kind="integer" if is_whole else "double",
+        missing=found.missing,
+        low=found.low,
+        high=found.high,
+        calendar=settings.calendar,
     )

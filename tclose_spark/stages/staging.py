@@ -7,11 +7,13 @@ moves one value for tens of thousands of rows. Beside the batches lie tallies, f
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -27,8 +29,11 @@ from tclose_spark.table.row_hash import RowHash
 
 HASH = "hash"
 STAGED = "batch binary, tally int, key array<string>, n bigint"
-ROWS, DIGEST, REGISTERS = -1, -2, -3
-"""Tallies that are no histograms: rows, digest of the fingerprint, and the registers of the count of distinct rows."""
+ROWS, DIGEST, MARK, RANGE, REGISTERS = -1, -2, -3, -4, -5
+"""Tallies that are no histograms: the rows, and the digest of their fingerprint; rows by mark; rows without a number by
+(place of the quasi-identifier, its lowest number, its highest) in some rows; and by (insensitive attribute, register)
+what counts distinct values ("": distinct rows).
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,19 +103,25 @@ class StagedColumns:
         """The columns that pass as they are."""
         return columns[len(self.numeric) + self.sensitive : len(self.names)]
 
-    def select(self, people: DataFrame, spec: ReleaseSpec) -> DataFrame:
-        """These columns of prepared rows."""
+    def select(self, people: DataFrame, spec: ReleaseSpec, marks: Sequence[str] = ()) -> DataFrame:
+        """These columns of prepared rows, and their marks."""
         attributes = spec.attributes
         place = {name: F.col(prepared_name(i)) for i, name in enumerate(attributes.published)}
         columns = [place[name] for name in attributes.quasi_identifiers]
         columns += [place[name].cast("string") for name in attributes.sensitive_attributes]
         columns += [place[field.name] for field in self.passing]
-        return people.select(*[column.alias(name) for column, name in zip(columns, self.names, strict=True)])
+        named = [column.alias(name) for column, name in zip(columns, self.names, strict=True)]
+        return people.select(*named, *marks)
 
     @property
     def insensitive(self) -> slice:
         """The places of the insensitive columns among those that pass."""
         return slice(sum(place is not None for place in self.own), None)
+
+    @property
+    def insensitive_names(self) -> list[str]:
+        """The names of the insensitive attributes."""
+        return [field.name for field in self.passing[self.insensitive]]
 
     def published(self, columns: Sequence[pa.Array]) -> list[pa.Array]:
         """Of a batch's columns those that are published, as they came: of what the input's fingerprint is made."""
@@ -127,9 +138,49 @@ class StagedColumns:
         return [*self.quasi(columns), *self.texts(columns), *self.passed(columns)[self.insensitive]]
 
 
+@dataclass(frozen=True)
+class Range:
+    """The ends of some numbers, and how many rows have none. Without any, the lowest is above the highest.
+
+    >>> Range.of(pa.array([3, None, 1])) | NOWHERE
+    Range(low=1, high=3, missing=1)
+    """
+
+    low: float
+    high: float
+    missing: int
+
+    @staticmethod
+    def of(numbers: pa.Array) -> Range:
+        """The range of a column of integers or doubles."""
+        if numbers.null_count == len(numbers):
+            return Range(math.inf, -math.inf, len(numbers))
+        ends = pc.min_max(numbers)
+        return Range(ends["min"].as_py(), ends["max"].as_py(), numbers.null_count)
+
+    def __or__(self, other: Range) -> Range:
+        return Range(min(self.low, other.low), max(self.high, other.high), self.missing + other.missing)
+
+    def to_key(self) -> list[str]:
+        """The ends as text that `from_key` reads."""
+        return [repr(self.low), repr(self.high)]
+
+    @staticmethod
+    def from_key(ends: Sequence[str], missing: int) -> Range:
+        """The range whose ends `to_key` wrote."""
+        low, high = (int(end) if end.lstrip("-").isdigit() else float(end) for end in ends)
+        return Range(low, high, missing)
+
+
+NOWHERE = Range(math.inf, -math.inf, 0)
+"""The range of no rows."""
+
+
 def stage_rows(people: DataFrame, columns: StagedColumns, secret: str, path: str) -> None:
-    """Stages prepared rows in the columns of `StagedColumns.select`, each with its keyed hash, and their tallies."""
-    staged = map_batches(people, _stager(columns, secret), STAGED)
+    """Stages prepared rows in the columns of `StagedColumns.select`, each with its keyed hash, and their tallies. The
+    boolean columns behind them are marks, of which is counted how many rows have them.
+    """
+    staged = map_batches(people, _stager(columns, people.columns[len(columns.names) :], secret), STAGED)
     staged.write.options(**LARGE_VALUES).parquet(for_spark(path))
 
 
@@ -165,14 +216,15 @@ def read_batches(columns: Iterable[pa.Array]) -> Iterator[pa.RecordBatch]:
             yield pa.ipc.open_stream(value.as_buffer()).read_next_batch()
 
 
-def _stager(columns: StagedColumns, secret: str) -> Mapper:
+def _stager(columns: StagedColumns, marks: Sequence[str], secret: str) -> Mapper:
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tallies = _Tallies(columns)
+        tallies = _Tallies(columns, marks)
         keyed = RowHash.of(secret, len(columns.keyed(columns.names)))
         for batch in batches:
             if batch.num_rows:
-                held = [coded(column) if pa.types.is_string(column.type) else column for column in batch.columns]
-                tallies.add(held)
+                given = batch.columns[: len(columns.names)]
+                held = [coded(column) if pa.types.is_string(column.type) else column for column in given]
+                tallies.add(held, batch.columns[len(given) :])
                 hashes = pa.array(keyed.of_rows(columns.keyed(held)))
                 rows = pa.RecordBatch.from_arrays([*map(_narrow, held), hashes], names=[*columns.names, HASH])
                 yield _staged([write_batch(rows)], [None], [None], [None])
@@ -208,47 +260,58 @@ def _narrow(column: pa.Array) -> pa.Array:
 
 
 class _Tallies:
-    """What a task counts: by quasi-identifier how many rows have each value (nothing of a number), last the tuples of
-    sensitive values; the fingerprint; about how many rows are different.
+    """What a task counts: by quasi-identifier how many rows have each value, or of a number its range; last the tuples
+    of sensitive values; the fingerprint; rows that have a mark; about how many rows, and how many values of insensitive
+    attributes, are different.
     """
 
-    def __init__(self, columns: StagedColumns) -> None:
+    def __init__(self, columns: StagedColumns, marks: Sequence[str]) -> None:
         self._columns = columns
         self._counted: list[pa.Table | None] = [None] * (len(columns.numeric) + 1)
+        self._ranges = {place: NOWHERE for place, numeric in enumerate(columns.numeric) if numeric}
         self._fingerprint = Fingerprint(0, 0)
-        self._distinct = DistinctCount.empty()
+        self._marked = dict.fromkeys(marks, 0)
+        self._distinct = {name: DistinctCount.empty() for name in ("", *columns.insensitive_names)}
 
-    def add(self, held: Sequence[pa.Array]) -> None:
+    def add(self, held: Sequence[pa.Array], marks: Sequence[pa.BooleanArray]) -> None:
         """Counts a batch's rows too."""
-        groups = [
-            [] if numeric else [column]
-            for numeric, column in zip(self._columns.numeric, self._columns.quasi(held), strict=True)
-        ]
-        groups.append(list(self._columns.texts(held)))
-        for place, group in enumerate(groups):
-            if group:
-                self._counted[place] = _added(self._counted[place], _count(group))
-        hashes = content_hash(self._columns.published(held))
+        columns = self._columns
+        for place, column in enumerate(columns.quasi(held)):
+            if place in self._ranges:
+                self._ranges[place] |= Range.of(column)
+            else:
+                self._counted[place] = _added(self._counted[place], _count([column]))
+        if columns.sensitive:
+            self._counted[-1] = _added(self._counted[-1], _count(columns.texts(held)))
+        for name, column in zip(self._marked, marks, strict=True):
+            self._marked[name] += column.true_count
+        hashes = content_hash(columns.published(held))
         self._fingerprint += Fingerprint.of_hashes(hashes)
-        self._distinct.add(hashes)
+        insensitive = columns.passed(held)[columns.insensitive]
+        seen = [hashes, *(content_hash([column]) for column in insensitive)]
+        for count, of_rows in zip(self._distinct.values(), seen, strict=True):
+            count.add(of_rows)
 
     def write(self) -> pa.RecordBatch:
         """As rows of the staged table."""
-        tally: list[int] = []
-        key: list[list[str | None]] = []
-        n: list[int] = []
+        rows: list[tuple[int, list[str | None], int]] = [
+            (ROWS, [], self._fingerprint.rows),
+            (DIGEST, [], self._fingerprint.digest),
+        ]
+        rows += [(MARK, [name], n) for name, n in self._marked.items()]
+        rows += [(RANGE, [str(place), *found.to_key()], found.missing) for place, found in self._ranges.items()]
+        for name, count in self._distinct.items():
+            registers = count.registers
+            present = np.flatnonzero(registers)
+            ranks = zip(present.tolist(), registers[present].tolist(), strict=True)
+            rows += [(REGISTERS, [name, str(register)], rank) for register, rank in ranks]
         for place, table in enumerate(self._counted):
             if table is not None:
                 *values, counts = (column.to_pylist() for column in table.columns)
-                tally += [place] * len(counts)
-                key += [list(tuple_) for tuple_ in zip(*values, strict=True)]
-                n += counts
-        registers = self._distinct.registers
-        present = np.flatnonzero(registers).tolist()
-        tally += [ROWS, DIGEST] + [REGISTERS] * len(present)
-        key += [[], []] + [[str(register)] for register in present]
-        n += [self._fingerprint.rows, self._fingerprint.digest, *registers[present].tolist()]
-        return _staged([None] * len(n), tally, key, n)
+                keys = zip(*values, strict=True)
+                rows += [(place, list(key), n) for key, n in zip(keys, counts, strict=True)]
+        tally, key, n = zip(*rows, strict=True)
+        return _staged([None] * len(rows), tally, key, n)
 
 
 def _count(columns: Sequence[pa.DictionaryArray]) -> pa.Table:
