@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.reading import Opened, check_text, checked, read_table
+from tclose_spark.io.damaged_text import Opened, check_text, checked
+from tclose_spark.io.reading import read_table
 from tclose_spark.runfile.spec import Input
 
 Command = Callable[..., tuple[int, str, str]]

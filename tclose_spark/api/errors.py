@@ -38,7 +38,7 @@ def known(error: Exception) -> TcloseError | None:
             "hash); run on another one"
         )
     if type(error).__module__.startswith(("pyspark", "py4j")):
-        from tclose_spark.io.reading import meaning
+        from tclose_spark.io.read_errors import meaning
 
         found = meaning(error)
         if found is not None:

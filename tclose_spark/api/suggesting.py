@@ -68,8 +68,8 @@ def _gathered(
     name: str,
 ) -> tuple[Gathered, Input]:
     """The facts of a table, and where it is."""
+    from tclose_spark.io.damaged_text import Opened, explained
     from tclose_spark.io.frames import as_dataframe
-    from tclose_spark.io.reading import Opened, explained
     from tclose_spark.io.typed import source_of
     from tclose_spark.suggest.gathering import gather
     from tclose_spark.suggest.opening import open_unknown, with_plain_names

@@ -145,7 +145,8 @@ def _form(text: str) -> HierarchyBuilder:
 def _opened(given: HierarchyArguments, spec: ReleaseSpec | None, spark: SparkSession) -> Iterator[DataFrame]:
     """The table, of the run file or as it is typed. Errors of its files end here."""
     from tclose_spark.audit.tables import open_table
-    from tclose_spark.io.reading import Opened, checked, explained, read_table
+    from tclose_spark.io.damaged_text import Opened, checked, explained
+    from tclose_spark.io.reading import read_table
 
     with as_typed():
         if spec is None:

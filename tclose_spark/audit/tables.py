@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.audit.question import Question
 from tclose_spark.errors import InputError
+from tclose_spark.io.damaged_text import Opened, checked, explained
 from tclose_spark.io.frames import as_dataframe
-from tclose_spark.io.reading import Opened, checked, explained, read_table, renamed
+from tclose_spark.io.reading import read_table, renamed
 from tclose_spark.io.typed import source_of, unread
 from tclose_spark.runfile.spec import FRAME, Input
 

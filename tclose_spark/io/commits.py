@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tclose_spark.io.reading import READ_ERRORS
+from tclose_spark.io.read_errors import READ_ERRORS
 from tclose_spark.io.storage import for_spark
 from tclose_spark.runfile.spec import Input
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from tclose_spark.io.commits import Commit
-from tclose_spark.io.reading import READ_ERRORS
+from tclose_spark.io.read_errors import READ_ERRORS
 from tclose_spark.io.storage import NO_PATTERN, local_path
 from tclose_spark.runfile.spec import Input
 

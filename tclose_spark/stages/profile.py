@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError, Offending
-from tclose_spark.io.reading import Opened, check_text, explained, holds_damage, is_damaged, malformed_rows
+from tclose_spark.io.damaged_text import Opened, check_text, explained, holds_damage, is_damaged, malformed_rows
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.tables import (
     INTEGRAL,

@@ -39,7 +39,7 @@ def run_suggest(given: SuggestArguments, announce: Announce) -> tuple[Suggestion
     if file.exists() and not given.overwrite:
         raise ConfigurationError(f"--output: {file} exists already; give another path, or --overwrite")
     start_early(source.path)
-    from tclose_spark.io.reading import explained
+    from tclose_spark.io.damaged_text import explained
     from tclose_spark.io.session import get_session
     from tclose_spark.suggest.gathering import gather
     from tclose_spark.suggest.opening import open_unknown

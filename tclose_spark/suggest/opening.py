@@ -7,7 +7,8 @@ from itertools import chain, count
 from pyspark.sql import SparkSession
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.reading import Opened, checked, explained, read_table
+from tclose_spark.io.damaged_text import Opened, checked, explained
+from tclose_spark.io.reading import read_table
 from tclose_spark.io.tables import MALFORMED, plain_name, quoted
 from tclose_spark.io.typed import unread
 from tclose_spark.runfile.spec import Input
