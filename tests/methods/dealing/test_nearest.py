@@ -72,6 +72,17 @@ def test_many_values_in_several_blocks(blocks):
         assert found[here].tolist() == alone
 
 
+@pytest.mark.parametrize("values", [8, 9, 10])
+def test_as_many_values_as_rows_or_nearly(values):
+    records = [{"age": i % values, "disease": "flu"} for i in range(10)]
+    problem, rows = make_problem(records, {"disease": {}}, {"age": {"type": "numeric"}})
+    none, classes = np.zeros(10, dtype=np.int64), np.arange(10) // 3
+    for seed in range(20):
+        key = np.random.default_rng(seed).integers(0, 2**40, 10, dtype=np.uint64)
+        found = gather_nearest(rows, none, classes, none, key, widths_of(problem))
+        assert found.tolist() == generate_classes(problem, rows, none, classes, key)
+
+
 @drawn(100)
 @given(people(most=40), st.integers(1, 4), st.integers(1, 8), st.integers(0, 2**32 - 1))
 def test_shares_stay_and_blocks_keep_their_rows(records, parts, e, seed):

@@ -25,7 +25,7 @@ from tclose_spark.methods.closeness_tree.exchange import rounds
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.exchange.boxes import UNKNOWN, scan, width_after
 from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
-from tclose_spark.methods.closeness_tree.exchange.excess import rise, rise_by_swap
+from tclose_spark.methods.closeness_tree.exchange.excess import judge, rise, rise_by_swap
 from tclose_spark.methods.closeness_tree.exchange.merges import LOOKS, merge_all
 from tclose_spark.methods.closeness_tree.exchange.partition import (
     JOIN,
@@ -36,7 +36,7 @@ from tclose_spark.methods.closeness_tree.exchange.partition import (
     make_table,
 )
 from tclose_spark.methods.closeness_tree.exchange.rounds import exchange, make_orders
-from tclose_spark.methods.closeness_tree.exchange.splits import split_all
+from tclose_spark.methods.closeness_tree.exchange.splits import MOST, split_all
 from tclose_spark.methods.closeness_tree.exchange.sweeps import sweep_moves, sweep_swaps
 from tclose_spark.table.arrays import IntArray
 
@@ -216,6 +216,9 @@ def assert_counted(table: Table, partition: Partition) -> None:
         np.testing.assert_array_equal(getattr(partition, name), getattr(fresh, name), err_msg=name)
     np.testing.assert_allclose(partition.wide, fresh.wide, atol=1e-12)
     np.testing.assert_allclose(partition.width, fresh.width, atol=1e-12)
+    for side, c in np.argwhere(partition.fresh):
+        judge(table, fresh, side, c)
+        np.testing.assert_array_equal(partition.rises[side, c], fresh.rises[side, c])
     for known, real in ((partition.low_next, fresh.low_next), (partition.high_next, fresh.high_next)):
         assert np.all((known == real) | (known == UNKNOWN))
     for c in range(len(partition.size)):
@@ -377,13 +380,16 @@ def test_a_class_of_two_kinds_of_rows_is_cut_in_two() -> None:
     assert loss_of(block, found) == 0
 
 
-def two_that_complement_each_other(k: int) -> tuple[Block, IntArray]:
-    """Two classes of the same label, of whom one has too much of what the other lacks; and one of another label."""
-    cell = np.array([0] * 6 + [1] * 4 + [0] * 4 + [1] * 6 + [0] * 5 + [1] * 5, np.int32)
-    quasi = np.repeat([0, 0, 1], 10).astype(np.int32)[:, None]
-    requirement = equal_requirement(np.array([15, 15]), Fraction(1, 10), k)
-    block = Block(quasi, cell, widths_of_numbers(np.array([2])), requirement)
-    return block, np.repeat(np.arange(3), 10)
+def two_that_complement_each_other(k: int, one: int = 1, other: int = 1) -> tuple[Block, IntArray]:
+    """Two classes of the same label, of so many times ten rows, of whom one has too much of what the other lacks; and
+    one of another label.
+    """
+    times = np.repeat([one, other, 1], [2, 2, 2])
+    cell = np.repeat(np.tile([0, 1], 3), np.array([6, 4, 4, 6, 5, 5]) * times).astype(np.int32)
+    classes = np.repeat(np.arange(3), 10 * times[::2])
+    quasi = (classes == 2).astype(np.int32)[:, None]
+    requirement = equal_requirement(np.bincount(cell), Fraction(1, 5), k)
+    return Block(quasi, cell, widths_of_numbers(np.array([2])), requirement), classes
 
 
 def test_classes_that_make_up_for_each_other_are_merged_and_others_stay() -> None:
@@ -397,6 +403,18 @@ def test_classes_that_make_up_for_each_other_are_merged_and_others_stay() -> Non
         assert_counted(table, partition)
         if merged:  # nothing is left of their distances, and both labels stay as narrow as they were
             assert spent(partition, table, price) == loss(partition) == 0
+
+
+@pytest.mark.parametrize(("other", "merged"), [(20, 1), (21, 0)])
+def test_classes_are_merged_up_to_a_size(other: int, merged: int) -> None:
+    block, classes = two_that_complement_each_other(5, 5, other)
+    assert ((classes < 2).sum() <= MOST) == merged
+    table = make_table(block)
+    partition = make_partition(table, classes, 1)
+    count_all(table, partition)
+    assert partition.room[1] > (classes < 2).sum()
+    by_turns = np.lexsort((np.arange(len(classes)) % 7, block.quasi[:, 0])).astype(np.int32)
+    assert merge_all(table, partition, by_turns, 0.5) == merged
 
 
 def test_a_class_without_neighbours_of_others_is_not_merged() -> None:
