@@ -194,7 +194,16 @@ def _counted(table: DataFrame, spec: ReleaseSpec, staged: str) -> Counted:
     quasi, sensitive = list(spec.attributes.quasi_identifiers), spec.attributes.sensitive_attributes
     with sized_shuffles(table.sparkSession, MOST_VALUES):  # what is shuffled is counts of values
         tallies = staged_tallies(table.sparkSession, staged).limit(2 * MOST_VALUES).toArrow()
-    histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in (*quasi, sensitive)]
+    kinds = tallies["tally"].to_numpy()
+    sizes = np.bincount(kinds[kinds >= 0], minlength=len(quasi) + 1)
+    if sizes.sum() > MOST_VALUES:
+        largest = int(sizes.argmax())
+        names = list(sensitive) if largest == len(quasi) else [quasi[largest]]
+        raise InputError(
+            f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values between all columns, most of them here; "
+            "expected a domain that a table can be published by (type: numeric, coarser values, or another role)"
+        )
+    histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in sizes]
     ranges: dict[str, Range] = {}
     marked, whole = dict[str, int](), dict[int, int]()
     registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *spec.attributes.insensitive_attributes)}
@@ -210,17 +219,10 @@ def _counted(table: DataFrame, spec: ReleaseSpec, staged: str) -> Counted:
             marked[key[0]] = n
         else:
             whole[tally] = n
-    if sum(map(len, histograms)) > MOST_VALUES:
-        largest = max(range(len(histograms)), key=lambda place: len(histograms[place]))
-        names = list(sensitive) if largest == len(quasi) else [quasi[largest]]
-        raise InputError(
-            f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values between all columns, most of them here; "
-            "expected a domain that a table can be published by (type: numeric, coarser values, or another role)"
-        )
     distinct = {name: estimate(found) for name, found in registers.items()}
     return Counted(
         fingerprint=Fingerprint(whole[ROWS], whole[DIGEST]),
-        histograms=list(histograms),
+        histograms=[*histograms],
         ranges=ranges,
         marked=marked,
         distinct_rows=distinct.pop(""),

@@ -17,6 +17,7 @@ from staged import stage
 from tclose_spark.errors import InputError
 from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
+from tclose_spark.stages import profile as stage_module
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 
@@ -116,6 +117,35 @@ def test_the_profile_does_not_depend_on_order_partitions_or_batches(
 def test_an_empty_table_is_an_error(make_run: MakeRun) -> None:
     with pytest.raises(InputError, match=r"people\.parquet has no rows"):
         profile_of(make_run(pa.table(PEOPLE).slice(0, 0), **ROLES))
+
+
+def test_more_values_than_a_driver_holds_are_refused_with_the_column_that_has_most(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(PEOPLE, **ROLES)
+    monkeypatch.setattr(stage_module, "MOST_VALUES", 3 + 1 + 2 + 1 + 4)  # cities, sexes, tuples; each with none
+    assert profile_of(run).rows == 5
+    monkeypatch.setattr(stage_module, "MOST_VALUES", 10)
+    with pytest.raises(
+        InputError, match=r"^city: more than 10 distinct values between all"
+    ):
+        profile_of(run)
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ([1, 2**62, None, -(2**63), 5], "but 1 of 5 rows hold no finite number"),
+        ([1.5, float("inf"), 2.0, None, float("-inf")], "but 2 of 5 rows hold no finite number"),
+        (["1", "x", "2", " 3", None], "but 2 of 5 rows hold no finite number"),
+        (pa.nulls(5, pa.int32()), "is missing in all 5 rows"),
+    ],
+    ids=["integers", "doubles", "text", "none"],
+)
+def test_rows_without_a_number_are_counted(make_run: MakeRun, column: Any, told: str) -> None:
+    run = make_run(pa.table({**PEOPLE, "age": column}), **ROLES)
+    with pytest.raises(InputError, match=told):
+        profile_of(run, lambda table: table.repartition(3, "grade"))
 
 
 def test_an_empty_partition_is_none(make_run: MakeRun) -> None:
