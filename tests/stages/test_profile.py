@@ -126,9 +126,7 @@ def test_more_values_than_a_driver_holds_are_refused_with_the_column_that_has_mo
     monkeypatch.setattr(stage_module, "MOST_VALUES", 3 + 1 + 2 + 1 + 4)  # cities, sexes, tuples; each with none
     assert profile_of(run).rows == 5
     monkeypatch.setattr(stage_module, "MOST_VALUES", 10)
-    with pytest.raises(
-        InputError, match=r"^city: more than 10 distinct values between all"
-    ):
+    with pytest.raises(InputError, match=r"^city: more than 10 distinct values between all"):
         profile_of(run)
 
 

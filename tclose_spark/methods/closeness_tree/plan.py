@@ -6,7 +6,7 @@ finds its block by walking it, and where a node takes only a share of the rows, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -26,8 +26,8 @@ from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, ROWS_PE
 from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.table.arrays import IntArray
 
-TRIED_ROWS = 50_000  # of the sample, on which ways to grow are tried
-TRIED_IN_BINS = 20_000  # the same where domains are wide: bins make trees dear
+TRIED_ROWS = 50_000  # of the sample, which go on to classes when ways to grow blocks are tried
+TRIED_IN_BINS = 20_000  # of the sample, when any ways are tried where domains are wide: bins make trees dear
 CEILING = 0.9  # of the closeness ratio on the sample, so that most leaves hold on full counts too
 
 
@@ -106,31 +106,67 @@ def make_plan(
     Raises:
         UnreachableError: if even the whole table does not hold what is required.
     """
-    table, effort, growth = SampledTable.of(given), effort_of(given.settings), GROWTHS[0]
-    rows_per_block = rows_per_block or ROWS_PER_BLOCK
-    if table.rows > rows_per_block or effort.trees == 1:
-        growth = _choose_growth(table, given.log)
+    table, effort = SampledTable.of(given), effort_of(given.settings)
+    rows_per_block, trial = rows_per_block or ROWS_PER_BLOCK, Trial(table, given.log)
+    if table.rows <= rows_per_block and effort.trees == 1:
+        trial.grow_whole()
+    layout = plan_blocks(table, trial.grow_blocks, rows_per_block, rows_per_task or effort.rows_per_task)
+    return ClosenessTreePlan(layout=layout, growth=trial.growth, effort=effort)
 
-    def grow_blocks(sample: Block, stop: int) -> Splits:
-        given.log(f"growing blocks on a sample of {len(sample.cell):,} rows")
-        least = max(stop // 8, 1)
-        way = replace(
-            growth, scale=table.scale, stop=stop, most=2 * stop, least=least, ceiling=CEILING, keep_splits=True
+
+class Trial:
+    """Grows trees on a table's sample in PLANNED ways, and keeps the one that loses least.
+
+    growth: which way that was; the first one, before any was tried.
+    """
+
+    def __init__(self, table: SampledTable, log: Callable[[str], None]) -> None:
+        self.growth = GROWTHS[0]
+        self._table, self._log = table, log
+
+    def grow_whole(self) -> None:
+        """Tries the tree of a table that is one block."""
+        rows = self._rows(len(self._table.sample.cell))
+        self._log(f"trying {PLANNED} ways to grow a tree on {rows:,} rows")
+        whole = np.zeros(rows, dtype=np.int64)
+        self._keep([self._loss(growth, whole) for growth in GROWTHS[:PLANNED]])
+
+    def grow_blocks(self, sample: Block, stop: int) -> Splits:
+        """The best tree over the sample that is stopped at nodes of `stop` rows. Some rows go on in each block: what it
+        is worth shows only at the end.
+        """
+        rows = self._rows(TRIED_ROWS)
+        self._log(f"growing blocks in {PLANNED} ways on a sample of {len(sample.cell):,} rows, {rows:,} to the end")
+        stopped = Growth(
+            scale=self._table.scale,
+            stop=stop,
+            most=2 * stop,
+            least=max(stop // 8, 1),
+            ceiling=CEILING,
+            keep_splits=True,
         )
-        return grow(sample, way).splits
+        ways = [replace(stopped, beta=growth.beta, price=growth.price) for growth in GROWTHS[:PLANNED]]
+        trees = [grow(sample, way) for way in ways]
+        losses = [self._loss(growth, tree.leaf[:rows]) for growth, tree in zip(GROWTHS, trees, strict=False)]
+        return trees[self._keep(losses)].splits
 
-    layout = plan_blocks(table, grow_blocks, rows_per_block, rows_per_task or effort.rows_per_task)
-    return ClosenessTreePlan(layout=layout, growth=growth, effort=effort)
+    def _rows(self, most: int) -> int:
+        """How many of the sample's first rows go on to the end: of at most so many."""
+        sample = self._table.sample
+        return min(len(sample.cell), TRIED_IN_BINS if is_wide(sample.requirement).any() else most)
 
+    def _loss(self, growth: Growth, block: IntArray) -> float:
+        """What the sample's first rows lose each, in blocks that are grown to the end.
 
-def _choose_growth(table: SampledTable, log: Callable[[str], None]) -> Growth:
-    """The growth whose tree loses least on the first rows of the sample."""
-    rows = TRIED_IN_BINS if is_wide(table.sample.requirement).any() else TRIED_ROWS
-    sample = table.sample.take(np.arange(min(rows, len(table.sample.cell))))
-    log(f"trying {PLANNED} ways to grow a tree on {len(sample.cell):,} rows of the sample")
-    losses = []
-    for number, growth in enumerate(GROWTHS[:PLANNED], start=1):
-        way = replace(growth, scale=table.rows / len(sample.cell))
-        losses.append(rows_lost(sample, grow(sample, way).leaf))
-        log(f"tree {number} of {PLANNED}: information loss {losses[-1] / len(sample.cell):.4f} before any exchange")
-    return GROWTHS[int(np.argmin(losses))]
+        block: of each of these rows, shape (rows,).
+        """
+        order, way = np.argsort(block, kind="stable"), replace(growth, scale=self._table.rows / len(block))
+        parts = map(self._table.sample.take, np.split(order, np.flatnonzero(np.diff(block[order])) + 1))
+        loss = sum(rows_lost(part, grow(part, way).leaf) for part in parts) / len(block)
+        self._log(f"a tree of {PLANNED}: information loss {loss:.4f} before any exchange")
+        return loss
+
+    def _keep(self, losses: Sequence[float]) -> int:
+        best = int(np.argmin(losses))
+        self.growth = GROWTHS[best]
+        return best

@@ -19,6 +19,7 @@ from tclose_spark.methods.blocks import planning
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.closeness_tree import classes as classes_module
+from tclose_spark.methods.closeness_tree import plan as plan_module
 from tclose_spark.methods.closeness_tree.carve.tree import grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort, effort_of
@@ -139,6 +140,28 @@ def test_the_growth_that_loses_least_on_the_sample_is_planned():
     lost = [rows_lost(block, grow(block, way).leaf) for way in GROWTHS[:PLANNED]]
     assert len(set(lost)) > 1
     assert make_plan(asked(problem).given(count_in(rows))).growth == GROWTHS[int(np.argmin(lost))]
+
+
+def test_the_blocks_that_lose_least_when_they_are_grown_to_the_end_are_planned():
+    """Each way is planned alone and carried out: its classes lose about what the trial foretells, and where all are
+    tried, the way of which least is foretold is taken.
+    """
+    problem, rows = make_problem(town(4000), {"disease": {"t": "0.25"}}, k=5)
+    problem, plans, foretold = asked(problem, effort=0), [], []
+    for growth in GROWTHS[:PLANNED]:
+        told: list[str] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(plan_module, "GROWTHS", (growth,))
+            plan = make_plan(problem.given(count_in(rows), told.append), 1200)
+        row, task = plan.route(rows)
+        settled = [plan.settle(rows.take(row[task == number]), number) for number in range(plan.tasks)]
+        assert plan.blocks > 2
+        foretold.append(float(told[-1].split("information loss ")[1].split()[0]))
+        assert foretold[-1] == pytest.approx(sum(s.figures["lost_by_tree"] for s in settled) / len(rows), rel=0.05)
+        plans.append(plan)
+    assert len(set(foretold)) == PLANNED
+    best = plans[int(np.argmin(foretold))]
+    assert make_plan(problem.given(count_in(rows)), 1200).to_json() == best.to_json()
 
 
 def test_small_nodes_of_a_small_sample_are_halved_too():
