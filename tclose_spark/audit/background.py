@@ -29,10 +29,11 @@ from tclose_spark.io.tables import plain
 from tclose_spark.io.workers import map_batches
 from tclose_spark.measures.information_loss import interval_or_none, set_members
 from tclose_spark.measures.reidentification import Risks, count_inside, risks
-from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.runfile.moments import CODES_A_DAY, parse_moment, parse_quantity, write_moment
 from tclose_spark.runfile.numbers import parse_number
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.written import write_number
 
 MOST_BOXES = 2_000_000  # distinct classes, that every task is sent
 MISSING, STRANGE = -2, -1  # codes of a missing value, and of one that no label but `*` covers
@@ -78,7 +79,7 @@ class Axis:
             return MISSING
         if self.ends is None:
             places = self.places or {}
-            return places.get(value, places.get(_whole(value), STRANGE))
+            return next((places[form] for form in _forms(value) if form in places), STRANGE)
         try:
             return self._number(parse_quantity(value))
         except ValueError:
@@ -194,13 +195,25 @@ def join_background(
     )
 
 
-def _whole(text: str) -> str:
-    """A whole number as it is usually written: 39 for 39.0; other text as it is."""
+def _forms(text: str) -> Iterator[str]:
+    """What a value may be called where numbers, times and dates have one form each: 39 for 39.0, 2024-02-29T12:00:00
+    for a time with a blank in it, and its day; first the text itself.
+
+    >>> list(_forms("39.50")), list(_forms("2024-02-29 12:00:00")), list(_forms("flu"))
+    (['39.50', '39.5'], ['2024-02-29 12:00:00', '2024-02-29T12:00:00', '2024-02-29'], ['flu'])
+    """
+    yield text
     try:
         number = parse_number(text)
     except ValueError:
-        return text
-    return str(number.numerator) if number.denominator == 1 else text
+        try:
+            days = parse_moment(text)
+        except (ValueError, OverflowError):
+            return
+        yield write_moment(int(days * CODES_A_DAY["timestamp"]), "timestamp")
+        yield write_moment(math.floor(days), "date")
+        return
+    yield str(number.numerator) if number.denominator == 1 else write_number(float(number))
 
 
 def one_label(columns: Sequence[Column]) -> Column:

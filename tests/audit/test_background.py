@@ -120,6 +120,36 @@ def test_numbers_below_nodes_are_numbers_however_they_are_written(spark: SparkSe
     assert join_background(class_table(spark, [("thirties", 2)], [age]), people, [age], {"age": tree}).candidates == 2
 
 
+@pytest.mark.parametrize(
+    ("leaves", "schema", "people"),
+    [
+        (
+            ("2024-01-05T12:30:00", "2024-01-09T00:00:00"),
+            "at timestamp",
+            ("2024-01-05 12:30:00", "2024-01-09 00:00:00"),
+        ),
+        (
+            ("2024-01-05T12:30:00", "2024-01-09T00:00:00"),
+            "at string",
+            ("2024-01-05 12:30:00", "2024-01-09T01:00+01:00"),
+        ),
+        (("2024-01-05", "2024-01-09"), "at date", ("2024-01-05", "2024-01-09")),
+        (("2024-01-05", "2024-01-09"), "at timestamp", ("2024-01-05 12:30:00", "2024-01-09 00:00:00")),
+        (("0.5", "1.25"), "at string", ("0.50", "1.250")),
+    ],
+)
+def test_times_and_numbers_below_nodes_are_themselves_however_they_are_written(
+    spark: SparkSession, leaves: tuple[str, str], schema: str, people: tuple[str, str]
+):
+    tree = Hierarchy.build([(leaves[0], "first", "*"), (leaves[1], "second", "*")], "at")
+    at = JudgedQuasi("at", ("at",), LabelLoss(numeric=False, hierarchy=tree))
+    name, kind = schema.split()
+    known = spark.createDataFrame([(text,) for text in (*people, "2024-02-01")], f"{name} string")
+    known = known.select(F.col(name).cast(kind).alias(name))
+    found = join_background(class_table(spark, [("first", 1), ("second", 1)], [at]), known, [at], {"at": tree})
+    assert (found.people, found.candidates, found.members) == (3, 2, 2)
+
+
 def test_bounds_are_joined_as_the_interval_between_them(spark: SparkSession):
     classes = [("20", "1990", "1999", 1), ("20", "2000", "2000", 1)]
     found = join(spark, classes, [(20, 1995), (20, 1989), (20, 2000)], "age int, year int", [AGE, BOUNDS])
