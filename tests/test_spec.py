@@ -104,6 +104,7 @@ WRONG = [
     ("output.keep_linked=1", "output.keep_linked: found 1; expected true or false"),
     (f"{DISEASE}.t=20%", f"{DISEASE}.t: found '20%'; expected a number"),
     (f"{DISEASE}.t=0", f"{DISEASE}.t: found 0; expected a number above 0 and at most 1"),
+    (f"{DISEASE}.t=1e-400", f"{DISEASE}.t: found '1e-400'; expected a number above 0 and at most 1"),
     (f"{DISEASE}.t=-0.1", f"{DISEASE}.t: found -0.1; expected a number above 0"),
     (f"{DISEASE}.t=1.01", f"{DISEASE}.t: found 1.01; expected a number above 0 and at most 1"),
     (f"{DISEASE}.t=meassure", f"{DISEASE}.t: found 'meassure'; expected a number"),

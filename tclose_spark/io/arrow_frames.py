@@ -52,7 +52,12 @@ def as_arrow(table: Any) -> pa.Table:
     if _is_pandas(table):
         columns = dict(_pandas_columns(table))
         return pa.table(columns) if columns else pa.table({})
-    arrow = table.collect().to_arrow() if _is_lazy(table) else pa.table(table)
+    try:
+        arrow = table.collect().to_arrow() if _is_lazy(table) else pa.table(table)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(
+            f"a column of the table is of a type that Arrow does not have ({error}); convert it, or leave it out"
+        ) from None
     for name in arrow.column_names:
         _check_once(name, arrow.column_names)
     return arrow
@@ -80,11 +85,11 @@ def readable(table: pa.Table) -> tuple[pa.Table, dict[str, str]]:
 
 def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column in a type that Spark reads. Raises pyarrow's errors where there is none."""
-    if isinstance(column.type, pa.BaseExtensionType):
-        column = column.cast(column.type.storage_type)
     if pa.types.is_dictionary(column.type):
         chunks = [_plain(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
         column = pa.chunked_array(chunks, WIDER.get(column.type.value_type, column.type.value_type))
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.cast(column.type.storage_type)
     kind = column.type
     if pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us", kind.tz))  # safe: an error where it would lose digits
@@ -146,5 +151,9 @@ def _unheld(error: Exception) -> str:
 
 
 def _check_once(name: str, names: list[str]) -> None:
-    if names.count(name) > 1:
-        raise InputError(f"column {name!r} of the table has a duplicate: {names.count(name)} columns of this name")
+    """Raises InputError if several columns have this name but for case, which Spark does not tell apart."""
+    times = [other.lower() for other in names].count(name.lower())
+    if times > 1:
+        raise InputError(
+            f"column {name!r} of the table has a duplicate: {times} columns of this name but for case; rename them"
+        )

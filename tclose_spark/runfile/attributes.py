@@ -31,6 +31,8 @@ MEASURE = "measure"
 ROLES = ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes")
 """What a column may be, as the run file lists them."""
 T_SCHEMA = {"anyOf": [*number_schema(exclusiveMinimum=0, maximum=1)["anyOf"], {"const": MEASURE}, {"type": "null"}]}
+LEAST_T = Fraction(1, 10**9)
+"""Of a table of a billion people a class that has one person more or less is farther from it."""
 NOTHING = {"type": "null"}
 """What JSON Schema calls a key of YAML without a value, such as `sex:`."""
 
@@ -42,6 +44,8 @@ def _closeness(value: Any) -> Fraction | None:
     number = exact_number(value)
     if not 0 < number <= 1:
         raise ValueError("expected a number above 0 and at most 1, or measure")
+    if number < LEAST_T:
+        raise ValueError("expected a number above 0 and at most 1; nothing is told apart below a billionth")
     return number
 
 

@@ -126,5 +126,22 @@ def mixed(frame):
 def test_a_column_that_stands_twice_is_refused():
     with pytest.raises(InputError, match="column 'a' of the table has a duplicate: 2 columns of this name"):
         as_arrow(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    with pytest.raises(InputError, match="column 'a' of the table has a duplicate"):
-        as_arrow(pa.table([[1], [2]], names=["a", "a"]))
+    for names in (["a", "a"], ["a", "A"]):  # which Spark does not tell apart
+        with pytest.raises(InputError, match="column 'a' of the table has a duplicate: 2 columns of this name but for"):
+            as_arrow(pa.table([[1], [2]], names=names))
+        with pytest.raises(InputError, match="column 'a' of the table has a duplicate: 2 columns of this name but for"):
+            as_arrow(pd.DataFrame([[1, 2]], columns=names))
+
+
+def test_intervals_of_pandas_are_structs_which_are_refused_where_they_are_used():
+    cut = pd.DataFrame({"age": [1, 5, 9], "group": pd.cut(pd.Series([1, 5, 9]), 3)})
+    made, lost = readable(as_arrow(cut))
+    assert pa.types.is_struct(made.schema.field("group").type)
+    assert made["group"].null_count == 0
+    assert lost == {}
+
+
+def test_a_type_that_arrow_has_not_is_refused():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(InputError, match="a column of the table is of a type that Arrow does not have"):
+        as_arrow(polars.DataFrame({"age": polars.Series([1, 2], dtype=polars.Int128)}))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from strategies import CITIES
 
 from tclose_spark.audit.background import EVERYTHING, MISSING, STRANGE, Axis, BackgroundJoin, join_background
