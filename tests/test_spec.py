@@ -502,6 +502,12 @@ def test_a_column_has_one_role(load, assignment, column, roles):
         load(assignment)
 
 
+def test_every_column_of_several_roles_is_told(load):
+    told = "column 'age' is in quasi_identifiers and in insensitive_attributes; column 'disease' is in sensitive_attr"
+    with pytest.raises(ConfigurationError, match=told):
+        load("attributes.insensitive_attributes=[disease, region, age]")
+
+
 @pytest.mark.parametrize(
     ("written", "exact"),
     [

@@ -393,14 +393,13 @@ class Attributes(Section):
 
     @model_validator(mode="after")
     def _one_role(self) -> Self:
-        roles: dict[str, str] = {}
+        roles: dict[str, list[str]] = {}
         for role in ROLES:
             for column in getattr(self, role):
-                if column in roles:
-                    raise ValueError(
-                        f"column {column!r} is in {roles[column]} and in {role}; expected one role for a column"
-                    )
-                roles[column] = role
+                roles.setdefault(column, []).append(role)
+        several = [f"column {column!r} is in {' and in '.join(of)}" for column, of in roles.items() if len(of) > 1]
+        if several:
+            raise ValueError(f"{'; '.join(several)}; expected one role for a column")
         for column in self.allow_unique:
             if column not in self.insensitive_attributes:
                 raise ValueError(f"allow_unique names {column!r}, which is not in insensitive_attributes")
