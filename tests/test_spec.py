@@ -241,6 +241,7 @@ WRONG = [
     (f"{DISEASE}.l.entropy=x", f"{DISEASE}.l.entropy: found 'x'; expected a number"),
     (f"{DISEASE}.l.recursive.c=3", f"{DISEASE}.l.recursive.l: missing; this key is required"),
     (f"{DISEASE}.l.recursive={{c: 3, l: 1}}", f"{DISEASE}.l.recursive.l: found 1"),
+    (f"{DISEASE}.l.recursive={{c: 0, l: 2}}", f"{DISEASE}.l.recursive.c: found 0; expected a number above 0"),
     (f"{SALARY}.order=size", f"{SALARY}.order: found 'size'; expected 'value' or 'frequency', or a list"),
     (f"{SALARY}.missing=middle", f"{SALARY}.missing: found 'middle'; expected 'error', 'lowest', 'highest' or 'leaf'"),
     (f"{QUASI}.age.type=text", f"{QUASI}.age.type: found 'text'; expected 'categorical', 'numeric', 'date' or 'ti"),

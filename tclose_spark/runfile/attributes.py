@@ -191,6 +191,12 @@ class QuasiIdentifier(Section):
             raise ValueError(f"coarsest is {coarsest}; expected {expected}")
 
 
+def _positive(number: Fraction) -> Fraction:
+    if number <= 0:
+        raise ValueError("expected a number above 0")
+    return number
+
+
 class Recursive(Section):
     """Recursive (c, l)-diversity: r_1 < c (r_l + ... + r_m).
 
@@ -198,7 +204,7 @@ class Recursive(Section):
     l: of the rows of all values of this rank and below.
     """
 
-    c: Exact
+    c: Annotated[Exact, AfterValidator(_positive)]
     l: Annotated[int, Field(ge=2)]  # noqa: E741 - the field's name for it
 
 
