@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -16,10 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from people import PEOPLE, ROLES
 from pyspark.sql import SparkSession
 from strategies import CITIES
 
-from tclose_spark import cli
+from tclose_spark import cli, pipeline
 from tclose_spark.io.interrupts import SIGNALS
 from tclose_spark.io.run import Run
 from tclose_spark.io.session import get_session
@@ -121,6 +123,40 @@ def run_file(tmp_path: Path) -> Callable[..., Path]:
 def make_run(run_file: Callable[..., Path], open_run: Callable[..., Run]) -> Callable[..., Run]:
     """`make_run(table, quasi=..., sensitive=..., k=...)`: the run of a small table."""
     return lambda table, **settings: open_run(run_file(table, **settings))
+
+
+@pytest.fixture(scope="session")
+def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run file of the small table in people.py."""
+    return write_run(tmp_path_factory.mktemp("people"), PEOPLE, output={"keep_linked": True}, **ROLES)
+
+
+@pytest.fixture(scope="session")
+def finished(conf: Path, open_run: Callable[..., Run]) -> Path:
+    """The output of a whole run. Not to be changed: see `output`."""
+    pipeline.release(open_run(conf))
+    return conf.parent / "out"
+
+
+@pytest.fixture(scope="session")
+def reported(conf: Path, open_run: Callable[..., Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The output of a run that is ready to be published, the stages one by one. Not to be changed."""
+    folder = tmp_path_factory.mktemp("reported") / "out"
+    for stage in ("profile", "plan", "anonymize", "verify", "report"):
+        getattr(pipeline, stage)(open_run(conf, f"output.path={folder}"))
+    return folder
+
+
+@pytest.fixture
+def output(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished output."""
+    return Path(shutil.copytree(finished, tmp_path / "copy"))
+
+
+@pytest.fixture
+def certificate(finished: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((finished / "public/certificate.json").read_text())
+    return found
 
 
 @pytest.fixture(scope="session")

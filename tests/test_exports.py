@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
 import pytest
+from people import list_again
 
 from tclose_spark import pipeline
 from tclose_spark.errors import GuaranteeError, InputError
@@ -121,8 +122,12 @@ def test_what_was_changed_is_noticed(
 ) -> None:
     shutil.copytree(finished.parent, tmp_path / "out")
     change(tmp_path / f"out/public/release_{kind}")
+    run = open_run(conf, f"output.path={tmp_path / 'out'}")
+    with pytest.raises(GuaranteeError, match=rf"release_{kind}/\S+ (was changed|is no file|is missing)"):
+        pipeline.verify(run, finished=True)
+    list_again(tmp_path / "out")
     with pytest.raises(GuaranteeError, match=f"release_{kind} has not the (rows|files)"):
-        pipeline.verify(open_run(conf, f"output.path={tmp_path / 'out'}"), finished=True)
+        pipeline.verify(run, finished=True)
 
 
 def test_overwriting_replaces_and_removes_exports(
@@ -135,7 +140,7 @@ def test_overwriting_replaces_and_removes_exports(
     assert not (public / "release_parquet").exists()
     assert pipeline.verify(run, finished=True).holds
     shutil.copytree(finished / "release_parquet", public / "release_parquet")
-    with pytest.raises(GuaranteeError, match="release_parquet was not made with the release beside it"):
+    with pytest.raises(GuaranteeError, match=r"release_parquet/\S+ is no file of this release"):
         pipeline.verify(run, finished=True)
 
 

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,20 +19,21 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import deltalake
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from people import PEOPLE, ROLES, ROWS, read, run_stages, tree
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from strategies import CITIES
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, UnreachableError
-from tclose_spark.io.interrupts import noticed
+from tclose_spark.io.delta_log import scrub_table
 from tclose_spark.io.run import Run
+from tclose_spark.io.storage import LocalFolder
 from tclose_spark.io.tables import write_delta
 from tclose_spark.methods.closeness_tree import plan as top
 from tclose_spark.methods.closeness_tree.effort import EFFORTS
@@ -46,75 +46,10 @@ WriteRun = Callable[..., Path]
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = ("profile", "plan", "anonymize", "verify", "report", "publish")
-ROWS = 48
-PEOPLE = pa.table(
-    {
-        "name": [f"person {i}" for i in range(ROWS)],
-        "age": [20 + i * 7 % 31 for i in range(ROWS)],
-        "city": [CITIES.leaves[i % 5] for i in range(ROWS)],
-        "disease": [["flu", "flu", "gout", "ulcer"][i % 4] for i in range(ROWS)],
-        "region": [["north", "south"][i % 2] for i in range(ROWS)],
-    }
-)
-ROLES: dict[str, Any] = {
-    "direct_identifiers": ["name"],
-    "quasi": {"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}},
-    "sensitive": {"disease": {"t": "0.2", "l": {"distinct": 2}}},
-    "insensitive_attributes": ["region"],
-    "k": 5,
-}
-
-
-def run_stages(run: Run, *stages: str) -> Any:
-    return [getattr(pipeline, stage)(run) for stage in stages][-1]
-
-
-def read(folder: Path) -> pd.DataFrame:
-    """A Delta table, without Spark."""
-    return deltalake.DeltaTable(str(folder)).to_pyarrow_table().to_pandas()
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    """All files below a folder with their contents."""
-    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
 def mode(path: Path) -> str:
     return oct(stat.S_IMODE(path.stat().st_mode))
-
-
-@pytest.fixture(scope="module")
-def conf(write_run: WriteRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run file of all tests here."""
-    return write_run(tmp_path_factory.mktemp("people"), PEOPLE, output={"keep_linked": True}, **ROLES)
-
-
-@pytest.fixture(scope="module")
-def finished(conf: Path, open_run: OpenRun) -> Path:
-    """The output of a whole run. Not to be changed: see `output`."""
-    pipeline.release(open_run(conf))
-    return conf.parent / "out"
-
-
-@pytest.fixture(scope="module")
-def reported(conf: Path, open_run: OpenRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output of a run that is ready to be published, the stages one by one. Not to be changed."""
-    folder = tmp_path_factory.mktemp("reported") / "out"
-    for stage in STAGES[:-1]:
-        getattr(pipeline, stage)(open_run(conf, f"output.path={folder}"))
-    return folder
-
-
-@pytest.fixture
-def output(finished: Path, tmp_path: Path) -> Path:
-    """A copy of the finished output."""
-    return Path(shutil.copytree(finished, tmp_path / "copy"))
-
-
-@pytest.fixture
-def certificate(finished: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((finished / "public/certificate.json").read_text())
-    return found
 
 
 # --- what a finished run leaves
@@ -398,91 +333,20 @@ def test_what_an_interrupted_run_left_does_not_hide_the_finished_release(
         stage(again)
     path = output / "public/certificate.json"
     path.write_text(path.read_text().replace('"fingerprint": "', '"fingerprint": "0'))
-    with pytest.raises(GuaranteeError, match="does not describe the release"):
+    with pytest.raises(GuaranteeError, match=r"certificate\.json was changed"):
         pipeline.verify(again, finished=True)
     assert pipeline.verify(again).holds  # what is staged, and that is said
     assert any("the staged release is judged, not the finished one" in line for line in told)
     other = open_run(conf, f"output.path={output}", "privacy.k=6", overwrite=True)
     for stage in (pipeline.profile, pipeline.plan, pipeline.anonymize):
         stage(other)
-    with pytest.raises(
-        GuaranteeError, match="does not describe the release"
-    ):  # what is staged is of another configuration
+    with pytest.raises(GuaranteeError, match=r"certificate\.json was changed"):  # what is staged is another run file's
         pipeline.verify(open_run(conf, f"output.path={output}"))
-
-
-def test_a_signal_after_the_certificate_changes_nothing(
-    output: Path, conf: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    move = pipeline.move
-
-    def interrupted(name: str, *folders: Any) -> None:
-        move(name, *folders)
-        if name == "release":  # waits, since a publish is whole
-            signal.raise_signal(signal.SIGTERM)
-
-    monkeypatch.setattr(pipeline, "move", interrupted)
-    with noticed():
-        again = pipeline.release(open_run(conf, f"output.path={output}", overwrite=True))
-    assert again == json.loads((output / "public/certificate.json").read_text())
 
 
 def test_there_must_be_a_finished_release_to_judge_it(conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no finished release"):
         pipeline.verify(open_run(conf, f"output.path={tmp_path}/nothing"), finished=True)
-
-
-TAMPERED: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-    "a row less": lambda release: release.iloc[1:],
-    "a row twice": lambda release: pd.concat([release, release.iloc[:1]]),
-    "a label changed": lambda release: release.assign(
-        city=["*" if release["city"][0] != "*" else "Italy", *release["city"][1:]]
-    ),
-    "a label that is none": lambda release: release.assign(city=["Europe", *release["city"][1:]]),
-    "a value changed": lambda release: release.assign(
-        disease=["gout" if release["disease"][0] == "flu" else "flu", *release["disease"][1:]]
-    ),
-}
-
-
-@pytest.mark.parametrize("name", TAMPERED)
-def test_a_finished_release_that_was_tampered_with_is_found_out(
-    spark: SparkSession, output: Path, conf: Path, open_run: OpenRun, name: str
-) -> None:
-    release = output / "public/release"
-    changed = TAMPERED[name](read(release))
-    shutil.rmtree(release)
-    write_delta(spark.createDataFrame(pa.Table.from_pandas(changed, preserve_index=False)), str(release))
-    with pytest.raises(GuaranteeError):
-        pipeline.verify(open_run(conf, f"output.path={output}"))
-
-
-def test_a_finished_release_that_is_gone_is_found_out(output: Path, conf: Path, open_run: OpenRun) -> None:
-    shutil.rmtree(output / "public/release")
-    with pytest.raises(GuaranteeError):
-        pipeline.verify(open_run(conf, f"output.path={output}"))
-
-
-def test_a_certificate_of_another_release_is_found_out(output: Path, conf: Path, open_run: OpenRun) -> None:
-    path = output / "public/certificate.json"
-    path.write_text(path.read_text().replace('"fingerprint": "', '"fingerprint": "0'))
-    with pytest.raises(GuaranteeError, match="does not describe the release"):
-        pipeline.verify(open_run(conf, f"output.path={output}"))
-
-
-def test_a_certificate_by_another_version_of_the_package_is_one(output: Path, conf: Path, open_run: OpenRun) -> None:
-    path = output / "public/certificate.json"
-    certificate = json.loads(path.read_text())
-    certificate["tool"]["version"], certificate["issued"] = "0.0.1", "2020-01-01T00:00:00Z"
-    path.write_text(json.dumps(certificate))
-    assert pipeline.verify(open_run(conf, f"output.path={output}")).holds
-
-
-def test_a_finished_release_of_another_configuration_is_not_verified(
-    output: Path, conf: Path, open_run: OpenRun
-) -> None:
-    with pytest.raises(ConfigurationError, match="another configuration"):
-        pipeline.verify(open_run(conf, f"output.path={output}", "privacy.k=6"))
 
 
 # --- when nothing is published
@@ -513,6 +377,7 @@ def test_a_run_that_does_not_hold_publishes_nothing_and_leaves_the_older_one(
     table = spark.createDataFrame(pa.Table.from_pandas(read(staged).iloc[1:], preserve_index=False))
     shutil.rmtree(staged)
     write_delta(table, str(staged))
+    scrub_table(LocalFolder(str(staged.parent)), "release")
     with pytest.raises(GuaranteeError, match="nothing is published"):
         pipeline.verify(open_run(conf, *settings))
     with pytest.raises(GuaranteeError, match="nothing to certify"):
@@ -575,65 +440,6 @@ def test_a_run_that_is_not_ready_is_not_taken_for_the_finished_one(output: Path,
     assert (output / "internal/staging/profile.json").exists()
 
 
-# --- publishing is resumed
-
-
-class InterruptedError_(Exception):
-    """What stops a publish in these tests."""
-
-
-@pytest.fixture
-def interrupt(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
-    """`interrupt(n)`: the n-th thing (0, 1, ...) that is moved from now on is not, the run stops there;
-    `interrupt(-1)`: none.
-    """
-    move, left = pipeline.move, [-1]
-
-    def move_or_stop(name: str, source: Any, target: Any) -> None:
-        if left[0] == 0:
-            left[0] = -1
-            raise InterruptedError_
-        left[0] -= 1
-        move(name, source, target)
-
-    monkeypatch.setattr(pipeline, "move", move_or_stop)
-    return lambda n: left.__setitem__(0, n)
-
-
-@pytest.mark.parametrize("over_an_older_one", [False, True])
-@pytest.mark.parametrize("moved", range(9))
-def test_an_interrupted_publish_is_finished_by_another(
-    reported: Path,
-    finished: Path,
-    conf: Path,
-    open_run: OpenRun,
-    tmp_path: Path,
-    interrupt: Callable[[int], None],
-    moved: int,
-    over_an_older_one: bool,
-) -> None:
-    copy = Path(shutil.copytree(reported, tmp_path / "copy"))
-    if over_an_older_one:
-        shutil.copytree(finished, copy, dirs_exist_ok=True)
-        (copy / "public/report.html").write_text("the older one")
-    settings = [f"output.path={copy}"]
-    interrupt(moved)
-    with pytest.raises(InterruptedError_):
-        pipeline.publish(open_run(conf, *settings, overwrite=True))
-    assert not (copy / "public/certificate.json").exists()  # which would mark it as finished
-    pipeline.publish(open_run(conf, *settings))
-    staged, public = tree(reported / "internal/staging"), tree(copy / "public")
-    assert public == {
-        name: content
-        for name, content in staged.items()
-        if name.split("/")[0] in ("release", "report.html", "certificate.json")
-    }
-    assert {path.name for path in (copy / "internal").iterdir()} == {
-        path.name for path in (finished / "internal").iterdir()
-    }
-    assert pipeline.publish(open_run(conf, *settings))["verdict"] == "holds"  # a retry of a publish that was done
-
-
 def test_a_stage_that_fails_when_done_again_leaves_nothing_to_publish(
     reported: Path, conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -650,40 +456,6 @@ def test_a_stage_that_fails_when_done_again_leaves_nothing_to_publish(
     with pytest.raises(ConfigurationError, match="run `tclose report` first"):
         pipeline.publish(run)
     assert not (copy / "public" / "certificate.json").exists()
-
-
-def test_a_release_that_does_not_arrive_whole_is_removed_again(
-    reported: Path, conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copy = Path(shutil.copytree(reported, tmp_path / "copy"))
-    run, move = open_run(conf, f"output.path={copy}"), pipeline.move
-
-    def cut_short(name: str, source: Any, target: Any) -> None:
-        move(name, source, target)
-        for part in Path(target.path(name)).glob("part-*.parquet"):
-            part.write_bytes(part.read_bytes()[:-1])
-
-    monkeypatch.setattr(pipeline, "move", cut_short)
-    with pytest.raises(GuaranteeError, match="files of the release did not arrive whole"):
-        pipeline.publish(run)
-    assert list((copy / "public").iterdir()) == []
-
-
-def test_a_certificate_that_was_edited_is_found_out(output: Path, conf: Path, open_run: OpenRun) -> None:
-    path = output / "public" / "certificate.json"
-    certificate = json.loads(path.read_text())
-    certificate["guarantees"]["k"]["achieved"] = 500
-    path.write_text(json.dumps(certificate))
-    with pytest.raises(GuaranteeError, match=r"certificate .* does not describe the release"):
-        pipeline.verify(open_run(conf, f"output.path={output}"))
-
-
-def test_a_file_that_the_log_does_not_list_is_found_out(output: Path, conf: Path, open_run: OpenRun) -> None:
-    release = output / "public" / "release"
-    (part,) = release.glob("part-*.parquet")
-    shutil.copy(part, release / "part-of-a-task-that-failed.parquet")
-    with pytest.raises(GuaranteeError, match="1 files that its log does not list"):
-        pipeline.verify(open_run(conf, f"output.path={output}"))
 
 
 def test_remains_of_a_failed_run_do_not_hide_the_finished_release(output: Path, conf: Path, open_run: OpenRun) -> None:

@@ -6,6 +6,7 @@ what it takes Spark to read them and hand them over.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from tclose_spark.checks.tallies import Tally, add_up, tally_schema
 from tclose_spark.io.capabilities import java_of
@@ -26,9 +27,18 @@ from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.fingerprint import Fingerprint
 
 ROWS_AT_ONCE = 1 << 20  # of a file, that a task holds as codes
+MAGIC = b"PAR1"  # with which a Parquet file begins and ends
+SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
+SPARK_WORDS = {b"org.apache.spark.version", b"org.apache.spark.timeZone", b"org.apache.spark.legacyDateTime"}
+"""What Spark writes into the metadata of a file: the columns once more, and how it meant its dates."""
+LARGE_OF = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 SAME_TEXT = (T.StringType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.BooleanType)
 """Types whose values Arrow writes as Spark does."""
 ROWS, DIGEST = "rows", "digest"
+
+
+class DamagedFileError(ValueError):
+    """A file of a release is not as it was written. The message names it."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +68,8 @@ def read_released(release: DataFrame, folder: str, labels: Sequence[str], sensit
     by_files = java_of(release.sparkSession) is not None
     if by_files and all(isinstance(release.schema[name].dataType, SAME_TEXT) for name in texts):
         reader = release.sparkSession.read.format("binaryFile").options(pathGlobFilter="*.parquet", **NO_PATTERN)
-        files = reader.load(for_spark(folder)).select("content")
-        strings = [field.name for field in release.schema if isinstance(field.dataType, T.StringType)]
-        tally = _tally_files(release.columns, strings, texts, len(labels), parts)
+        files = reader.load(for_spark(folder)).select("path", "content")
+        tally = _tally_files(release.schema, texts, len(labels), parts)
         tallied = map_batches(files, tally, from_arrow_schema(parts))
     else:
         text = [plain(release, name).cast("string").alias(f"t{i}") for i, name in enumerate(texts)]
@@ -72,27 +81,54 @@ def read_released(release: DataFrame, folder: str, labels: Sequence[str], sensit
     return ReleasedRows(add_up(observed.select(*schema.names), len(labels), schema), observation)
 
 
-def _tally_files(
-    columns: Sequence[str], strings: Sequence[str], texts: Sequence[str], labels: int, schema: pa.Schema
-) -> Mapper:
-    """Tallies files, ROWS_AT_ONCE rows at a time."""
+def _tally_files(released: T.StructType, texts: Sequence[str], labels: int, schema: pa.Schema) -> Mapper:
+    """Tallies files of these columns, ROWS_AT_ONCE rows at a time."""
+    described, kinds = released.json(), to_arrow_schema(released)
 
     def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for content in batch.column(0):
-                file = pq.ParquetFile(
-                    pa.BufferReader(content.as_buffer()),
-                    read_dictionary=list(strings),
-                    coerce_int96_timestamp_unit="us",
-                )
-                for rows in file.iter_batches(ROWS_AT_ONCE, columns=list(columns)):
-                    if not rows.num_rows:
-                        continue
-                    held = {name: coded(rows.column(name)) for name in columns}
+            for path, content in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
+                for rows in _rows_of(path.rpartition("/")[2], content.as_buffer(), kinds, described):
+                    held = {name: coded(rows.column(name)) for name in kinds.names}
                     text = [_as_text(held[name]) for name in texts]
                     yield _tallied(list(held.values()), text, labels, schema)
 
     return tally
+
+
+def _rows_of(name: str, content: pa.Buffer, kinds: pa.Schema, described: str) -> Iterator[pa.RecordBatch]:
+    """The rows of a Parquet file of this name, texts coded by dictionaries.
+
+    kinds: the columns of the release; described: the same as Spark describes them.
+
+    Raises:
+        DamagedFileError: if the file cannot be read, has other columns, or says more than its rows.
+    """
+    strings = [field.name for field in kinds if pa.types.is_string(field.type)]
+    try:
+        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=strings, coerce_int96_timestamp_unit="us")
+        found, words = file.metadata.schema.to_arrow_schema(), dict(file.metadata.metadata or {})
+        if found.names != kinds.names or not all(map(_is_alike, found.types, kinds.types)):
+            raise DamagedFileError(f"{name} has other columns than the release")
+        said = json.loads(words.pop(SPARK_SCHEMA, described))
+        if words.keys() - SPARK_WORDS or said != json.loads(described):
+            raise DamagedFileError(f"{name} has metadata that says more than the release")
+        if content[: len(MAGIC)].to_pybytes() != MAGIC:  # at which Arrow does not look
+            raise DamagedFileError(f"{name} cannot be read")
+        for rows in file.iter_batches(ROWS_AT_ONCE, columns=kinds.names):
+            if rows.num_rows:
+                yield rows
+    except DamagedFileError:
+        raise
+    except (pa.ArrowException, OSError, KeyError, ValueError):
+        raise DamagedFileError(f"{name} cannot be read") from None
+
+
+def _is_alike(found: pa.DataType, kind: pa.DataType) -> bool:
+    """Whether a column in a file can be of a type of Spark: its timestamps have units and zones in several ways."""
+    if pa.types.is_timestamp(kind):
+        return bool(pa.types.is_timestamp(found))
+    return found in (kind, LARGE_OF.get(kind, kind))
 
 
 def _tally_batches(columns: int, labels: int, schema: pa.Schema) -> Mapper:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -212,10 +213,15 @@ def _require_columns(release: DataFrame, spec: ReleaseSpec) -> None:
 
 @contextmanager
 def _labels_required() -> Iterator[None]:
-    """Raises GuaranteeError where a task found a published value to be no label of its quasi-identifier."""
+    """Raises GuaranteeError where a task could not read a file of the release, or found a published value to be no
+    label of its quasi-identifier.
+    """
     try:
         yield
     except PySparkException as error:
+        damaged = re.search(r"DamagedFileError: (.+)", str(error))
+        if damaged:
+            raise GuaranteeError(f"the release is damaged: {damaged[1]}; nothing is published") from None
         if "NoLabelError" in str(error):
             raise GuaranteeError(
                 "a published value is no label of its quasi-identifier; nothing is published"

@@ -15,6 +15,7 @@ from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.capabilities import java_of
+from tclose_spark.io.replacing import OLD
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +34,7 @@ class HadoopFolder:
 
     def __init__(self, root: str, spark: SparkSession) -> None:
         """Raises ConfigurationError if the session has no JVM for us."""
-        self._root = root.rstrip("/")
+        self._root, self._spark = root.rstrip("/"), spark
         java = java_of(spark)
         if java is None:
             raise ConfigurationError(
@@ -70,6 +71,11 @@ class HadoopFolder:
     def size(self, name: str) -> int:
         """See Folder."""
         return int(self._files.getFileStatus(self._path(name)).getLen())
+
+    def sha256(self, name: str) -> str:
+        """See Folder. Java reads the file, so that its bytes do not cross over to Python."""
+        with _closing(self._files.open(self._path(name))) as stream:
+            return str(self._jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
 
     def write(self, name: str, text: str, private: bool = False) -> None:
         """See Folder."""
@@ -127,6 +133,29 @@ class HadoopFolder:
                 return
         self._move_files(source, name)
 
+    def sibling(self, suffix: str) -> HadoopFolder | None:
+        """See Folder. An object store replaces no folder, nor does the root of a file system have siblings."""
+        if not self.moves_at_once or self._path("").isRoot():
+            return None
+        return HadoopFolder(self._root + suffix, self._spark)
+
+    def replace(self, new: HadoopFolder) -> None:
+        """See Folder."""
+        old = HadoopFolder(self._root + OLD, self._spark)
+        old.remove()
+        if self.exists():
+            self._files.rename(self._path(""), old._path(""))
+        if not self._files.rename(new._path(""), self._path("")):
+            raise OSError(errno.EIO, f"{new.path()} could not be renamed")
+        old.remove()
+
+    def restore(self) -> None:
+        """See Folder."""
+        old = HadoopFolder(self._root + OLD, self._spark)
+        if old.exists() and not self.exists():
+            self._files.rename(old._path(""), self._path(""))
+        old.remove()
+
     def _is_beside(self, other: HadoopFolder) -> bool:
         """Whether a folder is in the same file system, such as the same bucket."""
         return bool(self._files.getUri().equals(other._files.getUri()))
@@ -135,10 +164,10 @@ class HadoopFolder:
         """Moves a file or a folder file by file: each is gone from there once it is here. What is on its way is written
         down before the first one leaves, so that a move that broke off goes on, and its files mix with no older ones.
         """
-        mark, left = f"{name}.moving", source._sizes(name)
+        mark, left = f"{name}.moving", source.sizes(name)
         whole = json.loads(source.read(mark)) if source.exists(mark) else {}
         arrived = {file: size for file, size in whole.items() if file not in left}
-        if not (arrived and left.items() <= whole.items() and arrived.items() <= self._sizes(name).items()):
+        if not (arrived and left.items() <= whole.items() and arrived.items() <= self.sizes(name).items()):
             self.remove(name)
             source.write(mark, json.dumps(left), private=True)
         for folder in {file.rpartition("/")[0] for file in left}:
@@ -160,8 +189,8 @@ class HadoopFolder:
         if not beside:
             source._files.delete(there, False)
 
-    def _sizes(self, name: str) -> dict[str, int]:
-        """The bytes of a file, or of each file below a folder, by its path in this folder; none if nothing is there."""
+    def sizes(self, name: str = "") -> dict[str, int]:
+        """See Folder."""
         sizes: dict[str, int] = {}
         if self.exists(name):
             root, files = self._path("").toUri().getPath().rstrip("/"), self._files.listFiles(self._path(name), True)

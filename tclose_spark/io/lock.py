@@ -1,4 +1,4 @@
-"""One writer for each output: `internal/lock` says which run has it, and since when."""
+"""One writer for each folder of an output: a lock file names the run that has it, and since when."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tclose_spark.io.interrupts import abandoned_with, apart
 from tclose_spark.io.storage import Folder
 
 LOCK = "lock"
-TAKEOVER = "lock.takeover"
+TAKEOVER = ".takeover"
+"""Appended to the name of a lock: the file of a run that takes it over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,30 +64,32 @@ class Owner:
 
 
 @contextmanager
-def locked(folder: Folder) -> Iterator[None]:
-    """Holds the lock of a folder, which is there, while the body runs. One whose process is gone from this host is
-    taken over.
+def locked(folder: Folder, name: str = LOCK, what: str | None = None) -> Iterator[None]:
+    """Holds the lock `name` in a folder, which is there, while the body runs. A run takes over the lock of a process
+    that is gone from this host.
+
+    what: the path that the lock is for; by default the folder.
 
     Raises:
         ConfigurationError: if another run holds it, naming its process, user, host and age.
     """
-    mine = json.dumps(asdict(Owner.of_this_process()))
-    if not folder.write_new(LOCK, mine):
-        owner = _owner(folder)
+    mine, what = json.dumps(asdict(Owner.of_this_process())), what or folder.path()
+    if not folder.write_new(name, mine):
+        owner = _owner(folder, name)
         if owner is None or not owner.is_gone:
             who = owner.describe() if owner else "a run that does not say who it is"
             raise ConfigurationError(
-                f"output: {folder.path()} is being written by another run: {who}; wait for its end, give another "
-                f"output.path, or remove {folder.path(LOCK)} if that run is gone"
+                f"output: {what} is being written by another run: {who}; wait for its end, give another "
+                f"output.path, or remove {folder.path(name)} if that run is gone"
             )
-        if not _take_over(folder, owner, mine):
+        if not _take_over(folder, name, owner, mine):
             raise ConfigurationError(
-                f"output: another run has just begun to write to {folder.path()}; wait for its end "
-                f"(or remove {folder.path(TAKEOVER)} if it stays)"
+                f"output: another run has just begun to write to {what}; wait for its end "
+                f"(or remove {folder.path(name + TAKEOVER)} if it stays)"
             )
 
     def release() -> None:
-        _release(folder, mine)
+        _release(folder, name, mine)
 
     taken_back = abandoned_with(release)
     try:
@@ -96,29 +99,29 @@ def locked(folder: Folder) -> Iterator[None]:
         taken_back()
 
 
-def _take_over(folder: Folder, gone: Owner, mine: str) -> bool:
+def _take_over(folder: Folder, name: str, gone: Owner, mine: str) -> bool:
     """Puts our lock in place of one whose process is gone, unless another run does or did. One run at a time looks and
     removes.
     """
-    if not folder.write_new(TAKEOVER, mine):
+    if not folder.write_new(name + TAKEOVER, mine):
         return False
     try:
-        if _owner(folder) == gone:
-            folder.remove(LOCK)
-        return folder.write_new(LOCK, mine)
+        if _owner(folder, name) == gone:
+            folder.remove(name)
+        return folder.write_new(name, mine)
     finally:
-        folder.remove(TAKEOVER)
+        folder.remove(name + TAKEOVER)
 
 
-def _release(folder: Folder, mine: str) -> None:
-    if folder.read(LOCK) == mine:
-        folder.remove(LOCK)
+def _release(folder: Folder, name: str, mine: str) -> None:
+    if folder.read(name) == mine:
+        folder.remove(name)
 
 
-def _owner(folder: Folder) -> Owner | None:
+def _owner(folder: Folder, name: str) -> Owner | None:
     """Whose the lock is; None if it does not say."""
     try:
-        return Owner(**json.loads(folder.read(LOCK)))
+        return Owner(**json.loads(folder.read(name)))
     except Exception:  # gone meanwhile, or not written yet; a Hadoop file system raises Java's errors
         return None
 

@@ -19,20 +19,32 @@ from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io import lineage
 from tclose_spark.io.exports import EXPORT_NAMES
 from tclose_spark.io.interrupts import raise_again
-from tclose_spark.io.lock import locked
+from tclose_spark.io.lock import LOCK, TAKEOVER, locked
 from tclose_spark.io.progress import Progress, no_progress
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.storage import Folder, open_folder
 from tclose_spark.io.tables import read_hierarchies
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.table.building import built_columns, file_of, hierarchy_csv, settings_of, with_missing
+from tclose_spark.table.building import (
+    HIERARCHIES,
+    RELEASED_HIERARCHIES,
+    built_columns,
+    file_of,
+    hierarchy_csv,
+    settings_of,
+    with_missing,
+)
 from tclose_spark.table.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SECRET_VARIABLE = "TCLOSE_SECRET"  # noqa: S105 - a name, not a secret
-CERTIFICATE = "certificate.json"
+CERTIFICATE, REPORT, LINKED = "certificate.json", "report.html", "linked"
+PUBLIC = ("release", *EXPORT_NAMES, REPORT, CERTIFICATE)
+"""What may lie in the public folder, in the order in which it is placed where parts are placed one by one."""
+NEW = ".new"
+"""Appended to the name of the public folder: the one that is about to replace it."""
 STATE = "run.json"
 PROBLEMS = "problems.json"
 ORDER = ("profile", "plan", "anonymize", "verify", "report", "publish")
@@ -79,6 +91,7 @@ class Run:
         self._asked, self._k = spec, spec.privacy.k
         self._id: str | None = None
         self._built: dict[str, Hierarchy] = {}
+        self._public: dict[str, Hierarchy] = {}
         self.spark, self.announce, self.overwrite, self.progress = spark, announce, overwrite, progress
         self.public: Folder = open_folder(spec.output.public_path, spark)
         self.internal: Folder = open_folder(spec.output.internal_path, spark)
@@ -114,32 +127,46 @@ class Run:
         """
         return {**self._read_hierarchies, **self._built}
 
-    def keep_hierarchies(self, trees: Mapping[str, Hierarchy]) -> dict[str, str]:
-        """Writes those that are built of the input's values, as CSV, to the staging area, from where later stages read
-        them; the SHA-256 of each file.
+    @property
+    def public_hierarchies(self) -> dict[str, Hierarchy]:
+        """The hierarchies by column, as a release may show them: those that are built name no value that only
+        suppressed rows have.
         """
-        digests = {}
-        for name, (_, key) in built_columns(self.spec.attributes).items():
-            text = hierarchy_csv(trees[name].without_missing(), key)
-            self.staging.write(file_of(name), text, private=True)
+        return {**self.hierarchies, **self._public}
+
+    def keep_hierarchies(self, trees: Mapping[str, Hierarchy], folder: str = HIERARCHIES) -> dict[str, str]:
+        """Writes hierarchies that are built of the input's values, as CSV, to the staging area, from where later stages
+        read them; the SHA-256 of each file.
+
+        folder: HIERARCHIES for those of all values, RELEASED_HIERARCHIES for those that the release may show.
+        """
+        digests, built = {}, built_columns(self.spec.attributes)
+        for name in built.keys() & trees.keys():
+            text = hierarchy_csv(trees[name].without_missing(), built[name][1])
+            self.staging.write(file_of(name, folder), text, private=True)
             digests[name] = _sha256(text)
-            self._built[name] = trees[name]
-        return digests
+            (self._built if folder == HIERARCHIES else self._public)[name] = trees[name]
+        return dict(sorted(digests.items()))
 
     def take_hierarchies(self, state: Mapping[str, Any], folder: Folder) -> None:
-        """Takes the hierarchies that the profile built from the files in a folder: the staging area, or what is kept of
-        a finished run.
+        """Takes the hierarchies that the profile built, and those of released values, from the files in a folder: the
+        staging area, or what is kept of a finished run.
 
         Raises:
-            GuaranteeError: if one is not what the profile wrote.
+            GuaranteeError: if one is not what was written.
         """
-        digests = state["stages"].get("profile", {}).get("hierarchies", {})
-        for name, (_, key) in built_columns(self.spec.attributes).items():
-            file = file_of(name)
-            text = folder.read(file) if folder.exists(file) else ""
-            if _sha256(text) != digests.get(name):
-                raise GuaranteeError(f"{folder.path(file)} is not the hierarchy that was built for this release")
-            self._built[name] = with_missing(Hierarchy.parse(text, key), settings_of(self.spec.attributes, name), key)
+        stages, built = state["stages"], built_columns(self.spec.attributes)
+        for stage, place, trees in (
+            ("profile", HIERARCHIES, self._built),
+            ("anonymize", RELEASED_HIERARCHIES, self._public),
+        ):
+            trees.clear()
+            for name, digest in stages.get(stage, {}).get("hierarchies", {}).items():
+                file, key = file_of(name, place), built[name][1]
+                text = folder.read(file) if folder.exists(file) else ""
+                if _sha256(text) != digest:
+                    raise GuaranteeError(f"{folder.path(file)} is not the hierarchy that was built for this release")
+                trees[name] = with_missing(Hierarchy.parse(text, key), settings_of(self.spec.attributes, name), key)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -174,10 +201,9 @@ class Run:
                 f"output: {self.public.path()} holds a finished release; give --overwrite to replace it once the new "
                 "one is verified"
             )
-        there = set(self.public.names()) if self.public.exists() else set[str]()
-        ours = {"release", "report.html", CERTIFICATE, *EXPORT_NAMES}
-        broken_off = there & {f"{name}.partial" for name in ours}  # copies between file systems
-        foreign = sorted(there - ours - broken_off)
+        there = set(self.public.names()) - {LOCK, LOCK + TAKEOVER} if self.public.exists() else set[str]()
+        broken_off = there & {f"{name}.partial" for name in PUBLIC}  # copies between file systems
+        foreign = sorted(there - {*PUBLIC} - broken_off)
         if foreign:
             raise ConfigurationError(
                 f"output: {self.public.path()} holds other files, such as {foreign[0]!r}; give a folder of its own"
@@ -185,6 +211,9 @@ class Run:
         with self._writing():
             for name in broken_off:
                 self.public.remove(name)
+            new = self.public.sibling(NEW)
+            if new is not None:
+                new.remove()
             self.internal.create(private=True)
             self.staging.remove()
             self.staging.create(private=True)
@@ -218,15 +247,22 @@ class Run:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Holds the output for this run alone while the body runs.
+        """Holds the output for this run alone while the body runs: both folders, since two run files may have one
+        public folder. The lock of the public one lies beside it, or in it where it cannot be replaced as a whole.
 
         Raises:
-            ConfigurationError: if another run holds it (see `lock`), or it cannot be written.
+            ConfigurationError: if another run holds one (see `lock`), or it cannot be written.
         """
         with ExitStack() as held:
             with self._writing():
                 self.internal.create(private=True)
                 held.enter_context(locked(self.internal))
+                beside = self.public.sibling(f".{LOCK}")
+                folder, _, name = (beside.path() if beside else self.public.path(LOCK)).rpartition("/")
+                above = open_folder(folder or "/", self.spark)
+                above.create()
+                held.enter_context(locked(above, name, self.public.path()))
+                self.public.restore()
             yield
 
     @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -11,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.hadoop import HadoopFolder
+from tclose_spark.io.replacing import replace_folder, restore_folder
 from tclose_spark.runfile.loading import URI
 
 if TYPE_CHECKING:
@@ -41,6 +43,14 @@ class Folder(Protocol):
 
     def size(self, name: str) -> int:
         """The bytes of a file."""
+        ...
+
+    def sizes(self, name: str = "") -> dict[str, int]:
+        """The bytes of a file, or of each file below a folder, by its path in this folder; none if nothing is there."""
+        ...
+
+    def sha256(self, name: str) -> str:
+        """The SHA-256 of a file, in hexadecimal digits."""
         ...
 
     def write(self, name: str, text: str, private: bool = False) -> None:
@@ -80,6 +90,18 @@ class Folder(Protocol):
         """
         ...
 
+    def sibling(self, suffix: str) -> Any | None:
+        """The folder beside this one that `replace` takes; None where this folder cannot be replaced as a whole."""
+        ...
+
+    def replace(self, new: Any) -> None:
+        """Puts a sibling in the place of this folder in one step, or in two renames, and removes what was here."""
+        ...
+
+    def restore(self) -> None:
+        """Undoes a `replace` that broke off between its two renames."""
+        ...
+
 
 class LocalFolder:
     """See Folder; an ordinary directory."""
@@ -107,6 +129,17 @@ class LocalFolder:
     def size(self, name: str) -> int:
         """See Folder."""
         return (self._root / name).stat().st_size
+
+    def sizes(self, name: str = "") -> dict[str, int]:
+        """See Folder."""
+        root = self._root / name
+        files = [root] if root.is_file() else [path for path in root.rglob("*") if not path.is_dir()]
+        return {path.relative_to(self._root).as_posix(): path.lstat().st_size for path in files}
+
+    def sha256(self, name: str) -> str:
+        """See Folder."""
+        with (self._root / name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def write(self, name: str, text: str, private: bool = False) -> None:
         """See Folder. The file appears whole or not at all."""
@@ -176,6 +209,22 @@ class LocalFolder:
             # From here on nothing stands under the old name, so a retry cannot take half of it for the whole.
             old.rename(source._root / f"{name}.moved")
             source.remove(f"{name}.moved")
+
+    def sibling(self, suffix: str) -> LocalFolder | None:
+        """See Folder. A mount point, a volume, and a folder whose parent is closed to us cannot be replaced."""
+        root = Path(os.path.realpath(self._root))
+        above = next(path for path in root.parents if path.exists())
+        if not self.moves_at_once or root.is_mount() or not os.access(above, os.W_OK):
+            return None
+        return LocalFolder(str(root.with_name(root.name + suffix)))
+
+    def replace(self, new: LocalFolder) -> None:
+        """See Folder. In one step where the system exchanges folders, as Linux does on its own file systems."""
+        replace_folder(Path(os.path.realpath(self._root)), new._root)
+
+    def restore(self) -> None:
+        """See Folder."""
+        restore_folder(Path(os.path.realpath(self._root)))
 
 
 def for_spark(path: str) -> str:

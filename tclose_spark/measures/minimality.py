@@ -7,7 +7,8 @@ the largest share c that t allows, while p of all n have it, then of the n2 peop
     x = p + (p - c) n1 / n2
 
 have it, whatever these wide classes say. A class is narrow for a value (or a node) of a quasi-identifier if its label
-covers nothing else, and wide if it covers more. Where no class is narrow x is p: nobody was chosen.
+covers nothing else, and wide if it covers more. Where no class is narrow x is p: nobody was chosen. The suppressed rows
+are one class more, the widest: an adversary with a list of people knows who fits no class.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ CHANCE = 1 / 20  # that anything is called more than chance where all is chance
 
 @dataclass(frozen=True)
 class Tally:
-    """People by value of a quasi-identifier, height of their label, and sensitive value: arrays of shape (values,
-    heights, m).
+    """Rows by value of a quasi-identifier, height of their label, and sensitive value: arrays of shape (values,
+    heights, m). The last height is that of suppressed rows, which have no label.
 
     people: how many there are.
     said: how many of them their classes say have the sensitive value, in units of 1 / UNIT person.
@@ -61,7 +62,7 @@ def tally(
     owner = np.repeat(np.arange(len(starts)), sizes)
     inside = Histograms.tally(owner, sensitive, np.ones_like(owner), len(starts), m)
     share = (inside.counts * UNIT // np.repeat(sizes, inside.entries_of)).astype(np.float64)
-    shapes = [(len(nodes[0]), len(nodes) + 1, m) for nodes in trees]
+    shapes = [(len(nodes[0]), heights_of(nodes), m) for nodes in trees]
     places = [
         (value * shape[1] + label_heights(value, starts, nodes)[owner]) * m
         for value, nodes, shape in zip(values, trees, shapes, strict=True)
@@ -73,6 +74,37 @@ def tally(
             sums += np.bincount(np.repeat(place[rows], many) + code, weights, len(sums)).astype(np.int64)
     people = [np.bincount(place + sensitive, minlength=len(sums)) for place, sums in zip(places, said, strict=True)]
     return [Tally(n.reshape(shape), sums.reshape(shape)) for n, sums, shape in zip(people, said, shapes, strict=True)]
+
+
+def heights_of(nodes: Sequence[IntArray]) -> int:
+    """The heights of a tally: of the nodes, of `*` above them, and of suppressed rows."""
+    return len(nodes) + 2
+
+
+def tally_at(
+    height: int, values: Sequence[IntArray], trees: Sequence[Sequence[IntArray]], sensitive: IntArray, m: int
+) -> list[Tally]:
+    """The tallies of rows that are all at one height of each quasi-identifier; -1: of suppressed rows. See `tally`.
+    Nothing is said of them.
+    """
+    tallies = []
+    for value, nodes in zip(values, trees, strict=True):
+        shape = (len(nodes[0]), heights_of(nodes), m)
+        place = (value * shape[1] + height % shape[1]) * m + sensitive
+        people = np.bincount(place, minlength=int(np.prod(shape))).reshape(shape)
+        tallies.append(Tally(people, np.zeros_like(people)))
+    return tallies
+
+
+def with_suppressed(counted: Tally, compared_with_input: bool) -> Tally:
+    """A tally of the whole table in which suppressed rows are said to have the distribution that is public: their own
+    where classes are compared with the input, else that of the released rows.
+    """
+    suppressed, released = counted.people[:, -1], counted.people[:, :-1].sum(axis=(0, 1))
+    public = suppressed.sum(axis=0) if compared_with_input else released
+    said = counted.said.copy()
+    said[:, -1] = suppressed.sum(axis=1, keepdims=True) * (public * UNIT // max(int(public.sum()), 1))
+    return Tally(counted.people, said)
 
 
 def _pairs(owner: IntArray, inside: Histograms) -> Iterator[tuple[slice, IntArray, IntArray]]:
@@ -88,11 +120,13 @@ def _pairs(owner: IntArray, inside: Histograms) -> Iterator[tuple[slice, IntArra
 
 @dataclass(frozen=True, kw_only=True)
 class LeftBehind:
-    """People of one value (or node) of a quasi-identifier who are left in wide classes, and one sensitive value.
+    """People of one value (or node) of a quasi-identifier who are left in wide classes or suppressed, and one sensitive
+    value.
 
     height, node, sensitive: codes of both.
     people: of that value.
-    wide: left in wide classes.
+    wide: left in wide classes, or suppressed.
+    suppressed: of these, suppressed.
     true, said: the share of these that has the sensitive value, and that their classes say.
     narrow, whole: the share of those in narrow classes, of all.
     evidence: at least so much is -log of the chance of such a surplus if those who are left were drawn by lot
@@ -104,6 +138,7 @@ class LeftBehind:
     sensitive: int
     people: int
     wide: int
+    suppressed: int
     true: float
     said: float
     narrow: float
@@ -127,6 +162,7 @@ def left_behind(counted: Tally, nodes: Sequence[IntArray], k: int) -> list[LeftB
         narrow = _sums(counted.people[:, : height + 1].sum(axis=1), node)
         wide = _sums(counted.people[:, height + 1 :].sum(axis=1), node)
         said = _sums(counted.said[:, height + 1 :].sum(axis=1), node) / UNIT
+        suppressed = _sums(counted.people[:, -1], node).sum(axis=1)
         values = np.bincount(node)
         for i in np.flatnonzero((narrow.sum(axis=1) + wide.sum(axis=1) >= k) & narrow.any(axis=1) & wide.any(axis=1)):
             one = (
@@ -135,7 +171,7 @@ def left_behind(counted: Tally, nodes: Sequence[IntArray], k: int) -> list[LeftB
                 else values[i] > np.bincount(nodes[height - 1])[nodes[height - 1][node == i][0]]
             )
             if one:  # a node with one child is that child
-                result.append(_largest(height, int(i), narrow[i], wide[i], said[i]))
+                result.append(_largest(height, int(i), narrow[i], wide[i], said[i], int(suppressed[i])))
     return result
 
 
@@ -146,7 +182,7 @@ def _sums(table: IntArray, node: IntArray) -> IntArray:
     return result
 
 
-def _largest(height: int, node: int, narrow: IntArray, wide: IntArray, said: FloatArray) -> LeftBehind:
+def _largest(height: int, node: int, narrow: IntArray, wide: IntArray, said: FloatArray, suppressed: int) -> LeftBehind:
     n1, n2 = int(narrow.sum()), int(wide.sum())
     true, stated, whole = wide / n2, said / n2, (narrow + wide) / (n1 + n2)
     evidence = n2 * _divergence(true, np.maximum(stated, whole))
@@ -157,6 +193,7 @@ def _largest(height: int, node: int, narrow: IntArray, wide: IntArray, said: Flo
         sensitive=s,
         people=n1 + n2,
         wide=n2,
+        suppressed=suppressed,
         true=float(true[s]),
         said=float(stated[s]),
         narrow=float(narrow[s] / n1),

@@ -33,6 +33,7 @@ def render_internal(
         by_input=figures["by_input"],
         attacks=list(_attacks(certificate, figures, raw)),
         minimality=made["minimality"],
+        cuts=made["minimality"].get("refused_cuts"),
         told=made["minimality"].get("beyond_chance", [])[:MOST_LINES],
         associations=_associations(raw) if raw and raw["associations"] else None,
         source=state["stages"]["profile"]["input"],

@@ -41,6 +41,7 @@ class MethodSettings(Section):
         out that have labels coarser than `coarsest`.
     takes_bins: whether it looks at `bins` of sensitive attributes.
     disjoint: whether the regions of its classes never overlap (see `promises_disjoint`).
+    cuts_at_medians: of one that cuts regions, whether it looks at the median of each quasi-identifier alone.
     name: of the method.
     """
 
@@ -48,6 +49,7 @@ class MethodSettings(Section):
     suppresses: ClassVar[bool] = False
     takes_bins: ClassVar[bool] = False
     disjoint: ClassVar[bool] = False
+    cuts_at_medians: ClassVar[bool] = False
     name: str
 
     @property

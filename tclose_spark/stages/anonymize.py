@@ -20,6 +20,7 @@ from tclose_spark.checks.coverage import Coverage
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.made_files import FILE, TABLE, parquet_files
 from tclose_spark.io.progress import TaskCounter
+from tclose_spark.io.run import LINKED
 from tclose_spark.io.shuffles import sent_to_tasks, the_task
 from tclose_spark.io.tables import SUPPRESSED
 from tclose_spark.io.workers import Mapper, map_batches
@@ -30,7 +31,9 @@ from tclose_spark.stages.encode import Encoder
 from tclose_spark.stages.generalize import Generalizer, as_moments, raw_type
 from tclose_spark.stages.limits import LabelLimits
 from tclose_spark.stages.linked_sample import LinkedSample
-from tclose_spark.stages.minimality import MinimalityCounter
+from tclose_spark.stages.minimality import MinimalityCounter, run_starts
+from tclose_spark.stages.refused_cuts import RefusedCuts
+from tclose_spark.stages.released_values import NOTED, VALUES, PublicNames, kept, note_values
 from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import decoded
@@ -43,8 +46,8 @@ from tclose_spark.table.rows import Rows
 ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before it sends them
 ROWS_TO_EACH = 64  # on average, so that values that travel are not too many
 ROUTED = "task int, rows binary, beside binary"
-RELEASE, LINKED = "release", "linked"
-"""The tables that are written: what is published, and with `output.keep_linked` every row beside it."""
+RELEASE = "release"
+"""The table that is published; LINKED, which `output.keep_linked` asks for, has every row beside it."""
 FIGURE = "figure{}"  # numbered: a method's names may be like any of ours
 TOLD, MEASURED = "told", "measured"
 """SUMS, and the figures of the method, one value each for all of a task's rows, or for the suppressed ones."""
@@ -67,19 +70,31 @@ class Written:
     published: Fingerprint
     method: dict[str, Any]
 
+    @property
+    def suppressed(self) -> int:
+        """Rows that are not released."""
+        return self.raw.rows - self.published.rows
+
 
 class Anonymizer:
     """One run's rows on their way: holds what the executors need, builds the table that is written."""
 
     def __init__(
-        self, spec: ReleaseSpec, profile: Profile, attributes: ResolvedAttributes, plan: Plan, columns: StagedColumns
+        self,
+        spec: ReleaseSpec,
+        profile: Profile,
+        attributes: ResolvedAttributes,
+        plan: Plan,
+        columns: StagedColumns,
+        names: PublicNames | None = None,
     ) -> None:
+        """names: what labels may name, once it is known which rows are suppressed."""
         self.spec, self.profile, self.attributes, self.plan, self.columns = spec, profile, attributes, plan, columns
+        self.names, quasi = names, attributes.quasi_identifiers if names is None else names.quasi
         self.encoder = Encoder.of(profile, columns)
-        self.generalizer = Generalizer.of(attributes.quasi_identifiers, spec.aggregates)
+        self.generalizer = Generalizer.of(quasi, spec.aggregates)
         self.coverages = tuple(
-            Coverage(q.domain.kind != "category", _paths(q.hierarchy), q.sets, q.domain.scale)
-            for q in attributes.quasi_identifiers
+            Coverage(q.domain.kind != "category", _paths(q.hierarchy), q.sets, q.domain.scale) for q in quasi
         )
         self.aggregates = tuple(
             AggregateCheck(spec.aggregates[q.name], q.domain.scale, _places(q.domain))
@@ -90,6 +105,12 @@ class Anonymizer:
         self.blocks_done: TaskCounter
         self.minimality: MinimalityCounter
         self.sample: LinkedSample
+        self.refused_cuts: RefusedCuts | None
+
+    @property
+    def notes_values(self) -> bool:
+        """Whether tasks note the values of the rows that they release, in VALUES."""
+        return self.names is None and self.spec.privacy.suppression_limit > 0
 
     @property
     def tables(self) -> dict[str, T.StructType]:
@@ -97,21 +118,22 @@ class Anonymizer:
 
         RELEASE has the released columns under their names. LINKED, which `output.keep_linked` asks for, has them, each
         raw quasi-identifier as `<name>_raw`, and where rows may be suppressed SUPPRESSED: which are, their published
-        quasi-identifiers being NULL.
+        quasi-identifiers being NULL. VALUES has what released rows hold, until that is read.
         """
         asked = self.spec.attributes
         labels = list(from_arrow_schema(pa.schema(self.generalizer.schema())))
         own = {field.name: field.dataType for field in self.columns.passing}
         as_they_are = [*asked.sensitive_attributes, *asked.insensitive_attributes]
         released = [*labels, *(T.StructField(name, own.get(name, T.StringType())) for name in as_they_are)]
+        noted = {VALUES: NOTED} if self.notes_values else {}
         if not self.spec.output.keep_linked:
-            return {RELEASE: T.StructType(released)}
+            return {RELEASE: T.StructType(released), **noted}
         raw = [
             (f"{name}_raw", raw_type(d)) for name, d in zip(asked.quasi_identifiers, self.profile.quasi, strict=True)
         ]
         flag = [T.StructField(SUPPRESSED, T.BooleanType())] if self.spec.privacy.suppression_limit else []
         linked = [*released, *from_arrow_schema(pa.schema(raw)), *flag]
-        return {RELEASE: T.StructType(released), LINKED: T.StructType(linked)}
+        return {RELEASE: T.StructType(released), LINKED: T.StructType(linked), **noted}
 
     def files(self, batches: DataFrame) -> DataFrame:
         """The staged rows in their classes, as files of `tables`: a suppressed row is in LINKED only, without labels.
@@ -122,6 +144,7 @@ class Anonymizer:
         self.blocks_done = TaskCounter(batches.sparkSession)
         self.minimality = MinimalityCounter.of(batches.sparkSession, self.attributes, self.plan.tasks)
         self.sample = LinkedSample(batches.sparkSession, self.profile, self.plan.tasks)
+        self.refused_cuts = RefusedCuts.of(batches.sparkSession, self.spec, self.attributes)
         settled = sent_to_tasks(batches, _router(self.encoder, self.plan), ROUTED, self.plan.tasks)
         hows = self.plan.figures.values()
         return map_batches(settled, self._finisher(), FILES).observe(
@@ -140,14 +163,12 @@ class Anonymizer:
             self.blocks_done,
         )
         limits = LabelLimits.of(self.spec, self.attributes)
-        minimality, columns = self.minimality, self.columns
-        tables = {name: to_arrow_schema(schema) for name, schema in self.tables.items()}
-        sample, quasi_columns = self.sample, len(self.generalizer.schema())
+        minimality, columns, names, attributes = self.minimality, self.columns, self.names, self.attributes
+        first_labels = Generalizer.of(attributes.quasi_identifiers, self.spec.aggregates)
+        notes, tables = self.notes_values, {name: to_arrow_schema(schema) for name, schema in self.tables.items()}
+        tables.pop(VALUES, None)
+        sample, refused, quasi_columns = self.sample, self.refused_cuts, len(self.generalizer.schema())
         disjoint, aggregates = self.spec.method.promises_disjoint, self.aggregates
-        if disjoint:
-            minimality.why_not = "regions do not overlap, so a person's class follows from the quasi-identifiers alone"
-        if aggregates:
-            minimality.why_not = "aggregates are published, which do not say what a class covers"
         calendars = [domain.calendar for domain in self.profile.quasi]
         insensitive = len(self.spec.attributes.insensitive_attributes)
 
@@ -179,11 +200,21 @@ class Anonymizer:
             rows = codec.unpack(b"".join(sent["rows"].to_pylist()))
             passing = _passing(sent["beside"])
             settled = plan.settle(rows, the_task(sent["task"]))
-            place, labels = _labelled(generalizer, rows, settled, passing[len(passing) - insensitive :])
+            beside = passing[len(passing) - insensitive :]
+            place, labels = _labelled(first_labels, rows, settled, beside)
             place, labels, coarse = limits.left_out(place, labels, len(settled.here))
-            if settled.regions is None and not disjoint and not aggregates and len(place):
-                minimality.add(rows.take(place), labels)
+            if names is not None:
+                place, labels = _labelled(generalizer, rows, names.shrink(kept(settled, place)), beside)
             suppressed = coarse if settled.suppressed is None else np.concatenate([settled.suppressed, coarse])
+            if not aggregates:
+                chosen = settled.regions is None and not disjoint
+                minimality.add(rows.take(place), labels if chosen else None)
+                minimality.add_suppressed(rows.take(suppressed))
+            if refused is not None and len(place):
+                refused.add(rows.take(place), run_starts(labels))
+            if notes and len(place):
+                noted = note_values(rows.take(place), settled, attributes)
+                yield from (_file(VALUES, file) for file in parquet_files(noted.columns, noted.schema))
             figures: dict[str, float | None] = {name: settled.figures[name] for name in plan.figures}
             for here, published in ((place, labels), (suppressed, None)):
                 if len(here):
@@ -199,6 +230,17 @@ class Anonymizer:
             blocks_done.add(settled.blocks)
 
         return finish
+
+    def mechanism(self) -> dict[str, Any]:
+        """What an adversary who knows the method learns from its choices, with names and values: for inside only; to be
+        called after the write.
+        """
+        if self.aggregates:
+            why = "aggregates are published, which do not say what a class covers"
+            return {"measured": False, "why": why}
+        figure = self.minimality.figure(self.profile, self.spec.privacy.k, self.spec.privacy.of == "input")
+        refused = None if self.refused_cuts is None else self.refused_cuts.figure()
+        return figure if refused is None else {**figure, "refused_cuts": refused}
 
     def written(self) -> Written:
         """What was observed of the rows that were written; to be called after the write.

@@ -8,7 +8,7 @@ and where equal labels lie in several tasks each of these parts, which meets k a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,7 +19,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tclose_spark.measures.bins import equal_mass
-from tclose_spark.measures.minimality import LeftBehind, Tally, beyond_chance, left_behind, tally
+from tclose_spark.measures.minimality import (
+    LeftBehind,
+    Tally,
+    beyond_chance,
+    heights_of,
+    left_behind,
+    tally,
+    tally_at,
+    with_suppressed,
+)
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
@@ -164,7 +173,6 @@ class MinimalityCounter:
 
     def __init__(self, spark: SparkSession, scales: Sequence[Scale | None], groups: Sequence[Groups]) -> None:
         self.scales, self.groups = tuple(scales), tuple(groups)
-        self.why_not = "labels say more than their classes' values (global recoding)"
         self._sum: Accumulator[Sparse] | None
         try:
             self._sum = spark.sparkContext.accumulator({}, _Added())
@@ -182,36 +190,52 @@ class MinimalityCounter:
         most = min(MOST_CELLS, MOST_SENT // tasks) // (len(quasi) * sum(len(group.names) for group in groups))
         return MinimalityCounter(spark, [Scale.of(q.domain, q.hierarchy, most) for q in quasi], groups)
 
-    def add(self, rows: Rows, labels: Sequence[pa.Array]) -> None:
-        """In a task: counts its rows, which are in the order of their published labels."""
-        if self._sum is None:
+    def add(self, rows: Rows, labels: Sequence[pa.Array] | None) -> None:
+        """In a task: counts released rows, which are in the order of their published labels. labels: None where the
+        class of a row follows from its quasi-identifiers alone, so that nobody is left in a wide one.
+        """
+        if self._sum is None or not len(rows):
             return
-        starts = _starts(labels)
+        starts = None if labels is None else run_starts(labels)
+        self._add(
+            rows,
+            lambda values, trees, sensitive, m: (
+                tally_at(0, values, trees, sensitive, m)
+                if starts is None
+                else tally(values, trees, sensitive, starts, m)
+            ),
+        )
+
+    def add_suppressed(self, rows: Rows) -> None:
+        """In a task: counts suppressed rows."""
+        self._add(rows, lambda values, trees, sensitive, m: tally_at(-1, values, trees, sensitive, m))
+
+    def _add(self, rows: Rows, tallied: Callable[..., list[Tally]]) -> None:
+        if self._sum is None or not len(rows):
+            return
         scaled = [(q, scale, scale.values(rows.quasi[q])) for q, scale in enumerate(self.scales) if scale is not None]
+        values, trees = [value for _, _, value in scaled], [scale.nodes for _, scale, _ in scaled]
         for a, group in enumerate(self.groups):
-            values, trees = [value for _, _, value in scaled], [scale.nodes for _, scale, _ in scaled]
-            tallies = tally(values, trees, group.group_of[rows.cell], starts, len(group.names))
+            tallies = tallied(values, trees, group.group_of[rows.cell], len(group.names))
             self._sum.add({(q, a): _sparse(counted) for (q, _, _), counted in zip(scaled, tallies, strict=True)})
 
-    def figure(self, profile: Profile, k: int, rows: int) -> dict[str, Any]:
-        """On the driver, after the write: what is true of those who are left in wide classes, and what their classes
-        say; with names and values, to be kept where the raw table is. Of the rows that are released, so many:
-        suppressed ones are in no class.
+    def figure(self, profile: Profile, k: int, compared_with_input: bool) -> dict[str, Any]:
+        """On the driver, after the write: what is true of those who are left in wide classes or suppressed, and what
+        is said of them; with names and values, to be kept where the raw table is. compared_with_input: whether the
+        distribution of suppressed rows is public.
         """
         if self._sum is None:
             return {
                 "measured": False,
                 "why": "this session has no context of its own (Spark Connect), so tasks cannot count",
             }
-        if any(self.scales) and not self._sum.value:
-            return {"measured": False, "why": self.why_not}
         named: list[tuple[LeftBehind, dict[str, Any]]] = []
         for (q, a), cells in sorted(self._sum.value.items()):
             scale, group = self.scales[q], self.groups[a]
-            if int(cells[1].sum()) != rows or scale is None:
+            if int(cells[1].sum()) != profile.rows or scale is None:
                 return {"measured": False, "why": "a retry disturbed the count"}
-            shape = (len(scale.nodes[0]), len(scale.nodes) + 1, len(group.names))
-            for one in left_behind(_dense(cells, shape), scale.nodes, k):
+            counted = _dense(cells, (len(scale.nodes[0]), heights_of(scale.nodes), len(group.names)))
+            for one in left_behind(with_suppressed(counted, compared_with_input), scale.nodes, k):
                 who = {"quasi_identifier": profile.quasi[q].name, "value": scale.names[one.height][one.node]}
                 what = {"sensitive_attribute": profile.sensitive[a].name, "sensitive_value": group.names[one.sensitive]}
                 shares = {
@@ -234,8 +258,8 @@ class MinimalityCounter:
         }
 
 
-def _starts(labels: Sequence[pa.Array]) -> IntArray:
-    """The first rows of the classes, the runs of rows with the same labels."""
+def run_starts(labels: Sequence[pa.Array]) -> IntArray:
+    """The first rows of the classes, which are the runs of rows with the same labels."""
     new = np.zeros(len(labels[0]), dtype=bool)
     new[0] = True
     for column in labels:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import count_spellings
@@ -54,3 +57,35 @@ def _spellings(spellings: int, present: int) -> str:
         f"{spellings} of its {present} values are other spellings of one of them (case, blanks, width or normal form); "
         "they stay different values unless its `text` options make them one"
     )
+
+
+def mechanism_notes(figure: Mapping[str, Any]) -> list[str]:
+    """What the choices of the method tell (`internal/minimality.json`), in sentences without values."""
+    if not figure["measured"]:
+        return [f"what the method's choices tell is not measured: {figure['why']}"]
+    notes, worst, cuts = [], figure["worst"], figure.get("refused_cuts")
+    if figure["left_out"]:
+        names = ", ".join(figure["left_out"])
+        notes.append(f"what the method's choices tell is not measured for {names}, which have too many values")
+    if worst is not None:
+        who = "are suppressed or in wide classes" if worst["suppressed"] else "are left in wide classes"
+        notes.append(
+            f"{worst['sensitive_attribute']}: an adversary who knows the method learns more than the classes say about "
+            f"people of some {worst['quasi_identifier']} who {who}"
+        )
+    if cuts is not None and cuts["tell"]:
+        names = ", ".join(dict.fromkeys(line["sensitive_attribute"] for line in cuts["values"]))
+        notes.append(
+            f"{names}: of {cuts['tell']:,} classes an adversary who knows the method learns more about a part of the "
+            "people, because the method did not cut the class further"
+        )
+    return notes
+
+
+def mechanism_found(figure: Mapping[str, Any]) -> dict[str, Any]:
+    """The same in figures, for the record of a run: the worst case without its values, and counts."""
+    if not figure["measured"]:
+        return {"measured": False}
+    worst = figure["worst"] and {k: x for k, x in figure["worst"].items() if k not in ("value", "sensitive_value")}
+    cuts = {key: n for key, n in figure.get("refused_cuts", {}).items() if key != "values"}
+    return {"measured": True, "worst": worst, **({"refused_cuts": cuts} if cuts else {})}

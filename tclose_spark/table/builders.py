@@ -120,17 +120,30 @@ def in_order(values: Sequence[str], size: int) -> Above:
     >>> in_order(["1", "2", "3", "4", "5"], 2)
     [('[1, 2]', '[1, 4]'), ('[1, 2]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('5', '5')]
     """
-    plain = all(_number(value) is not None or _moment(value) is not None for value in values)
-    write = "[{}, {}]" if plain else "{}..{}"
-    above: list[tuple[str, ...]] = [()] * len(values)
+    above, plain = list[tuple[str, ...]]([()] * len(values)), are_plain(values)
     length = size
     while length < len(values):
         for start in range(0, len(values), length):
-            group = values[start : start + length]
-            label = group[0] if len(group) == 1 else write.format(group[0], group[-1])
+            label = name_group(values[start : start + length], plain)
             above[start : start + length] = [(*labels, label) for labels in above[start : start + length]]
         length *= size
     return list(above)
+
+
+def are_plain(values: Sequence[str]) -> bool:
+    """Whether all values are numbers, dates or times, so that a group of them is written as an interval."""
+    return all(_number(value) is not None or _moment(value) is not None for value in values)
+
+
+def name_group(group: Sequence[str], plain: bool) -> str:
+    """The label of a group of neighbours. plain: see `are_plain`.
+
+    >>> name_group(["1", "2"], True), name_group(["low", "mid"], False)
+    ('[1, 2]', 'low..mid')
+    """
+    if len(group) == 1:
+        return group[0]
+    return f"[{group[0]}, {group[-1]}]" if plain else f"{group[0]}..{group[-1]}"
 
 
 def grouped(values: Sequence[str], builder: HierarchyBuilder) -> Above:

@@ -14,8 +14,8 @@ from tclose_spark.table import builders
 from tclose_spark.table.domains import Counts, by_value, number
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
-HIERARCHIES = "hierarchies"
-"""The folder of those that were built."""
+HIERARCHIES, RELEASED_HIERARCHIES = "hierarchies", "released_hierarchies"
+"""The folders of those that were built: of all values, and where rows are suppressed of what is released."""
 HOMELESS = {
     "intervals": "no number; mend them, or use another form",
     "dates": "no date (such as 2024-02-29) and no time; mend them, or use another form",
@@ -53,9 +53,9 @@ def build_hierarchies(attributes: Attributes, counts: Mapping[str, Counts]) -> d
     return trees
 
 
-def file_of(name: str) -> str:
-    """Where the hierarchy that was built for a column is kept, in the folder that stays internal."""
-    return f"{HIERARCHIES}/{name}.csv"
+def file_of(name: str, folder: str = HIERARCHIES) -> str:
+    """Where a hierarchy that was built for a column is kept, in the folder that stays internal."""
+    return f"{folder}/{name}.csv"
 
 
 def settings_of(attributes: Attributes, name: str) -> QuasiIdentifier | SensitiveAttribute:

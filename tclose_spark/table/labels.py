@@ -218,12 +218,15 @@ class SuppressLabels(RangeLabels):
 class SetLabels:
     """The value itself, or the set `{a, b}` of a class's values in the domain's order; `*` for the whole domain.
 
+    whole: how many values are the whole domain; by default all of `values`.
+
     >>> index, texts = SetLabels(("Lyon", "Pisa", "Siena")).label(np.array([1, 0, 2, 2, 0, 1, 2]), np.array([0, 2, 4]))
     >>> [texts[i] for i in index]
     ['{Lyon, Pisa}', 'Siena', '*']
     """
 
     values: tuple[str, ...]
+    whole: int | None = None
 
     def label(self, codes: IntArray, starts: IntArray) -> Labels:
         """Labels of the groups of consecutive rows that begin at `starts`."""
@@ -246,7 +249,7 @@ class SetLabels:
     def _write(self, group: Sequence[int]) -> str | None:
         if len(group) == 1:
             return None if group[0] == MISSING else self.values[group[0]]
-        if group[0] == MISSING or len(group) == len(self.values):
+        if group[0] == MISSING or len(group) == (len(self.values) if self.whole is None else self.whole):
             return ROOT
         return "{" + ", ".join(quote_member(self.values[code]) for code in group) + "}"
 

@@ -17,14 +17,14 @@ from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io import shuffles
 from tclose_spark.io.made_files import rows_of, write_tables
 from tclose_spark.io.reading import read_table
-from tclose_spark.io.run import Run
+from tclose_spark.io.run import LINKED, Run
 from tclose_spark.io.tables import prepare
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation
 from tclose_spark.methods.method import GroupCounts, Plan, Settled
 from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
-from tclose_spark.stages.anonymize import LINKED, RELEASE, Anonymizer
+from tclose_spark.stages.anonymize import RELEASE, Anonymizer
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint

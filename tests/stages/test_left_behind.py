@@ -6,16 +6,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from people import read
 from strategies import CITIES
 
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
+from tclose_spark.measures.distances import EqualDistance
+from tclose_spark.measures.refused_cuts import sides_of, told_by_refusal
 from tclose_spark.stages import minimality
 from tclose_spark.stages.minimality import Groups, MinimalityCounter, Scale, _Added
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
@@ -31,6 +36,10 @@ def skewed(rows: int = 1500) -> pa.Table:
     flu = draw.random(rows) < np.where(zips == 0, 0.6, 0.15)
     others = np.array(["gout", "ulcer", "cold", "asthma"])[draw.integers(4, size=rows)]
     return pa.table({"zip": [f"zip {chr(65 + z)}" for z in zips], "disease": np.where(flu, "flu", others).tolist()})
+
+
+def spark_rows(run: Run) -> Any:
+    return read(Path(run.public.path()) / "release")
 
 
 def written(run: Run) -> dict[str, Any]:
@@ -55,7 +64,7 @@ def test_who_is_left_in_wide_classes_is_what_was_too_much(make_run: MakeRun, met
     assert worst["narrow"] < 0.35 < worst["whole"] < worst["true"]
     said: list[str] = []
     run.announce = said.append
-    told = pipeline._minimality(run)
+    told = pipeline._mechanism(run)
     assert told["worst"]["true"] == worst["true"]
     for text in (*said, json.dumps(told)):  # figures and names of columns, no values
         assert "zip A" not in text
@@ -67,6 +76,98 @@ def test_round_robin_chooses_nobody(make_run: MakeRun):
     method = {"name": "stack_and_deal", "deal": "round_robin"}
     found = written(make_run(skewed(600), quasi={"zip": {}}, sensitive={"disease": {"t": "0.1"}}, k=5, method=method))
     assert (found["measured"], found["worst"], found["beyond_chance"]) == (True, None, [])
+
+
+def test_suppressed_rows_are_the_widest_class(make_run: MakeRun):
+    """3,000 people, flu .6 in zip A and .15 elsewhere: those of A who are too many with flu are left out."""
+    run = make_run(
+        skewed(3000),
+        quasi={"zip": {"coarsest": 0}},
+        sensitive={"disease": {"t": "0.1"}},
+        k=5,
+        method={"name": "closeness_tree", "effort": "fast"},
+        privacy={"suppression_limit": "0.3", "of": "input"},
+    )
+    certificate = pipeline.release(run)
+    worst = json.loads(run.internal.read("minimality.json"))["worst"]
+    assert (worst["value"], worst["sensitive_value"]) == ("zip A", "flu")
+    assert worst["suppressed"] == worst["wide"] > 100
+    assert worst["true"] > 0.9
+    assert worst["said"] < 0.4
+    (warning,) = [text for text in certificate["warnings"] if "an adversary who knows the method" in text]
+    assert warning.startswith("disease: ")
+    assert warning.endswith("people of some zip who are suppressed or in wide classes")
+    assert warning in run.public.read("report.html").replace("&#39;", "'")
+    assert pipeline.verify(run).holds
+
+
+def test_whom_full_domain_recoding_suppresses_is_counted(make_run: MakeRun):
+    run = make_run(
+        skewed(3000),
+        quasi={"zip": {}},
+        sensitive={"disease": {"t": "0.2"}},
+        k=5,
+        method={"name": "t_incognito"},
+        privacy={"suppression_limit": "0.15", "of": "released"},
+    )
+    found = written(run)
+    assert found["measured"] is True
+    assert found["worst"] is None  # all of zip A are left out, and nobody of another
+
+
+def refusing(rows: int = 6000) -> pa.Table:
+    """One in fifteen has flu, more often in some ages: a side without flu is close enough."""
+    draw = np.random.default_rng(7)
+    age, sex = draw.integers(20, 80, size=rows), draw.integers(2, size=rows)
+    flu = draw.random(rows) < np.where((age % 10 == 3) & (sex == 1), 0.35, 0.05)
+    return pa.table(
+        {"age": age, "sex": np.array(["f", "m"])[sex].tolist(), "disease": np.where(flu, "flu", "none").tolist()}
+    )
+
+
+@pytest.mark.parametrize("method", [{"name": "t_mondrian"}, {"name": "closeness_tree", "overlap": "none"}], ids=str)
+def test_what_refused_cuts_tell_is_measured(make_run: MakeRun, method: dict[str, Any]):
+    table = refusing()
+    run = make_run(
+        table, quasi={"age": {"type": "numeric"}, "sex": {}}, sensitive={"disease": {"t": "0.1"}}, k=5, method=method
+    )
+    certificate = pipeline.release(run)
+    found = json.loads(run.internal.read("minimality.json"))
+    cuts = found["refused_cuts"]
+    assert (found["measured"], found["worst"]) == (True, None)
+    assert cuts["classes"] == certificate["release"]["classes"]
+    assert cuts["classes"] >= cuts["large_enough"] == cuts["looked_at"] >= cuts["tell"] > 0
+    assert {line["sensitive_value"] for line in cuts["values"]} <= {"flu", "none"}
+    assert all(0 < line["at_least"] <= line["rows"] for line in cuts["values"])
+    assert any("did not cut the class further" in text for text in certificate["warnings"])
+    if method.get("overlap") != "none":
+        return
+    frame, released = table.to_pandas(), spark_rows(run)  # what is certain is true of the people of each class
+    distance, t = EqualDistance(np.array([(frame["disease"] == v).sum() for v in ("flu", "none")])), Fraction(1, 10)
+    told = 0
+    for (age, sex), rows in released.groupby(["age", "sex"]):
+        low, *high = (int(end) for end in age.strip("[]").split(", "))
+        people = frame[frame["age"].between(low, (high or [low])[0]) & frame["sex"].isin([sex] if sex != "*" else "fm")]
+        assert len(people) == len(rows)
+        counts = np.array([(people["disease"] == v).sum() for v in ("flu", "none")])
+        for column in ("age", "sex"):
+            values = np.sort(people[column].to_numpy())
+            for side in sides_of(np.unique(values, return_inverse=True)[1], 5, 16, False):
+                for one in told_by_refusal([counts], side, [(distance, t)], 0) or []:
+                    there = people[people[column] < values[side]] if one.rows == side else people[people[column] >= values[side]]
+                    if len(there) == one.rows:
+                        told += 1
+                        assert (there["disease"] == ("flu", "none")[one.value]).sum() >= one.at_least
+    assert told > 0
+
+
+@pytest.mark.parametrize(
+    "more", [{"privacy": {"nt": {"n": 100}}}, {"sensitive": {"disease": {"t": "0.1", "l": {"distinct": 2}}}}], ids=str
+)
+def test_where_cuts_are_refused_for_other_reasons_nothing_is_said(make_run: MakeRun, more: dict[str, Any]):
+    given = {"sensitive": {"disease": {"t": "0.1"}}, "k": 5, "method": {"name": "t_mondrian"}, **more}
+    found = written(make_run(refusing(1000), quasi={"age": {"type": "numeric"}, "sex": {}}, **given))
+    assert "refused_cuts" not in found
 
 
 # --- the values that are told apart, pure
@@ -145,7 +246,7 @@ def test_what_tasks_send_is_added_up():
 def test_a_session_without_a_context_says_that_it_cannot_count():
     counter = MinimalityCounter(SimpleNamespace(), (), ())  # type: ignore[arg-type]
     counter.add(None, [])  # type: ignore[arg-type]
-    assert counter.figure(profile_of((1,)), 5, 1)["measured"] is False
+    assert counter.figure(profile_of((1,)), 5, True)["measured"] is False
 
 
 def test_a_count_that_lacks_rows_is_not_told(spark: Any):

@@ -12,4 +12,5 @@ class TMondrian(MethodSettings):
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
     disjoint: ClassVar[bool] = True
+    cuts_at_medians: ClassVar[bool] = True
     name: Literal["t_mondrian"] = "t_mondrian"

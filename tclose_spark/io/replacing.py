@@ -1,0 +1,58 @@
+"""Replacing a folder on a local disk as a whole, so that readers see the old one or the new one."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import shutil
+from pathlib import Path
+
+OLD = ".old"
+"""What is appended to the name of a folder that another one is about to replace."""
+AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of renameat2(2)
+NOT_KNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+
+
+def replace_folder(place: Path, new: Path) -> None:
+    """Puts `new`, a folder beside `place`, in its place, with its mode and access lists; the former content is removed.
+
+    Linux exchanges two folders in one step. Elsewhere, and on file systems that cannot, two renames follow each other;
+    `restore_folder` undoes the first one if the process ends between them.
+    """
+    if not place.exists():
+        new.rename(place)
+        return
+    shutil.copystat(place, new)
+    if not _exchange(new, place):
+        old = place.with_name(place.name + OLD)
+        place.rename(old)
+        new.rename(place)
+        new = old
+    shutil.rmtree(new)
+
+
+def restore_folder(place: Path) -> None:
+    """Puts a folder back that `replace_folder` had moved away, if nothing took its place; else removes it."""
+    old = place.with_name(place.name + OLD)
+    if old.exists() and not place.exists():
+        old.rename(place)
+    elif old.exists():
+        shutil.rmtree(old)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchanges two folders in one step; False, and nothing happens, where the system cannot.
+
+    Raises:
+        OSError: if the file system refuses.
+    """
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    if rename(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in NOT_KNOWN:
+        return False
+    raise OSError(number, os.strerror(number), str(other))

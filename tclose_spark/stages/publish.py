@@ -1,0 +1,195 @@
+"""Publication: what was verified takes the place of what was public, and its evidence that of the older evidence.
+
+Where the file system can, the new public folder is made beside the old one and replaces it as a whole, so readers see
+the old release or the new one. Elsewhere (object stores, mount points) its parts move one by one: the old certificate
+is removed first, and the new one is placed last. A publication that broke off goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
+from tclose_spark.io.catalog import is_same, replace_table, require_replaceable
+from tclose_spark.io.integrity import Digests, differences, digests
+from tclose_spark.io.interrupts import done, held
+from tclose_spark.io.lock import LOCK, TAKEOVER
+from tclose_spark.io.run import CERTIFICATE, LINKED, NEW, PUBLIC, REPORT, STATE, Run
+from tclose_spark.io.storage import Folder, move
+from tclose_spark.table.building import HIERARCHIES, RELEASED_HIERARCHIES
+
+MINIMALITY, INTERNAL_REPORT = "minimality.json", "internal_report.html"
+INTERNAL = (
+    "classes",
+    "validation",
+    "profile.json",
+    "plan.json",
+    "plan_report.json",
+    "verification.json",
+    MINIMALITY,
+    HIERARCHIES,
+    RELEASED_HIERARCHIES,
+    LINKED,
+)
+"""What a run keeps inside under its name in the staging area. `INTERNAL_REPORT` becomes REPORT there."""
+
+
+def list_files(run: Run) -> dict[str, Digests]:
+    """The SHA-256 of every staged file that is to be published (`public`) or kept (`internal`), by its path there.
+
+    Raises:
+        GuaranteeError: if a file of the release or of its class table is not the one that was verified.
+    """
+    public, internal = digests(run.staging, PUBLIC), digests(run.staging, INTERNAL)
+    verified = run.state["stages"]["verify"]["files"]
+    again = {
+        name: digest for name, digest in {**public, **internal}.items() if name.startswith(("release/", "classes/"))
+    }
+    changed = differences(verified, again)
+    if changed:
+        raise GuaranteeError(f"{run.staging.path()} was changed after it was verified: {changed[0]}")
+    page = digests(run.staging, [INTERNAL_REPORT])[INTERNAL_REPORT]
+    return {"public": public, "internal": {**internal, REPORT: page}}
+
+
+def public_files(folder: Folder) -> dict[str, str]:
+    """The SHA-256 of every file in a public folder; a run that writes there is not among them."""
+    return digests(folder, [name for name in folder.names() if name not in (LOCK, LOCK + TAKEOVER)])
+
+
+def publish_release(run: Run) -> Mapping[str, Any]:
+    """Publishes what is staged and was verified; returns the certificate. May be repeated.
+
+    Raises:
+        ConfigurationError: if nothing is ready, or a finished release would be replaced that must not be.
+        GuaranteeError: if a file does not arrive as it was verified; nothing of this run is public then.
+    """
+    finish_publication(run)
+    if is_published(run):
+        run.staging.remove()  # an empty folder, at most
+        return certificate_of(run)
+    state = run.require("publish")
+    if run.finished and not (run.overwrite or state["overwrite"]):
+        raise ConfigurationError(
+            f"output: {run.public.path()} holds a finished release; give --overwrite to replace it"
+        )
+    if run.spec.output.table is not None:
+        require_replaceable(run.spec.output.table, run.spark)
+    with held():  # an interrupt waits, so that no release lies there without its evidence
+        with run.stage("publish"):
+            _place(run, state["stages"]["report"]["files"]["public"])
+        _keep(run)
+        done()
+    certificate = certificate_of(run)
+    run.tell("COMPLETE", certificate)
+    return certificate
+
+
+def certificate_of(run: Run) -> Mapping[str, Any]:
+    """The certificate of the finished release."""
+    certificate: dict[str, Any] = json.loads(run.public.read(CERTIFICATE))
+    return certificate
+
+
+def is_publishing(run: Run) -> bool:
+    """Whether a publication broke off: something of what is ready has left the staging area."""
+    if not run.is_staged("report"):
+        return False
+    listed = run.state["stages"]["report"]["files"]["public"]
+    return not all(run.staging.exists(name) for name in listed)
+
+
+def finish_publication(run: Run) -> bool:
+    """Completes a publication that broke off after its certificate was public, of whatever run file; whether there was
+    one. What is left of it then is its evidence.
+    """
+    if not run.is_staged("report") or not run.finished:
+        return False
+    expected = run.state["stages"]["report"]["files"]["public"][CERTIFICATE]
+    if run.staging.exists(CERTIFICATE) or run.public.sha256(CERTIFICATE) != expected:
+        return False
+    with held():
+        _keep(run)
+    run.announce("note: a publication that broke off is finished now")
+    return True
+
+
+def is_published(run: Run) -> bool:
+    """Whether this run file's release is finished, and nothing newer is staged."""
+    if not run.finished or not run.internal.exists(STATE) or run.staging.exists(STATE):
+        return False
+    made = json.loads(run.internal.read(STATE))
+    return bool(made["configuration"] == run.fingerprint) and is_everywhere(run, made)
+
+
+def is_everywhere(run: Run, made: Mapping[str, Any]) -> bool:
+    """Whether the finished release, with this state, is everywhere where the run file wants it."""
+    output = run.spec.output
+    if set(made["stages"]["report"].get("exports", ())) != set(output.export):
+        return False
+    if run.internal.exists(LINKED) != output.keep_linked:
+        return False
+    with suppress(ConfigurationError):  # of a table that is not there
+        return output.table is None or is_same(run.public.path("release"), output.table, run.spark)
+    return False
+
+
+def _place(run: Run, files: Digests) -> None:
+    """Makes the staged release public: as a new folder that replaces the public one, or part by part."""
+    new: Folder | None = run.public.sibling(NEW)
+    target = run.public if new is None else new
+    target.create()
+    if new is None:
+        run.public.remove(CERTIFICATE)
+    try:
+        for name in PUBLIC[:-1]:
+            _move(name, run, target, files)
+        lost = differences({**files, CERTIFICATE: ""}, {**digests(target, PUBLIC[:-1]), CERTIFICATE: ""})
+        if lost:
+            raise GuaranteeError(f"the release did not arrive in {target.path()} as it was verified: {lost[0]}")
+        if run.spec.output.table is not None:
+            replace_table(target.path("release"), run.spec.output.table, run.spark)
+    except TcloseError:
+        for name in PUBLIC:
+            target.remove(name)
+        if new is not None:
+            new.remove()
+        raise
+    _move(CERTIFICATE, run, target, files)
+    if new is not None:
+        run.public.replace(new)
+    there = run.public.sizes()
+    others = [name for name in there if name not in files and name not in (LOCK, LOCK + TAKEOVER)]
+    if others or any(name not in there for name in files) or run.public.sha256(CERTIFICATE) != files[CERTIFICATE]:
+        run.public.remove(CERTIFICATE)
+        raise GuaranteeError(f"{run.public.path()} was changed by somebody else while it was published")
+
+
+def _move(name: str, run: Run, target: Folder, files: Digests) -> None:
+    """Moves one thing out of the staging area. One that a publication moved before it broke off stays where it is."""
+    if run.staging.exists(name):
+        move(name, run.staging, target)
+    elif not any(file == name or file.startswith(f"{name}/") for file in files):
+        target.remove(name)  # an older release's
+
+
+def _keep(run: Run) -> None:
+    """Puts the evidence of a release that is public in the place of the older one's, and removes what was staged."""
+    state = run.state
+    files = state["stages"]["report"]["files"]["internal"]
+    for name in INTERNAL:
+        _move(name, run, run.internal, files)
+    if run.staging.exists(INTERNAL_REPORT):
+        run.internal.write(REPORT, run.staging.read(INTERNAL_REPORT), private=True)
+    state["stages"].setdefault("publish", {"seconds": 0.0})
+    run.internal.write(STATE, json.dumps(state, indent=1))
+    new = run.public.sibling(NEW)
+    if new is not None:
+        new.remove()  # an older release that was replaced, where that broke off
+    for name in run.staging.names():
+        if name != STATE:  # which goes last: as long as it is there this is done again
+            run.staging.remove(name)
+    run.staging.remove()

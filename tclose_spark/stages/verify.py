@@ -1,0 +1,153 @@
+"""Judging what was written: the staged release, or a finished one again with all that lies beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
+from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.io.catalog import is_same
+from tclose_spark.io.delta_log import later_commits, require_plain_table
+from tclose_spark.io.exports import check_export, export_name
+from tclose_spark.io.integrity import differences, digests, strict_json
+from tclose_spark.io.run import CERTIFICATE, REPORT, STATE, Run
+from tclose_spark.io.shuffles import sized_shuffles
+from tclose_spark.io.storage import Folder
+from tclose_spark.io.tables import read_delta
+from tclose_spark.report.certificate import build_certificate
+from tclose_spark.report.html import render_report
+from tclose_spark.stages.publish import public_files
+from tclose_spark.table.domains import Profile
+
+MOST_NAMED = 5  # files that a message names
+
+
+def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
+    """The verdict on the release in a folder; its class table is written to the path `classes`.
+
+    Raises:
+        GuaranteeError: if it cannot be judged: it is damaged, or its table says more than its rows.
+    """
+    require_plain_table(folder, "release")
+    stages = state["stages"]
+    evidence = Evidence(stages["profile"]["input"]["fingerprint"], **stages["anonymize"]["written"])
+    release, path = read_delta(run.spark, folder.path("release")), folder.path("release")
+    return verify_release(release, path, run.spec, profiled, run.public_hierarchies, evidence, classes)
+
+
+def require_holds(verdict: Verdict, what: str) -> None:
+    """Raises GuaranteeError with every problem of a verdict, after `what`, unless it holds."""
+    if not verdict.holds:
+        raise GuaranteeError(f"{what}:\n  " + "\n  ".join(verdict.problems))
+
+
+def certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
+    """The certificate of the release in a folder, with what the choices of the method tell among its warnings."""
+    source, mechanism = state["stages"]["profile"]["input"], state["stages"]["verify"]["minimality"]
+    figures = {**figures, "warnings": [*figures["warnings"], *mechanism["warnings"]]}
+    columns = read_delta(run.spark, folder.path("release")).columns
+    return build_certificate(run.spec, run.public_hierarchies, figures, source["rows"], source["version"], columns)
+
+
+def verify_finished(run: Run) -> Verdict:
+    """Judges a finished release, its certificate, reports, exports and evidence; changes nothing.
+
+    First every file must be the one that was published, by its SHA-256. Then the release is judged anew from what is
+    written, and the certificate and the report must follow from that.
+
+    Raises:
+        GuaranteeError: if anything does not hold, is missing, was changed, or lies there beside it.
+        ConfigurationError: if it was made by another configuration.
+    """
+    state = _state(run)
+    if state["configuration"] != run.fingerprint:
+        raise ConfigurationError(f"verify: the release in {run.public.path()} was made with another configuration")
+    _require_files(run, state)
+    run.take_k(state)
+    run.take_hierarchies(state, run.internal)
+    profiled = Profile.from_json(run.internal.read("profile.json"))
+    try:
+        run.internal.remove("recheck")
+        with sized_shuffles(run.spark, profiled.rows):
+            verdict = judge(run, profiled, state, run.public, run.internal.path("recheck"))
+    finally:
+        run.internal.remove("recheck")
+    require_holds(verdict, f"the finished release in {run.public.path()} does not hold what was asked")
+    _require_pages(run, state, verdict)
+    if run.spec.output.table is not None and not is_same(run.public.path("release"), run.spec.output.table, run.spark):
+        raise GuaranteeError(f"the table {run.spec.output.table} is not the release in {run.public.path()}")
+    release = read_delta(run.spark, run.public.path("release"))
+    for kind, files in state["stages"]["report"]["exports"].items():
+        check_export(release, verdict.figures["fingerprint"], kind, run.public, files)
+    run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
+    return verdict
+
+
+def _state(run: Run) -> dict[str, Any]:
+    """What the stages of a finished run wrote down.
+
+    Raises:
+        GuaranteeError: if it is gone, or cannot be read.
+        ConfigurationError: if another version of the package wrote it.
+    """
+    try:
+        state: dict[str, Any] = strict_json(run.internal.read(STATE))
+        stages = state["stages"]
+        if "files" in stages["report"]:
+            return state
+    except Exception:  # missing, no text, no JSON, of another shape; a Hadoop file system raises Java's errors
+        raise GuaranteeError(f"{run.internal.path(STATE)} is missing, or cannot be read") from None
+    raise ConfigurationError(
+        f"verify: the release in {run.public.path()} was made by an older version of tclose_spark, which kept no list "
+        "of its files; release it again"
+    )
+
+
+def _require_files(run: Run, state: Mapping[str, Any]) -> None:
+    """Raises GuaranteeError unless every file of the release and of its evidence is the one that was published."""
+    problems = list(_file_problems(run, state["stages"]["report"]))
+    if not problems:
+        return
+    later = later_commits(run.public, "release")
+    what = f"; somebody changed the table by {', '.join(later)}" if later else ""
+    more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
+    raise GuaranteeError(
+        f"the finished release in {run.public.path()} is not as it was published{what}; the release as it was written "
+        "no longer stands:\n  " + "\n  ".join(problems[:MOST_NAMED]) + more
+    )
+
+
+def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the files of a finished run, which its report stage listed, and with their names."""
+    listed = reported["files"]
+    kept = {name.split("/")[0] for name in listed["internal"]}
+    yield from map(run.public.path, differences(listed["public"], public_files(run.public)))
+    yield from map(run.internal.path, differences(listed["internal"], digests(run.internal, kept)))
+    ours = {"release", CERTIFICATE, REPORT, *map(export_name, reported["exports"])}
+    for name in sorted({*listed["public"], *ours}):
+        if name.split("/")[0] not in ours:
+            yield f"{run.public.path(name)} is no file of a release"
+        elif name not in listed["public"] and not run.public.exists(name):
+            yield f"{run.public.path(name)} is missing"
+
+
+def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict) -> None:
+    """Raises GuaranteeError unless certificate and report say what the verdict found."""
+    certificate, again = _certificate(run), certify(run, state, verdict.figures, run.public)
+    if {**certificate, "issued": None, "tool": None} != {**again, "issued": None, "tool": None}:
+        raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
+    figures = json.loads(json.dumps(verdict.figures))
+    if certificate["tool"] == again["tool"] and run.public.read(REPORT) != render_report(certificate, figures):
+        raise GuaranteeError(f"the report in {run.public.path()} does not describe the release beside it")
+
+
+def _certificate(run: Run) -> dict[str, Any]:
+    try:
+        certificate: dict[str, Any] = strict_json(run.public.read(CERTIFICATE))
+    except ValueError:
+        raise GuaranteeError(
+            f"{run.public.path(CERTIFICATE)} is no certificate: it is no JSON, or has a key twice"
+        ) from None
+    return certificate
