@@ -165,7 +165,7 @@ def test_great_expectations_keeps_its_suite_its_results_and_pages(finished: Path
 def test_the_checkpoint_is_run_again_as_documented(
     output: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (documented,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/promise.md").read_text(), re.DOTALL)
+    (documented,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/reports.md").read_text(), re.DOTALL)
 
     def run_again() -> tuple[bool, list[str]]:
         names: dict[str, Any] = {"spark": spark, "output": str(output)}

@@ -11,6 +11,7 @@ of Delta. Elsewhere (object stores, platforms that share a cluster) rows are unp
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -134,8 +135,10 @@ def _write_bytes(files: DataFrame, path: str) -> None:
 
 
 def _move_in(folder: Folder, table: str) -> None:
-    """Moves a table's files from where they were written into the table. How they begin is a setting of a cluster."""
+    """Moves a table's files from where they were written into the table, under random names: those that Spark gives
+    number the tasks, and the tasks are the blocks of a plan in their order.
+    """
     made = f"{MADE}/{TABLE}={table}"
     for name in folder.names(made) if folder.exists(made) else []:
         if name.endswith(".txt"):
-            folder.rename(f"{made}/{name}", f"{table}/{name.removesuffix('.txt')}.parquet")
+            folder.rename(f"{made}/{name}", f"{table}/part-{uuid4()}.parquet")
