@@ -1,0 +1,51 @@
+"""The sentences of docs/promise.md, and the tests that hold the project to them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent.parent / "docs/promise.md"
+EXPLANATIONS = HERE / "explanations.txt"
+"""Sentences that define, explain or advise: one a line, by their first words."""
+Test = TypeVar("Test", bound=Callable[..., object])
+
+
+def promises(*sentences: str) -> Callable[[Test], Test]:
+    """Marks the test of these sentences, each given by words that it begins with, or by all of it."""
+    return lambda test: test
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a page in Markdown: headings, tables and emphasis left out, white space collapsed.
+
+    >>> sentences_of("# A page\\n- **Truth.** Every label\\n  covers it. None is lost.")
+    ['Truth.', 'Every label covers it.', 'None is lost.']
+    """
+    found = []
+    lines = [line for line in text.splitlines() if not re.match(r"\s*(#|\|)", line)]
+    for block in re.split(r"\n(?=\s*(?:- |\n))", "\n".join(["", *lines])):
+        plain = re.sub(r"\]\([^)]*\)|\[|\]|\*\*", "", re.sub(r"^\s*- ", "", block))
+        plain = re.sub(r"(?<=[ (])\*(?=\w)|(?<=\w)\*(?=[ .,:])", "", re.sub(r"\s+", " ", plain)).strip()
+        found += re.split(r"(?<=[.!?:])\s+(?=[A-Z`\"])", plain) if plain else []
+    return found
+
+
+def claimed() -> dict[str, str]:
+    """By what `promises` was given, the name of the test."""
+    found = {}
+    for path in sorted(HERE.glob("test_*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for mark in getattr(node, "decorator_list", ()):
+                if isinstance(mark, ast.Call) and getattr(mark.func, "id", "") == "promises":
+                    for argument in mark.args:
+                        found[ast.literal_eval(argument)] = f"{path.name}::{node.name}"  # type: ignore[attr-defined]
+    return found
+
+
+def explanations() -> list[str]:
+    return [line for line in EXPLANATIONS.read_text(encoding="utf-8").splitlines() if line]
