@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from promise.page import PAGE, claimed, explanations, sentences_of
+from promise_page import PAGE, claimed, explanations, sentences_of
 
 SENTENCES = sentences_of(PAGE.read_text(encoding="utf-8"))
 
