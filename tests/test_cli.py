@@ -365,19 +365,11 @@ def test_a_release_that_does_not_hold_ends_with_1(tclose: Command, finished: Pat
     copy = shutil.copytree(finished / "out", tmp_path / "copy")
     assert tclose("verify", finished / "run.yaml", "--set", f"output.path={copy}")[0] == 0
     for file in (copy / "public/release").glob("*.parquet"):
-        pq.write_table(pq.read_table(file).slice(1), file)
-        (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
-    log = copy / "public/release/_delta_log/00000000000000000000.json"
-    sizes = {file.name: file.stat().st_size for file in (copy / "public/release").glob("*.parquet")}
-    actions = [json.loads(line) for line in log.read_text().splitlines()]
-    for action in actions:
-        if "add" in action:
-            action["add"]["size"] = sizes[action["add"]["path"]]
-    log.write_text("".join(json.dumps(action) + "\n" for action in actions))
+        pq.write_table(pq.read_table(file).slice(1), file, store_schema=False)
     code, _, err = tclose("verify", finished / "run.yaml", "--set", f"output.path={copy}")
     assert code == 1, err
-    assert "does not hold what was asked" in err
-    assert "23 rows" in err
+    assert "the release as it was written no longer stands" in err
+    assert "was changed" in err
 
 
 def test_release_shows_a_summary_and_a_line_a_stage(tclose: Command, finished: Path) -> None:

@@ -477,7 +477,9 @@ def test_a_label_that_is_none(judge: Judge) -> None:
 
 def test_no_rows_at_all(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     empty = arrow_of(RELEASE, ("age", "disease")).slice(0, 0)
-    monkeypatch.setattr(pq, "write_table", partial(lambda write, _, path: write(empty, path), pq.write_table))
+    monkeypatch.setattr(
+        pq, "write_table", partial(lambda write, _, *where, **how: write(empty, *where, **how), pq.write_table)
+    )
     with pytest.raises(GuaranteeError, match="the release has no rows"):
         judge(RELEASE)
 

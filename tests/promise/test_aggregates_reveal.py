@@ -1,0 +1,118 @@
+"""docs/promise.md: what aggregates in place of labels reveal."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from people import read
+from promise_page import promises
+from promise_releases import Finished, MakeRelease
+
+QUASI: dict[str, Any] = {"income": {"type": "numeric"}, "age": {"type": "numeric"}}
+
+
+def people(rows: int = 300) -> pd.DataFrame:
+    """One income is extreme."""
+    draw = np.random.default_rng(11)
+    income = draw.integers(1000, 5000, size=rows)
+    income[7] = 9_000_000
+    diseases = np.array(["flu", "gout", "ulcer"])[draw.integers(3, size=rows)]
+    return pd.DataFrame({"income": income, "age": draw.integers(20, 80, size=rows), "disease": diseases})
+
+
+@pytest.fixture(scope="module")
+def by_mean(make: MakeRelease) -> Finished:
+    return aggregated(make, "mean")
+
+
+def aggregated(make: MakeRelease, representative: str) -> Finished:
+    how = {"name": "microaggregation", "representative": representative}
+    privacy: dict[str, Any] = {"sensitive": {"disease": {"t": "0.3"}}, "output": {"keep_linked": True}}
+    return make(people(), quasi=QUASI, method=how, **privacy)
+
+
+def classes(made: Finished) -> list[pd.DataFrame]:
+    linked = read(made.folder / "internal/linked")
+    return [rows for _, rows in linked.groupby(list(QUASI))]
+
+
+@promises(
+    "With `method: {name: microaggregation, representative: mean / median / mode}`", "Every published value is the"
+)
+@promises("k, t and l hold as ever.")
+@pytest.mark.parametrize("representative", ["mean", "median", "mode"])
+def test_every_published_value_is_the_aggregate_of_its_class(make: MakeRelease, representative: str) -> None:
+    made = aggregated(make, representative)
+    whole = made.rows["disease"].value_counts(normalize=True)
+    for rows in classes(made):
+        assert len(rows) >= 5
+        assert (
+            rows["disease"].value_counts(normalize=True).reindex(whole.index, fill_value=0) - whole
+        ).abs().sum() <= 0.6 + 1e-9
+        for q in QUASI:
+            values, (published,) = rows[f"{q}_raw"].astype(int), set(rows[q])
+            if representative == "mean":
+                assert abs(Fraction(str(published)) - Fraction(int(values.sum()), len(values))) <= Fraction(1, 20)
+            elif representative == "median":
+                low, high = np.sort(values)[[(len(values) - 1) // 2, len(values) // 2]]
+                assert low <= float(published) <= high
+            else:
+                counts = values.value_counts()
+                assert int(published) in counts[counts == counts.max()].index
+
+
+@promises(
+    "A mean of few rows reveals the last one.",
+    "An adversary who knows all values of a class but one computes that one",
+    "Fewer `digits` and a larger k blur it.",
+)
+def test_all_but_one_value_reveal_the_last(by_mean: Finished) -> None:
+    for rows in classes(by_mean):
+        values = rows["income_raw"].astype(int).to_numpy()
+        unit = Fraction(1, 10)
+        guess = len(values) * Fraction(str(rows["income"].iloc[0])) - int(values[1:].sum())
+        assert abs(guess - int(values[0])) <= len(values) * unit / 2
+
+
+@promises("A median reveals on which side of a known value the last one lies.", "A mode reveals that the last one")
+@pytest.mark.parametrize("representative", ["median", "mode"])
+def test_what_a_median_and_a_mode_reveal_of_the_last(make: MakeRelease, representative: str) -> None:
+    for rows in classes(aggregated(make, representative)):
+        values, published = np.sort(rows["age_raw"].astype(int)), float(rows["age"].iloc[0])
+        for last in range(len(values)):
+            others = np.delete(values, last)
+            if representative == "mode":  # no other value than the published one occurs more often
+                counts = pd.Series(others).value_counts()
+                assert counts.get(published, 0) + (values[last] == published) >= counts.max()
+            elif values[last] != published:  # others alone cannot be in the middle on both sides
+                below, above = (others < published).sum(), (others > published).sum()
+                assert (values[last] < published) == (below < above) or below == above
+
+
+@promises("An income of 9,000,000 raises the mean of its class", "An extreme value can point at its class.")
+@promises("The certificate warns where fewer than k rows reach the highest or the lowest published value.")
+def test_an_extreme_value_points_at_its_class(by_mean: Finished) -> None:
+    means = by_mean.rows.groupby("income").size()
+    possible = [mean for mean, rows in means.items() if rows * float(mean) >= 9_000_000]
+    assert len(possible) == 1
+    assert any("income" in text and "fewer than" in text for text in by_mean.certificate["warnings"])
+    assert not any("9,000,000" in text or "9000000" in text for text in by_mean.certificate["warnings"])
+
+
+@promises(
+    "Nothing says how far values lie from an aggregate.", "The certificate has no information loss and no regions."
+)
+@promises("A class may have 20 and 60 and publish 40.")
+def test_no_loss_and_no_regions_are_certified(by_mean: Finished) -> None:
+    text = json.dumps(by_mean.certificate)
+    assert by_mean.certificate["utility"].get("ncp") is None
+    assert "regions" not in by_mean.certificate["release"]
+    assert "disjoint" not in text
+    widest = max(rows["age_raw"].astype(int).max() - rows["age_raw"].astype(int).min() for rows in classes(by_mean))
+    assert widest > 0
+    assert set(by_mean.rows.columns) == {"income", "age", "disease"}
