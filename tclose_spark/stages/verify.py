@@ -81,7 +81,7 @@ def verify_finished(run: Run) -> Verdict:
     release = read_delta(run.spark, run.public.path("release"))
     reported = state["stages"]["report"]
     for kind, files in reported["exports"].items():
-        rows, hashed = rows_of(release, verdict.figures["fingerprint"], kind, reported["escape_formulas"])
+        rows, hashed = rows_of(release, verdict.figures["fingerprint"], kind, reported.get("escape_formulas", False))
         check_export(rows, hashed, kind, run.public, files)
     run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
     return verdict
