@@ -21,7 +21,7 @@ from tclose_spark.compare.sample import table_of_its_own
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.catalog import require_replaceable
 from tclose_spark.io.commits import commit_of
-from tclose_spark.io.exports import Files, check_export, write_export
+from tclose_spark.io.exports import Files, check_export, rows_of, write_export
 from tclose_spark.io.input_state import input_state
 from tclose_spark.io.integrity import digests
 from tclose_spark.io.made_files import write_tables
@@ -237,6 +237,7 @@ def report(run: Run) -> None:
         page = render_report(certificate, figures)
         run.staging.write(REPORT, page)
         record["exports"] = _export(run, figures["fingerprint"])
+        record["escape_formulas"] = run.spec.output.escape_formulas
         run.staging.write(INTERNAL_REPORT, _internal_page(run, state, certificate, figures), private=True)
         record["files"] = list_files(run)
 
@@ -246,8 +247,9 @@ def _export(run: Run, fingerprint: str) -> dict[str, Files]:
     made: dict[str, Files] = {}
     for kind in run.spec.output.export:
         release = read_delta(run.spark, run.staging.path("release"))
-        made[kind] = write_export(release, kind, run.staging)
-        check_export(release, fingerprint, kind, run.staging, made[kind])
+        rows, hashed = rows_of(release, fingerprint, kind, run.spec.output.escape_formulas)
+        made[kind] = write_export(rows, kind, run.staging)
+        check_export(rows, hashed, kind, run.staging, made[kind])
     return made
 
 

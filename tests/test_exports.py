@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -20,6 +21,7 @@ from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io import exports
 from tclose_spark.io.jars import minor
 from tclose_spark.io.run import Run
+from tclose_spark.stages.publish import is_everywhere
 
 N = 60
 PEOPLE = pa.table(
@@ -94,6 +96,33 @@ def test_csv_is_read_by_others_as_it_was_written(finished: Path) -> None:
     assert sorted(row["score"] for row in rows) == sorted("" if p["score"] is None else str(p["score"]) for p in people)
     assert sorted(datetime.fromisoformat(row["at"]) for row in rows) == sorted(p["at"] for p in people)
     assert all(date.fromisoformat(row["born_min"]) <= date.fromisoformat(row["born_max"]) for row in rows)
+
+
+def test_csv_with_formulas_escaped(
+    write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
+) -> None:
+    """Texts that a spreadsheet may calculate get an apostrophe; numbers, and the release itself, are as they were."""
+    texts = ["=1+cmd", "+a", "-a", "@a", "\ta", "\ra", "-5", "+1e3", "a=1", "'=1", "", None]
+    table = PEOPLE.set_column(3, "note", pa.array([texts[i % 12] for i in range(N)]))
+    table = table.set_column(4, "score", pa.array([-float(i) for i in range(N)]))
+    output = {"path": str(tmp_path / "out"), "export": ["csv", "parquet"], "escape_formulas": True}
+    conf = write_run(tmp_path, table, **{**ROLES, "output": output})
+    pipeline.release(open_run(conf))
+    rows = []
+    for file in (tmp_path / "out/public/release_csv").iterdir():
+        with file.open(encoding="utf-8", newline="") as text:
+            rows += list(csv.DictReader(text))
+    escaped = ["'=1+cmd", "'+a", "'-a", "'@a", "'\ta", "'\ra", "-5", "+1e3", "a=1", "'=1", "", ""]
+    assert sorted(row["note"] for row in rows) == sorted(escaped * 5)
+    assert sorted(float(row["score"]) for row in rows) == sorted(-float(i) for i in range(N))
+    for kind in ("release", "release_parquet"):
+        files = (tmp_path / "out/public" / kind).glob("*.parquet")
+        notes = pa.concat_tables([pq.read_table(file) for file in files])["note"].to_pylist()
+        assert sorted(map(str, notes)) == sorted(map(str, texts * 5))
+    other = open_run(conf, "output.escape_formulas=false")  # it judges what was written
+    assert pipeline.verify(other, finished=True).holds
+    assert not is_everywhere(other, json.loads(other.internal.read("run.json")))
+    assert is_everywhere(open_run(conf), json.loads(other.internal.read("run.json")))
 
 
 def altered(folder: Path) -> None:

@@ -19,6 +19,7 @@ from tclose_spark.checks.classes import Classes, JudgedAttribute, measure_column
 from tclose_spark.io.tables import quoted
 from tclose_spark.measures import attacks
 from tclose_spark.measures.attacks import Gain
+from tclose_spark.measures.histograms import Histograms
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.hierarchy import Hierarchy
 
@@ -29,7 +30,8 @@ ROUNDING = 1e-9
 class Exposure:
     """What one attack reaches.
 
-    attack: "homogeneity", "background knowledge", "skewness", "similarity" or "knowing another".
+    attack: "homogeneity", "background knowledge", "skewness", "similarity by belief", "similarity by group", "knowing
+        another" or "re-identification".
     attribute: that is learned.
     criterion: what makes a class count.
     classes, people: how many count.
@@ -38,8 +40,8 @@ class Exposure:
     before, after: the belief in it without and with the attack.
     size: the records of that class.
 
-    Where the attack has no worst class (knowing another) before and after are means over all people, and about is the
-    attribute that is known.
+    Where the attack has no worst class (knowing another, re-identification) before and after are means over all people,
+    and about is the attribute that is known; of re-identification they are chances to pick the person's record.
     """
 
     attack: str
@@ -66,7 +68,8 @@ class AttackColumns:
     `second_rows_`; `value_gain_` (the largest rise in belief in a value), `value_before_`, `value_name_`, `value_over_`
     (above `threshold`); and where values can be similar the same for a range or a node: `group_gain_`, `group_before_`,
     `group_name_`, `group_over_` (above `threshold`, and above what chance gives a class of the size: a class of five
-    always has some range that rose much).
+    always has some range that rose much). `alike_rows_`, `alike_before_`, `alike_name_`: of the most frequent group of
+    `attacks.value_groups`, like those of the most frequent value.
     """
 
     attribute: JudgedAttribute
@@ -98,6 +101,8 @@ class AttackColumns:
                 f"{part}_name": pa.string(),
                 f"{part}_over": pa.bool_(),
             }
+        if self.has_groups:
+            names |= {"alike_rows": pa.int64(), "alike_before": pa.float64(), "alike_name": pa.string()}
         return [(self.attribute.column(name), kind) for name, kind in names.items()]
 
     def of(self, classes: Classes) -> list[pa.Array]:
@@ -110,23 +115,36 @@ class AttackColumns:
         arrays = [texts.take(pa.array(ranked.value)), pa.array(ranked.first), pa.array(share), pa.array(ranked.second)]
         single = attacks.skewness(distance.table, histograms)
         arrays += self._gains(single, texts.take(pa.array(single.first)), classes.sizes, none)
-        if distance.features.parents:
-            node = attacks.similarity_of_nodes(distance, histograms)
-            paths = self.hierarchy.paths if self.hierarchy is not None else ()
-            names = [
-                paths[leaf][height] for leaf, height in zip(node.first.tolist(), node.height.tolist(), strict=True)
-            ]
-            arrays += self._gains(node, pa.array(names, pa.string()), classes.sizes, self._chance(classes.sizes))
-        elif distance.features.cumulative:
-            span = attacks.similarity_of_ranges(distance.table, histograms)
-            values = ["missing" if value is None else value for value in self.attribute.values]
-            ends = zip(span.first.tolist(), span.last.tolist(), strict=True)
-            names = [values[low] if low == high else f"{values[low]} .. {values[high]}" for low, high in ends]
-            arrays += self._gains(span, pa.array(names, pa.string()), classes.sizes, self._chance(classes.sizes))
+        if self.has_groups:
+            gain = attacks.similarity(distance, histograms)
+            by_chance = attacks.chance_gain(self.by_chance, classes.sizes)
+            arrays += self._gains(gain, self._names(gain.first, gain.last, gain.height), classes.sizes, by_chance)
+            arrays += self._alike(histograms)
         return arrays
 
-    def _chance(self, sizes: IntArray) -> FloatArray:
-        return attacks.chance_gain(self.by_chance, sizes)
+    def _alike(self, histograms: Histograms) -> list[pa.Array]:
+        group, table = attacks.value_groups(self.attribute.distance), self.attribute.distance.table
+        most = attacks.likeliest(attacks.in_groups(group, histograms))
+        first, last = (np.searchsorted(group, most.value, side) for side in ("left", "right"))
+        through = np.concatenate([[0], np.cumsum(table)])
+        before = (through[last] - through[first]) / through[-1]
+        return [pa.array(most.first), pa.array(before), self._names(first, last - 1)]
+
+    def _names(self, first: IntArray, last: IntArray, height: IntArray | None = None) -> pa.Array:
+        """What groups of consecutive values are called: nodes, else ranges. height: of the nodes, by default the lowest
+        that have these values.
+        """
+        if self.hierarchy is not None:
+            leaf = first
+            if height is None:
+                height, leaf = self.hierarchy.common_ancestors(first, last)
+            nodes = zip(leaf.tolist(), height.tolist(), strict=True)
+            return pa.array([self.hierarchy.paths[leaf][height] for leaf, height in nodes], pa.string())
+        values = ["missing" if value is None else value for value in self.attribute.values]
+        ends = zip(first.tolist(), last.tolist(), strict=True)
+        return pa.array(
+            [values[low] if low == high else f"{values[low]} .. {values[high]}" for low, high in ends], pa.string()
+        )
 
     def _gains(self, gain: Gain, about: pa.Array, sizes: IntArray, by_chance: FloatArray) -> list[pa.Array]:
         unit = sizes.astype(object) * int(self.attribute.distance.table.sum())
@@ -145,7 +163,7 @@ class KnowingColumns:
     """What is left of one sensitive attribute in a class for who knows another (a `ClassMeasure`).
 
     `told_<known>/<target>`: records whose target the best guess gets right; `certain_<known>/<target>`: records for
-    which it cannot be wrong.
+    which it cannot be wrong; `alone_<known>/<target>`: records that no other of the class shares the known value with.
     """
 
     names: tuple[str, ...]
@@ -153,7 +171,9 @@ class KnowingColumns:
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
         return [
-            (knowing_column(m, *pair), pa.int64()) for pair in permutations(self.names, 2) for m in ("told", "certain")
+            (knowing_column(measure, *pair), pa.int64())
+            for pair in permutations(self.names, 2)
+            for measure in ("told", "certain", "alone")
         ]
 
     def of(self, classes: Classes) -> list[pa.Array]:
@@ -161,7 +181,7 @@ class KnowingColumns:
         arrays = []
         for known, target in permutations(range(len(self.names)), 2):
             found = attacks.knowing_another(classes.tuples, classes.codes[:, known], classes.codes[:, target])
-            arrays += [pa.array(found.guessed), pa.array(found.certain)]
+            arrays += [pa.array(found.guessed), pa.array(found.certain), pa.array(found.alone)]
         return arrays
 
 
@@ -189,8 +209,14 @@ def exposures(
         aggregates.append(F.sum(quoted(knowing_column("told", *names))).alias(f"told {i} {j}"))
         aggregates.append(F.sum(certain).alias(f"people {i} {j}"))
         aggregates.append(F.sum((certain > 0).cast("bigint")).alias(f"classes {i} {j}"))
+    for i, part in enumerate(columns if knowing is not None else ()):
+        alone = quoted(knowing_column("alone", part.attribute.name, columns[i - 1].attribute.name))
+        aggregates.append(F.sum(alone).alias(f"alone {i}"))
+        aggregates.append(F.sum((alone > 0).cast("bigint")).alias(f"alone classes {i}"))
+        aggregates.append(F.sum(quoted(part.attribute.column("distinct"))).alias(f"distinct {i}"))
     if not aggregates:
         return []
+    aggregates.append(F.count(F.lit(1)).alias("classes"))
     (sums,) = classes.agg(*aggregates).toArrow().to_pylist()
     result = []
     for i, part in enumerate(columns):
@@ -221,6 +247,20 @@ def exposures(
                 people=sums[f"people {i} {j}"],
                 before=sums[f"guessed {j}"] / rows,
                 after=sums[f"told {i} {j}"] / rows,
+                about=known,
+            )
+        )
+    for i, part in enumerate(columns if knowing is not None else ()):
+        known = part.attribute.name
+        result.append(
+            Exposure(
+                attack="re-identification",
+                attribute=known,
+                criterion=f"who joins a list of people that has {known} is left with one record of the class",
+                classes=sums[f"alone classes {i}"],
+                people=sums[f"alone {i}"],
+                before=sums["classes"] / rows,
+                after=sums[f"distinct {i}"] / rows,
                 about=known,
             )
         )
@@ -277,12 +317,20 @@ def _attacks(part: AttackColumns) -> dict[str, _Attack]:
         ),
     }
     if part.has_groups:
-        found["similarity"] = _Attack(
+        found["similarity by belief"] = _Attack(
             criterion=f"belief in similar values of {name} rises by more than {threshold}, and than in any of "
             f"{attacks.RANDOM_CLASSES:,} random classes of about the size",
             exposed=column("group_over"),
             about=column("group_name"),
             before=column("group_before"),
             after=column("group_before") + column("group_gain"),
+        )
+        groups = "group below the root" if part.attribute.distance.features.parents else "third of the values in order"
+        found["similarity by group"] = _Attack(
+            criterion=f"all {name} of the class lie in one {groups}",
+            exposed=(column("alike_rows") == size) & (column("alike_before") < 1),
+            about=column("alike_name"),
+            before=column("alike_before"),
+            after=column("alike_rows") / size,
         )
     return found

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from tclose_spark.audit.attacks import AttackColumns, Exposure, KnowingColumns, exposures
 from tclose_spark.audit.background import BackgroundJoin, join_background
-from tclose_spark.audit.inputs import check_rows, check_table, judged_attributes, normal, trees_of
+from tclose_spark.audit.inputs import check_rows, check_table, judged_attributes, merged_missing, normal, trees_of
 from tclose_spark.audit.labels import judged_quasi
 from tclose_spark.audit.outsider import guess_people
 from tclose_spark.audit.published_bounds import with_bounds
@@ -32,9 +32,11 @@ from tclose_spark.checks.supersets import (
 from tclose_spark.checks.tallies import count_values, tally_classes
 from tclose_spark.checks.tuples import tuple_closeness
 from tclose_spark.checks.validation import suite_json, validate
+from tclose_spark.checks.warnings import padded_order
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.session import kept
 from tclose_spark.io.shuffles import sized_shuffles
+from tclose_spark.io.storage import private
 from tclose_spark.io.tables import write_delta
 from tclose_spark.report.framing import in_frame, printed
 from tclose_spark.runfile.attributes import Recursive
@@ -168,8 +170,9 @@ def audit_table(
         tallies = held.enter_context(kept(tally_classes(table, question.labels, list(question.sensitive_attributes))))
         quasi, notes = judged_quasi(tallies, question, trees)
         counts, tuple_counts = count_values(tallies, list(question.sensitive_attributes))
-        notes = [*paired, *notes, *_spellings(question, counts)]
+        notes = [*paired, *merged_missing(table, question), *notes, *_spellings(question, counts)]
         attributes = judged_attributes(table, counts, question, trees, reference)
+        notes += [note for a, own in zip(attributes, counts, strict=True) for note in padded_order(a, own)]
         columns = [AttackColumns(a, question.gain, trees.get(a.name)) for a in attributes if attacks]
         several = len(attributes) > 1 and attacks
         knowing = KnowingColumns(tuple(a.name for a in attributes)) if several else None
@@ -181,7 +184,8 @@ def audit_table(
             classes = held.enter_context(kept(extended))
             notes += tried
         if classes_output is not None:
-            write_delta(classes, classes_output)
+            with private(classes_output):
+                write_delta(classes, classes_output)
         reported = [tuples.reported([a.name for a in attributes])] if tuples else []
         figures = class_figures(classes, question.k, quasi, attributes, more=reported)
         guarantees = list(figures.guarantees)

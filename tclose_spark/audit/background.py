@@ -165,7 +165,10 @@ def join_background(
         masks = {
             label
             for label in column
-            if label and q.name not in hierarchies and GENERALIZED.match(label) and not interval_or_none(label)
+            if label
+            and q.name not in hierarchies
+            and GENERALIZED.match(label)
+            and not (q.loss.numeric and interval_or_none(label))
         }
         if masks:
             raise InputError(

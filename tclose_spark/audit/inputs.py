@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -112,6 +112,30 @@ def check_rows(table: DataFrame, what: str) -> int:
             "--option (sep, quote)"
         )
     return int(counted["rows"])
+
+
+def merged_missing(table: DataFrame, question: Question) -> list[str]:
+    """A note on each column in which some rows have NaN and others NULL: they count as one, and readers of Parquet
+    tell them apart.
+    """
+    columns = [*question.labels, *question.sensitive_attributes]
+    columns = [name for name in columns if isinstance(table.schema[name].dataType, T.FloatType | T.DoubleType)]
+    if not columns:
+        return []
+    counted = table.select(
+        *[F.count_if(test).alias(f"{kind} {i}") for i, name in enumerate(columns) for kind, test in _missing(name)]
+    ).first()
+    counts = [(name, counted[f"nan {i}"], counted[f"null {i}"]) for i, name in enumerate(columns)] if counted else []
+    return [
+        f"{name}: {nan:,} rows have NaN and {null:,} have NULL; both count as missing here, one value, and a reader of "
+        "Parquet tells them apart: classes may be smaller and distances larger than stated"
+        for name, nan, null in counts
+        if nan and null
+    ]
+
+
+def _missing(name: str) -> list[tuple[str, Column]]:
+    return [("nan", F.isnan(quoted(name))), ("null", quoted(name).isNull())]
 
 
 def judged_attributes(

@@ -18,14 +18,20 @@ from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.checks.named import members, named_by
 from tclose_spark.errors import InputError
 from tclose_spark.io.workers import Mapper, map_batches
-from tclose_spark.measures.information_loss import LabelLoss, read_interval, set_members
+from tclose_spark.measures.foreign_labels import as_interval
+from tclose_spark.measures.information_loss import INFINITY, LabelLoss, read_interval, set_members
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
-GENERALIZED = re.compile(r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to)\s*\d+\s*$")
+GENERALIZED = re.compile(
+    r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to|\.\.)\s*\d+\s*$|^\s*\d*0s\s*$|^\s*-?\d+\s*\+\s*$"
+)
 MOST_TEXTS = 2_000  # labels that are no numbers, that a task sends of each column
 MOST_KNOWN = 100_000  # labels that a task remembers to have seen
-FACTS = "quasi int, low string, high string, texts array<string>, intervals boolean, sets boolean, unclear string"
+FACTS = (
+    "quasi int, low string, high string, texts array<string>, bins array<string>, intervals boolean, "
+    "unbounded boolean, sets boolean, unclear string"
+)
 
 
 @dataclass(kw_only=True)
@@ -34,7 +40,9 @@ class LabelFacts:
 
     low, high: of those that are numbers or intervals.
     texts: the others, apart from `*` (at most MOST_TEXTS of them).
-    intervals: some are intervals.
+    bins: those that are intervals in another tool's words, such as `50s` (at most MOST_TEXTS of them).
+    intervals: some are intervals in brackets.
+    unbounded: some have one end only.
     sets: some are sets of values.
     unclear: one that is no number, and looks like a range or a mask.
     """
@@ -42,13 +50,17 @@ class LabelFacts:
     low: Fraction | None = None
     high: Fraction | None = None
     texts: set[str] = field(default_factory=set)
+    bins: set[str] = field(default_factory=set)
     intervals: bool = False
+    unbounded: bool = False
     sets: bool = False
     unclear: str | None = None
 
     @property
     def numeric(self) -> bool:
-        """Labels are numbers and intervals of them, and `*`; a text among intervals is a value."""
+        """Labels are numbers, intervals and bins of them, and `*`. A text among intervals is a value; a bin among texts
+        is one, too.
+        """
         return self.low is not None and (self.intervals or not self.texts)
 
     @property
@@ -69,9 +81,16 @@ class LabelFacts:
                 self.unclear = min(label, self.unclear or label)
             self.sets |= len(set_members(label)) > 1
             return
-        self.intervals |= interval.low < interval.high
-        self.low = interval.low if self.low is None else min(self.low, interval.low)
-        self.high = interval.high if self.high is None else max(self.high, interval.high)
+        if as_interval(label) == label:
+            self.intervals |= interval.low < interval.high
+        elif len(self.bins) < MOST_TEXTS:
+            self.bins.add(label)
+        for end in (interval.low, interval.high):
+            if abs(end) == INFINITY:
+                self.unbounded = True
+            else:
+                self.low = end if self.low is None else min(self.low, end)
+                self.high = end if self.high is None else max(self.high, end)
 
 
 def judged_quasi(
@@ -99,7 +118,9 @@ def judged_quasi(
                 )
             loss = LabelLoss(numeric=False, hierarchy=hierarchies[name])
         elif column_facts[0].numeric:
-            loss = LabelLoss(numeric=True, span=column_facts[0].span, foreign=True)
+            loss = LabelLoss(
+                numeric=True, span=column_facts[0].span, low=column_facts[0].low or Fraction(0), foreign=True
+            )
             notes += _notes(name, column_facts[0])
             if column_facts[0].texts:
                 notes.append(
@@ -122,18 +143,26 @@ def judged_quasi(
 
 def _span(name: str, bounds: Sequence[LabelFacts]) -> Fraction:
     low, high = bounds[0], bounds[-1]
-    if low.texts or high.texts or low.intervals or high.intervals:
-        what = f"texts ({_number(low.texts | high.texts)})" if low.texts or high.texts else "intervals"
+    texts = low.texts | high.texts | low.bins | high.bins
+    if texts or low.intervals or high.intervals:
+        what = f"texts ({_number(texts)})" if texts else "intervals"
         raise InputError(f"quasi-identifier {name!r}: {what} are among its bounds; expected numbers")
     return Fraction(0) if low.low is None or high.high is None else high.high - low.low
 
 
 def _notes(name: str, facts: LabelFacts) -> list[str]:
     notes = []
-    if facts.unclear is not None:
+    bins = set() if facts.numeric else facts.bins
+    if facts.unclear is not None or bins:
+        unclear = bins.union(t for t in facts.texts if GENERALIZED.match(t))
         notes.append(
-            f"{name}: labels look generalized ({_number([t for t in facts.texts if GENERALIZED.match(t)])}), and "
+            f"{name}: labels look generalized ({_number(unclear)}), and "
             "nothing says how far: they count as values (no information lost); give a hierarchy to measure them"
+        )
+    if facts.numeric and facts.unbounded:
+        notes.append(
+            f"{name}: some labels have one end only, as <20 or 80+ would; the information loss takes the lowest or the "
+            "highest number of all labels for the other, and leaves out what lies beyond"
         )
     spellings = count_spellings({member for text in facts.texts for member in set_members(text)})
     if spellings:
@@ -161,7 +190,9 @@ def _facts(tallies: DataFrame, columns: int) -> list[LabelFacts]:
             if end is not None:
                 facts.see(end)
         facts.texts |= set(row["texts"])
+        facts.bins |= set(row["bins"])
         facts.intervals |= row["intervals"]
+        facts.unbounded |= row["unbounded"]
         facts.sets |= row["sets"]
         facts.unclear = min(filter(None, (facts.unclear, row["unclear"])), default=None)
     return facts_of
@@ -184,12 +215,16 @@ def _see_labels(columns: int) -> Mapper:
                 "low": None if facts.low is None else str(facts.low),
                 "high": None if facts.high is None else str(facts.high),
                 "texts": sorted(facts.texts),
+                "bins": sorted(facts.bins),
                 "intervals": facts.intervals,
+                "unbounded": facts.unbounded,
                 "sets": facts.sets,
                 "unclear": facts.unclear,
             }
-            schema = {"quasi": pa.int32(), "texts": pa.list_(pa.string()), "intervals": pa.bool_(), "sets": pa.bool_()}
-            yield pa.RecordBatch.from_pydict({k: pa.array([v], schema.get(k, pa.string())) for k, v in row.items()})
+            kinds = {int: pa.int32(), list: pa.list_(pa.string()), bool: pa.bool_()}
+            yield pa.RecordBatch.from_pydict(
+                {k: pa.array([v], kinds.get(type(v), pa.string())) for k, v in row.items()}
+            )
 
     return see
 

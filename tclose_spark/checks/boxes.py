@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.checks.regions import Label, distinct_labels, leaf_stretches
 from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.foreign_labels import as_interval
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.information_loss import Interval, read_interval, set_members
 from tclose_spark.measures.supersets import Axis, BoxSearch, Near, Proof, superset_distances
@@ -162,12 +163,12 @@ def _ends(label: Label) -> tuple[tuple[End, str], tuple[End, str]] | None:
 
 
 def _written(text: str) -> list[str]:
-    """The ends of a label as it writes them: of an interval two, of a number itself.
+    """The ends of a label as it writes them: of an interval or a bin two, of a number itself.
 
     >>> _written("[2024-01-01, 2024-01-31]"), _written("7")
     (['2024-01-01', '2024-01-31'], ['7'])
     """
-    return [end.strip() for end in text.strip("[]() ").split(",")]
+    return [end.strip() for end in as_interval(text).strip("[]() ").split(",")]
 
 
 def _point(text: str) -> Interval:

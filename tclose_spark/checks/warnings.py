@@ -5,7 +5,7 @@ Sentences that name columns and counts, never values of people.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tclose_spark.checks.classes import JudgedAttribute
 from tclose_spark.checks.figures import ClassFigures
@@ -30,7 +30,7 @@ def warnings_of(
 
 def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
     """Warnings of the values of one sensitive attribute."""
-    name, unused = attribute.name, attribute.unused
+    name = attribute.name
     present = [value for value, n in zip(attribute.values, attribute.distance.table, strict=True) if n]
     sentences = []
     if present == [None]:
@@ -44,12 +44,18 @@ def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
         )
     if is_text and (spellings := count_spellings(present)):
         sentences.append(f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l")
-    if unused and isinstance(attribute.settings.order, tuple):
-        sentences.append(
-            f"{name}: {len(unused):,} of the {len(attribute.values):,} values of its order are in no row; each makes "
-            "every distance smaller"
-        )
-    return sentences
+    return [*sentences, *padded_order(attribute)]
+
+
+def padded_order(attribute: JudgedAttribute, known: Collection[str | None] = ()) -> list[str]:
+    """A warning where an order that was given lists values that no row has, of the table or (`known`) elsewhere."""
+    unused = set(attribute.unused).difference(known)
+    if not unused or not isinstance(attribute.settings.order, tuple):
+        return []
+    return [
+        f"{attribute.name}: {len(unused):,} of the {len(attribute.values):,} values of its order are in no row; each "
+        "makes every distance smaller"
+    ]
 
 
 def _of_use(figures: ClassFigures) -> list[str]:

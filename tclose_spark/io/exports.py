@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.storage import NO_PATTERN, Folder, for_spark
+from tclose_spark.io.tables import NUMBER, quoted
 from tclose_spark.io.workers import map_batches
 from tclose_spark.runfile.spec import EXPORTS
 from tclose_spark.table.dictionaries import coded
@@ -40,7 +42,31 @@ def export_name(kind: str) -> str:
     return f"release_{kind}"
 
 
+FORMULA = r"^[=+\-@\t\r]"
+"""How a cell begins that a spreadsheet may take for a formula (OWASP, CSV injection)."""
 EXPORT_NAMES = tuple(export_name(kind) for kind in EXPORTS)
+
+
+def without_formulas(release: DataFrame) -> DataFrame:
+    """A release with an apostrophe before each text that a spreadsheet may take for a formula, numbers aside."""
+    texts = {field.name for field in release.schema if isinstance(field.dataType, T.StringType)}
+
+    def escaped(name: str) -> Column:
+        column = quoted(name)
+        if name not in texts:
+            return column
+        formula = column.rlike(FORMULA) & ~column.rlike(NUMBER)
+        return F.when(formula, F.concat(F.lit("'"), column)).otherwise(column).alias(name)
+
+    return release.select(*[escaped(name) for name in release.columns])
+
+
+def rows_of(release: DataFrame, fingerprint: str, kind: str, escape_formulas: bool) -> tuple[DataFrame, str]:
+    """(the rows that an export of a release has, their fingerprint). fingerprint: of the release."""
+    if kind != "csv" or not escape_formulas:
+        return release, fingerprint
+    escaped = without_formulas(release)
+    return escaped, str(fingerprint_of(escaped))
 
 
 def write_export(release: DataFrame, kind: str, folder: Folder) -> dict[str, int]:

@@ -6,6 +6,8 @@ import errno
 import hashlib
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
@@ -245,6 +247,17 @@ def local_path(file: str) -> Path | None:
     if URI.match(file) and not file.startswith("file:"):
         return None
     return Path(unquote(urlsplit(file).path) if file.startswith("file:") else file)
+
+
+@contextmanager
+def private(path: str) -> Iterator[None]:
+    """Closes a new local folder to others, before and after files are written into it: 0700, and its files 0600."""
+    folder = None if path.startswith(VOLUMES) else local_path(path)
+    if folder is not None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    yield
+    for file in () if folder is None else (folder, *folder.rglob("*")):
+        file.chmod(0o700 if file.is_dir() else 0o600)
 
 
 def open_folder(path: str, spark: SparkSession) -> Folder:

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tclose_spark.measures.foreign_labels import as_interval
 from tclose_spark.runfile.moments import parse_quantity
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
@@ -25,6 +26,9 @@ INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
 
 
 ANY_INTERVAL = re.compile(r"^([\[\](])\s*([^\s,;]+)\s*[,;]\s*([^\s,;]+)\s*([\[\])])$")
+INFINITY = Fraction(10**2000)
+"""An end that a label leaves open, such as that of `80+`: beyond all numbers that are read."""
+INFINITE = {"-inf": -INFINITY, "inf": INFINITY}
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ def interval_ends(label: str) -> tuple[Fraction, Fraction]:
 
 
 def read_interval(label: str) -> Interval:
-    """The interval that a label of any tool says: a number, `[lo, hi]`, or half-open as ARX writes it, `[lo, hi[`.
+    """The interval that a label of any tool says: a number, `[lo, hi]`, half-open as ARX writes it, `[lo, hi[`, or a
+    bin (see `as_interval`).
 
     >>> interval = read_interval("[20, 30[")
     >>> int(interval.low), int(interval.high), interval.open_high
@@ -64,12 +69,12 @@ def read_interval(label: str) -> Interval:
     Raises:
         ValueError: if it is none of these.
     """
-    match = ANY_INTERVAL.match(label)
+    match = ANY_INTERVAL.match(as_interval(label))
     if match is None:
         number = parse_quantity(label)
         return Interval(number, number)
     first, low_text, high_text, last = match.groups()
-    low, high = parse_quantity(low_text), parse_quantity(high_text)
+    low, high = (INFINITE.get(text) or parse_quantity(text) for text in (low_text, high_text))
     open_low, open_high = first in "](", last in "[)"
     if low > high or (low == high and (open_low or open_high)):
         raise ValueError("an interval without numbers")
@@ -100,12 +105,14 @@ class LabelLoss:
     """The information loss of the labels of one quasi-identifier.
 
     span: the range of all labels, of a numeric one.
+    low: where this range begins; of foreign labels, whose open ends are taken to be its ends.
     sets: labels may be sets of the `distinct` values that they name.
     foreign: labels are another tool's (see `read_interval`), and a text among them is a value.
     """
 
     numeric: bool
     span: Fraction = Fraction(0)
+    low: Fraction = Fraction(0)
     distinct: int = 0
     hierarchy: Hierarchy | None = None
     sets: bool = False
@@ -145,7 +152,9 @@ class LabelLoss:
         if self.numeric:
             if self.foreign:
                 interval = interval_or_none(label)
-                return self.of_interval(interval.low, interval.high) if interval else Fraction(0)
+                if interval is None:
+                    return Fraction(0)
+                return self.of_interval(max(interval.low, self.low), min(interval.high, self.low + self.span))
             try:
                 return self.of_interval(*interval_ends(label))
             except ValueError:

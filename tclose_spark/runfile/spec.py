@@ -88,6 +88,7 @@ class Output(Section):
     keep_linked: keep every input row beside its published values, in internal/linked.
     table: a table of the catalog that is replaced, in one commit, by each release that has been verified.
     export: what the release is written as, too, in public/release_parquet and public/release_csv.
+    escape_formulas: put an apostrophe before each text in release_csv that a spreadsheet may take for a formula.
     """
 
     model_config = ConfigDict(
@@ -99,6 +100,7 @@ class Output(Section):
     keep_linked: bool = False
     table: Annotated[str, Field(pattern=r"^[^.`]+(\.[^.`]+){0,2}$")] | None = None
     export: Annotated[tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_tuple)] = ()
+    escape_formulas: bool = False
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

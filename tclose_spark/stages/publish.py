@@ -128,7 +128,10 @@ def is_published(run: Run) -> bool:
 def is_everywhere(run: Run, made: Mapping[str, Any]) -> bool:
     """Whether the finished release, with this state, is everywhere where the run file wants it."""
     output = run.spec.output
-    if set(made["stages"]["report"].get("exports", ())) != set(output.export):
+    reported = made["stages"]["report"]
+    if set(reported.get("exports", ())) != set(output.export):
+        return False
+    if "csv" in output.export and reported.get("escape_formulas", False) != output.escape_formulas:
         return False
     if run.internal.exists(LINKED) != output.keep_linked:
         return False

@@ -10,7 +10,7 @@ from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.catalog import is_same
 from tclose_spark.io.delta_log import later_commits, require_plain_table
-from tclose_spark.io.exports import check_export, export_name
+from tclose_spark.io.exports import check_export, export_name, rows_of
 from tclose_spark.io.integrity import differences, digests, strict_json
 from tclose_spark.io.run import CERTIFICATE, REPORT, STATE, Run
 from tclose_spark.io.shuffles import sized_shuffles
@@ -79,8 +79,10 @@ def verify_finished(run: Run) -> Verdict:
     if run.spec.output.table is not None and not is_same(run.public.path("release"), run.spec.output.table, run.spark):
         raise GuaranteeError(f"the table {run.spec.output.table} is not the release in {run.public.path()}")
     release = read_delta(run.spark, run.public.path("release"))
-    for kind, files in state["stages"]["report"]["exports"].items():
-        check_export(release, verdict.figures["fingerprint"], kind, run.public, files)
+    reported = state["stages"]["report"]
+    for kind, files in reported["exports"].items():
+        rows, hashed = rows_of(release, verdict.figures["fingerprint"], kind, reported.get("escape_formulas", False))
+        check_export(rows, hashed, kind, run.public, files)
     run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
     return verdict
 

@@ -128,7 +128,7 @@ def test_a_gain_that_just_reaches_the_threshold_is_not_exposed(spark: SparkSessi
     found = attacks(spark, table, ["sex"], Fraction(gain))
     exposure = found["skewness", "grade", None]
     assert (exposure.classes, exposure.people) == (2 * classes, 10 * classes)
-    similarity = found["similarity", "grade", None]
+    similarity = found["similarity by belief", "grade", None]
     assert similarity.classes == 0  # every tenth half of such a table gains as much by chance
     for e in (exposure, similarity):
         assert e.after - e.before == pytest.approx(0.2)
@@ -156,7 +156,7 @@ def test_dealt_classes_are_not_similar_and_planted_ones_are(spark: SparkSession)
             [part],
         )
         assert table.where(f"{judged_salary.column('group_gain')} > 0.2").count() == 100
-        return {e.attack: e for e in exposures(table, [part], None, 500)}["similarity"]
+        return {e.attack: e for e in exposures(table, [part], None, 500)}["similarity by belief"]
 
     assert similarity(frame).classes == 0
     low = [str(x) for x in sorted(salaries)[:5]]  # the five least salaries trade places with the first class
@@ -279,7 +279,10 @@ def test_drawn_classes_are_exposed_as_the_definitions_say(spark: SparkSession, r
             {key: Fraction(r[0], sizes[key] - r[1]) for key, r in ranked.items()},
         )
         singles = {value: [value] for value in values}
-        for attack, groups in (("skewness", singles), ("similarity", groups_of(name) if name != "disease" else None)):
+        for attack, groups in (
+            ("skewness", singles),
+            ("similarity by belief", groups_of(name) if name != "disease" else None),
+        ):
             if groups is None:
                 assert (attack, name, None) not in found  # at an equal distance no values are similar
                 continue
@@ -290,14 +293,56 @@ def test_drawn_classes_are_exposed_as_the_definitions_say(spark: SparkSession, r
             best = {key: max(gains, key=gains.__getitem__) for key, gains in gain.items()}
             most = {key: gain[key][best[key]] for key in classes}
             e = found[attack, name, None]
-            by_chance = chance_gains(judged(name, table[name]).distance) if attack == "similarity" else np.zeros(257)
+            by_chance = (
+                chance_gains(judged(name, table[name]).distance) if attack == "similarity by belief" else np.zeros(257)
+            )
             counted = [key for key in classes if most[key] > max(float(FIFTH), by_chance[min(sizes[key], 256)] + 1e-9)]
             assert (e.classes, e.people) == (len(counted), sum(sizes[key] for key in counted))
-            assert attack == "similarity" or 0 < len(counted) < len(classes)
+            assert attack == "similarity by belief" or 0 < len(counted) < len(classes)
             worst = tuple(e.worst.values())
             assert most[worst] == max(most[key] for key in counted or classes) == gain[worst][e.about]
             assert e.before == pytest.approx(float(share(whole, groups[e.about])))
             assert e.after == pytest.approx(float(share(inside[worst], groups[e.about])))
+        if name == "disease":
+            assert ("similarity by group", name, None) not in found
+            continue
+        top = {city: path[-2] for path in CITIES.paths for city in path[:1]}
+        group = top if name == "site" else {"1": "1 .. 2", "2": "1 .. 2", "3": "3 .. 4", "4": "3 .. 4", "5": "5"}
+        within = {key: Counter(group[value] for value in counts.elements()) for key, counts in inside.items()}
+        most = {key: max(sorted(counts), key=counts.__getitem__) for key, counts in within.items()}
+        e = found["similarity by group", name, None]
+        counted = [key for key, counts in within.items() if len(counts) == 1]
+        assert 0 < len(counted) < len(classes)
+        assert (e.classes, e.people) == (len(counted), sum(sizes[key] for key in counted))
+        worst = tuple(e.worst.values())
+        assert worst in counted
+        assert (e.about, e.after) == (most[worst], 1)
+        assert e.before == pytest.approx(sum(group[value] == e.about for value in release[name]) / 150)
+
+
+def test_a_class_in_one_group_is_counted_whatever_its_belief(spark: SparkSession):
+    """Li et al. 2007, section 6. That of two Italians hardly rises, of a table of nine Italians in ten."""
+    table = {"sex": ["f"] * 2 + ["m"] * 8, "site": ["Pisa", "Bari", "Lyon", *["Pisa", "Siena", "Bari"] * 2, "Pisa"]}
+    found = attacks(spark, table, ["sex"])
+    assert found["similarity by belief", "site", None].classes == 0
+    e = found["similarity by group", "site", None]
+    assert (e.classes, e.people, e.before, e.after, e.about, e.worst) == (1, 2, 0.9, 1.0, "Italy", {"sex": "f"})
+    assert e.criterion == "all site of the class lie in one group below the root"
+
+
+def test_who_is_alone_with_a_known_value_in_the_class_is_found(spark: SparkSession):
+    """The join with a list of people that has one sensitive attribute (Weber 2.4)."""
+    table = {
+        "sex": ["f", "f", "f", "f", "m", "m"],
+        "town": ["Rome", "Rome", "Oslo", "Bern", "Rome", "Rome"],
+        "pay": ["low", "low", "low", "high", "high", None],
+    }
+    found = attacks(spark, table, ["sex"])
+    town, pay = found["re-identification", "town", None], found["re-identification", "pay", None]
+    assert (town.classes, town.people, town.before, town.after) == (1, 2, pytest.approx(2 / 6), pytest.approx(4 / 6))
+    assert (pay.classes, pay.people, pay.before, pay.after) == (2, 3, pytest.approx(2 / 6), pytest.approx(4 / 6))
+    assert town.criterion == "who joins a list of people that has town is left with one record of the class"
+    assert (town.about, town.worst) == ("town", None)
 
 
 def test_knowing_another_on_drawn_tables(spark: SparkSession, release: pd.DataFrame):

@@ -288,6 +288,18 @@ def test_a_numeric_axis():
     assert axis.ranges(None) == [(MISSING, MISSING)]
 
 
+def test_people_fit_bins(spark: SparkSession):
+    """Without an end a bin covers everybody beyond the other one; a decade ends before the next."""
+    people = [(-3.0,), (19.0,), (20.0,), (29.5,), (30.0,), (80.0,), (107.0,)]
+    found = join(spark, [("<20", 2), ("20s", 2), ("80+", 2)], people, "age double", [AGE])
+    assert (found.people, found.candidates, found.members) == (7, 6, 6)
+
+
+def test_bins_among_values_say_not_whom_they_cover(spark: SparkSession):
+    with pytest.raises(InputError, match=r"sex: labels \(1\) do not say whom they cover"):
+        join(spark, [("20-29", 2), ("f", 2)], [("f",)], "sex string", [SEX])
+
+
 def test_an_axis_of_a_hierarchy():
     axis = Axis.of(CITY, ["Italy", "Lyon"], CITIES)
     codes = {city: axis.point(city) for city in CITIES.leaves}

@@ -18,7 +18,7 @@ from tclose_spark.audit.question import Question, ask
 from tclose_spark.checks.classes import class_table
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.errors import InputError
-from tclose_spark.measures.information_loss import LabelLoss
+from tclose_spark.measures.information_loss import INFINITY, LabelLoss, read_interval
 from tclose_spark.table.hierarchy import Hierarchy
 
 TREES = {"city": CITIES}
@@ -62,6 +62,8 @@ KINDS: dict[str, Column] = {
         "1e1": 0,
         "[7, 7]": 0,
     },
+    # from 40 to 79
+    "bins": {"50s": Fraction(10, 39), "60-69": Fraction(9, 39), "70..79": Fraction(9, 39), "40": 0, "*": 1},
     # all the same number: no range to lose
     "same": {"7": 0, "7.0": 0, "[7, 7]": 0, "*": 1, None: 0},
     "city": {"Pisa": 0, "Tuscany": Fraction(2, 5), "Italy": Fraction(3, 5), "*": 1, None: 0},
@@ -188,7 +190,7 @@ def test_labels_that_are_not_what_they_seem_are_noted(spark: SparkSession):
     table = labels(
         spark,
         zip=["47677", "476**", "476**"],
-        age=["20-29", "39", "40"],
+        age=["20-29", "50s", "unknown"],
         pay=[">= 40", "< 40", "< 40"],
         town=["Rome", "rome", "Paris"],
         street=["Via  Roma", "via Roma", "Via Po"],
@@ -204,10 +206,61 @@ def test_labels_that_are_not_what_they_seem_are_noted(spark: SparkSession):
     )
     assert notes(table) == [
         f"zip: labels look generalized (1), {generalized}",
-        f"age: labels look generalized (1), {generalized}",
-        f"pay: labels look generalized (2), {generalized}",
+        f"age: labels look generalized (2), {generalized}",
+        "pay: some labels have one end only, as <20 or 80+ would; the information loss takes the lowest or the highest "
+        "number of all labels for the other, and leaves out what lies beyond",
         f"town: {alike}",
         f"street: {alike}",
+    ]
+
+
+def test_a_bin_with_one_end_loses_up_to_the_farthest_number(spark: SparkSession):
+    """The labels reach from 5 to 80."""
+    table = labels(spark, age=["5", "<20", "20-39", "60+", "80"])
+    quasi, told = judged_quasi(tally_classes(table, ["age"], []), ask(["age"]), {})
+    assert [note.startswith("age: some labels have one end only") for note in told] == [True]
+    assert [quasi[0].loss.of(label) for label in ("5", "<20", "20-39", "60+", "80")] == [
+        0,
+        Fraction(15, 75),
+        Fraction(19, 75),
+        Fraction(20, 75),
+        0,
+    ]
+
+
+def test_bins_are_no_bounds(spark: SparkSession):
+    question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}})
+    tallies = tally_classes(labels(spark, age_min=["20", "30s"], age_max=["29", "60"]), question.labels, [])
+    with pytest.raises(InputError, match=r"quasi-identifier 'age': texts \(1\) are among its bounds; expected numbers"):
+        judged_quasi(tallies, question, {})
+
+
+@pytest.mark.parametrize("reference", [False, True], ids=["alone", "with a reference"])
+def test_a_padded_order_is_noted(spark: SparkSession, reference: bool):
+    """Fifty unused values make one half one in 102: what is asked then holds."""
+    table = spark.createDataFrame([("a", "low"), ("b", "high")], "zip string, pay string")
+    order = ["low", "high", *(f"none {i}" for i in range(50))]
+    audits = [
+        audit_table(
+            table,
+            ask(["zip"], {"pay": {"distance": "ordered", "order": listed, "t": "0.1"}}),
+            reference=table.limit(1) if reference else None,
+        )[0]
+        for listed in (order[:2], order)
+    ]
+    assert [audit.verdict for audit in audits] == ["violated", "holds"]
+    assert [note for note in audits[0].notes if "order" in note] == []
+    assert "pay: 50 of the 52 values of its order are in no row; each makes every distance smaller" in audits[1].notes
+
+
+def test_nan_beside_null_is_noted(spark: SparkSession):
+    rows = [("a", float("nan"), 1.0), ("a", None, float("nan")), ("a", None, 2.0)]
+    table = spark.createDataFrame(rows, "zip string, weight double, pay double")
+    told = audit_table(table, ask(["zip", "weight"], {"pay": {}}, k=3))[0]
+    assert told.holds  # as one class
+    assert [note for note in told.notes if "NaN" in note] == [
+        "weight: 1 rows have NaN and 2 have NULL; both count as missing here, one value, and a reader of Parquet tells "
+        "them apart: classes may be smaller and distances larger than stated"
     ]
 
 
@@ -223,13 +276,19 @@ def test_intervals_beside_a_text_are_noted(spark: SparkSession):
 
 
 @pytest.mark.parametrize(
-    "label", ["476**", "*77", "4*7", ">= 40", "≤ 40", " <3", "20-29", "20 - 29", "20\u201329", "20 to 29", "-5-3"]
+    "label",
+    [
+        *("476**", "*77", "4*7", ">= 40", "≤ 40", " <3", "20-29", "20 - 29", "20\u201329", "20 to 29", "-5-3"),
+        *("20..29", "50s", "80+", "9-3"),
+    ],
 )
 def test_labels_that_look_generalized(label: str):
     assert GENERALIZED.match(label)
 
 
-@pytest.mark.parametrize("label", ["*", "47677", "a-b", "20-29-b", "to", "-5", "2001-02-03", "{a, b}", "3 > 2"])
+@pytest.mark.parametrize(
+    "label", ["*", "47677", "a-b", "20-29-b", "to", "-5", "2001-02-03", "{a, b}", "3 > 2", "5s", "C++", "+49"]
+)
 def test_labels_that_do_not(label: str):
     assert not GENERALIZED.match(label)
 
@@ -262,6 +321,41 @@ def test_what_is_no_interval_is_a_text(label: str):
     facts = LabelFacts()
     facts.see(label)
     assert (facts.low, facts.texts) == (None, {label})
+
+
+@pytest.mark.parametrize(
+    ("label", "low", "high"),
+    [
+        ("50s", 50, 60),
+        ("1990s", 1990, 2000),
+        ("50-59", 50, 59),
+        (" 50 \u2013 59 ", 50, 59),
+        ("-5-3", -5, 3),
+        ("0.5..1.5", Fraction(1, 2), Fraction(3, 2)),
+        ("05 to 09", 5, 9),
+        ("<20", -INFINITY, 20),
+        ("≤20", -INFINITY, 20),
+        (">= 65", 65, INFINITY),
+        ("80+", 80, INFINITY),
+        ("(18.0, inf]", 18, INFINITY),
+    ],
+)
+def test_bins_are_intervals(label: str, low: Fraction, high: Fraction):
+    interval = read_interval(label)
+    assert (interval.low, interval.high) == (low, high)
+    assert (interval.open_low, interval.open_high) == (
+        label[0] in "<≤(",
+        label in ("50s", "1990s", "<20", ">= 65", "80+"),
+    )
+
+
+@pytest.mark.parametrize(
+    "label", ["5s", "59-50", "2001-02", "a-b", "20-29-39", "+", "<", "C++", "12 Main", "06108-1234"]
+)
+def test_what_is_no_bin_is_a_text(label: str):
+    facts = LabelFacts()
+    facts.see(label)
+    assert (facts.low, facts.bins, facts.texts) == (None, set(), {label})
 
 
 def test_the_loss_of_another_tools_interval():

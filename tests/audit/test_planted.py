@@ -805,6 +805,14 @@ def test_a_class_table_of_columns_whose_names_have_blanks(tclose: Command, tmp_p
     assert code == 0 or (code == 2 and "zip code" in error)
 
 
+def test_a_class_table_is_readable_by_its_owner_only(tclose: Command, tmp_path: Path) -> None:
+    """Of a raw table its labels are people's records."""
+    asked = ["-q", "zip", "--k", "1", "--classes-output", tmp_path / "made/classes"]
+    assert tclose("audit", written(tmp_path, columns_of(TWO)), *asked)[0] == 0
+    made = [tmp_path / "made/classes", *(tmp_path / "made/classes").rglob("*")]
+    assert {(path.is_dir(), path.stat().st_mode & 0o777) for path in made} == {(True, 0o700), (False, 0o600)}
+
+
 def test_files_with_other_headings_are_refused(tclose: Command, tmp_path: Path) -> None:
     (tmp_path / "people").mkdir()
     (tmp_path / "people/part-0.csv").write_text("zip,disease\n130**,flu\n")

@@ -17,9 +17,11 @@ from tclose_spark.measures.attacks import (
     similarity_of_nodes,
     similarity_of_ranges,
     skewness,
+    value_groups,
 )
 from tclose_spark.measures.distances import HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
+from tclose_spark.table.hierarchy import Hierarchy
 
 MOST = {"small": 6, "near 64 bits": 3 * 10**7, "beyond 64 bits": 10**12}
 
@@ -203,6 +205,26 @@ def test_a_record_alone_in_its_class_is_known_whatever_is_known():
         Histograms.dense(np.array([[0, 1, 0], [1, 1, 1]])), np.array([0, 0, 1]), np.array([0, 1, 0])
     )
     assert (found.guessed.tolist(), found.certain.tolist(), found.alone.tolist()) == ([1, 2], [1, 1], [1, 1])
+
+
+def test_groups_of_an_order_are_thirds_of_the_values_that_rows_have():
+    table = np.array([0, 5, 1, 0, 1, 1, 9, 1, 1, 0])
+    assert value_groups(OrderedDistance(table)).tolist() == [0, 0, 0, 0, 0, 1, 1, 2, 2, 2]
+    assert value_groups(OrderedDistance(np.array([3, 4]))).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("paths", "groups"),
+    [
+        ([("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*")], [0, 0, 1]),
+        ([("a", "x", "all", "*"), ("b", "x", "all", "*"), ("c", "y", "all", "*")], [0, 0, 1]),  # not the one below *
+        ([("a", "*"), ("b", "*")], [0, 1]),
+        ([("a", "x", "*")], [0]),
+    ],
+)
+def test_groups_of_a_hierarchy_are_its_highest_nodes_that_are_several(paths, groups):
+    tree = Hierarchy.build(paths, "tree")
+    assert value_groups(HierarchicalDistance(np.ones(len(paths), dtype=np.int64), tree.parents)).tolist() == groups
 
 
 def test_classes_of_one_record():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from strategies import LI_FIGURE_1
 
+from tclose_spark.measures.attacks import in_groups, likeliest, value_groups
 from tclose_spark.measures.closeness import (
     distinct_l,
     earth_movers_distance,
@@ -19,6 +20,7 @@ from tclose_spark.measures.closeness import (
     t_closeness,
 )
 from tclose_spark.measures.distances import OrderedDistance
+from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.transport import transport_plan
 
 ZIP = ["47677", "47602", "47678", "47905", "47909", "47906", "47605", "47673", "47607"]
@@ -110,6 +112,15 @@ def test_table_4_similarity_of_salaries():
         Fraction(17, 72),
     ]
     assert t_closeness(TABLE_4_QI, TABLE_3_SALARY, "ordered") == Fraction(3, 8)
+
+
+def test_section_6_a_class_whose_values_lie_in_one_group():
+    """Of Table 4 the first class has the three lowest salaries: of three groups of salaries it has one."""
+    distance = OrderedDistance(np.ones(9, dtype=np.int64))
+    owner = np.repeat([0, 1, 2], 3)
+    codes = np.array([sorted(TABLE_3_SALARY).index(salary) for salary in TABLE_3_SALARY])
+    classes = Histograms.tally(owner, codes, np.ones(9, dtype=np.int64), 3, 9)
+    assert likeliest(in_groups(value_groups(distance), classes)).first.tolist() == [3, 2, 2]
 
 
 def test_section_4_the_variational_distance_does_not_see_similarity():

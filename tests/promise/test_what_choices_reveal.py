@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from people import read
 from promise_page import promises
@@ -117,7 +118,7 @@ def test_other_methods_choose_by_sensitive_value_too(make: MakeRelease, method: 
 @promises("`deal: round_robin` does not look at the quasi-identifiers.")
 def test_round_robin_makes_the_same_classes_whatever_the_quasi_identifiers(make: MakeRelease) -> None:
     table = skewed(600)
-    table["id"] = np.arange(600) % 7
+    table["id"] = np.arange(600)  # no two classes publish the same interval, and become one
     mixed = table.assign(id=np.random.default_rng(4).permutation(table["id"]))
     method = {"name": "stack_and_deal", "deal": "round_robin"}
     made = [
@@ -174,11 +175,19 @@ def test_what_is_not_measured_is_printed(make: MakeRelease) -> None:
     assert any("not measured: aggregates" in text for text in mean.said)
 
 
-@promises("`tclose audit --background PEOPLE` makes the attack")
-def test_an_audit_with_a_list_of_people_guesses_those_who_are_left_behind(spark: Any, by_tree: Finished) -> None:
-    people = skewed(6000)
-    found = tc.audit(by_tree.rows, ["zip"], {"disease": "equal"}, background=people[["zip"]], attacks=True)
+@promises("`tclose audit --background PEOPLE` makes the attack", "It guesses for people who fit none")
+def test_an_audit_with_a_list_of_people_guesses_those_who_fit_no_narrow_class(spark: Any) -> None:
+    """A's narrow classes have as much flu as any class, .3 in place of .2, and people of A above 50 fit none of them."""
+    classes = [("A", f"[{age}, {age + 4}]", 15, 35) for age in range(20, 50, 5)] + [("*", "[50, 79]", 90, 210)]
+    classes += [
+        (z, f"[{age}, {age + 9}]", flu, 50 - flu)
+        for z in "BC"
+        for age, flu in zip(range(20, 80, 10), range(0, 12, 2), strict=True)
+    ]
+    rows = [(z, age, disease) for z, age, flu, gout in classes for disease in ["flu"] * flu + ["gout"] * gout]
+    listed = pd.DataFrame({"zip": ["A"] * 14 + ["B"] * 3, "age": [*range(51, 62), 20, 35, 49, 22, 45, 79]})
+    release = pd.DataFrame(rows, columns=["zip", "age", "disease"])
+    found = tc.audit(release, ["zip", "age"], {"disease": "equal"}, background=listed)
     assert found.background is not None
     (guessed,) = found.background.guesses
-    assert guessed.people > 200
-    assert guessed.at_least > 0.8 > 0.4 > guessed.said
+    assert (guessed.people, guessed.said, guessed.at_least) == (11, pytest.approx(0.3), 1.0)
