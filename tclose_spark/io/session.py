@@ -14,11 +14,11 @@ from pyspark import SparkConf, SparkContext, StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from tclose_spark.errors import ConfigurationError
+from tclose_spark.errors import ConfigurationError, text_of
 from tclose_spark.io import driver
 from tclose_spark.io.capabilities import set_if_allowed, setting
-from tclose_spark.io.installation import why_no_session
-from tclose_spark.io.jars import ADVISED, package, remember
+from tclose_spark.io.causes import why_no_session
+from tclose_spark.io.jars import ADVISED, VARIABLE, package, remember
 
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
@@ -181,10 +181,14 @@ def _on_own_jvm(settings: Mapping[str, str]) -> SparkSession:
     try:
         with jvm.gateway():
             spark = _started(settings)
+        _require_delta(spark)
+    except ConfigurationError:
+        jvm.end()
+        raise
     except Exception as error:
         said = jvm.said()
         jvm.end()
-        raise ConfigurationError(why_no_session(said, str(error))) from error
+        raise ConfigurationError(why_no_session(said, text_of(error))) from error
     packages = spark.conf.get("spark.jars.packages", "")
     if packages:
         remember(str(packages), str(spark.conf.get("spark.jars")).split(","))
@@ -217,7 +221,7 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _require_delta(spark: SparkSession) -> None:
-    """Raises if a submitted application came without Delta on its class path."""
+    """Raises ConfigurationError if Spark started without Delta on its class path."""
     try:
         spark.sparkContext._jvm.java.lang.Class.forName(  # type: ignore[union-attr]
             "io.delta.sql.DeltaSparkSessionExtension",
@@ -225,9 +229,11 @@ def _require_delta(spark: SparkSession) -> None:
             spark.sparkContext._jvm.java.lang.Thread.currentThread().getContextClassLoader(),  # type: ignore[union-attr]
         )
     except Exception:
+        jars = spark.sparkContext.getConf().get("spark.jars") or "none"
+        wanted = package(ADVISED, spark.version)
         raise ConfigurationError(
-            f"Delta is not on Spark's class path: spark-submit --packages {package(ADVISED, spark.version)} "
-            "(or --jars with the jars of delta-spark and delta-storage)"
+            f"Delta is not on Spark's class path, or its jars are damaged (spark.jars: {jars}): spark-submit "
+            f"--packages {wanted} (or --jars with the jars of delta-spark and delta-storage); or {VARIABLE}"
         ) from None
 
 
