@@ -19,6 +19,7 @@ from tclose_spark.io import driver
 from tclose_spark.io.capabilities import set_if_allowed, setting
 from tclose_spark.io.causes import why_no_session
 from tclose_spark.io.jars import ADVISED, VARIABLE, package, remember
+from tclose_spark.io.jvm import Jvm
 
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
@@ -181,18 +182,34 @@ def _on_own_jvm(settings: Mapping[str, str]) -> SparkSession:
     try:
         with jvm.gateway():
             spark = _started(settings)
+    except Exception as error:
+        why = why_no_session(jvm.said(), text_of(error))
+        _abandon(jvm)
+        raise ConfigurationError(why) from error
+    try:
         _require_delta(spark)
     except ConfigurationError:
-        jvm.end()
+        spark.stop()
+        _abandon(jvm)
         raise
-    except Exception as error:
-        said = jvm.said()
-        jvm.end()
-        raise ConfigurationError(why_no_session(said, text_of(error))) from error
     packages = spark.conf.get("spark.jars.packages", "")
     if packages:
         remember(str(packages), str(spark.conf.get("spark.jars")).split(","))
     return spark
+
+
+def _abandon(jvm: Jvm) -> None:
+    """Ends a JVM that is of no use: PySpark may have another one then, and py4j's threads, which give back its objects,
+    do not log that it is gone.
+    """
+    gateway: Any = SparkContext._gateway
+    if gateway is not None:
+        gateway._gateway_client.is_connected = False
+    SparkContext._gateway = SparkContext._jvm = None
+    level = logging.root.manager.disable
+    logging.disable()
+    jvm.end()
+    logging.disable(level)
 
 
 def _started(settings: Mapping[str, str]) -> SparkSession:
