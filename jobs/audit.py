@@ -9,7 +9,7 @@ import sys
 if sys.path and sys.path[0].rstrip("/").endswith("jobs"):
     del sys.path[0]  # this folder's profile.py would hide the standard library's
 
-from tclose_spark.cli import main
+from tclose_spark.__main__ import main
 
 if __name__ == "__main__":
     sys.argv.insert(1, "audit")

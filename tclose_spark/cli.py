@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -164,12 +164,13 @@ def _show_rows(run: Run, certificate: Mapping[str, Any]) -> None:
 
 
 def _announce(line: str) -> None:
-    """Says a line on stderr, as text or as JSON."""
-    if in_json():
-        print(line_as_json(line), file=sys.stderr, flush=True)
-    else:
-        style = "red" if level_of(line) == "error" else None
-        err.print(line, style=style, highlight=False, markup=False)
+    """Says a line on stderr, as text or as JSON. Where that is a full disk the exit code is what is left."""
+    with suppress(OSError):
+        if in_json():
+            print(line_as_json(line), file=sys.stderr, flush=True)
+        else:
+            style = "red" if level_of(line) == "error" else None
+            err.print(line, style=style, highlight=False, markup=False)
 
 
 def _show_blocks(total: int) -> AbstractContextManager[Callable[[int], None]]:

@@ -64,3 +64,11 @@ class UnreachableError(TcloseError):
     """What is required cannot be reached on this table; the message says what can."""
 
     exit_code = 3
+
+
+def text_of(error: BaseException) -> str:
+    """What an error says; the name of its class where the JVM kept the text, and has ended."""
+    try:
+        return str(error)
+    except Exception:
+        return type(error).__name__

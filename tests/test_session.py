@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.installation import driver_memory, master, require_java, why_no_session
+from tclose_spark.io.causes import why_no_session
+from tclose_spark.io.installation import driver_memory, master, require_java
 from tclose_spark.io.session import SETTINGS, get_session
 
 RUN = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from tclose_spark.errors import ConfigurationError, InputError, TcloseError
+from tclose_spark.errors import ConfigurationError, TcloseError, text_of
+from tclose_spark.io.causes import AT_WORK, cause_of, why_no_import
 from tclose_spark.io.disks import full_disk
 
 DEBUG = "TCLOSE_DEBUG"
-LACKED = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
 ARGUMENTS = {
     "overwrite": "overwrite=True",
@@ -26,30 +26,15 @@ ARGUMENTS = {
 
 def known(error: Exception) -> TcloseError | None:
     """What an error from inside a task, or of a file system, means to the user, if that is known."""
-    text = str(error)
-    if "UnknownValueError" in text or "the input changed since" in text:
-        return InputError(
-            "what is staged has values or rows that were not there when it was profiled or planned: it is damaged; run "
-            "again from the profile"
-        )
-    if "MixedTasksError" in text:
-        return ConfigurationError(
-            "this Spark does not send rows to the tasks that they are meant for (by number, Spark 4.0 by its own "
-            "hash); run on another one"
-        )
-    if type(error).__module__.startswith(("pyspark", "py4j")):
+    found: TcloseError | None = cause_of(text_of(error), AT_WORK)
+    if found is None and type(error).__module__.startswith(("pyspark", "py4j")):
         from tclose_spark.io.read_errors import meaning
 
         found = meaning(error)
-        if found is not None:
-            return found
-        lacked = LACKED.search(text)
-        if lacked:
-            return ConfigurationError(
-                f"the Python of Spark's workers has no package {lacked[1]!r}; install it there, or bring it with the "
-                "job (spark-submit --py-files tclose_spark.zip, or --archives and spark.pyspark.python): see "
-                "docs/clusters.md"
-            )
+    if found is not None:
+        return found
+    if isinstance(error, ImportError):
+        return ConfigurationError(why_no_import(error))
     if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
         return ConfigurationError(f"{error.filename} cannot be read or written ({error.strerror})")
     return full_disk(error, "what is written")
@@ -57,7 +42,9 @@ def known(error: Exception) -> TcloseError | None:
 
 def unexpected(error: Exception) -> str:
     """What is said of an error whose text may hold values of people."""
-    condition = getattr(error, "getCondition", lambda: None)()
+    condition = None
+    with suppress(Exception):  # the JVM that knows it may have ended
+        condition = getattr(error, "getCondition", lambda: None)()
     name = f"{type(error).__name__}{f' ({condition})' if condition else ''}"
     return (
         f"unexpected {name} (what was not finished is not public). {DEBUG}=1 shows it whole (it may show values of "

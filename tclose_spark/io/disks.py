@@ -5,15 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import tempfile
 
-from tclose_spark.errors import ConfigurationError
+from tclose_spark.errors import ConfigurationError, text_of
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
+NEEDED = 32 << 20  # bytes in a folder of temporary files; Spark copies Delta's jars there when it starts
 SAID = re.compile(
-    r"No space left on device|Disk quota exceeded|DiskQuotaExceeded|DSQuotaExceeded|There is not enough space on the "
-    r"disk",
-    re.IGNORECASE,
+    r"(?i:No space left on device|Disk quota exceeded|DiskQuotaExceeded|DSQuotaExceeded|There is not enough space on "
+    r"the disk)(?:: '([^'\n]+)')?"
 )
 SCRATCH = re.compile(
     r"DiskBlockObjectWriter|DiskBlockManager|DiskStore|Shuffle\w*Writer|Shuffle\w*Sorter|IndexShuffleBlockResolver|"
@@ -30,11 +31,48 @@ def full_disk(error: BaseException, output: str) -> ConfigurationError | None:
     while seen is not None:
         if isinstance(seen, OSError) and seen.errno in FULL:
             return ConfigurationError(_disk_of(seen.filename, output))
-        text = f"{seen}\n{_java_trace(seen)}"
-        if SAID.search(text):
-            return ConfigurationError(full_scratch() if SCRATCH.search(text) else _disk_of(None, output))
+        text = f"{text_of(seen)}\n{_java_trace(seen)}"
+        if said := SAID.search(text):
+            return ConfigurationError(full_scratch() if SCRATCH.search(text) else _disk_of(said[1], output))
         seen = seen.__cause__ or seen.__context__
     return None
+
+
+def unwritable_folder(*others: tuple[str, str]) -> str | None:
+    """Which of the folders where Spark and Python keep what is temporary cannot be written; None if all can.
+
+    others: (variable, folder) of more folders.
+    """
+    spark = [("SPARK_LOCAL_DIRS", folder) for folder in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if folder]
+    for variable, folder in [*spark, ("TMPDIR", tempfile.gettempdir()), *others]:
+        why = _why_unwritable(os.path.abspath(folder))
+        if why is not None:
+            return (
+                f"{variable}: {_with_free(folder)} cannot take {NEEDED >> 20} MiB of temporary files ({why}); mend "
+                f"that, or set {variable} to another folder"
+            )
+    return None
+
+
+def _why_unwritable(folder: str) -> str | None:
+    """Why NEEDED bytes cannot be written below a folder, which is made if need be; None if they can."""
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(NEEDED))
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return None
+
+
+def _with_free(folder: str) -> str:
+    """A folder and the space that is free on its disk, where it can be measured."""
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return folder
+    return f"{folder} ({free / (1 << 20):,.1f} MiB free)"
 
 
 def _java_trace(error: BaseException) -> str:
@@ -46,16 +84,14 @@ def _java_trace(error: BaseException) -> str:
 
 
 def _disk_of(file: str | bytes | None, output: str) -> str:
-    where = os.fsdecode(os.path.dirname(file)) if file else output
-    return (
-        f"output: no space is left on the disk of {where} (or its quota is used up); free some, or give another "
-        "output.path"
-    )
+    where = os.fsdecode(os.path.dirname(file)) if file else output or tempfile.gettempdir()
+    told = f"no space is left on the disk of {_with_free(where)}, or its quota is used up; free some"
+    return f"output: {told}, or give another output.path" if output and where.startswith(output) else told
 
 
 def full_scratch() -> str:
     """What to tell of a full disk where Spark keeps what it sorts and shuffles."""
-    folder = os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
+    folder = _with_free(os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir())
     return (
         f"no space is left for what Spark sorts and shuffles (spark.local.dir, here {folder}; on a cluster, of its "
         "executors); free some, about the size of the input, or set SPARK_LOCAL_DIRS to a larger disk"

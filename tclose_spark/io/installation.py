@@ -1,4 +1,4 @@
-"""Why Spark does not start, by the environment variable that is to be mended."""
+"""What Spark is started with, by environment variables; a wrong one is named before Spark is asked."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ import shutil
 import socket
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.disks import SAID, full_scratch
-from tclose_spark.io.jars import ADVISED, package
 
 JAVA_VARIABLE, MASTER_VARIABLE, MEMORY_VARIABLE = "JAVA_HOME", "TCLOSE_MASTER", "TCLOSE_DRIVER_MEMORY"
 COMPILER_VARIABLE = "TCLOSE_COMPILER"
 COMPILERS = {"quick": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m", "full": ""}
-DEFAULT_MASTER, DEFAULT_MEMORY = "local[*]", "4g"
+DEFAULT_MASTER, DEFAULT_MEMORY = "local[*, 4]", "4g"  # all cores; a task may fail three times: workers get lost
 MASTER = re.compile(r"local(\[(\d+|\*)(, *\d+)?\])?|local-cluster\[.+\]|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+")
 MEMORY = re.compile(r"(\d+)(b|k|m|g|t|p)b?", re.IGNORECASE)
 PATIENCE = 5.0  # seconds for a master to answer
@@ -105,43 +103,3 @@ def require_java() -> None:
         raise ConfigurationError(
             "Java was not found: install a Java 17 runtime (Debian: openjdk-17-jre-headless), or set JAVA_HOME"
         )
-
-
-def why_no_session(log: str, error: str = "") -> str:
-    """What the log of a Spark that did not start, and what was raised, mean to the user."""
-    said = f"{log}\n{error}"
-    if "unresolved dependency" in said or ("not found" in said and "io.delta" in said):
-        from pyspark.version import __version__
-
-        _, spark_jar, delta = package(ADVISED, __version__).split(":")
-        return (
-            "the Delta jars could not be had (no network?): set TCLOSE_DELTA_JARS to local copies, comma-separated "
-            f"({spark_jar}-{delta}.jar and delta-storage-{delta}.jar), or run once with the network to fill Ivy's cache"
-        )
-    if SAID.search(said):
-        return f"Spark did not start: {full_scratch()}"
-    if "UnsupportedClassVersionError" in said:
-        return "this Java is too old for Spark: install a Java 17 runtime, or set JAVA_HOME to one"
-    if re.search("heap size|heap space|reserve enough space|System memory|OutOfMemory|memory allocation", said):
-        memory = os.environ.get(MEMORY_VARIABLE, DEFAULT_MEMORY)
-        return (
-            f"Spark did not start: this machine cannot give its driver {memory} of memory; set {MEMORY_VARIABLE} to "
-            "what is free, such as 2g"
-        )
-    if re.search(
-        "Master URL|master URL|[Mm]asters are unresponsive|Failed to connect to master|StandaloneSchedulerBackend", said
-    ):
-        return (
-            f"Spark did not start: the master {os.environ.get(MASTER_VARIABLE)} does not answer; start it, or set "
-            f"{MASTER_VARIABLE} to another"
-        )
-    return f"Spark did not start ({_telling_line(said)}); set TCLOSE_LOG_LEVEL=WARN to see its log"
-
-
-def _telling_line(said: str) -> str:
-    """The last line that names an error; else the last one."""
-    lines = [
-        line.strip() for line in said.splitlines() if line.strip() and not re.match(r"\s+at |\s*\.\.\. \d+ more", line)
-    ]
-    errors = [line for line in lines if re.search(r"(Error|Exception)\b.*\S", line)]
-    return (errors or lines or ["no output"])[-1][:200]

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from tclose_spark.errors import InputError
+from tclose_spark.errors import InputError, text_of
 from tclose_spark.io.csv_options import encoding_of
 from tclose_spark.runfile.spec import Input
 
@@ -20,7 +20,7 @@ def meaning(error: Exception, source: Input | None = None) -> InputError | None:
     """What an error of Spark's readers means to the user, if it is one; a file is named if it is the source's (None: if
     any is).
     """
-    text, condition = str(error), condition_of(error)
+    text, condition = text_of(error), condition_of(error)
     where = f"input.path: {source.path}" if source is not None else "a table"
     if "CSV header" in text:
         return InputError(f"{where} has files with different headers; expected the same columns in one order")

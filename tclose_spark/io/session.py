@@ -14,11 +14,12 @@ from pyspark import SparkConf, SparkContext, StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from tclose_spark.errors import ConfigurationError
+from tclose_spark.errors import ConfigurationError, text_of
 from tclose_spark.io import driver
 from tclose_spark.io.capabilities import set_if_allowed, setting
-from tclose_spark.io.installation import why_no_session
-from tclose_spark.io.jars import ADVISED, package, remember
+from tclose_spark.io.causes import why_no_session
+from tclose_spark.io.jars import ADVISED, VARIABLE, package, remember
+from tclose_spark.io.jvm import Jvm
 
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
@@ -182,13 +183,33 @@ def _on_own_jvm(settings: Mapping[str, str]) -> SparkSession:
         with jvm.gateway():
             spark = _started(settings)
     except Exception as error:
-        said = jvm.said()
-        jvm.end()
-        raise ConfigurationError(why_no_session(said, str(error))) from error
+        why = why_no_session(jvm.said(), text_of(error))
+        _abandon(jvm)
+        raise ConfigurationError(why) from error
+    try:
+        _require_delta(spark)
+    except ConfigurationError:
+        spark.stop()
+        _abandon(jvm)
+        raise
     packages = spark.conf.get("spark.jars.packages", "")
     if packages:
         remember(str(packages), str(spark.conf.get("spark.jars")).split(","))
     return spark
+
+
+def _abandon(jvm: Jvm) -> None:
+    """Ends a JVM that is of no use: PySpark may have another one then, and py4j's threads, which give back its objects,
+    do not log that it is gone.
+    """
+    gateway: Any = SparkContext._gateway
+    if gateway is not None:
+        gateway._gateway_client.is_connected = False
+    SparkContext._gateway = SparkContext._jvm = None
+    level = logging.root.manager.disable
+    logging.disable()
+    jvm.end()
+    logging.disable(level)
 
 
 def _started(settings: Mapping[str, str]) -> SparkSession:
@@ -217,7 +238,7 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _require_delta(spark: SparkSession) -> None:
-    """Raises if a submitted application came without Delta on its class path."""
+    """Raises ConfigurationError if Spark started without Delta on its class path."""
     try:
         spark.sparkContext._jvm.java.lang.Class.forName(  # type: ignore[union-attr]
             "io.delta.sql.DeltaSparkSessionExtension",
@@ -225,9 +246,11 @@ def _require_delta(spark: SparkSession) -> None:
             spark.sparkContext._jvm.java.lang.Thread.currentThread().getContextClassLoader(),  # type: ignore[union-attr]
         )
     except Exception:
+        jars = spark.sparkContext.getConf().get("spark.jars") or "none"
+        wanted = package(ADVISED, spark.version)
         raise ConfigurationError(
-            f"Delta is not on Spark's class path: spark-submit --packages {package(ADVISED, spark.version)} "
-            "(or --jars with the jars of delta-spark and delta-storage)"
+            f"Delta is not on Spark's class path, or its jars are damaged (spark.jars: {jars}): spark-submit "
+            f"--packages {wanted} (or --jars with the jars of delta-spark and delta-storage); or {VARIABLE}"
         ) from None
 
 

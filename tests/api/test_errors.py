@@ -16,4 +16,5 @@ def test_a_package_that_workers_lack_is_named() -> None:
     assert isinstance(meant, ConfigurationError)
     assert "has no package 'tclose_spark'" in str(meant)
     assert "--py-files" in str(meant)
-    assert known(ModuleNotFoundError("No module named 'tclose_spark'")) is None  # of the driver
+    lacks = known(ModuleNotFoundError("No module named 'numba'"))
+    assert "tclose cannot start: No module named 'numba'" in str(lacks)  # the driver

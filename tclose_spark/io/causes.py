@@ -1,0 +1,169 @@
+"""What stops a start or a run from outside: tables of causes, each by what errors say of it, with what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tclose_spark.errors import ConfigurationError, InputError, TcloseError, text_of
+from tclose_spark.io.disks import SAID, full_disk, full_scratch, unwritable_folder
+from tclose_spark.io.installation import DEFAULT_MEMORY, MASTER_VARIABLE, MEMORY_VARIABLE
+from tclose_spark.io.jars import ADVISED, VARIABLE, package
+
+HANDLES = 1024
+"""Files that a process should be allowed to open; a release of few rows on two cores opens some 400."""
+
+
+class Cause(NamedTuple):
+    """said: a pattern of what errors say of it; error: what the user meets, made of the match."""
+
+    said: str
+    error: Callable[[re.Match[str]], TcloseError]
+
+
+def _few_handles(_: object) -> TcloseError:
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return ConfigurationError(
+        f"a process may open {limit} files at once here (ulimit -n), which is too few; allow {HANDLES} or more"
+    )
+
+
+def _closed_home(said: re.Match[str]) -> TcloseError:
+    where = f"{said[1]} cannot be written ({said[2]})" if said[1] else "this user has none"
+    return ConfigurationError(
+        f"HOME: {where}, and Ivy keeps Delta's jars there; make it writable, or set {VARIABLE} to local copies of them"
+    )
+
+
+def _no_delta(_: object) -> TcloseError:
+    from pyspark.version import __version__
+
+    _, spark_jar, delta = package(ADVISED, __version__).split(":")
+    return ConfigurationError(
+        f"the Delta jars could not be had (no network?): set {VARIABLE} to local copies, comma-separated "
+        f"({spark_jar}-{delta}.jar and delta-storage-{delta}.jar), or run once with the network to fill Ivy's cache"
+    )
+
+
+def _little_memory(_: object) -> TcloseError:
+    memory = os.environ.get(MEMORY_VARIABLE, DEFAULT_MEMORY)
+    return ConfigurationError(
+        f"this machine cannot give its driver {memory} of memory; set {MEMORY_VARIABLE} to what is free, such as 2g"
+    )
+
+
+def _lost_worker(said: re.Match[str]) -> TcloseError:
+    lost = "an executor" if "Executor" in said[0] else "a Python worker"
+    where = f" ({said[2]}, executor {said[4]} on {said[3]}, try {said[1]})" if said[1] else ""
+    return TcloseError(
+        f"{lost} of Spark was lost{where}, most likely for want of memory; nothing is public. Free some memory, or let "
+        f"fewer tasks run at once ({MASTER_VARIABLE}='local[1, 4]'; on a cluster fewer spark.executor.cores, or more "
+        "spark.executor.memoryOverhead), and run again"
+    )
+
+
+ANYWHERE = (
+    Cause("Too many open files", _few_handles),
+    Cause(
+        r"No usable temporary directory found in \[(.+?)\]",
+        lambda said: ConfigurationError(
+            f"TMPDIR: no folder for temporary files can be written ({said[1]}): the disks are full, or closed to this "
+            "user; free some, or set TMPDIR to another folder"
+        ),
+    ),
+)
+AT_START = (
+    *ANYWHERE,
+    Cause(r"(/\S*/\.ivy2[^\s/]*)\S* \(([^)\n]+)\)|basedir must be absolute", _closed_home),
+    Cause(
+        SAID.pattern,
+        lambda _: ConfigurationError(unwritable_folder(("HOME", os.path.expanduser("~"))) or full_scratch()),
+    ),
+    Cause(r"(?s)unresolved dependency|not found.*io\.delta|io\.delta.*not found", _no_delta),
+    Cause(
+        "UnsupportedClassVersionError",
+        lambda _: ConfigurationError(
+            "this Java is too old for Spark: install a Java 17 runtime, or set JAVA_HOME to one"
+        ),
+    ),
+    Cause("heap size|heap space|reserve enough space|System memory|OutOfMemory|memory allocation", _little_memory),
+    Cause(
+        "Master URL|master URL|[Mm]asters are unresponsive|Failed to connect to master|StandaloneSchedulerBackend",
+        lambda _: ConfigurationError(
+            f"the master {os.environ.get(MASTER_VARIABLE)} does not answer; start it, or set {MASTER_VARIABLE} to "
+            "another"
+        ),
+    ),
+)
+AT_WORK = (
+    *ANYWHERE,
+    Cause(
+        "UnknownValueError|the input changed since",
+        lambda _: InputError(
+            "what is staged has values or rows that were not there when it was profiled or planned: it is damaged; run "
+            "again from the profile"
+        ),
+    ),
+    Cause(
+        "MixedTasksError",
+        lambda _: ConfigurationError(
+            "this Spark does not send rows to the tasks that they are meant for (by number, Spark 4.0 by its own "
+            "hash); run on another one"
+        ),
+    ),
+    Cause(
+        r"ModuleNotFoundError: No module named '(\w+)",
+        lambda said: ConfigurationError(
+            f"the Python of Spark's workers has no package {said[1]!r}; install it there, or bring it with the job "
+            "(spark-submit --py-files tclose_spark.zip, or --archives and spark.pyspark.python): see docs/clusters.md"
+        ),
+    ),
+    Cause(
+        r"(?m)(?:failed (\d+) times, most recent failure: Lost (task \S+ in stage \S+) \(TID \d+\) \((\S+) executor "
+        r"(\S+?)\): (?:\S+: )?)?(?:Python worker exited unexpectedly|ExecutorLostFailure|^\S*MemoryError\b)",
+        _lost_worker,
+    ),
+)
+
+
+def cause_of(text: str, causes: Sequence[Cause]) -> TcloseError | None:
+    """The error of the first cause of which a text says something; None of another text."""
+    for cause in causes:
+        match = re.search(cause.said, text)
+        if match:
+            return cause.error(match)
+    return None
+
+
+def why_no_session(log: str, error: str = "") -> str:
+    """What the log of a Spark that did not start, and what was raised, mean to the user; where they say nothing that is
+    known, what is wrong with the folders and limits of this process.
+    """
+    said = f"{log}\n{error}"
+    few = 0 <= resource.getrlimit(resource.RLIMIT_NOFILE)[1] < HANDLES  # Java raises its limit to this one
+    why = cause_of(said, AT_START) or unwritable_folder() or (_few_handles(None) if few else None)
+    if why is None:
+        return f"Spark did not start ({_telling_line(said)}); set TCLOSE_LOG_LEVEL=WARN to see its log"
+    return f"Spark did not start: {why}"
+
+
+def why_no_import(error: Exception) -> str:
+    """What an error means that was raised while the package was imported, before anything was read."""
+    text = text_of(error)
+    if isinstance(error, ImportError):
+        return f"tclose cannot start: {text}; install the package with what it needs: pip install 'tclose-spark[spark]'"
+    return (
+        f"tclose cannot start: {cause_of(text, ANYWHERE) or full_disk(error, '') or f'{type(error).__name__}: {text}'}"
+    )
+
+
+def _telling_line(said: str) -> str:
+    """The last line that names an error; else the last one."""
+    lines = [
+        line.strip() for line in said.splitlines() if line.strip() and not re.match(r"\s+at |\s*\.\.\. \d+ more", line)
+    ]
+    errors = [line for line in lines if re.search(r"(Error|Exception)\b.*\S", line)]
+    return (errors or lines or ["no output"])[-1][:200]
