@@ -56,7 +56,7 @@ def superset(rows: pd.DataFrame, label: dict[str, str]) -> pd.DataFrame:
 
 
 @promises(
-    "Every class is at most t away from a *natural superset*".replace("*", ""),
+    "Every class is at most t away from a natural superset",
     "The verifier decides it for every class from the labels alone.",
     "A superset's rows are counted from the released classes whose labels lie within it, exactly.",
     "k and every l hold in each class as without it.",

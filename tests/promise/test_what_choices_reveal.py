@@ -177,7 +177,7 @@ def test_what_is_not_measured_is_printed(make: MakeRelease) -> None:
 
 @promises("`tclose audit --background PEOPLE` makes the attack", "It guesses for people who fit none")
 def test_an_audit_with_a_list_of_people_guesses_those_who_fit_no_narrow_class(spark: Any) -> None:
-    """A's narrow classes have as much flu as any class, .3 in place of .2, and people of A above 50 fit none of them."""
+    """A's narrow classes have as much flu as any class, .3 in place of .2; people of A above 50 fit none of them."""
     classes = [*(("A", f"[{age}, {age + 4}]", 15, 35) for age in range(20, 50, 5)), ("*", "[50, 79]", 90, 210)]
     classes += [
         (z, f"[{age}, {age + 9}]", flu, 50 - flu)
