@@ -154,7 +154,11 @@ def test_what_refused_cuts_tell_is_measured(make_run: MakeRun, method: dict[str,
             values = np.sort(people[column].to_numpy())
             for side in sides_of(np.unique(values, return_inverse=True)[1], 5, 16, False):
                 for one in told_by_refusal([counts], side, [(distance, t)], 0) or []:
-                    there = people[people[column] < values[side]] if one.rows == side else people[people[column] >= values[side]]
+                    there = (
+                        people[people[column] < values[side]]
+                        if one.rows == side
+                        else people[people[column] >= values[side]]
+                    )
                     if len(there) == one.rows:
                         told += 1
                         assert (there["disease"] == ("flu", "none")[one.value]).sum() >= one.at_least
