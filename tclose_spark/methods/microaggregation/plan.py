@@ -51,7 +51,7 @@ class MicroaggregationPlan(EvenBlocksPlan):
         """See Plan."""
         return PlanReport(
             figures={"blocks": self.blocks, "tasks": self.tasks, "class_size": self.class_size},
-            note=f"{self.blocks_in_words}, classes of {self.class_size:,} rows before any are merged",
+            note=f"{self.blocks_in_words}, classes of {self.class_size:,} rows and more before any are merged",
         )
 
     @staticmethod
