@@ -56,9 +56,9 @@ def carry_out(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: Rele
         first = int(classes[-1].max(initial=first)) + 1
         regions += [] if settled.regions is None else [settled.regions]
         left += [] if settled.suppressed is None else [sent[settled.suppressed]]
-    plan.describe(together(figures, plan.figures))
     here, suppressed = np.concatenate(stayed), np.concatenate(left)
     _require_each_once(np.concatenate([here, suppressed]), len(rows))
+    plan.describe(together(figures, plan.figures))
     kept = rows.take(here)
     covered = np.concatenate(regions, axis=2) if regions else None
     published, labels = Generalizer.of(attributes.quasi_identifiers).publish(kept, np.concatenate(classes), [], covered)
