@@ -621,6 +621,26 @@ def test_what_the_whole_table_does_not_hold_is_unreachable(
     assert not (tmp_path / "out/public").exists()
 
 
+def test_classes_that_a_method_cannot_make_are_unreachable(
+    make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Near people share a disease, so their blocks break t as one class; a sample of five does not show it."""
+    draw = EncodedTable.sample
+    monkeypatch.setattr(EncodedTable, "sample", lambda table, most: draw(table, 5))
+    run = make_run(
+        {"sex": ["f", "m"] * 1500, "disease": ["flu", "gout"] * 1500},
+        quasi={"sex": {}},
+        sensitive={"disease": {"t": "0.3"}},
+        method={"name": "fragmentation", "sizing": "measured", "most_fragments": 1},
+        k=4,
+    )
+    with pytest.raises(UnreachableError, match="4 blocks of near rows break a t even as one class"):
+        pipeline.release(run)
+    assert not run.finished
+    assert not Path(run.public.path()).exists()
+    assert not run.staging.exists("rows")
+
+
 def test_a_profile_that_fails_leaves_no_rows(make_run: Callable[..., Run]) -> None:
     run = make_run({"age": ["30", "none"], "disease": ["flu", "gout"]}, quasi={"age": {"type": "numeric"}}, k=2)
     with pytest.raises(InputError, match="hold no finite number"):

@@ -34,16 +34,16 @@ def outcome_of(
     attributes = ResolvedAttributes.of(spec.attributes, table.profile, hierarchies, spec.privacy.n)
     try:
         plan = planned(spec, attributes, table)
+        released = None if plan_only else carry_out(plan, attributes, table.rows, spec)
     except UnreachableError as error:
         return Outcome(**named, state="unreachable", why=str(error), figures={}, seconds=time.process_time() - begun)
     except ConfigurationError as error:
         return Outcome(**named, state="refused", why=str(error), figures={}, seconds=time.process_time() - begun)
-    if plan_only:
+    seconds = time.process_time() - begun
+    if released is None:
         report = plan.report()
         figures = {"plan": dict(report.figures)}
-        return Outcome(**named, state="planned", why=report.note, figures=figures, seconds=time.process_time() - begun)
-    released = carry_out(plan, attributes, table.rows, spec)
-    seconds = time.process_time() - begun
+        return Outcome(**named, state="planned", why=report.note, figures=figures, seconds=seconds)
     classes = PublishedClasses.of(released, spec)
     measured = measure(released, classes, attributes, spec, hierarchies)
     return Outcome(

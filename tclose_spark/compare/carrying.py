@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.blocks.layout import together
 from tclose_spark.methods.method import Plan
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.generalize import Generalizer
@@ -36,11 +37,12 @@ def carry_out(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: Rele
 
     Raises:
         ValueError: if a row stays in no class, or in two.
+        UnreachableError: if the method could not make classes that hold.
     """
     row, task = plan.route(rows)
     order = np.argsort(task, kind="stable")
     row, ends = row[order], np.searchsorted(task[order], np.arange(plan.tasks + 1))
-    stayed, classes, regions, left, tasks = [], [], [], [np.zeros(0, dtype=np.int64)], []
+    stayed, classes, regions, left, tasks, figures = [], [], [], [np.zeros(0, dtype=np.int64)], [], []
     first = 0
     for number in range(plan.tasks):
         sent = row[ends[number] : ends[number + 1]]
@@ -49,12 +51,14 @@ def carry_out(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: Rele
         settled = plan.settle(rows.take(sent), number)
         stayed.append(sent[settled.here])
         tasks.append(np.full(len(settled.here), number))
+        figures.append(settled.figures)
         classes.append(settled.classes + (first - int(settled.classes.min(initial=0))))
         first = int(classes[-1].max(initial=first)) + 1
         regions += [] if settled.regions is None else [settled.regions]
         left += [] if settled.suppressed is None else [sent[settled.suppressed]]
     here, suppressed = np.concatenate(stayed), np.concatenate(left)
     _require_each_once(np.concatenate([here, suppressed]), len(rows))
+    plan.describe(together(figures, plan.figures))
     kept = rows.take(here)
     covered = np.concatenate(regions, axis=2) if regions else None
     published, labels = Generalizer.of(attributes.quasi_identifiers).publish(kept, np.concatenate(classes), [], covered)

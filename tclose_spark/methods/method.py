@@ -165,7 +165,11 @@ class Plan(Protocol):
         ...
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
-        """What the run's record says of the work, from the figures of all tasks."""
+        """What the run's record says of the work, from the figures of all tasks.
+
+        Raises:
+            UnreachableError: if tasks could not make classes that hold.
+        """
         ...
 
 

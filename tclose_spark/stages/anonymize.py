@@ -248,6 +248,7 @@ class Anonymizer:
         Raises:
             InputError: if the rows that were read are not those that were profiled.
             GuaranteeError: if a label does not cover its row's value, or an aggregate is not its class's.
+            UnreachableError: if the method could not make classes that hold.
         """
         figures = self.observation.get
         uncovered, raw_rows, raw_digest, rows, digest = (int(figures[name] or 0) for name in SUMS)

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -80,6 +81,18 @@ def test_what_cannot_be_reached_or_is_refused_is_an_outcome_with_its_message():
     assert (outcome.state, outcome.why) == ("refused", "no such thing")
 
 
+def test_classes_that_a_method_cannot_make_are_an_outcome_with_its_message(monkeypatch):
+    """Near people share a disease, so their blocks break t as one class; a sample of five does not show it."""
+    monkeypatch.setattr("tclose_spark.methods.fragmentation.method.SAMPLE_ROWS", 5)
+    records = [{"sex": "fm"[i % 2], "disease": ["flu", "gout"][i % 2], "id": i} for i in range(3000)]
+    method = {"name": "fragmentation", "sizing": "measured", "most_fragments": 1}
+    problem, rows = make_problem(records, {"disease": {"t": "0.3"}}, {"sex": {}}, k=4, **method)
+    asked = Combination(method="fragmentation", k=4, t="0.3", spec=problem.spec)
+    outcome = outcome_of(asked, compared(problem, rows), problem.hierarchies, Worth(), plan_only=False)
+    assert outcome.state == "unreachable"
+    assert "blocks of near rows break a t even as one class" in outcome.why
+
+
 def test_planning_only_moves_no_row(monkeypatch):
     monkeypatch.setattr("tclose_spark.compare.carried.carry_out", None)
     problem, rows = make_problem(town(40), {"disease": {"t": "0.4"}}, k=4)
@@ -97,10 +110,14 @@ class Fixed:
     classes: np.ndarray
     tasks: int = 1
     lost: int = 0
+    figures: ClassVar = {}
 
     def route(self, rows):
         order = np.random.default_rng(1).permutation(len(rows))[self.lost :]
         return order, order % self.tasks
+
+    def describe(self, figures):
+        return figures
 
     def settle(self, rows, task):
         place = {key: i for i, key in enumerate(self.keys)}

@@ -26,6 +26,7 @@ from tclose_spark.methods.dealing.spread import spread_of
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
 from tclose_spark.table.arrays import FloatArray, IntArray
 
+SURE = 1e-12  # kept back from every t, for what floats round; the verification is exact
 LOOK_FIRST = 16  # compositions; most sizes that fail, fail there
 CHUNK = 1 << 22  # entries of a dense table of mixtures held at once: 32 MiB
 MOST_FEATURES = 2_000  # of an attribute, that mixtures are measured in
@@ -116,7 +117,7 @@ def _measure(
     """
     f, m, spread = len(rows), len(distance.table), spread_of(distance)
     features = distance.features
-    whole = features.counts(distance.table[None, :]) / matrix.rows
+    whole = features.counts(distance.table[None, :]) / distance.table.sum()
     starts = np.unique(
         np.arange(min(MOST_FEATURES, whole.shape[1])) * whole.shape[1] // min(MOST_FEATURES, max(whole.shape[1], 1))
     )

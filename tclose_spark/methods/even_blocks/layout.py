@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
-from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.layout import ClassesOf, together
 from tclose_spark.methods.dealing.numbering import Numbering
+from tclose_spark.methods.dealing.stacks import compositions
 from tclose_spark.methods.method import Settled
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
@@ -49,6 +52,15 @@ class EvenBlocks:
         """The rows of each block, shape (blocks,)."""
         rows, blocks = self.dense.attributes.rows, self.blocks
         return (rows - np.arange(blocks) + blocks - 1) // blocks
+
+    def matrices(self, attribute: ResolvedSensitive) -> list[MultiplicityMatrix]:
+        """How many rows of each value of one attribute a block has, of one block of every composition that occurs."""
+        codes, distance = self.dense.attributes.cells[:, attribute.column], attribute.distance
+        return [
+            MultiplicityMatrix(part.values[start:end, None], part.counts[start:end], (len(distance.table),))
+            for part in compositions(self.numbering.stack, codes, distance, self.blocks)
+            for start, end in pairwise(part.offsets.tolist())
+        ]
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
         """See Plan. A row may be sent to two tasks, of which one keeps it."""

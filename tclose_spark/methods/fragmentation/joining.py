@@ -33,11 +33,10 @@ def breaking(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: 
 
 def join_until_close(
     attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray, block: IntArray
-) -> tuple[IntArray, int]:
+) -> tuple[IntArray, int, int]:
     """(the classes after those that break a t were joined with the next ones of their block until none does, how many
-    were joined away).
+    were joined away, how many blocks break a t even as one class).
 
-    A block that breaks a t as one class is left so: nothing near it is left to join, and the verification will say so.
     codes: shape (n, attributes); classes, block: shape (n,), blocks being ranges of classes.
     """
     numbers, first, place = np.unique(classes, return_index=True, return_inverse=True)
@@ -51,4 +50,4 @@ def join_until_close(
             break
         group = np.cumsum(~joins) - 1
         place, numbers, of = group[place], numbers[~joins], of[~joins]
-    return numbers[place], before - len(numbers)
+    return numbers[place], before - len(numbers), int(broken.sum())

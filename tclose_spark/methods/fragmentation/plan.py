@@ -50,21 +50,27 @@ class FragmentationPlan(DealtPlan):
     chosen: Candidate | None = None
     candidates: tuple[Candidate, ...] = ()
     largest: tuple[tuple[int, list[str]], ...] = ()
-    figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {"joined": "sum"}
+    figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {"joined": "sum", "broken": "sum"}
 
     def settle(self, rows: Rows, task: int) -> Settled:
         """See Plan."""
         dealt = self.numbering.deal(rows, task)
         stayed = rows.take(dealt.here)
-        classes, joined = self.gathered(stayed, dealt.part, dealt.classes), 0
+        classes, joined, broken = self.gathered(stayed, dealt.part, dealt.classes), 0, 0
         if self.measured:
-            classes, joined = join_until_close(
+            classes, joined, broken = join_until_close(
                 self.attributes, self.codes[stayed.cell], classes, self.numbering.blocks(classes)
             )
-        return Settled(here=dealt.here, classes=classes, figures={"joined": joined})
+        return Settled(here=dealt.here, classes=classes, figures={"joined": joined, "broken": broken})
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan."""
+        if figures["broken"]:
+            raise UnreachableError(
+                f"method.sizing: measured: {int(figures['broken'])} blocks of near rows break a t even as one class, "
+                "and classes of several blocks are not joined; raise the t; sizing: proportional, which proves every "
+                "class beforehand, or method: {name: closeness_tree} are possible, too"
+            )
         return {"classes_joined": int(figures["joined"])} if self.measured else {}
 
     def to_json(self) -> dict[str, Any]:

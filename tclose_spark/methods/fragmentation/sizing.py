@@ -12,11 +12,10 @@ import numpy as np
 
 from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.orders import orders
-from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable
+from tclose_spark.methods.dealing.relaxed_conformance import SURE, FragmentTable
 from tclose_spark.methods.dealing.stacks import Stack
 from tclose_spark.table.arrays import FloatArray, IntArray
 
-SURE = 1e-12  # kept back from every t, for what floats round; the verification is exact
 ORDERS = 3  # of the portfolio, those whose bounds are lowest at one size are looked at at all of them
 EACH_SIZE = 64  # up to here every size is looked at, above about every fiftieth
 

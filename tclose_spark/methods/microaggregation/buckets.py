@@ -8,16 +8,19 @@ paper, and the first classes take two of it. How large a class has to be follows
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.dealing.spread import spread_of
+from tclose_spark.methods.dealing.relaxed_conformance import SURE, FragmentTable
 from tclose_spark.methods.microaggregation.pool import (
     Pool,
     farthest,
@@ -28,59 +31,57 @@ from tclose_spark.methods.microaggregation.pool import (
 )
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
-CHUNK = 1 << 22  # entries of a dense table of buckets held at once: 32 MiB
-
 
 @dataclass(frozen=True)
 class Sizing:
-    """What classes with a row of each of so many buckets reach at most.
+    """What classes with a row of each of so many buckets reach at most, whichever rows they are.
 
-    With R_b the distribution inside bucket b, of B, no such class is farther from the table than the sum over b of
-    Delta(R_b) / B (see `methods.dealing.spread`): where all values differ and the distance is ordered that is
-    (n - B) / (2 (n - 1) B), the paper's bound, from which it takes the class size. Where values are equal, as in any
-    real table, the distance of neighbours is 1 / (m - 1), not 1 / (n - 1), and the paper's size may be too small.
+    A class is charged for the whole rows that it takes of each bucket of its block (see
+    `methods.dealing.relaxed_conformance`). Where all values differ, the distance is ordered and the n rows are B
+    buckets of as many rows, that is (n - B) / (2 (n - 1) B), the paper's bound, from which it takes the class size.
+    Where values are equal, as in any real table, the distance of neighbours is 1 / (m - 1), not 1 / (n - 1), and the
+    paper's size may be too small.
 
     distance: of the sensitive attribute.
-    order: its codes in the order in which rows are cut into buckets, shape (m,).
     """
 
     distance: GroundDistance
-    order: IntArray
 
-    @staticmethod
-    def of(distance: GroundDistance) -> Sizing:
-        """In the order of the values; where any two are as far apart as any others, the most frequent first."""
-        features = distance.features
-        if features.cumulative or features.parents:
-            return Sizing(distance, np.arange(len(distance.table)))
-        return Sizing(distance, np.argsort(-distance.table, kind="stable"))
+    @cached_property
+    def rank(self) -> IntArray:
+        """The place of each code in the order in which rows are cut into buckets, shape (m,).
 
-    def bound(self, buckets: int) -> Fraction:
-        """The largest distance that a class with one row of each bucket may have.
-
-        >>> from tclose_spark.measures.distances import OrderedDistance
-        >>> Sizing.of(OrderedDistance(np.ones(9, dtype=np.int64))).bound(3)  # (9 - 3) / (2 * 8 * 3)
-        Fraction(1, 8)
+        That of the values; where any two are as far apart as any others, the most frequent first.
         """
-        n, m, spread = int(self.distance.table.sum()), len(self.distance.table), spread_of(self.distance)
-        ends = np.cumsum(self.distance.table[self.order]) * buckets  # in parts of a row, so many as there are buckets
-        cuts = np.unique(np.concatenate([ends, np.arange(1, buckets + 1) * n]))
-        parts = np.diff(cuts, prepend=0)
-        bucket, code = (cuts - parts) // n, self.order[np.searchsorted(ends, cuts)]
-        total, step = 0, max(CHUNK // m, 1)
-        for first in range(0, buckets, step):
-            here = slice(*np.searchsorted(bucket, [first, first + step]))
-            held = np.zeros((min(step, buckets - first), m), dtype=np.int64)
-            held[bucket[here] - first, code[here]] = parts[here]
-            total += int(spread.weighted(np.arange(m), held).sum())
-        return Fraction(total, spread.scale * n * buckets)
+        features, codes = self.distance.features, np.arange(len(self.distance.table))
+        if features.cumulative or features.parents:
+            return codes
+        rank = np.empty_like(codes)
+        rank[np.argsort(-self.distance.table, kind="stable")] = codes
+        return rank
 
-    def smallest(self, k: int, t: Fraction | None) -> int:
-        """The least number of buckets, at least k, whose bound is at most t; looked at in steps of a 50th."""
-        buckets, rows = k, int(self.distance.table.sum())
-        while t is not None and buckets < rows and self.bound(buckets) > t:
-            buckets += max(buckets // 50, 1)
-        return min(buckets, rows)
+    def charged(self, block: MultiplicityMatrix, size: int) -> float:
+        """The most that a class of a block may be from the table. block: its rows of each value."""
+        codes = np.repeat(block.codes, block.counts, axis=0)
+        bucket, classes = cut_into_buckets(self.rank[codes[:, 0]], size)
+        matrix = MultiplicityMatrix(codes, np.ones(len(codes), dtype=np.int64), block.domains)
+        table = FragmentTable.of(matrix, bucket, [self.distance])
+        taken = np.ones((2, len(table.rows)))
+        taken[1] += table.rows > classes  # of the bucket that has more rows the first classes take two
+        return float(table.charged(taken / taken.sum(axis=1, keepdims=True)).max())
+
+    def smallest(self, blocks: Sequence[MultiplicityMatrix], k: int, t: Fraction | None) -> int:
+        """The rows of the smallest class where classes are as small as k and t allow: no class is charged more than t.
+
+        blocks: the rows of each value in blocks that hold t. Without a t, k. One class of a block needs no proof.
+        """
+        rows, size = sorted({block.rows for block in blocks}), k
+        while t is not None and size < rows[0]:
+            size = min(n // (n // size) for n in rows)
+            if all(self.charged(block, size) <= float(t) - SURE for block in blocks):
+                break
+            size += 1
+        return min(size, rows[0])
 
 
 def paper_size(rows: int, k: int, t: Fraction) -> int:
@@ -90,13 +91,6 @@ def paper_size(rows: int, k: int, t: Fraction) -> int:
     10
     """
     return max(k, -(-rows // (2 * (rows - 1) * t + 1)))
-
-
-def rank_of(order: IntArray) -> IntArray:
-    """The place of each code in an order of all codes, shape (m,)."""
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rank
 
 
 def cut_into_buckets(values: IntArray, size: int) -> tuple[IntArray, int]:

@@ -12,7 +12,7 @@ from tclose_spark.methods.even_blocks.layout import EvenBlocks
 from tclose_spark.methods.even_blocks.plan import EvenBlocksPlan, bucketed
 from tclose_spark.methods.even_blocks.planning import ROWS_PER_BLOCK, ROWS_PER_TASK, plan_even_blocks
 from tclose_spark.methods.method import PlanningInput, PlanReport
-from tclose_spark.methods.microaggregation.buckets import Sizing, microaggregate_buckets, rank_of
+from tclose_spark.methods.microaggregation.buckets import Sizing, microaggregate_buckets
 from tclose_spark.methods.microaggregation.mdav import microaggregate
 from tclose_spark.methods.microaggregation.refinement import microaggregate_refined
 from tclose_spark.methods.microaggregation.sizing import choose_class_size
@@ -37,8 +37,7 @@ class MicroaggregationPlan(EvenBlocksPlan):
         if self.algorithm == 2:
             return microaggregate_refined(block)
         attribute = bucketed(self.layout.dense.attributes)
-        rank = rank_of(Sizing.of(attribute.distance).order)
-        return microaggregate_buckets(block, attribute.column, rank, self.class_size)
+        return microaggregate_buckets(block, attribute.column, Sizing(attribute.distance).rank, self.class_size)
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan."""
@@ -52,7 +51,7 @@ class MicroaggregationPlan(EvenBlocksPlan):
         """See Plan."""
         return PlanReport(
             figures={"blocks": self.blocks, "tasks": self.tasks, "class_size": self.class_size},
-            note=f"{self.blocks_in_words}, classes of {self.class_size:,} rows before any are merged",
+            note=f"{self.blocks_in_words}, classes of {self.class_size:,} rows and more before any are merged",
         )
 
     @staticmethod
@@ -73,4 +72,4 @@ def make_plan(
     """
     layout = plan_even_blocks(given, rows_per_block, rows_per_task)
     algorithm = given.settings.algorithm
-    return MicroaggregationPlan(layout, algorithm, choose_class_size(given) if algorithm == 3 else given.k)
+    return MicroaggregationPlan(layout, algorithm, choose_class_size(given, layout) if algorithm == 3 else given.k)

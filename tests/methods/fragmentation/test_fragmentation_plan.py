@@ -16,6 +16,7 @@ from strategies import Problem, content, count_in, drawn, make_problem, people, 
 from tclose_spark.errors import InputError, UnreachableError
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedSensitive
+from tclose_spark.methods.blocks.layout import together
 from tclose_spark.methods.dealing.stacks import class_counts
 from tclose_spark.methods.fragmentation.binning import bin_of
 from tclose_spark.methods.fragmentation.joining import breaking, join_until_close
@@ -188,7 +189,8 @@ def test_joined_classes_hold_and_others_stay(records, e, seed, t):
     problem, rows = make_problem(records, sensitive, **NAMED)
     codes, asked = problem.profile.cell_codes[rows.cell], attributes(problem)
     classes = np.random.default_rng(seed).integers(0, e, len(rows))
-    found, joined = join_until_close(asked, codes, classes, np.zeros(len(classes), dtype=np.int64))
+    found, joined, broken = join_until_close(asked, codes, classes, np.zeros(len(classes), dtype=np.int64))
+    assert broken == 0
     numbers, place = np.unique(classes, return_inverse=True)
     assert len(numbers) - len(np.unique(found)) == joined
     assert all(len(set(found[classes == c].tolist())) == 1 for c in numbers)  # whole classes are joined
@@ -203,10 +205,28 @@ def test_classes_are_joined_inside_their_block_only():
     problem, rows = make_problem(records, {"disease": {"t": "0.2"}}, **NAMED)
     order = np.argsort(rows.cell, kind="stable")  # flu, then gout: every class of two breaks t
     codes, classes = problem.profile.cell_codes[rows.cell[order]], np.arange(8) // 2
-    whole, joined = join_until_close(attributes(problem), codes, classes, np.zeros(8, dtype=np.int64))
-    assert (len(set(whole.tolist())), joined) == (1, 3)
-    halves, joined = join_until_close(attributes(problem), codes, classes, classes // 2)
-    assert (halves.tolist(), joined) == ([0, 0, 0, 0, 2, 2, 2, 2], 2)
+    whole, *figures = join_until_close(attributes(problem), codes, classes, np.zeros(8, dtype=np.int64))
+    assert (len(set(whole.tolist())), figures) == (1, [3, 0])
+    halves, *figures = join_until_close(attributes(problem), codes, classes, classes // 2)
+    assert (halves.tolist(), figures) == ([0, 0, 0, 0, 2, 2, 2, 2], [2, 2])
+
+
+@pytest.mark.parametrize("rows_per_task", [20, 10**6])
+def test_blocks_that_break_t_as_one_class_are_unreachable(rows_per_task):
+    """Near people share a disease, and five of them are the sample, from which one class holds."""
+    records = [
+        {"age": 30, "sex": "fm"[i % 2], "city": None, "disease": ["flu", "gout"][i % 2], "grade": 1} for i in range(160)
+    ]
+    asked, method = {"disease": {"t": "0.3"}}, {**NAMED, "sizing": "measured", "most_fragments": 1}
+    problem, rows = make_problem(records, asked, {"sex": {}}, k=4, **method)
+    sample = problem.sample.take(np.arange(5))
+    plan = make_plan(replace(problem, sample=sample).given(count_in(rows)), rows_per_task)
+    row, task = plan.route(rows)
+    settled = [plan.settle(rows.take(row[task == number]), number) for number in range(plan.tasks)]
+    message = "20 blocks of near rows break a t even as one class, .* raise the t"
+    with pytest.raises(UnreachableError, match=message) as found:
+        plan.describe(together([s.figures for s in settled], plan.figures))
+    assert found.value.exit_code == 3
 
 
 def test_a_sample_smaller_than_k_plans_no_smaller_class():

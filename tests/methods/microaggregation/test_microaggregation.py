@@ -7,7 +7,7 @@ from itertools import product
 import naive
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import LI_FIGURE_1, count_in, drawn, make_problem, people, settle_all, town
 
@@ -15,15 +15,16 @@ from requirements import check_classes, check_however_rows_come, distances_and_c
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.blocks.dense import Dense
-from tclose_spark.methods.blocks.figures import rows_lost
+from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
+from tclose_spark.methods.dealing.relaxed_conformance import SURE
 from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
 from tclose_spark.methods.microaggregation.buckets import (
     Sizing,
     cut_into_buckets,
     microaggregate_buckets,
     paper_size,
-    rank_of,
 )
 from tclose_spark.methods.microaggregation.mdav import microaggregate
 from tclose_spark.methods.microaggregation.plan import MicroaggregationPlan, make_plan
@@ -111,46 +112,101 @@ def test_buckets_are_in_the_order_of_values_and_of_one_size_but_one(values, size
     assert np.all(np.diff(ordered) >= 0)
 
 
-@drawn(60)
-@given(distances_and_classes(), st.integers(1, 4))
-def test_the_bound_is_the_worst_class_with_a_row_of_each_bucket(drawn_table, classes):
-    """Where the rows are a whole number of classes, by looking at all of them."""
+def matrix_of(counts):
+    """The rows of each value as blocks have them."""
+    present = np.flatnonzero(counts)
+    return MultiplicityMatrix(present[:, None], counts[present], (len(counts),))
+
+
+@drawn(100)
+@given(distances_and_classes(), st.integers(1, 6), st.integers(1, 5))
+def test_no_class_with_a_row_of_each_bucket_is_farther_than_it_is_charged(drawn_table, most, size):
+    """By looking at all of them, in a block that is a part of the table."""
     distance, counts = drawn_table
-    table = counts.sum(axis=0)
-    size = int(table.sum()) // classes
-    if size * classes != table.sum() or size > 5 or not size:
-        return
-    sizing = Sizing.of(distance)
-    values = np.repeat(np.arange(len(table)), table)
-    bucket, made = cut_into_buckets(rank_of(sizing.order)[values], size)
-    assert made == classes
-    choices = [sorted(set(values[bucket == b].tolist())) for b in range(size)]
-    dense = np.array([np.bincount(c, minlength=len(table)) for c in product(*choices)])
-    numerators = distance.numerators(Histograms.dense(dense))
-    worst = max(Fraction(int(x), distance.scale * int(table.sum()) * size) for x in numerators)
-    assert worst <= sizing.bound(size)
-    if isinstance(distance, OrderedDistance):  # each bucket pushes the same way
-        assert worst >= sizing.bound(size) / 2
+    table, inside, sizing = counts.sum(axis=0), counts[:most].sum(axis=0), Sizing(distance)
+    values = np.repeat(np.arange(len(table)), inside)
+    bucket, classes = cut_into_buckets(sizing.rank[values], size)
+    assume(bucket.max() < 8)
+    choices = [sorted(set(values[bucket == b].tolist())) for b in range(bucket.max() + 1)]
+    two = [choices[b] for b, rows in enumerate(np.bincount(bucket)) if rows > classes]
+    for taken in (choices, choices + two):
+        dense = np.array([np.bincount(c, minlength=len(table)) for c in product(*taken)])
+        worst = distance.numerators(Histograms.dense(dense)).max()
+        reached = Fraction(int(worst), distance.scale * int(table.sum()) * len(taken))
+        assert reached <= Fraction(sizing.charged(matrix_of(inside), size) + SURE)
 
 
 @given(st.integers(2, 8), st.integers(2, 8))
-def test_the_bound_is_the_papers_where_all_values_differ(size, classes):
+def test_the_charge_is_the_papers_bound_where_all_values_differ(size, classes):
     n = size * classes
-    sizing = Sizing.of(OrderedDistance(np.ones(n, dtype=np.int64)))
-    assert sizing.bound(size) == Fraction(n - size, 2 * (n - 1) * size)
-    t = Fraction(n - size, 2 * (n - 1) * size)
-    assert paper_size(n, 1, t) == size == sizing.smallest(1, t)
+    table = np.ones(n, dtype=np.int64)
+    sizing, bound = Sizing(OrderedDistance(table)), Fraction(n - size, 2 * (n - 1) * size)
+    assert sizing.charged(matrix_of(table), size) == pytest.approx(float(bound))
+    assert paper_size(n, 1, bound) == size
+    assert sizing.smallest([matrix_of(table)], size, bound + Fraction(1, 10**9)) == size
 
 
 def test_the_papers_size_is_too_small_where_values_are_equal():
-    sizing = Sizing.of(OrderedDistance(np.array([150, 850])))
+    table = np.array([150, 850])
+    sizing = Sizing(OrderedDistance(table))
     assert paper_size(1000, 5, Fraction(1, 10)) == 5
-    assert sizing.bound(5) == Fraction(3, 20)  # 150 of the first 200 rows, of which a class may have one of the 50
-    assert sizing.smallest(5, Fraction(1, 10)) == 8
+    # 150 of the first 200 rows, of which a class may have one of the 50
+    assert sizing.charged(matrix_of(table), 5) == pytest.approx(3 / 20)
+    assert sizing.smallest([matrix_of(table)], 5, Fraction(1, 10)) == 9
 
 
 def test_values_of_equal_distance_are_cut_by_frequency():
-    assert Sizing.of(EqualDistance(np.array([2, 5, 2, 7]))).order.tolist() == [3, 1, 0, 2]
+    assert Sizing(EqualDistance(np.array([2, 5, 2, 7]))).rank.tolist() == [2, 1, 3, 0]
+
+
+def proven(records, sensitive, k, per_block):
+    """(the problem, its rows, the plan with proven sizes, the rows of each block)."""
+    problem, rows = problem_of(records, sensitive, k, class_size="proven")
+    plan = make_plan(problem.given(count_in(rows)), per_block)
+    dealt = plan.layout.numbering.deal(rows, 0)
+    return problem, rows, plan, [rows.take(dealt.here[dealt.classes == b]) for b in range(plan.blocks)]
+
+
+@drawn(100)
+@given(people(least=8), st.sampled_from(ONE[:2]), st.integers(2, 4), st.integers(8, 30), st.integers(1, 40))
+def test_proven_classes_hold_before_any_are_merged_and_no_smaller_ones_are_proven(records, asked, k, per_block, parts):
+    ((name, settings),) = asked.items()
+    t = Fraction(parts, 50)
+    try:
+        problem, rows, plan, blocks = proven(records, {name: {**settings, "t": str(float(t))}}, k, per_block)
+    except UnreachableError:
+        return
+    sizes = []
+    for block_rows in blocks:
+        block, _ = plan.layout.dense.block(block_rows)
+        classes = plan.formed(block)
+        assert closeness_ratios(block, classes).max() <= 1
+        sizes += np.bincount(classes).tolist()
+    assert plan.class_size == min(sizes)
+    assert plan.settle(rows, 0).figures["merged"] == 0
+    attribute = problem.attributes.sensitive[0]
+    codes = [problem.attributes.cells[block_rows.cell, 0] for block_rows in blocks]
+    counts = [matrix_of(np.bincount(c, minlength=len(attribute.distance.table))) for c in codes]
+    for size in range(k, plan.class_size):
+        if min(b.rows // (b.rows // size) for b in counts) == plan.class_size:
+            break  # rows left over make classes of this size as large
+        assert max(Sizing(attribute.distance).charged(block, size) for block in counts) > float(t) - SURE
+
+
+@pytest.mark.parametrize(("blocks", "size"), [(1, 6), (2, 5)])
+def test_whole_rows_of_buckets_are_charged(blocks, size):
+    """122 grades are no whole number of classes of four: some take two rows of a bucket. Near people have grades at the
+    same end of every bucket, so that these classes break t.
+    """
+    records = [{"age": 20 + g % 30, "sex": "f", "city": None, "disease": "flu", "grade": g} for g in range(122)]
+    problem, rows, plan, parts = proven(records, {"grade": {"distance": "ordered", "t": "930/7381"}}, 3, 122 // blocks)
+    assert (plan.blocks, plan.class_size) == (blocks, size)
+    assert plan.settle(rows, 0).figures["merged"] == 0
+    rank = Sizing(problem.attributes.sensitive[0].distance).rank
+    for part in parts:
+        block, _ = plan.layout.dense.block(part)
+        assert closeness_ratios(block, microaggregate_buckets(block, 0, rank, 4)).max() > 1
+        assert closeness_ratios(block, plan.formed(block)).max() <= 1
 
 
 def test_sizes():
@@ -167,7 +223,8 @@ def test_sizes():
         return plan.class_size, rows_lost(Dense(asked.attributes, 5).block(there)[0], classes)
 
     proven, paper, measured = planned(class_size="proven"), planned(class_size="paper"), planned()
-    assert proven[0] == Sizing.of(problem.attributes.sensitive[0].distance).smallest(5, t) > 5
+    distance = problem.attributes.sensitive[0].distance
+    assert proven[0] == Sizing(distance).smallest([matrix_of(distance.table)], 5, t) > 5
     assert paper[0] == paper_size(600, 5, t)
     assert measured[0] < proven[0]
     assert measured[1] < proven[1]
