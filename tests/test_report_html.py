@@ -315,7 +315,7 @@ def test_an_attribute_that_nothing_limits_makes_the_verdict_amber(certificate):
     ]
     assert page.only("li", "Nothing is promised of income")
     first = next(text for tag, text in page.blocks if tag == "li")
-    assert first == "income is certain for 8,404 people, in 579 classes of one value."
+    assert first == "income is certain for 8,404 rows, in 579 classes of one value."
 
 
 def test_several_unprotected_attributes_are_all_named(certificate):
@@ -323,8 +323,8 @@ def test_several_unprotected_attributes_are_all_named(certificate):
     page = page_of(certificate)
     assert page.only("strong") == "Verdict: holds, with 2 attributes unprotected"
     assert [text for tag, text in page.blocks if tag == "li"][:2] == [
-        "income is certain for 9 people, in 1 class of one value.",
-        "occupation is certain for nobody: no class has one value only.",
+        "income is certain for 9 rows, in 1 class of one value.",
+        "occupation is certain for no row: no class has one value only.",
     ]
     certificate["verdict"] = "fails"
     assert page_of(certificate).only("strong") == "Verdict: does not hold"
@@ -332,8 +332,8 @@ def test_several_unprotected_attributes_are_all_named(certificate):
 
 def test_of_whom_a_value_is_certain_is_told_where_t_holds_too(certificate):
     page = page_of(certificate)
-    assert page.only("li", "income is certain for 8,404 people, in 579 classes")
-    assert page.only("li", "occupation is certain for nobody")
+    assert page.only("li", "income is certain for 8,404 rows, in 579 classes")
+    assert page.only("li", "occupation is certain for no row")
 
 
 def test_warnings_are_shown(certificate):

@@ -96,7 +96,7 @@ def test_suppressed_rows_are_the_widest_class(make_run: MakeRun):
     assert worst["said"] < 0.4
     (warning,) = [text for text in certificate["warnings"] if "an adversary who knows the method" in text]
     assert warning.startswith("disease: ")
-    assert warning.endswith("people of some zip who are suppressed or in wide classes")
+    assert warning.endswith("rows of some zip that are suppressed or in wide classes")
     assert warning in run.public.read("report.html").replace("&#39;", "'")
     assert pipeline.verify(run).holds
 
@@ -154,7 +154,11 @@ def test_what_refused_cuts_tell_is_measured(make_run: MakeRun, method: dict[str,
             values = np.sort(people[column].to_numpy())
             for side in sides_of(np.unique(values, return_inverse=True)[1], 5, 16, False):
                 for one in told_by_refusal([counts], side, [(distance, t)], 0) or []:
-                    there = people[people[column] < values[side]] if one.rows == side else people[people[column] >= values[side]]
+                    there = (
+                        people[people[column] < values[side]]
+                        if one.rows == side
+                        else people[people[column] >= values[side]]
+                    )
                     if len(there) == one.rows:
                         told += 1
                         assert (there["disease"] == ("flu", "none")[one.value]).sum() >= one.at_least
