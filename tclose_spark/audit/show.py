@@ -156,8 +156,8 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
         )
     elif risks.unmatched:
         yield Text(
-            f"note: {risks.unmatched:,} classes have more records than the background table has that fit them: people of "
-            "the table are not in the background table"
+            f"note: {risks.unmatched:,} classes have more records than the background table has that fit them: people "
+            "of the table are not in the background table"
         )
 
 
