@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tclose_spark.report.certificate import COUNTS
 from tclose_spark.report.html import number, render_report
 
 LABELS = {"age": "[17, 42]", "sex": "*"}
@@ -131,6 +132,7 @@ def certificate() -> dict[str, Any]:
                 "income": {"homogeneous": {"classes": 579, "rows": 8404}},
             }
         },
+        "counts": COUNTS,
         "warnings": [],
         "evidence": {"expectations_evaluated": 12, "labels_checked": 30162},
         "allow_unique": [],
@@ -356,6 +358,7 @@ def test_promises_are_in_numbers_of_the_release(certificate):
 def test_what_is_not_promised(certificate):
     page = page_of(certificate)
     assert page.only("li", "do not hide that someone is in the table")
+    assert page.only("li", COUNTS)
     assert page.only("li", "do not protect against someone who knows the whole table but one record")
     assert page.only("li", "insensitive columns, which are published as they were", "wave")
 

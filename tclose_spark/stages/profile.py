@@ -197,9 +197,9 @@ def _identifiers(table: DataFrame, spec: ReleaseSpec) -> dict[str, float]:
 
 
 def hashed(table: DataFrame, name: str) -> Column:
-    """The hashes of a column's values; NULL where one is missing or blank."""
+    """The hashes of a column's values; NULL where one is missing or empty."""
     column = plain(table, name)
-    return F.when(F.trim(column.cast("string")) != "", F.xxhash64(column))
+    return F.when(column.cast("string") != "", F.xxhash64(column))
 
 
 def wrong_in(place: int) -> str:
