@@ -211,7 +211,7 @@ def test_what_is_worth_a_second_look_is_told_with_no_value(make_run: MakeRun) ->
         "the other columns",
         f"sensitive attribute 'disease': {spelled.format(3, 6)}, and each counts for l and t as a value of its own",
         "sensitive attribute 'none' is missing in all 6 rows: nothing is protected",
-        "sensitive attribute 'same' has one value in all 6 rows: the release tells it of everyone",
+        "sensitive attribute 'same' has one value in all 6 rows: the release tells it of every row",
         "sensitive attribute 'grade': its order lists 6 values that no row has (3, 4, 5, 6, 7 and 1 more); they "
         "lengthen the scale, and "
         "every distance is smaller by them",
