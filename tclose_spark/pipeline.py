@@ -51,7 +51,13 @@ from tclose_spark.stages.publish import (
 from tclose_spark.stages.released_values import VALUES, PublicNames, in_place, read_values
 from tclose_spark.stages.staging import StagedColumns, staged_batches
 from tclose_spark.stages.verify import certify, judge, require_holds, verify_finished
-from tclose_spark.stages.warnings import mechanism_found, mechanism_notes, profile_warnings
+from tclose_spark.stages.warnings import (
+    extreme_aggregates_notes,
+    mechanism_found,
+    mechanism_notes,
+    profile_warnings,
+    repetition_warning,
+)
 from tclose_spark.table.building import RELEASED_HIERARCHIES
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.held import HeldRows
@@ -94,6 +100,7 @@ def profile(run: Run) -> None:
         record |= {"hierarchies": built} if built else {}
         record |= {"insensitive": insensitive} if insensitive else {}
         record["warnings"] = list(profile_warnings(profiled, run.spec))
+        record["repeated"] = [repetition_warning(one) for one in profiled.repeated]
         for warning in record["warnings"]:
             run.announce(f"note: {warning}")
 
@@ -222,7 +229,9 @@ def _mechanism(run: Run) -> dict[str, Any]:
     for note in notes:
         where = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/promise.md)" if figure["measured"] else ""
         run.announce(f"note: {note}{where}")
-    return {**found, "warnings": notes if figure["measured"] else []}
+    for note in extreme_aggregates_notes(figure, public=False):
+        run.announce(f"note: {note}")
+    return {**found, "warnings": notes if figure["measured"] else extreme_aggregates_notes(figure, public=True)}
 
 
 def report(run: Run) -> None:

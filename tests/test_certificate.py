@@ -389,6 +389,7 @@ class Found:
             "verdict": "holds",
             "unprotected": {"mood": self.attribute("mood")["homogeneous"]},
             "release": {"name": "small", "rows": self.rows, "classes": len(sizes), "columns": list(self.release)},
+            "counts": "Counts are rows. A person with several rows counts several times.",
             "input": {"rows": self.input_rows, "version": None},
             "regions": "disjoint" if self.regions_lie_apart() else "overlapping",
             "guarantees": self.guarantees(min(sizes), self.parts),
@@ -708,7 +709,7 @@ def test_the_console_is_amber_where_an_attribute_is_unprotected(capsys: pytest.C
         "warnings": ["sex: the published value is * in all rows"],
     }
     lines, err = shown(capsys, certificate)
-    people = "for 8,404 people, in 579 classes of one value"
+    people = "for 8,404 rows, in 579 classes of one value"
     assert lines[:2] == [
         "survey: the release holds",
         f"but income is unprotected: nothing limits what a class tells of it; certain {people}",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tclose_spark.report.certificate import COUNTS
 from tclose_spark.report.html import number, render_report
 
 LABELS = {"age": "[17, 42]", "sex": "*"}
@@ -131,6 +132,7 @@ def certificate() -> dict[str, Any]:
                 "income": {"homogeneous": {"classes": 579, "rows": 8404}},
             }
         },
+        "counts": COUNTS,
         "warnings": [],
         "evidence": {"expectations_evaluated": 12, "labels_checked": 30162},
         "allow_unique": [],
@@ -315,7 +317,7 @@ def test_an_attribute_that_nothing_limits_makes_the_verdict_amber(certificate):
     ]
     assert page.only("li", "Nothing is promised of income")
     first = next(text for tag, text in page.blocks if tag == "li")
-    assert first == "income is certain for 8,404 people, in 579 classes of one value."
+    assert first == "income is certain for 8,404 rows, in 579 classes of one value."
 
 
 def test_several_unprotected_attributes_are_all_named(certificate):
@@ -323,8 +325,8 @@ def test_several_unprotected_attributes_are_all_named(certificate):
     page = page_of(certificate)
     assert page.only("strong") == "Verdict: holds, with 2 attributes unprotected"
     assert [text for tag, text in page.blocks if tag == "li"][:2] == [
-        "income is certain for 9 people, in 1 class of one value.",
-        "occupation is certain for nobody: no class has one value only.",
+        "income is certain for 9 rows, in 1 class of one value.",
+        "occupation is certain for no row: no class has one value only.",
     ]
     certificate["verdict"] = "fails"
     assert page_of(certificate).only("strong") == "Verdict: does not hold"
@@ -332,8 +334,8 @@ def test_several_unprotected_attributes_are_all_named(certificate):
 
 def test_of_whom_a_value_is_certain_is_told_where_t_holds_too(certificate):
     page = page_of(certificate)
-    assert page.only("li", "income is certain for 8,404 people, in 579 classes")
-    assert page.only("li", "occupation is certain for nobody")
+    assert page.only("li", "income is certain for 8,404 rows, in 579 classes")
+    assert page.only("li", "occupation is certain for no row")
 
 
 def test_warnings_are_shown(certificate):
@@ -356,6 +358,7 @@ def test_promises_are_in_numbers_of_the_release(certificate):
 def test_what_is_not_promised(certificate):
     page = page_of(certificate)
     assert page.only("li", "do not hide that someone is in the table")
+    assert page.only("li", COUNTS)
     assert page.only("li", "do not protect against someone who knows the whole table but one record")
     assert page.only("li", "insensitive columns, which are published as they were", "wave")
 

@@ -95,8 +95,8 @@ def test_attacks_before_and_after(certificate, made):  # noqa: F811
     assert page.only("tr", "alone with their").endswith("25% 0%")
     assert page.only("tr", "fewer than 20 rows").endswith("50% 0%")
     assert page.only("tr", "chance to pick").endswith("37.5% 5%")
-    assert page.only("tr", "people of whom income").endswith("30% 27.9%")
-    assert page.only("tr", "people whose occupation").endswith("56% 22%")
+    assert page.only("tr", "rows for which income").endswith("30% 27.9%")
+    assert page.only("tr", "rows whose occupation").endswith("56% 22%")
 
 
 def test_what_the_mechanism_tells(certificate, made):  # noqa: F811

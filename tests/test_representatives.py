@@ -15,8 +15,10 @@ from typing import Any
 
 import deltalake
 import jsonschema
+import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 from strategies import CITIES
 
 from tclose_spark import pipeline
@@ -247,3 +249,39 @@ def test_a_published_value_that_is_no_aggregate_is_found(
     with pytest.raises(GuaranteeError, match=r"^[1-9]\d* rows have a published value that is not the aggregate"):
         pipeline.release(run)
     assert not (tmp_path / "out/public").exists()
+
+
+@pytest.mark.parametrize("few", ["one above all", "one below all", "none"])
+def test_a_mean_that_few_rows_reach_is_a_warning_without_their_values(
+    write_run: Callable[..., Path], spark: SparkSession, tmp_path: Path, few: str
+) -> None:
+    """Of 59 incomes one is of 9,000,000 (below zero): its class's mean is far above (below) all other rows."""
+    draw = np.random.default_rng(1)
+    income = (20_000 + draw.integers(0, 10, 59) * 3_000).tolist()
+    extreme = {"one above all": 9_000_000, "one below all": -9_000_000, "none": income[7]}[few]
+    income[7] = extreme
+    people = {"income": income, "disease": [["flu", "flu", "gout"][i % 3] for i in range(59)]}
+    conf = write_run(
+        tmp_path,
+        people,
+        quasi={"income": {"type": "numeric"}},
+        sensitive={"disease": {"t": "0.5"}},
+        k=3,
+        method={"name": "microaggregation", "representative": "mean"},
+    )
+    lines: list[str] = []
+    certificate = pipeline.release(Run(load_spec(conf), spark, lines.append))
+    end, advice = ("highest", "top") if few == "one above all" else ("lowest", "bottom")
+    notes = [line for line in lines if "is possible for" in line]
+    if few == "none":
+        assert (notes, certificate["warnings"]) == ([], [])
+        return
+    assert len(notes) == len(certificate["warnings"]) == 1
+    assert f"the {end} published mean is possible for 1 row only, fewer than k = 3 rows" in notes[0]
+    assert f"the {end} published mean is possible for fewer than k = 3 rows" in certificate["warnings"][0]
+    assert f"publish ranges (without method.representative), or {advice}-code the column" in certificate["warnings"][0]
+    page = (tmp_path / "out/public/report.html").read_text()
+    assert "is possible for fewer than k = 3 rows" in page
+    assert not any("000000" in text.replace(",", "") for text in [*lines, *certificate["warnings"]])
+    found = json.loads((tmp_path / "out/internal/minimality.json").read_text())["extreme_aggregates"]
+    assert found == [{"column": "income", "aggregate": "mean", "end": end, "rows": 1, "k": 3}]

@@ -1,5 +1,5 @@
 """What attackers can do with the classes: homogeneity, background knowledge, skewness, similarity, and one sensitive
-attribute that tells another. Each as figures: how many classes and people are exposed, and the worst belief.
+attribute that tells another. Each as figures: how many classes and rows are exposed, and the worst belief.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Exposure:
         another" or "re-identification".
     attribute: that is learned.
     criterion: what makes a class count.
-    classes, people: how many count.
+    classes, people: how many classes and rows count.
     worst: the class with the highest gain in belief, by its labels.
     about: the value, range or node that is learned there.
     before, after: the belief in it without and with the attack.
     size: the records of that class.
 
-    Where the attack has no worst class (knowing another, re-identification) before and after are means over all people,
-    and about is the attribute that is known; of re-identification they are chances to pick the person's record.
+    Where the attack has no worst class (knowing another, re-identification) before and after are means over all rows,
+    and about is the attribute that is known; of re-identification they are chances to pick the record.
     """
 
     attack: str

@@ -53,12 +53,12 @@ def narrow_guarantees(audit: Audit) -> Iterator[Table | Text]:
 def narrow_attacks(audit: Audit) -> Iterator[Table | Text]:
     """The attacks, and below them what they take and their worst classes."""
     title = "Attacks (belief: without and with the table's class)"
-    table, below = narrow_table(title, "attack", "classes", "people", "belief"), []
+    table, below = narrow_table(title, "attack", "classes", "rows", "belief"), []
     for e in audit.exposures:
         name = f"{e.attack}, {e.attribute}"
         table.add_row(Text(name), f"{e.classes:,}", f"{e.people:,}", f"{e.before:.3f} -> {e.after:.3f}")
         worst = (
-            f"mean over people, knowing {e.about}"
+            f"mean over rows, knowing {e.about}"
             if e.worst is None
             else f"worst {value_text(e.about)} in {worst_text(e.worst, e.size)}"
             if e.worst

@@ -96,9 +96,9 @@ def _guarantees(audit: Audit) -> Table:
 
 def _attacks(audit: Audit) -> Table:
     title = "Attacks (belief: without and with the table's class)"
-    table = _table(title, "attack", "what it takes", "classes", "people", "belief", "about", "worst class")
+    table = _table(title, "attack", "what it takes", "classes", "rows", "belief", "about", "worst class")
     for e in audit.exposures:
-        about = f"(mean over people, knowing {e.about})" if e.worst is None else value_text(e.about) if e.worst else ""
+        about = f"(mean over rows, knowing {e.about})" if e.worst is None else value_text(e.about) if e.worst else ""
         belief = f"{e.before:.3f} -> {e.after:.3f}"
         _add(
             table,
@@ -130,15 +130,16 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
         (
             "membership",
             f"{joined.members:,}",
-            f"of {joined.people:,} people can be seen to be in the table, if all its people are among them",
+            f"of {joined.people:,} rows of the background table are of people who can be seen to be in the table, if "
+            "all its people are among them",
         ),
         ("", f"{joined.people - joined.candidates:,}", "can be seen not to be in it: they fit no class"),
     ):
         _add(table, attacker, figure, meaning)
     for g in joined.guesses:
         sentence = (
-            f"people fit none of the narrow classes of their value, which hold as much of some {g.attribute} as any "
-            "class does: it is guessed"
+            "rows of the background table fit none of the narrow classes of their value, which hold as much of some "
+            f"{g.attribute} as any class does: it is guessed"
         )
         if g.people:
             sentence += f"; their classes say it for {g.said:.3f}, the guess expects at least {g.at_least:.3f}"
@@ -151,12 +152,12 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
     yield table
     if not joined.candidates:
         yield Text(
-            "note: nobody of the background table fits any class; are its values written as in the published one?"
+            "note: no row of the background table fits any class; are its values written as in the published one?"
         )
     elif risks.unmatched:
         yield Text(
-            f"note: {risks.unmatched:,} classes have more records than people who fit them: people of the table are "
-            "not in the background table"
+            f"note: {risks.unmatched:,} classes have more records than the background table has that fit them: people "
+            "of the table are not in the background table"
         )
 
 

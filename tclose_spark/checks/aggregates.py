@@ -40,7 +40,7 @@ class AggregateCheck:
         >>> AggregateCheck(Aggregate("mean", 1)).holds("34.7", {31: 1, 38: 1, 35: 1, None: 2})
         True
         """
-        number = self._number
+        number = self.number
         try:
             counts: dict[Any, int] = {number(value): n for value, n in rows_of.items() if value is not None}
             if said is None or not counts:
@@ -50,16 +50,21 @@ class AggregateCheck:
             return False
         rows = sum(counts.values())
         if self.aggregate.kind == "mean":
-            units = self.scale * 10 ** (self.aggregate.digits or 0)
             off = abs(figure * rows - sum(value * n for value, n in counts.items()))
-            return 2 * off * units <= rows and Fraction(figure * units).denominator == 1
+            return off <= self.slack * rows and Fraction(figure / (2 * self.slack)).denominator == 1
         if self.aggregate.kind == "median":
             below = sum(n for value, n in counts.items() if value < figure)
             return below < -(-rows // 2) <= below + counts.get(figure, 0)
         most = counts.get(figure, 0)
         return all(n < most or (n == most and value >= figure) for value, n in counts.items())
 
-    def _number(self, value: Any) -> int | Fraction:
+    @property
+    def slack(self) -> Fraction:
+        """How far a published value may lie from its class's aggregate: half a unit of the last digit of a mean."""
+        is_mean = self.aggregate.kind == "mean"
+        return Fraction(is_mean, 2 * self.scale * 10 ** (self.aggregate.digits or 0))
+
+    def number(self, value: Any) -> int | Fraction:
         """A value as what it is ordered by, and numbers as themselves; a double is the decimal that it is written
         as.
         """

@@ -55,7 +55,7 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Homogeneous:
-    """The classes in which a sensitive attribute has one value only: of their people it is certain."""
+    """The classes in which a sensitive attribute has one value only: for their rows it is certain."""
 
     classes: int
     rows: int

@@ -20,6 +20,8 @@ OF_AGGREGATES = (
     "cover them would lose follows from the raw table alone"
 )
 
+COUNTS = "Counts are rows. A person with several rows counts several times."
+
 
 def build_certificate(
     spec: ReleaseSpec,
@@ -48,6 +50,7 @@ def build_certificate(
             "fingerprint": figures["fingerprint"],
             "columns": columns,
         },
+        "counts": COUNTS,
         "input": {"rows": rows, "version": version},
         "method": spec.method.model_dump(exclude_none=True),
         "regions": figures["regions"],
@@ -152,7 +155,7 @@ def _suppressed(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dic
 
 
 def _sensitive(settings: SensitiveAttribute, reached: Mapping[str, Any], hierarchy: Hierarchy | None) -> dict[str, Any]:
-    """What is needed to compute an attribute's figures again; and of how many people it is certain."""
+    """What is needed to compute an attribute's figures again; and for how many rows it is certain."""
     entry = {
         "distance": settings.distance,
         "m": reached["domain"]["size"],

@@ -101,10 +101,10 @@ def _suppressed(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _certain(homogeneous: Mapping[str, int]) -> str:
-    """Of how many people a sensitive attribute is certain."""
+    """For how many rows a sensitive attribute is certain."""
     classes, rows = homogeneous["classes"], homogeneous["rows"]
     return (
-        f"for {rows:,} people, in {classes:,} classes of one value"
+        f"for {rows:,} rows, in {classes:,} classes of one value"
         if classes
-        else "for nobody: no class has one value only"
+        else "for no row: no class has one value only"
     )

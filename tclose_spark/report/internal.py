@@ -65,16 +65,16 @@ def _attacks(
     """
     groups = raw["groups"] if raw else None
     rows, classes = certificate["release"]["rows"], certificate["release"]["classes"]
-    yield "people who are alone with their quasi-identifiers", groups and groups["alone"], 0.0
+    yield "rows that are alone with their quasi-identifiers", groups and groups["alone"], 0.0
     k = certificate["guarantees"]["k"]["required"]
-    yield f"people whom fewer than {number(k)} rows are like", groups and groups["few"], 0.0
+    yield f"rows that fewer than {number(k)} rows are like, themselves among them", groups and groups["few"], 0.0
     yield "chance to pick a person's row, on average", groups and groups["chance"], classes / rows
     for name, entry in certificate["attributes"]["sensitive"].items():
         certain = entry["homogeneous"]["rows"] / rows
-        yield f"people of whom {name} is certain", groups and groups["certain"][name], certain
+        yield f"rows for which {name} is certain", groups and groups["certain"][name], certain
         guessed = figures["guessed"][name]
         yield (
-            f"people whose {name} the best guess is right about, on average",
+            f"rows whose {name} the best guess is right about, on average",
             groups and groups["guess"][name],
             guessed,
         )

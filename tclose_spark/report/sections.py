@@ -54,9 +54,9 @@ class Precision:
 class Guessing:
     """What who knows a person's class guesses of an attribute.
 
-    certain: people of whom it is certain.
-    right: (chance, people whose most likely value has a larger share of their class).
-    raised: (difference, people whose class raises the belief in some value by more).
+    certain: rows for which it is certain.
+    right: (chance, rows whose most likely value has a larger share of their class).
+    raised: (difference, rows whose class raises the belief in some value by more).
     """
 
     attribute: str

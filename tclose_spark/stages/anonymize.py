@@ -28,6 +28,7 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, Settled
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import Encoder
+from tclose_spark.stages.extreme_aggregates import ExtremeAggregates
 from tclose_spark.stages.generalize import Generalizer, as_moments, raw_type
 from tclose_spark.stages.limits import LabelLimits
 from tclose_spark.stages.linked_sample import LinkedSample
@@ -106,6 +107,7 @@ class Anonymizer:
         self.minimality: MinimalityCounter
         self.sample: LinkedSample
         self.refused_cuts: RefusedCuts | None
+        self.extremes: ExtremeAggregates
 
     @property
     def notes_values(self) -> bool:
@@ -145,6 +147,8 @@ class Anonymizer:
         self.minimality = MinimalityCounter.of(batches.sparkSession, self.attributes, self.plan.tasks)
         self.sample = LinkedSample(batches.sparkSession, self.profile, self.plan.tasks)
         self.refused_cuts = RefusedCuts.of(batches.sparkSession, self.spec, self.attributes)
+        checks = dict(zip(self.spec.aggregates, self.aggregates, strict=True))
+        self.extremes = ExtremeAggregates(batches.sparkSession, self.profile, checks, self.spec.privacy.k)
         settled = sent_to_tasks(batches, _router(self.encoder, self.plan), ROUTED, self.plan.tasks)
         hows = self.plan.figures.values()
         return map_batches(settled, self._finisher(), FILES).observe(
@@ -168,7 +172,7 @@ class Anonymizer:
         notes, tables = self.notes_values, {name: to_arrow_schema(schema) for name, schema in self.tables.items()}
         tables.pop(VALUES, None)
         sample, refused, quasi_columns = self.sample, self.refused_cuts, len(self.generalizer.schema())
-        disjoint, aggregates = self.spec.method.promises_disjoint, self.aggregates
+        disjoint, aggregates, extremes = self.spec.method.promises_disjoint, self.aggregates, self.extremes
         calendars = [domain.calendar for domain in self.profile.quasi]
         insensitive = len(self.spec.attributes.insensitive_attributes)
 
@@ -185,6 +189,8 @@ class Anonymizer:
             uncovered = 0
             if labels and aggregates:
                 uncovered = rows_without_aggregate(aggregates, raw, labels)
+                if not uncovered:
+                    extremes.add(raw, labels)
             elif labels:
                 uncovered = _uncovered(coverages, generalizer.bounds, raw, labels)
             suppressed = pa.array(np.full(len(rows), labels is None))
@@ -237,7 +243,7 @@ class Anonymizer:
         """
         if self.aggregates:
             why = "aggregates are published, which do not say what a class covers"
-            return {"measured": False, "why": why}
+            return {"measured": False, "why": why, "extreme_aggregates": self.extremes.figure()}
         figure = self.minimality.figure(self.profile, self.spec.privacy.k, self.spec.privacy.of == "input")
         refused = None if self.refused_cuts is None else self.refused_cuts.figure()
         return figure if refused is None else {**figure, "refused_cuts": refused}

@@ -5,7 +5,7 @@ are staged meanwhile.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -22,24 +22,30 @@ from tclose_spark.io.tables import (
     INTEGRAL,
     MALFORMED,
     NO_VALUE,
+    UNREADABLE,
+    UNSUPPORTED,
     check_columns,
     judged_column,
     not_of_type,
+    plain,
     prepared,
     prepared_name,
     quoted,
 )
 from tclose_spark.measures.distinct import REGISTERS as PLACES
 from tclose_spark.measures.distinct import estimate
+from tclose_spark.measures.value_sample import ValueSample
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging import (
     DIGEST,
     MARK,
     NOWHERE,
+    PRESENT,
     RANGE,
     REGISTERS,
     ROWS,
+    SAMPLED,
     Range,
     StagedColumns,
     stage_rows,
@@ -51,6 +57,7 @@ from tclose_spark.table.domains import (
     MOST_VALUES,
     Profile,
     QuasiDomain,
+    Repetition,
     TupleCounts,
     categorical_domain,
     marginal,
@@ -58,6 +65,7 @@ from tclose_spark.table.domains import (
 )
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hints import hint_of, least_uniqueness
 from tclose_spark.table.labels import LEAST, MOST, NumericLabels
 
 BROKEN, DAMAGED = "broken", "damaged"
@@ -88,9 +96,12 @@ def profile_table(
         if table.isEmpty():
             raise InputError(f"input.path: {spec.input.path} has no rows")
         columns, marks = StagedColumns.of(table, spec), _marks(table, spec)
-        people = table.select(*prepared(table, spec), *[mark.alias(name) for name, mark in marks.items()])
-        stage_rows(columns.select(people, spec, list(marks)), columns, secret, staged)
-    counted = _counted(table, spec, staged)
+        identifiers = _identifiers(table, spec)
+        hashes = {f"identifier{place}": hashed(table, name) for place, name in enumerate(identifiers)}
+        more = {**marks, **hashes}
+        people = table.select(*prepared(table, spec), *[column.alias(name) for name, column in more.items()])
+        stage_rows(columns.select(people, spec, list(more)), columns, secret, staged, list(marks))
+    counted = _counted(table, spec, staged, identifiers)
     rows, histograms = counted.fingerprint.rows, counted.histograms
     if counted.marked.get(BROKEN):
         raise malformed_rows(opened, counted.marked[BROKEN], rows)
@@ -130,6 +141,7 @@ def profile_table(
         distinct_rows=counted.distinct_rows,
         fingerprint=str(counted.fingerprint),
         version=version,
+        repeated=counted.repeated,
     )
     return profile, trees
 
@@ -163,6 +175,33 @@ def _marks(table: DataFrame, spec: ReleaseSpec) -> dict[str, Column]:
     return marks
 
 
+def _identifiers(table: DataFrame, spec: ReleaseSpec) -> dict[str, float]:
+    """The columns whose name is that of a person's identifier, of those that are listed as direct or insensitive, or
+    left out; and from how many different values a row on each is one. One that is listed as direct and whose name says
+    nothing is one where it is nearly unique.
+    """
+    attributes, lower = spec.attributes, [name.lower() for name in table.columns]
+    found = {}
+    for name in table.columns:
+        least = least_uniqueness(name)
+        if name in attributes.direct_identifiers and least is None and hint_of(name).concept is None:
+            least = NEARLY_UNIQUE
+        judged = name in attributes.quasi_identifiers or name in attributes.sensitive_attributes or name == MALFORMED
+        field = table.schema[name] if lower.count(name.lower()) == 1 else None
+        readable = (
+            field is not None and not isinstance(field.dataType, UNSUPPORTED) and UNREADABLE not in field.metadata
+        )
+        if least is not None and readable and not judged:
+            found[name] = least
+    return found
+
+
+def hashed(table: DataFrame, name: str) -> Column:
+    """The hashes of a column's values; NULL where one is missing or empty."""
+    column = plain(table, name)
+    return F.when(column.cast("string") != "", F.xxhash64(column))
+
+
 def wrong_in(place: int) -> str:
     """The mark of values that are none of the type of the quasi-identifier at this place."""
     return f"wrong{place}"
@@ -175,6 +214,7 @@ class Counted:
     histograms: rows by value of each quasi-identifier (none of a number), and last by sensitive tuple.
     ranges: of each number; marked: rows that have each of `_marks`.
     distinct: about how many values each insensitive attribute has; distinct_rows: how many rows are different.
+    repeated: the identifiers that repeat.
     """
 
     fingerprint: Fingerprint
@@ -183,17 +223,19 @@ class Counted:
     marked: dict[str, int]
     distinct: dict[str, int]
     distinct_rows: int
+    repeated: tuple[Repetition, ...]
 
 
-def _counted(table: DataFrame, spec: ReleaseSpec, staged: str) -> Counted:
-    """What was counted of all rows.
+def _counted(table: DataFrame, spec: ReleaseSpec, staged: str, identifiers: Mapping[str, float]) -> Counted:
+    """What was counted of all rows. identifiers: see `_identifiers`.
 
     Raises:
         InputError: if there are more values than MOST_VALUES.
     """
     quasi, sensitive = list(spec.attributes.quasi_identifiers), spec.attributes.sensitive_attributes
     with sized_shuffles(table.sparkSession, MOST_VALUES):  # what is shuffled is counts of values
-        tallies = staged_tallies(table.sparkSession, staged).limit(2 * MOST_VALUES).toArrow()
+        counts = staged_tallies(table.sparkSession, staged, sampled=bool(identifiers))
+        tallies = counts.limit(2 * MOST_VALUES).toArrow()
     kinds = tallies["tally"].to_numpy()
     sizes = np.bincount(kinds[kinds >= 0], minlength=len(quasi) + 1)
     if sizes.sum() > MOST_VALUES:
@@ -205,7 +247,8 @@ def _counted(table: DataFrame, spec: ReleaseSpec, staged: str) -> Counted:
         )
     histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in sizes]
     ranges: dict[str, Range] = {}
-    marked, whole = dict[str, int](), dict[int, int]()
+    marked, whole, present = dict[str, int](), dict[int, int](), dict[int, int]()
+    sampled = [dict[int, int]() for _ in identifiers]
     registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *spec.attributes.insensitive_attributes)}
     for tally, key, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
         if tally >= 0:
@@ -217,6 +260,10 @@ def _counted(table: DataFrame, spec: ReleaseSpec, staged: str) -> Counted:
             ranges[name] = ranges.get(name, NOWHERE) | Range.from_key(key[1:], n)
         elif tally == MARK:
             marked[key[0]] = n
+        elif tally == PRESENT:
+            present[int(key[0])] = n
+        elif tally == SAMPLED:
+            sampled[int(key[0])][int(key[1], 16)] = n
         else:
             whole[tally] = n
     distinct = {name: estimate(found) for name, found in registers.items()}
@@ -227,7 +274,19 @@ def _counted(table: DataFrame, spec: ReleaseSpec, staged: str) -> Counted:
         marked=marked,
         distinct_rows=distinct.pop(""),
         distinct=distinct,
+        repeated=tuple(_repeated(identifiers, present, sampled)),
     )
+
+
+def _repeated(
+    identifiers: Mapping[str, float], present: Mapping[int, int], sampled: Sequence[Mapping[int, int]]
+) -> Iterator[Repetition]:
+    """The identifiers of which a sample of values has one of several rows."""
+    for place, (name, least) in enumerate(identifiers.items()):
+        hashes, counts = np.array([*sampled[place]], dtype=np.uint64), np.array([*sampled[place].values()])
+        sample = ValueSample.empty().add(hashes, counts)
+        if sample.repeats and sample.distinct >= least * present[place]:
+            yield Repetition(name, present[place], sample.distinct)
 
 
 def column_places(spec: ReleaseSpec) -> dict[str, str]:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -22,6 +22,7 @@ from tclose_spark.io.storage import NO_PATTERN, for_spark
 from tclose_spark.io.tables import LARGE_VALUES, prepared_name
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures.distinct import DistinctCount
+from tclose_spark.measures.value_sample import VALUES, ValueSample
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.dictionaries import coded, decoded, group_equal
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
@@ -29,10 +30,11 @@ from tclose_spark.table.row_hash import RowHash
 
 HASH = "hash"
 STAGED = "batch binary, tally int, key array<string>, n bigint"
-ROWS, DIGEST, MARK, RANGE, REGISTERS = -1, -2, -3, -4, -5
+ROWS, DIGEST, MARK, RANGE, REGISTERS, PRESENT, SAMPLED = -1, -2, -3, -4, -5, -6, -7
 """Tallies that are no histograms: the rows, and the digest of their fingerprint; rows by mark; rows without a number by
-(place of the quasi-identifier, its lowest number, its highest) in some rows; and by (insensitive attribute, register)
-what counts distinct values ("": distinct rows).
+(place of the quasi-identifier, its lowest number, its highest) in some rows; by (insensitive attribute, register)
+what counts distinct values ("": distinct rows). Of columns that look like identifiers: by (place) the rows that have a
+value, and by (place, hash) the rows of a sample of values.
 """
 
 
@@ -103,15 +105,15 @@ class StagedColumns:
         """The columns that pass as they are."""
         return columns[len(self.numeric) + self.sensitive : len(self.names)]
 
-    def select(self, people: DataFrame, spec: ReleaseSpec, marks: Sequence[str] = ()) -> DataFrame:
-        """These columns of prepared rows, and their marks."""
+    def select(self, people: DataFrame, spec: ReleaseSpec, more: Sequence[str] = ()) -> DataFrame:
+        """These columns of prepared rows, and more."""
         attributes = spec.attributes
         place = {name: F.col(prepared_name(i)) for i, name in enumerate(attributes.published)}
         columns = [place[name] for name in attributes.quasi_identifiers]
         columns += [place[name].cast("string") for name in attributes.sensitive_attributes]
         columns += [place[field.name] for field in self.passing]
         named = [column.alias(name) for column, name in zip(columns, self.names, strict=True)]
-        return people.select(*named, *marks)
+        return people.select(*named, *more)
 
     @property
     def insensitive(self) -> slice:
@@ -176,11 +178,13 @@ NOWHERE = Range(math.inf, -math.inf, 0)
 """The range of no rows."""
 
 
-def stage_rows(people: DataFrame, columns: StagedColumns, secret: str, path: str) -> None:
-    """Stages prepared rows in the columns of `StagedColumns.select`, each with its keyed hash, and their tallies. The
-    boolean columns behind them are marks, of which is counted how many rows have them.
+def stage_rows(people: DataFrame, columns: StagedColumns, secret: str, path: str, marks: Sequence[str]) -> None:
+    """Stages prepared rows in the columns of `StagedColumns.select`, each with its keyed hash, and their tallies.
+    Behind them are marks, of which is counted how many rows have them, and hashes of identifiers (NULL: missing), of
+    which a sample is counted.
     """
-    staged = map_batches(people, _stager(columns, people.columns[len(columns.names) :], secret), STAGED)
+    identifiers = len(people.columns) - len(columns.names) - len(marks)
+    staged = map_batches(people, _stager(columns, marks, identifiers, secret), STAGED)
     staged.write.options(**LARGE_VALUES).parquet(for_spark(path))
 
 
@@ -189,11 +193,19 @@ def staged_batches(spark: SparkSession, path: str) -> DataFrame:
     return _staged_table(spark, path).where("tally IS NULL").select("batch")
 
 
-def staged_tallies(spark: SparkSession, path: str) -> DataFrame:
-    """What was counted of them, added up over all tasks: `tally`, `key`, `n`; of REGISTERS the maximum."""
+def staged_tallies(spark: SparkSession, path: str, sampled: bool = True) -> DataFrame:
+    """What was counted of them, added up over all tasks: `tally`, `key`, `n`; of REGISTERS the maximum; of SAMPLED, if
+    there are any, the lowest hashes, since those above are not whole.
+    """
     tallies = _staged_table(spark, path).where("tally IS NOT NULL")
     n = F.when(F.col("tally") == REGISTERS, F.max("n")).otherwise(F.sum("n"))
-    return tallies.groupBy("tally", "key").agg(n.alias("n"))
+    added = tallies.where(F.col("tally") != SAMPLED).groupBy("tally", "key").agg(n.alias("n"))
+    if not sampled:
+        return added
+    of_all = tallies.where(F.col("tally") == SAMPLED).groupBy("tally", "key").agg(F.sum("n").alias("n"))
+    place = F.row_number().over(Window.partitionBy(F.col("key")[0]).orderBy(F.col("key")[1]))
+    lowest = of_all.withColumn("place", place).where(F.col("place") <= VALUES).select(added.columns)
+    return added.union(lowest)
 
 
 def _staged_table(spark: SparkSession, path: str) -> DataFrame:
@@ -216,15 +228,17 @@ def read_batches(columns: Iterable[pa.Array]) -> Iterator[pa.RecordBatch]:
             yield pa.ipc.open_stream(value.as_buffer()).read_next_batch()
 
 
-def _stager(columns: StagedColumns, marks: Sequence[str], secret: str) -> Mapper:
+def _stager(columns: StagedColumns, marks: Sequence[str], identifiers: int, secret: str) -> Mapper:
+    first = len(columns.names) + len(marks)
+
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tallies = _Tallies(columns, marks)
+        tallies = _Tallies(columns, marks, identifiers)
         keyed = RowHash.of(secret, len(columns.keyed(columns.names)))
         for batch in batches:
             if batch.num_rows:
                 given = batch.columns[: len(columns.names)]
                 held = [coded(column) if pa.types.is_string(column.type) else column for column in given]
-                tallies.add(held, batch.columns[len(given) :])
+                tallies.add(held, batch.columns[len(given) : first], batch.columns[first:])
                 hashes = pa.array(keyed.of_rows(columns.keyed(held)))
                 rows = pa.RecordBatch.from_arrays([*map(_narrow, held), hashes], names=[*columns.names, HASH])
                 yield _staged([write_batch(rows)], [None], [None], [None])
@@ -262,18 +276,22 @@ def _narrow(column: pa.Array) -> pa.Array:
 class _Tallies:
     """What a task counts: by quasi-identifier how many rows have each value, or of a number its range; last the tuples
     of sensitive values; the fingerprint; rows that have a mark; about how many rows, and how many values of insensitive
-    attributes, are different.
+    attributes, are different; the rows of some values of identifiers.
     """
 
-    def __init__(self, columns: StagedColumns, marks: Sequence[str]) -> None:
+    def __init__(self, columns: StagedColumns, marks: Sequence[str], identifiers: int) -> None:
         self._columns = columns
         self._counted: list[pa.Table | None] = [None] * (len(columns.numeric) + 1)
         self._ranges = {place: NOWHERE for place, numeric in enumerate(columns.numeric) if numeric}
         self._fingerprint = Fingerprint(0, 0)
         self._marked = dict.fromkeys(marks, 0)
         self._distinct = {name: DistinctCount.empty() for name in ("", *columns.insensitive_names)}
+        self._present = [0] * identifiers
+        self._sampled = [ValueSample.empty()] * identifiers
 
-    def add(self, held: Sequence[pa.Array], marks: Sequence[pa.BooleanArray]) -> None:
+    def add(
+        self, held: Sequence[pa.Array], marks: Sequence[pa.BooleanArray], identifiers: Sequence[pa.Int64Array]
+    ) -> None:
         """Counts a batch's rows too."""
         columns = self._columns
         for place, column in enumerate(columns.quasi(held)):
@@ -291,6 +309,10 @@ class _Tallies:
         seen = [hashes, *(content_hash([column]) for column in insensitive)]
         for count, of_rows in zip(self._distinct.values(), seen, strict=True):
             count.add(of_rows)
+        for place, column in enumerate(identifiers):
+            present = column.drop_null()
+            self._present[place] += len(present)
+            self._sampled[place] = self._sampled[place].add(present.to_numpy().view(np.uint64))
 
     def write(self) -> pa.RecordBatch:
         """As rows of the staged table."""
@@ -305,6 +327,10 @@ class _Tallies:
             present = np.flatnonzero(registers)
             ranks = zip(present.tolist(), registers[present].tolist(), strict=True)
             rows += [(REGISTERS, [name, str(register)], rank) for register, rank in ranks]
+        for place, (n_present, sample) in enumerate(zip(self._present, self._sampled, strict=True)):
+            rows.append((PRESENT, [str(place)], n_present))
+            hashes = zip(sample.hashes.tolist(), sample.counts.tolist(), strict=True)
+            rows += [(SAMPLED, [str(place), f"{hashed:016x}"], n) for hashed, n in hashes]
         for place, table in enumerate(self._counted):
             if table is not None:
                 *values, counts = (column.to_pylist() for column in table.columns)

@@ -44,9 +44,12 @@ def require_holds(verdict: Verdict, what: str) -> None:
 
 
 def certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
-    """The certificate of the release in a folder, with what the choices of the method tell among its warnings."""
-    source, mechanism = state["stages"]["profile"]["input"], state["stages"]["verify"]["minimality"]
-    figures = {**figures, "warnings": [*figures["warnings"], *mechanism["warnings"]]}
+    """The certificate of the release in a folder. Its warnings are of identifiers that repeat in the input, too, and of
+    what the choices of the method tell.
+    """
+    profiled, mechanism = state["stages"]["profile"], state["stages"]["verify"]["minimality"]
+    source, more = profiled["input"], [*profiled["repeated"], *mechanism["warnings"]]
+    figures = {**figures, "warnings": [*figures["warnings"], *more]}
     columns = read_delta(run.spark, folder.path("release")).columns
     return build_certificate(run.spec, run.public_hierarchies, figures, source["rows"], source["version"], columns)
 

@@ -8,7 +8,7 @@ from typing import Any
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import count_spellings
-from tclose_spark.table.domains import Profile, SensitiveDomain
+from tclose_spark.table.domains import Profile, Repetition, SensitiveDomain
 
 NEARLY_UNIQUE = 0.5  # distinct values a row from which a column is taken to point at people
 MOST_SHOWN = 5  # values of a list in the run file
@@ -24,7 +24,15 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
     for domain in profile.sensitive:
         details = _of_sensitive(domain, spec.attributes.sensitive_attributes[domain.name], profile.rows)
         sentences += [f"sensitive attribute {domain.name!r}{sentence}" for sentence in details]
-    return tuple(sentences)
+    return (*sentences, *(repetition_warning(one) for one in profile.repeated))
+
+
+def repetition_warning(one: Repetition) -> str:
+    """What is said of an identifier that repeats: on the console, and in the certificate."""
+    return (
+        f"{one.column!r} looks like an identifier of a person and repeats: {one.rows:,} rows, about {one.values:,} "
+        "values; counts are rows, so a person with several rows may be alone in a class"
+    )
 
 
 def _of_sensitive(domain: SensitiveDomain, settings: SensitiveAttribute, rows: int) -> list[str]:
@@ -33,7 +41,7 @@ def _of_sensitive(domain: SensitiveDomain, settings: SensitiveAttribute, rows: i
     if present == [None]:
         sentences.append(f" is missing in all {rows} rows: nothing is protected")
     elif len(present) == 1:
-        sentences.append(f" has one value in all {rows} rows: the release tells it of everyone")
+        sentences.append(f" has one value in all {rows} rows: the release tells it of every row")
     elif len(present) > NEARLY_UNIQUE * rows:
         sentences.append(
             f" is nearly unique ({len(present)} values in {rows} rows): who knows a person's value of it finds the "
@@ -71,13 +79,31 @@ def mechanism_notes(figure: Mapping[str, Any]) -> list[str]:
         who = "are suppressed or in wide classes" if worst["suppressed"] else "are left in wide classes"
         notes.append(
             f"{worst['sensitive_attribute']}: an adversary who knows the method learns more than the classes say about "
-            f"people of some {worst['quasi_identifier']} who {who}"
+            f"rows of some {worst['quasi_identifier']} that {who}"
         )
     if cuts is not None and cuts["tell"]:
         names = ", ".join(dict.fromkeys(line["sensitive_attribute"] for line in cuts["values"]))
         notes.append(
             f"{names}: of {cuts['tell']:,} classes an adversary who knows the method learns more about a part of the "
-            "people, because the method did not cut the class further"
+            "rows, because the method did not cut the class further"
+        )
+    return notes
+
+
+def extreme_aggregates_notes(figure: Mapping[str, Any], public: bool) -> list[str]:
+    """What extreme aggregates tell, of `internal/minimality.json`. public: without the number of rows."""
+    extremes = figure.get("extreme_aggregates", [])
+    if extremes is None:
+        return ["whether an aggregate is possible for few rows only is not measured under Spark Connect"]
+    notes = []
+    for one in extremes:
+        rows, least = one["rows"], f"fewer than k = {one['k']:,} rows"
+        possible = least if public else f"{rows:,} row{'s' if rows > 1 else ''} only, {least}"
+        code = "top-code" if one["end"] == "highest" else "bottom-code"
+        notes.append(
+            f"{one['column']}: the {one['end']} published {one['aggregate']} is possible for {possible}: at least one "
+            f"of those that reach it is in its class; publish ranges (without method.representative), or {code} the "
+            "column"
         )
     return notes
 

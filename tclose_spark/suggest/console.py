@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 
 from tclose_spark.suggest.facts import ColumnFacts
 from tclose_spark.suggest.judging import Judged, judge
@@ -28,7 +29,7 @@ def column_line(facts: ColumnFacts) -> str:
 
 
 def summary_lines(suggestion: Suggestion) -> Iterator[str]:
-    """The roles of the run file, in lines of at most 80 characters."""
+    """The roles of the run file, and what to look at, in lines of at most 80 characters."""
     for role in ("direct identifier", "quasi-identifier", "sensitive attribute", "insensitive attribute", "left out"):
         names = [name for name, own in suggestion.roles.items() if own == role]
         head = f"{len(names):>3} {role}{'' if len(names) == 1 or role == 'left out' else 's'}"
@@ -36,7 +37,9 @@ def summary_lines(suggestion: Suggestion) -> Iterator[str]:
     worst = [one for one in suggestion.alone if len(one.columns) > 1][-1:]
     for one in worst:
         most = "" if suggestion.sampled >= suggestion.rows else "at most "
-        yield f"    {len(one.columns)} quasi-identifiers together single out {most}{one.share:.1%} of people"
+        yield f"    {len(one.columns)} quasi-identifiers together single out {most}{one.share:.1%} of rows"
+    for warning in suggestion.repeated:
+        yield from wrap(warning, 80, initial_indent="note: ", subsequent_indent="      ")
 
 
 def _looks(judged: Judged) -> str:

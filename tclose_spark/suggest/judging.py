@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tclose_spark.suggest.facts import ColumnFacts
-from tclose_spark.suggest.lexicon import Concept
-from tclose_spark.suggest.naming import Hint, hint_of
-from tclose_spark.suggest.patterns import FREE_TEXT
+from tclose_spark.suggest.patterns import FREE_TEXT, OF_ONE
+from tclose_spark.table.hints import KEYED, Hint, hint_of
+from tclose_spark.table.lexicon import Concept
 
 Role = Literal["direct", "quasi", "sensitive", "insensitive", "open"]
 """open: neither the name nor the figures say it; such a column is left out, and asked about."""
 
 NEARLY_UNIQUE = 0.5  # distinct values a row from which a column is taken to point at people, as in a profile
-KEYED, KEYED_OF_A_CONCEPT = 0.02, 0.2  # the same of a column that calls itself a number or a key (of what it names)
+KEYED_OF_A_CONCEPT = 0.2  # the same of a column that calls itself a number or a key of what it names
 LOOKING_ALIKE = 0.05  # share of values that look like addresses and numbers of people from which the column is one
 FEWEST = 50  # rows that every value of an insensitive column has
 MOST_VALUES = 10  # of an insensitive column
@@ -100,6 +100,15 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
     if facts.length >= FREE_TEXT and facts.uniqueness >= KEYED:
         return f"free text ({facts.length:.0f} characters on average), which may name people"
     return ""
+
+
+def is_shaped_like_a_key(facts: ColumnFacts) -> bool:
+    """Whether its values look like keys of which each is one person's, by their pattern, or by how many are different:
+    whole numbers or short texts.
+    """
+    keys = sum(facts.identifying.get(what, 0) for what in OF_ONE)
+    short = facts.kind in ("integer", "text") and not facts.is_date and facts.length < FREE_TEXT
+    return (short and facts.uniqueness >= NEARLY_UNIQUE) or 2 * keys > facts.present
 
 
 def _says_nothing(facts: ColumnFacts, hint: Hint) -> bool:

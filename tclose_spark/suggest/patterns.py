@@ -29,6 +29,9 @@ IDENTIFYING: Mapping[str, str] = {
 }
 """Values of one person, as RE2 writes them; each has to match whole. A date is none of them."""
 
+OF_ONE = frozenset(["IBANs", "UUIDs", "hashes", "social security numbers", "card numbers"])
+"""Of IDENTIFYING those that no two people share."""
+
 DATE = r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}([T ].*)?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2})([T ].*)?"
 ISO_DATE = (
     r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|[0-9]{4}-(0[13-9]|1[0-2])-(29|30)|[0-9]{4}-(0[13578]|1[02])-31"

@@ -10,7 +10,7 @@ from tclose_spark.runfile.attributes import MEASURE
 from tclose_spark.runfile.numbers import parse_number
 from tclose_spark.suggest.facts import ColumnFacts
 from tclose_spark.suggest.judging import Judged
-from tclose_spark.suggest.naming import words_of
+from tclose_spark.table.hints import words_of
 
 FEW = 10  # numbers of so many values or fewer are taken for codes
 MOST_IN_SETS = 20  # values of a category that are published as sets; of more, a set says little
@@ -71,8 +71,8 @@ def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
     share_of_most = facts.most / facts.sampled
     if t != MEASURE and 1 - share_of_most <= parse_number(t):
         yield (
-            f"! {share_of_most:.1%} of people have one value: with this t a class may hold it alone, and tell it of "
-            "all its people; a smaller t, or an l such as l: {distinct: 2}, forbids that"
+            f"! {share_of_most:.1%} of rows have one value: with this t a class may hold it alone, and tell it of "
+            "all its rows; a smaller t, or an l such as l: {distinct: 2}, forbids that"
         )
 
 
@@ -109,12 +109,12 @@ def _figures(one: Judged) -> str:
 
 
 def share(part: float) -> str:
-    """A share of people, in words.
+    """A share of rows, in words.
 
     >>> share(0), share(0.0001), share(0.125)
-    ('nobody', '< 0.1%', '12.5%')
+    ('none', '< 0.1%', '12.5%')
     """
-    return "nobody" if not part else "< 0.1%" if part < 0.001 else f"{part:.1%}"
+    return "none" if not part else "< 0.1%" if part < 0.001 else f"{part:.1%}"
 
 
 def _remarks(facts: ColumnFacts) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How many people columns single out: the share of rows that no other row is like."""
+"""How many rows columns single out: the share that no other row is like."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tclose_spark.suggest.choosing import Choice, choose, without_telling
 from tclose_spark.suggest.facts import Gathered
 from tclose_spark.suggest.judging import Judged, judge
 from tclose_spark.suggest.singling import Alone, sets_alone
-from tclose_spark.suggest.writing import Draft, write
+from tclose_spark.suggest.writing import Draft, repeated, write
 
 SAMPLE = 100_000
 
@@ -30,7 +30,8 @@ class Suggestion:
 
     rows: of the table; sampled: those that were looked at.
     columns: every column with what it may be, in the table's order.
-    alone: the share of people that sets of quasi-identifiers single out.
+    alone: the share of rows that sets of quasi-identifiers single out.
+    repeated: warnings of identifiers of persons that repeat.
     yaml: the run file.
     """
 
@@ -39,6 +40,7 @@ class Suggestion:
     columns: tuple[Judged, ...]
     choice: Choice
     alone: tuple[Alone, ...]
+    repeated: tuple[str, ...]
     yaml: str
 
     @property
@@ -107,6 +109,7 @@ def suggest_from(gathered: Gathered, source: Input, file: Path, k: int | None = 
     choice = without_telling(choose(columns), gathered.codes)
     alone = sets_alone(gathered.codes, [one.name for one in choice.quasi])
     sampled = max(facts.sampled for facts in gathered.facts)
+    crowded = repeated(choice, exact=sampled >= gathered.rows)
     draft = Draft(
         name=name_of(source),
         table=source.path if source.format == "table" else Path(source.path).name,
@@ -117,11 +120,18 @@ def suggest_from(gathered: Gathered, source: Input, file: Path, k: int | None = 
         sampled=sampled,
         choice=choice,
         alone=alone,
+        repeated=crowded,
         k=k,
         t=t,
     )
     return Suggestion(
-        rows=gathered.rows, sampled=sampled, columns=columns, choice=choice, alone=tuple(alone), yaml=write(draft)
+        rows=gathered.rows,
+        sampled=sampled,
+        columns=columns,
+        choice=choice,
+        alone=tuple(alone),
+        repeated=crowded,
+        yaml=write(draft),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,19 +12,20 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tclose_spark.runfile.spec import Input
+from tclose_spark.stages.warnings import repetition_warning
 from tclose_spark.suggest.choosing import Choice
-from tclose_spark.suggest.lexicon import PERSON_NUMBER
+from tclose_spark.suggest.judging import is_shaped_like_a_key
 from tclose_spark.suggest.settings import Line, plain_line, quasi_line, sensitive_line, share
 from tclose_spark.suggest.singling import LARGEST, Alone
+from tclose_spark.table.domains import Repetition
+from tclose_spark.table.hints import least_uniqueness
 
 WIDTH = 116
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 MOST_TOLD = 3  # pairs whose share is told
 DIGITS = 300  # rows from which a class of K people is a small part of the table
 K = 10
-ONE_EACH = (
-    0.9  # share of rows below which values of a person number are fewer than its rows, as far as they are counted
-)
+ONE_EACH = 0.9  # share of rows below which values of an identifier are fewer than its rows, where they are estimated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,7 @@ class Draft:
 
     table, file: what they are called in its comments.
     rows, sampled: of the table, and of what was looked at.
+    repeated: warnings of identifiers that repeat.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Draft:
     sampled: int
     choice: Choice
     alone: Sequence[Alone]
+    repeated: Sequence[str]
     k: int | None
     t: str
 
@@ -84,20 +87,25 @@ def write(draft: Draft) -> str:
         insensitive=[_shown(plain_line(one)) for one in choice.insensitive],
         open=[_shown(plain_line(one)) for one in choice.open],
         alone=list(_singled_out(draft)),
-        crowded=list(_crowded(draft)),
+        crowded=[f"! {warning}; a table with one row for each person, or a larger k" for warning in draft.repeated],
         k=draft.k or least_k(draft.rows),
     )
 
 
-def _crowded(draft: Draft) -> Iterator[str]:
-    """A warning where a number of people says that rows are not people."""
-    for one in draft.choice.direct:
-        people, rows = one.facts.whole.distinct, draft.rows - one.facts.whole.missing
-        if one.concept is not None and one.concept.name == PERSON_NUMBER and people < ONE_EACH * rows:
-            yield (
-                f"! {one.name} has {people:,} values in {rows:,} rows: k counts rows, so who has several is not "
-                "protected as one who has a single row; a table with one row for each person, or a larger k"
-            )
+def repeated(choice: Choice, exact: bool) -> tuple[str, ...]:
+    """Warnings of identifiers of persons that repeat, among the columns that are not published generalized or judged.
+
+    exact: whether their values are counted, and not estimated.
+    """
+    warnings = []
+    for one in (*choice.direct, *choice.insensitive, *choice.open):
+        facts, least = one.facts, least_uniqueness(one.name)
+        if least is None and one.concept is None and is_shaped_like_a_key(facts):
+            least = 0.0
+        rows, values = facts.whole.present, facts.whole.distinct
+        if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):
+            warnings.append(repetition_warning(Repetition(one.name, rows, values)))
+    return tuple(warnings)
 
 
 def scalar(text: str) -> str:

@@ -90,6 +90,17 @@ class SensitiveDomain:
         return np.array(self.counts, dtype=np.int64)
 
 
+@dataclass(frozen=True)
+class Repetition:
+    """A column that looks like an identifier of a person and repeats: how many rows have a value, and about how many
+    different ones there are.
+    """
+
+    column: str
+    rows: int
+    values: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Profile:
     """One pass over the input, in a size that does not grow with its rows.
@@ -99,6 +110,7 @@ class Profile:
     distinct_rows: about how many different rows there are.
     fingerprint: of the prepared rows as a multiset (it stays internal).
     version: of a Delta input.
+    repeated: columns that are not published generalized or judged, and look like a person's identifier.
     """
 
     rows: int
@@ -109,6 +121,7 @@ class Profile:
     distinct_rows: int
     fingerprint: str
     version: int | None = None
+    repeated: tuple[Repetition, ...] = ()
 
     @cached_property
     def cell_codes(self) -> IntArray:
@@ -139,6 +152,7 @@ class Profile:
             distinct_rows=tree["distinct_rows"],
             fingerprint=tree["fingerprint"],
             version=tree["version"],
+            repeated=tuple(Repetition(**one) for one in tree["repeated"]),
         )
 
 

@@ -73,9 +73,7 @@ def test_attacks_with_long_labels_and_large_numbers(printed: Callable[[Iterable[
         Exposure(attack="homogeneity", criterion="one value", worst={}, size=MANY, **about),
     ]
     text = printed(audit_lines(audit([k_of(5, 5)], found), "people.csv", narrow=True))
-    assert_whole(
-        text, f"{MANY:,}", f"{9 * MANY:,}", "0.250 -> 0.750", "2345678901]',", "mean over people, knowing town"
-    )
+    assert_whole(text, f"{MANY:,}", f"{9 * MANY:,}", "0.250 -> 0.750", "2345678901]',", "mean over rows, knowing town")
     assert f"worst class {MANY:,} records" in " ".join(text.split())
     assert "worst 1234567890 in age_at_the_first_examination" in " ".join(text.split())
 

@@ -83,8 +83,8 @@ def test_a_background_join_is_on_the_page():
         guesses=(),
     )
     page = Page(audit_page(audit([k_of(5, 5)], background=joined)))
-    assert page.after("Membership").startswith("7 of 100 people")
-    assert page.after("Not in it").startswith("10 people")
+    assert page.after("Membership").startswith("7 of 100 rows of the background table")
+    assert page.after("Not in it").startswith("10 rows of the background table")
 
 
 def test_a_class_explained_as_a_page():

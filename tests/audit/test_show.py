@@ -277,7 +277,7 @@ def test_attacks(printed: Callable[[Any], str]):
         "2",
         "5",
         "0.400 -> 0.650",
-        "(mean over people, knowing town)",
+        "(mean over rows, knowing town)",
     ]  # no one class
 
 
@@ -298,12 +298,13 @@ def test_the_background_join(printed: Callable[[Any], str]):
     assert cells(text, "marketer")[1] == "0.250000"  # 2 records with 1/2, 4 with 4/8 an eighth each: (1 + 1/2) / 6
     assert cells(text, "membership")[1:] == [
         "1",
-        "of 1,009 people can be seen to be in the table, if all its people are among them",
+        "of 1,009 rows of the background table are of people who can be seen to be in the table, if all its people are "
+        "among them",
     ]
     assert "│ 1,000    │ can be seen not to be in it: they fit no class" in text
     assert (
-        "note: 1 classes have more records than people who fit them: people of the table are not in the background "
-        "table" in text
+        "note: 1 classes have more records than the background table has that fit them: people of the table are not in "
+        "the background table" in text
     )
 
 

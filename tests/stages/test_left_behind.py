@@ -97,7 +97,7 @@ def test_suppressed_rows_are_the_widest_class(make_run: MakeRun):
     assert worst["said"] < 0.4
     (warning,) = [text for text in certificate["warnings"] if "an adversary who knows the method" in text]
     assert warning.startswith("disease: ")
-    assert warning.endswith("people of some zip who are suppressed or in wide classes")
+    assert warning.endswith("rows of some zip that are suppressed or in wide classes")
     assert warning in run.public.read("report.html").replace("&#39;", "'")
     assert pipeline.verify(run).holds
 

@@ -19,7 +19,7 @@ from tclose_spark.io.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.stages import profile as stage_module
 from tclose_spark.stages.warnings import profile_warnings
-from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
+from tclose_spark.table.domains import Profile, QuasiDomain, Repetition, SensitiveDomain
 
 MakeRun = Callable[..., Run]
 
@@ -211,7 +211,7 @@ def test_what_is_worth_a_second_look_is_told_with_no_value(make_run: MakeRun) ->
         "the other columns",
         f"sensitive attribute 'disease': {spelled.format(3, 6)}, and each counts for l and t as a value of its own",
         "sensitive attribute 'none' is missing in all 6 rows: nothing is protected",
-        "sensitive attribute 'same' has one value in all 6 rows: the release tells it of everyone",
+        "sensitive attribute 'same' has one value in all 6 rows: the release tells it of every row",
         "sensitive attribute 'grade': its order lists 6 values that no row has (3, 4, 5, 6, 7 and 1 more); they "
         "lengthen the scale, and "
         "every distance is smaller by them",
@@ -242,3 +242,47 @@ def test_warnings_are_announced_and_kept(
     ]
     assert len(record["warnings"]) == 3
     assert [figure["quasi_identifier"] for figure in record["insensitive"]["taken_back"]] == ["age", "sex"]
+
+
+def one_woman(rows: int = 40) -> dict[str, list[Any]]:
+    """1,500 people with a row each, and one with more."""
+    return {
+        "patient_id": [f"P{i}" for i in range(1500)] + ["canary"] * rows,
+        "age": [20 + i % 60 for i in range(1500)] + [88] * rows,
+        "disease": [["flu", "gout", "ulcer"][i % 3] for i in range(1500 + rows)],
+        "first_name": [["Ada", "Bob"][i % 2] for i in range(1500 + rows)],
+        "hospital_id": [i % 7 for i in range(1500 + rows)],
+        "paid": [i % 5 for i in range(1500 + rows)],
+        "row": list(range(1500 + rows)),
+        "nick": [f"n{i}" for i in range(1500 + rows - 1)] + ["n0"],
+    }
+
+
+LISTED: dict[str, dict[str, Any]] = {
+    "left out": {"drop_others": True},
+    "direct": {"direct_identifiers": ["patient_id"], "drop_others": True},
+    "insensitive": {"insensitive_attributes": ["patient_id"], "allow_unique": ["patient_id"], "drop_others": True},
+}
+
+
+@pytest.mark.parametrize("listed", LISTED)
+def test_an_identifier_that_repeats_is_a_warning_without_its_values(make_run: MakeRun, listed: str) -> None:
+    run = make_run(one_woman(), quasi={"age": {"type": "numeric"}}, k=10, **LISTED[listed])
+    warnings = profile_warnings(profile_of(run), run.spec)
+    assert warnings == (
+        "'patient_id' looks like an identifier of a person and repeats: 1,540 rows, about 1,501 values; counts are "
+        "rows, so a person with several rows may be alone in a class",
+    )
+
+
+def test_names_things_and_unique_numbers_are_no_identifiers_that_repeat(make_run: MakeRun) -> None:
+    direct = ["patient_id", "first_name", "row"]
+    people = {**one_woman(1), "customer_no": [None] * 1000 + list(range(501))}
+    run = make_run(people, quasi={"age": {"type": "numeric"}}, direct_identifiers=direct, drop_others=True)
+    assert profile_of(run).repeated == ()
+
+
+def test_a_column_that_is_listed_as_direct_and_nearly_unique_is_an_identifier(make_run: MakeRun) -> None:
+    direct = {"direct_identifiers": ["paid", "nick"], "drop_others": True}
+    run = make_run(one_woman(1), quasi={"age": {"type": "numeric"}}, **direct)
+    assert profile_of(run).repeated == (Repetition("nick", 1501, 1500),)

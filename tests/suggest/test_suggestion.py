@@ -45,6 +45,11 @@ def people(rows: int = 600, seed: int = 1) -> pa.Table:
     )
 
 
+def uncommented(text: str) -> str:
+    """A file's words, without the marks of its comments."""
+    return " ".join(word for word in text.split() if word != "#")
+
+
 def suggest_for(table: pa.Table, folder: Path, file: str = "my.yaml", form: str = "parquet") -> Suggestion:
     source = Input(path=str(folder / f"people.{form}"), format=form)
     return suggest_from(gathered(table), source, folder / file)
@@ -269,7 +274,28 @@ def test_rows_that_are_not_people_are_told(tmp_path, column, told):
     """A number of people with fewer values than rows; not a household's mail."""
     table = people().append_column("who", pa.array([f"P{i // 3:04d}@example.org" for i in range(600)]))
     table = table.drop_columns(["patient no", "e_mail"]).rename_columns({"who": column})
-    text = suggest_for(table, tmp_path).write(tmp_path / "my.yaml").read_text()
-    assert ("has 200 values in 600 rows: k counts rows" in text) == told
-    once = suggest_for(people(), tmp_path, "once.yaml").write(tmp_path / "once.yaml").read_text()
-    assert "k counts rows" not in once
+    suggestion = suggest_for(table, tmp_path)
+    shown = " ".join(" ".join(summary_lines(suggestion)).split())
+    warning = (
+        "'patient id' looks like an identifier of a person and repeats: 600 rows, about 200 values; counts are rows"
+    )
+    assert (warning in shown, warning in uncommented(suggestion.yaml)) == (told, told)
+    once = suggest_for(people(), tmp_path)
+    assert (once.repeated, "counts are rows" in once.yaml) == ((), False)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("x", lambda i: f"{i:08x}-0000-4000-8000-{i:012x}", True),  # a UUID
+        ("x", lambda i: f"k{i}", True),
+        ("x", lambda i: f"a remark that is long enough to be taken for free text, {i}", False),
+        ("hospital id", lambda i: i // 9, False),
+        ("paid", lambda i: i // 9, False),
+    ],
+)
+def test_a_column_that_is_shaped_like_an_identifier_and_repeats_is_told(tmp_path, column, value, told):
+    """Whatever its name: 600 rows of which two have one value."""
+    values = [value(max(i, 1)) for i in range(600)]
+    table = people().drop_columns(["patient no", "e_mail"]).append_column(column, pa.array(values))
+    assert [repr(column) in warning for warning in suggest_for(table, tmp_path).repeated] == [True] * told

@@ -6,12 +6,23 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from tclose_spark.suggest.lexicon import CODES, CONCEPTS, NUMBERS, OF_OTHERS, OF_THINGS, TECHNICAL, Concept
+from tclose_spark.table.lexicon import (
+    CODES,
+    CONCEPTS,
+    NUMBERS,
+    OF_ONE,
+    OF_OTHERS,
+    OF_THINGS,
+    TECHNICAL,
+    Concept,
+)
 
 BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+|(?<=[A-Za-z])(?=[0-9]{4}$)")
 _ENTRIES = [
     (frozenset(entry.split()), place, concept) for place, concept in enumerate(CONCEPTS) for entry in concept.words
 ]
+
+KEYED = 0.02  # different values a row from which a column that calls itself a number or a key is taken for one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,3 +74,20 @@ def hint_of(name: str) -> Hint:
         of_others=bool(words & OF_OTHERS),
         technical=bool(words) and words <= TECHNICAL,
     )
+
+
+def least_uniqueness(name: str) -> float | None:
+    """From how many different values a row on a column of this name is an identifier of a person; None: it is none. So
+    where it repeats a person has several rows: people share names and addresses, but no patient number.
+
+    >>> least_uniqueness("patient_id"), least_uniqueness("ID"), least_uniqueness("hospital_id")
+    (0.0, 0.02, None)
+    >>> least_uniqueness("first_name"), least_uniqueness("mother_ssn"), least_uniqueness("zip")
+    (None, None, None)
+    """
+    hint = hint_of(name)
+    if hint.of_others:
+        return None
+    if hint.concept is not None:
+        return 0.0 if hint.concept.name in OF_ONE else None
+    return KEYED if hint.numbers and not OF_THINGS & set(words_of(name)) else None

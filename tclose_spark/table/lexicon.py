@@ -31,7 +31,9 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(entry.strip() for entry in text.split(","))
 
 
-PERSON_NUMBER = "person number"
+PERSON_NUMBER, PUBLIC_NUMBER, ACCOUNT = "person number", "public number", "account"
+OF_ONE = frozenset([PERSON_NUMBER, PUBLIC_NUMBER, ACCOUNT])
+"""Concepts of what no two people share."""
 
 DIRECT = (
     Concept(
@@ -45,7 +47,7 @@ DIRECT = (
         ),
     ),
     Concept(
-        name="public number",
+        name=PUBLIC_NUMBER,
         role="direct",
         rank=1,
         words=_words(
@@ -66,7 +68,7 @@ DIRECT = (
         ),
     ),
     Concept(
-        name="account",
+        name=ACCOUNT,
         role="direct",
         rank=1,
         words=_words(
