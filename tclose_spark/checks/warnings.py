@@ -46,8 +46,8 @@ def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
         sentences.append(f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l")
     if unused and isinstance(attribute.settings.order, tuple):
         sentences.append(
-            f"{name}: {len(unused):,} of the {len(attribute.values):,} values of its order are in no row; each makes "
-            "every distance smaller"
+            f"{name}: {len(unused):,} of the {len(attribute.values):,} values of its order are in no row; they can "
+            "make distances smaller"
         )
     return sentences
 
