@@ -79,12 +79,10 @@ def with_every_k(site_of_every_k: Path) -> Callable[[], Any]:
 
 
 @pytest.fixture(scope="session")
-def other_secret(conf: Path, open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output of the run of `finished`, with another secret."""
-    folder = tmp_path_factory.mktemp("other-secret") / "out"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TCLOSE_SECRET", "another")
-        pipeline.release(open_run(conf, f"output.path={folder}"))
+def dealt_in_turn(conf: Path, open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished output of the people of `finished`, who are dealt to classes in the order of their hashes."""
+    folder = tmp_path_factory.mktemp("in-turn") / "out"
+    pipeline.release(open_run(conf, f"output.path={folder}", "method.deal=round_robin"))
     return folder
 
 

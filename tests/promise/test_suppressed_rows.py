@@ -107,7 +107,7 @@ def test_one_row_more_is_exit_code_1(release: Release) -> None:
 def test_suppressed_rows_are_in_nothing_public(left_out: Path, of_released: Path) -> None:
     raw = {str(row["age_raw"]) for row in suppressed_of(left_out)}
     assert raw == {str(age) for age in MANY["age"][-LEFT:]}
-    text = public_bytes(left_out)
+    text = public_bytes(left_out).replace(",", "")  # as a page may write a number
     assert not [value for value in [*raw, "left-out note"] if value in text]
     assert str(MANY["age"][0]) in text
     assert not [value for value in ("zip-Z", "zip-Y", "anthrax") if value in public_bytes(of_released)]
@@ -132,7 +132,7 @@ def test_each_counts_as_a_loss_of_1(of_released: Path) -> None:
 def test_of_has_two_settings(run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]]) -> None:
     code, _, err = tclose("profile", run_file(None, privacy={"of": "population"}))
     assert code == 2
-    assert "expected input or released" in err
+    assert "privacy.of: found 'population'; expected 'input' or 'released'" in err
 
 
 @promises("`input`, the default: classes are compared with all input rows")

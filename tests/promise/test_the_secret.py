@@ -12,12 +12,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from people import PEOPLE, read
+from people import PEOPLE, read, run_stages
 from promise_page import promises
 from spark_traces import RAW, SECRET, Traces
-from third_party import certificate_of
 
-from tclose_spark import pipeline
 from tclose_spark.table.row_hash import RowHash
 
 
@@ -30,32 +28,27 @@ def classes_of(linked: pd.DataFrame) -> Counter[tuple[Any, ...]]:
 
 
 @promises("A hash of each row's content (BLAKE2b), keyed with a secret, decides ties", "Keep the secret as you keep")
-def test_the_secret_decides_ties(finished: Path, reported: Path, other_secret: Path) -> None:
+def test_the_secret_decides_ties(
+    conf: Path, dealt_in_turn: Path, open_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Another run with the secret replays who came into which class; one with another secret does not."""
-    one, again, other = (
-        read(path)
-        for path in (
-            finished / "internal/linked",
-            reported / "internal/staging/linked",
-            other_secret / "internal/linked",
-        )
-    )
-    assert classes_of(one) == classes_of(again)
-    assert classes_of(one) != classes_of(other)
-    fingerprints = {certificate_of(output)["release"]["fingerprint"] for output in (finished, other_secret)}
-    assert len(fingerprints) == 2
+    replayed = {}
+    for secret in ("tests", "another"):
+        monkeypatch.setenv("TCLOSE_SECRET", secret)
+        run = open_run(conf, f"output.path={tmp_path / secret}", "method.deal=round_robin")
+        run_stages(run, "profile", "plan", "anonymize")
+        replayed[secret] = classes_of(read(tmp_path / secret / "internal/staging/linked"))
+    first = classes_of(read(dealt_in_turn / "internal/linked"))
+    assert {secret: classes == first for secret, classes in replayed.items()} == {"tests": True, "another": False}
 
 
 @promises("The secret is `TCLOSE_SECRET`, or `internal/secret` (mode 0600)")
-def test_where_the_secret_is(
-    make_run: Callable[..., Any], conf: Path, open_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = make_run(PEOPLE.select(["age", "disease"]))
-    kept = Path(run.internal.path("secret"))
+def test_where_the_secret_is(make_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TCLOSE_SECRET", "given")
     given = make_run(PEOPLE.select(["age", "disease"]))
     given.begin()
     assert given.secret == "given"
+    kept = Path(given.internal.path("secret"))
     assert not kept.exists()
     monkeypatch.delenv("TCLOSE_SECRET")
     made = make_run(PEOPLE.select(["age", "disease"]))
@@ -66,9 +59,7 @@ def test_where_the_secret_is(
 
 
 @promises("Tasks alone use it")
-def test_only_tasks_hash_with_the_secret(
-    make_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_only_tasks_hash_with_the_secret(make_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The driver could not: here it has no hash. Tasks are other processes, which have it."""
 
     def not_here(*_: Any) -> None:
@@ -78,8 +69,7 @@ def test_only_tasks_hash_with_the_secret(
     monkeypatch.setattr(RowHash, "of_rows", not_here)
     quasi = {"age": {"type": "numeric"}, "city": {}}
     run = make_run(PEOPLE.select(["age", "city", "disease"]), quasi=quasi, k=5)
-    for stage in ("profile", "plan", "anonymize"):
-        getattr(pipeline, stage)(run)
+    run_stages(run, "profile", "plan", "anonymize")
 
 
 def test_the_hash_is_blake2b_of_the_content_under_the_secret() -> None:
