@@ -207,15 +207,11 @@ def test_those_who_are_unlike_the_others_may_be_left_out(of_released: Path) -> N
 @promises("With either setting, an adversary who knows that a person is in the input and fits no class")
 def test_who_fits_no_class_is_suppressed(left_out: Path, of_released: Path) -> None:
     ages = [ends(row["age"]) for row in read_table(left_out / "public/release")]
-    fits = [any(low <= row["age_raw"] <= high for low, *_, high in ages_of(ages)) for row in linked(left_out)]
+    fits = [any(of[0] <= row["age_raw"] <= of[-1] for of in ages) for row in linked(left_out)]
     assert Counter(fits) == {True: ROWS - LEFT, False: LEFT}
     assert [not fit for fit in fits] == [row["suppressed"] for row in linked(left_out)]
     zips = {row["zip"] for row in read_table(of_released / "public/release")}
     assert all((row["zip_raw"] in zips) != row["suppressed"] for row in linked(of_released))
-
-
-def ages_of(intervals: list[Any]) -> list[Any]:
-    return [[*interval, interval[-1]] for interval in intervals]
 
 
 def linked(output: Path) -> list[dict[str, Any]]:
