@@ -72,6 +72,7 @@ def test_only_tasks_hash_with_the_secret(make_run: Callable[..., Any], monkeypat
     run_stages(run, "profile", "plan", "anonymize")
 
 
+@promises("A hash of each row's content (BLAKE2b)")
 def test_the_hash_is_blake2b_of_the_content_under_the_secret() -> None:
     """As the standard library computes it: the exclusive or of the hashes of a row's values."""
     columns = [pa.array(["flu", None]), pa.array([7, 8])]
