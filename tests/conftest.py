@@ -17,8 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from left_out_people import dealt_in_turn, left_out, with_every_k  # noqa: F401 - fixtures
 from people import PEOPLE, ROLES
 from pyspark.sql import SparkSession
+from spark_traces import traces  # noqa: F401 - a fixture
 from strategies import CITIES
 
 from tclose_spark import cli, pipeline

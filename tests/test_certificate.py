@@ -308,7 +308,7 @@ class Found:
         ]
         others = {
             "disease": [f"disease: 1 of {len(self.whole['disease'])} values {alike}, for t and for l"],
-            "mood": ["mood: 2 of the 6 values of its order are in no row; each makes every distance smaller"],
+            "mood": ["mood: 2 of the 6 values of its order are in no row; they can make distances smaller"],
         }
         for name, counts in self.whole.items():
             if len(counts) / self.rows > 1 / 2:

@@ -319,7 +319,7 @@ class SensitiveAttribute(Section):
 
 
 def _require_order(order: Sequence[Any]) -> None:
-    """Raises ValueError for a list that is no order of values. A value more in it would make every distance smaller."""
+    """Raises ValueError for a list that is no order of values. A value more in it would change every distance."""
     if not order:
         raise ValueError("order is an empty list; expected all values, lowest first")
     for place, value in enumerate(order, start=1):

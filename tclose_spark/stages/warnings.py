@@ -55,7 +55,7 @@ def _of_sensitive(domain: SensitiveDomain, settings: SensitiveAttribute, rows: i
         more = f" and {len(unused) - MOST_SHOWN} more" if len(unused) > MOST_SHOWN else ""
         sentences.append(
             f": its order lists {len(unused)} values that no row has ({', '.join(unused[:MOST_SHOWN])}{more}); they "
-            "lengthen the scale, and every distance is smaller by them"
+            "lengthen the scale, and can make distances smaller"
         )
     return sentences
 

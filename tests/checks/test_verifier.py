@@ -217,7 +217,7 @@ WARNED = {
     "an order with values that no row has": (
         RELEASE,
         {"distance": "ordered", "order": ["flu", "cold", "mumps", "gout"]},
-        ["disease: 2 of the 4 values of its order are in no row; each makes every distance smaller"],
+        ["disease: 2 of the 4 values of its order are in no row; they can make distances smaller"],
     ),
 }
 
@@ -427,7 +427,7 @@ def test_a_listed_value_that_only_suppressed_rows_have_is_told_like_one_that_nob
     found = judge(RELEASE, left=RARE, privacy=RELEASED, **order).figures
     assert found["attributes"]["disease"]["unused"]["values"] == ["cold", "mumps"]
     assert found["warnings"] == [
-        "disease: 2 of the 4 values of its order are in no row; each makes every distance smaller"
+        "disease: 2 of the 4 values of its order are in no row; they can make distances smaller"
     ]
 
 

@@ -214,7 +214,7 @@ def test_what_is_worth_a_second_look_is_told_with_no_value(make_run: MakeRun) ->
         "sensitive attribute 'same' has one value in all 6 rows: the release tells it of every row",
         "sensitive attribute 'grade': its order lists 6 values that no row has (3, 4, 5, 6, 7 and 1 more); they "
         "lengthen the scale, and "
-        "every distance is smaller by them",
+        "can make distances smaller",
     )
 
 

@@ -1,0 +1,100 @@
+"""The secret: what it decides, where it is, and where it is not."""
+
+from __future__ import annotations
+
+import stat
+from collections import Counter
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from people import PEOPLE, read, run_stages
+from promise_page import promises
+from spark_traces import RAW, SECRET, Traces
+
+from tclose_spark.table.row_hash import RowHash
+
+
+def classes_of(linked: pd.DataFrame) -> Counter[tuple[Any, ...]]:
+    """Everybody with the labels of the class."""
+    rows: Counter[tuple[Any, ...]] = Counter(
+        linked[["age_raw", "city_raw", "disease", "age", "city"]].itertuples(index=False, name=None)
+    )
+    return rows
+
+
+@promises("A hash of each row's content (BLAKE2b), keyed with a secret, decides ties", "Keep the secret as you keep")
+def test_the_secret_decides_ties(
+    conf: Path, dealt_in_turn: Path, open_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another run with the secret replays who came into which class; one with another secret does not."""
+    replayed = {}
+    for secret in ("tests", "another"):
+        monkeypatch.setenv("TCLOSE_SECRET", secret)
+        run = open_run(conf, f"output.path={tmp_path / secret}", "method.deal=round_robin")
+        run_stages(run, "profile", "plan", "anonymize")
+        replayed[secret] = classes_of(read(tmp_path / secret / "internal/staging/linked"))
+    first = classes_of(read(dealt_in_turn / "internal/linked"))
+    assert {secret: classes == first for secret, classes in replayed.items()} == {"tests": True, "another": False}
+
+
+@promises("The secret is `TCLOSE_SECRET`, or `internal/secret` (mode 0600)")
+def test_where_the_secret_is(make_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TCLOSE_SECRET", "given")
+    given = make_run(PEOPLE.select(["age", "disease"]))
+    given.begin()
+    assert given.secret == "given"
+    kept = Path(given.internal.path("secret"))
+    assert not kept.exists()
+    monkeypatch.delenv("TCLOSE_SECRET")
+    made = make_run(PEOPLE.select(["age", "disease"]))
+    made.begin()
+    assert len(made.secret) == 64
+    assert made.secret == kept.read_text().strip()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+@promises("Tasks alone use it")
+def test_only_tasks_hash_with_the_secret(make_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver could not: here it has no hash. Tasks are other processes, which have it."""
+
+    def not_here(*_: Any) -> None:
+        raise AssertionError("the driver hashes rows")
+
+    monkeypatch.setattr(RowHash, "of", not_here)
+    monkeypatch.setattr(RowHash, "of_rows", not_here)
+    quasi = {"age": {"type": "numeric"}, "city": {}}
+    run = make_run(PEOPLE.select(["age", "city", "disease"]), quasi=quasi, k=5)
+    run_stages(run, "profile", "plan", "anonymize")
+
+
+@promises("A hash of each row's content (BLAKE2b)")
+def test_the_hash_is_blake2b_of_the_content_under_the_secret() -> None:
+    """As the standard library computes it: the exclusive or of the hashes of a row's values."""
+    columns = [pa.array(["flu", None]), pa.array([7, 8])]
+    master = blake2b(b"tests").digest()
+    keys = [blake2b(f"column {i}".encode(), key=master).digest() for i in range(2)]
+    parts = [
+        blake2b(b"flu", key=keys[0], digest_size=8),
+        blake2b(digest_size=8, key=keys[0], person=b"missing"),
+        *[blake2b(n.to_bytes(8, "little"), key=keys[1], digest_size=8) for n in (7, 8)],
+    ]
+    flu, missing, seven, eight = (int.from_bytes(part.digest(), "little") for part in parts)
+    assert RowHash.of("tests", 2).of_rows(columns).tolist() == [flu ^ seven, missing ^ eight]
+
+
+@promises("Neither the secret nor a raw value appears in a plan, a page, an event log or a log of Spark")
+def test_spark_shows_neither_the_secret_nor_a_raw_value(traces: Traces) -> None:
+    kinds = {
+        "a plan": [text for text in traces.texts.values() if "mapInArrow" in text.replace("MapIn", "mapIn")],
+        "a page": [text for place, text in traces.texts.items() if place.startswith("/SQL/execution")],
+        "an event log": [text for place, text in traces.texts.items() if place.startswith("event log")],
+        "a log": [traces.texts["the log"]],
+    }
+    assert all(kinds.values())
+    for what in (SECRET, *RAW):
+        assert [place for place, text in traces.texts.items() if what in text] == []

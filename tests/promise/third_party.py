@@ -1,0 +1,165 @@
+"""What a third party computes of a release, in plain Python: from its table, its certificate's `attributes`, and the
+number of the input's rows.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import deltalake
+
+Row = dict[str, Any]
+Counts = Counter[str | None]
+DOUBLES = {0.25: "0.25", 2.5: "2.5", 1e7: "1.0E7"}
+
+
+def as_spark_writes(value: Any) -> str | None:
+    """The text of a value of Parquet, as Java writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return DOUBLES[value] if isinstance(value, float) and value in DOUBLES else None if value is None else str(value)
+
+
+def read_table(folder: Path) -> list[Row]:
+    """The rows of a Delta table, without Spark."""
+    rows: list[Row] = deltalake.DeltaTable(str(folder)).to_pyarrow_table().to_pylist()
+    return rows
+
+
+def certificate_of(output: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((output / "public/certificate.json").read_text())
+    return found
+
+
+def ends(label: str) -> list[Fraction]:
+    return [Fraction(end) for end in label.strip("[]").split(", ")]
+
+
+def members(label: str) -> list[str]:
+    return label.strip("{}").split(", ")
+
+
+def distance(entry: dict[str, Any], part: Counts, whole: Counts) -> Fraction:
+    """The earth mover's distance of a class from a table, by an attribute's entry in the certificate."""
+    values = entry["domain"]["values"]
+    excess = {v: Fraction(part[v], part.total()) - Fraction(whole[v], whole.total()) for v in values}
+    if entry["distance"] == "equal":
+        return sum(map(abs, excess.values()), Fraction(0)) / 2
+    if entry["distance"] == "ordered":
+        return sum(map(abs, accumulate(excess.values())), Fraction(0)) / (entry["m"] - 1)
+    paths = entry["hierarchy"]["paths"]
+    height = len(paths[0]) - 1
+    paths = [*paths, [None] * height + ["*"]] if entry["missing"] == "leaf" else paths
+    nodes: dict[tuple[str, ...], Fraction] = {}  # all below the root, whose edges are 1 / (2 height) long
+    for path in paths:
+        for level in range(height):
+            node = tuple(path[level:])
+            nodes[node] = nodes.get(node, Fraction(0)) + excess[path[0]]
+    return sum(map(abs, nodes.values()), Fraction(0)) / (2 * height)
+
+
+def recursive(part: Counts, c: Fraction, ell: int) -> bool:
+    ranked = sorted(part.values(), reverse=True)
+    return ranked[0] < c * sum(ranked[ell - 1 :])
+
+
+def entropy(part: Counts) -> float:
+    return math.exp(-sum(n / part.total() * math.log(n / part.total()) for n in part.values()))
+
+
+def loss(entry: dict[str, Any], labels: Sequence[str | None]) -> Fraction:
+    """Of the label, or the two bounds, of a row, by a quasi-identifier's entry in the certificate."""
+    label = labels[0]
+    if label is None or label == "*":
+        return Fraction(label == "*")
+    if "span" in entry:
+        numbers = [end for text in labels if text is not None for end in ends(text)]
+        return min(Fraction(1), (max(numbers) - min(numbers)) / Fraction(entry["span"]))
+    if "leaves" in entry:
+        return Fraction(dict(entry["leaves"]["below"]).get(label, 0), entry["hierarchy"]["size"])
+    if "hierarchy" in entry:
+        below = [path for path in entry["hierarchy"]["paths"] if label in path]
+        return Fraction(len(below) if label != below[0][0] else 0, entry["hierarchy"]["size"])
+    several = len(members(label)) > 1
+    return Fraction(len(members(label)), entry["named"]) if several else Fraction(0)
+
+
+class ThirdParty:
+    """A release as others see it."""
+
+    def __init__(self, public: Path) -> None:
+        self.certificate = json.loads((public / "certificate.json").read_text())
+        self.rows = [{n: as_spark_writes(v) for n, v in row.items()} for row in read_table(public / "release")]
+        attributes = self.certificate["attributes"]
+        self.sensitive, self.quasi = attributes["sensitive"], attributes["quasi_identifiers"]
+        self.columns = {
+            q: [f"{q}_min", f"{q}_max"] if entry.get("numeric_output") == "bounds" else [q]
+            for q, entry in self.quasi.items()
+        }
+        self.classes: dict[tuple[str | None, ...], list[Row]] = {}
+        for row in self.rows:
+            key = tuple(row[column] for columns in self.columns.values() for column in columns)
+            self.classes.setdefault(key, []).append(row)
+        self.released = {s: Counter(row[s] for row in self.rows) for s in self.sensitive}
+        self.whole = {s: self._compared_with(s) for s in self.sensitive}
+        self.suppressed = self.certificate["input"]["rows"] - len(self.rows)
+
+    def _compared_with(self, name: str) -> Counts:
+        entry = self.sensitive[name]
+        if "input" not in entry:
+            return self.released[name]
+        return Counter(dict(zip(entry["domain"]["values"], entry["input"]["counts"], strict=True)))
+
+    def parts(self, name: str) -> list[Counts]:
+        """The counts of each class."""
+        return [Counter(row[name] for row in rows) for rows in self.classes.values()]
+
+    def guarantees(self, parts: dict[str, list[Counts]]) -> dict[str, Any]:
+        """What classes reach, in the form of the certificate, with what is required left out."""
+        found: dict[str, Any] = {"k": min(part.total() for part in next(iter(parts.values()))), "t": {}, "l": {}}
+        for name, counts in parts.items():
+            found["t"][name] = str(max(distance(self.sensitive[name], part, self.whole[name]) for part in counts))
+            required = self.certificate["guarantees"]["l"].get(name, {})
+            if "distinct" in required:
+                found["l"][name, "distinct"] = min(len(+part) for part in counts)
+            if "entropy" in required:
+                found["l"][name, "entropy"] = round(min(map(entropy, counts)), 7)
+            if "recursive" in required:
+                c, ell = required["recursive"]["required"]["c"], required["recursive"]["required"]["l"]
+                found["l"][name, "recursive"] = all(recursive(part, Fraction(c), ell) for part in counts)
+        return found
+
+    def losses(self) -> dict[str, Fraction]:
+        """The mean loss of each quasi-identifier; a suppressed row loses 1."""
+        rows = self.certificate["input"]["rows"]
+        lost = {
+            q: sum(loss(entry, [row[column] for column in self.columns[q]]) for row in self.rows)
+            for q, entry in self.quasi.items()
+        }
+        return {q: Fraction(found + self.suppressed, rows) for q, found in lost.items()}
+
+    def tuples(self) -> Fraction:
+        """How far the combinations of sensitive values of the farthest class are from the released table's."""
+        together = [Counter(tuple(r[s] for s in self.sensitive) for r in rows) for rows in self.classes.values()]
+        whole: Counter[tuple[str | None, ...]] = sum(together, Counter())
+        return max(
+            sum(abs(Fraction(part[v], part.total()) - Fraction(n, whole.total())) for v, n in whole.items()) / 2
+            for part in together
+        )
+
+
+def reached(guarantees: dict[str, Any]) -> dict[str, Any]:
+    """The certificate's guarantees in the form of `ThirdParty.guarantees`."""
+    of_l = {}
+    for name, kinds in guarantees["l"].items():
+        for kind, entry in kinds.items():
+            of_l[name, kind] = entry["holds"] if kind == "recursive" else round(entry["achieved"], 7)
+    t = {name: entry["achieved_exact"] for name, entry in guarantees["t"].items()}
+    return {"k": guarantees["k"]["achieved"], "t": t, "l": of_l}
