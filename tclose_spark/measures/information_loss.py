@@ -26,6 +26,9 @@ INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
 
 ANY_INTERVAL = re.compile(r"^([\[\](])\s*([^\s,;]+)\s*[,;]\s*([^\s,;]+)\s*([\[\])])$")
 
+GENERALIZED = re.compile(r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to)\s*\d+\s*$")
+"""A text that looks like a mask or a range, and is none that `read_interval` reads."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -101,7 +104,8 @@ class LabelLoss:
 
     span: the range of all labels, of a numeric one.
     sets: labels may be sets of the `distinct` values that they name.
-    foreign: labels are another tool's (see `read_interval`), and a text among them is a value.
+    foreign: labels are another tool's (see `read_interval`), a text among numbers is a value, and one among values may
+        be a mask or a range (see GENERALIZED).
     """
 
     numeric: bool

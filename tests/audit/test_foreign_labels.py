@@ -12,13 +12,13 @@ from pyspark.sql import DataFrame, SparkSession
 from strategies import CITIES
 
 from tclose_spark.audit.audit import audit_table
-from tclose_spark.audit.labels import GENERALIZED, LabelFacts, judged_quasi
+from tclose_spark.audit.labels import LabelFacts, judged_quasi
 from tclose_spark.audit.published_bounds import with_bounds
 from tclose_spark.audit.question import Question, ask
 from tclose_spark.checks.classes import class_table
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.errors import InputError
-from tclose_spark.measures.information_loss import LabelLoss
+from tclose_spark.measures.information_loss import GENERALIZED, LabelLoss
 from tclose_spark.table.hierarchy import Hierarchy
 
 TREES = {"city": CITIES}
