@@ -78,7 +78,7 @@ def _joined(classes: DataFrame, best: DataFrame | None, attributes: Sequence[Jud
     for a, holds_against_all in _against_all(attributes, n):
         nearest = quoted(f"best_{a.name}") if best is not None else F.lit(None).cast(from_arrow_type(BEST))
         emd = quoted(a.column("emd"))
-        superset = F.when(holds_against_all, WHOLE).when(large, ITSELF).when(~nearest["fails"], nearest["superset"])
+        superset = F.when(holds_against_all, WHOLE).when(large, ITSELF).when(nearest["proven"], nearest["superset"])
         whole = emd if n <= int(a.distance.table.sum()) else F.lit(None)
         distance = (
             F.when(holds_against_all, emd)

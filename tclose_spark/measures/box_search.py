@@ -109,8 +109,8 @@ class Found:
     """What was found of the classes for one attribute.
 
     proven: whether they have a superset that proves them. low, high: the ends of the box that does, or of the nearest
-    box, else of the class, shape (axes, classes). records: in it, 0 where no box was looked at; emd: of the class from it, to read.
-    Shape (classes,).
+        box, else of the class, shape (axes, classes). records: in it, 0 where no box was looked at; emd: of the class
+        from it, to read. Shape (classes,).
     """
 
     proven: BoolArray
