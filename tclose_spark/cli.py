@@ -301,8 +301,8 @@ def audit(
         ),
     ] = None,
     supersets: Annotated[
-        int, typer.Option("--supersets", min=1, help="Ways to generalize labels that are tried for (n, t).")
-    ] = 64,
+        int, typer.Option("--supersets", min=1, help="Boxes of labels that are looked at for (n, t).")
+    ] = 100_000,
     attacks: Annotated[bool, typer.Option("--attacks/--no-attacks", help="Look at what attackers can do, too.")] = True,
     labels: Annotated[
         bool,

@@ -40,7 +40,7 @@ def audit(
     reference: Table | None = None,
     background: Table | None = None,
     classes_output: str | PathLike[str] | None = None,
-    supersets: int = 64,
+    supersets: int = 100_000,
     attacks: bool = True,
     format: str | None = None,
     options: Options = None,
@@ -60,7 +60,7 @@ def audit(
     reference: a table whose distribution the classes are compared with.
     background: people that an attacker knows, by their raw quasi-identifiers.
     classes_output: where the class table is written, as Delta.
-    supersets: ways to generalize labels that are tried for (n, t).
+    supersets: boxes of labels that are looked at for (n, t).
     attacks: whether attacks are looked at.
     format, options: what the table is, where its path does not say it, and for Spark's reader.
 

@@ -23,7 +23,6 @@ from tclose_spark.checks.classes import ClassMeasure, JudgedAttribute, class_tab
 from tclose_spark.checks.expectations import Expectation, expect_some_rows, expectations_of
 from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.supersets import (
-    SUPERSETS,
     expect_supersets,
     find_supersets,
     measured_only,
@@ -38,6 +37,7 @@ from tclose_spark.io.session import kept
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.storage import private
 from tclose_spark.io.tables import write_delta
+from tclose_spark.measures.box_search import MOST_BOXES
 from tclose_spark.report.framing import in_frame, printed
 from tclose_spark.runfile.attributes import Recursive
 from tclose_spark.runfile.text import count_spellings
@@ -133,7 +133,7 @@ def audit_table(
     reference: DataFrame | None = None,
     background: DataFrame | None = None,
     classes_output: str | None = None,
-    supersets: int = SUPERSETS,
+    supersets: int = MOST_BOXES,
     attacks: bool = True,
 ) -> tuple[Audit, str]:
     """Audits a table: (the audit, the Great Expectations suite that checks its class table, as JSON).

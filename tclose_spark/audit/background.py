@@ -21,13 +21,12 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tclose_spark.audit.labels import GENERALIZED
 from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.errors import InputError
 from tclose_spark.io.session import kept
 from tclose_spark.io.tables import plain
 from tclose_spark.io.workers import map_batches
-from tclose_spark.measures.information_loss import interval_or_none, set_members
+from tclose_spark.measures.information_loss import GENERALIZED, interval_or_none, set_members
 from tclose_spark.measures.reidentification import Risks, count_inside, risks
 from tclose_spark.runfile.moments import CODES_A_DAY, parse_moment, parse_quantity, write_moment
 from tclose_spark.runfile.numbers import parse_number

@@ -4,7 +4,6 @@ loses.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,13 +18,10 @@ from tclose_spark.checks.named import members, named_by
 from tclose_spark.errors import InputError
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures.foreign_labels import as_interval
-from tclose_spark.measures.information_loss import INFINITY, LabelLoss, read_interval, set_members
+from tclose_spark.measures.information_loss import GENERALIZED, INFINITY, LabelLoss, read_interval, set_members
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.hierarchy import ROOT, Hierarchy
 
-GENERALIZED = re.compile(
-    r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to|\.\.)\s*\d+\s*$|^\s*\d*0s\s*$|^\s*-?\d+\s*\+\s*$"
-)
 MOST_TEXTS = 2_000  # labels that are no numbers, that a task sends of each column
 MOST_KNOWN = 100_000  # labels that a task remembers to have seen
 FACTS = (
@@ -130,7 +126,7 @@ def judged_quasi(
         else:
             column = question.labels.index(name)
             distinct = len(named_by(tallies, {column: members})[column].names) if column_facts[0].sets else 0
-            loss = LabelLoss(numeric=False, distinct=distinct, sets=column_facts[0].sets)
+            loss = LabelLoss(numeric=False, distinct=distinct, sets=column_facts[0].sets, foreign=True)
             notes += _notes(name, column_facts[0])
         quasi.append(JudgedQuasi(name, columns, loss, covers=not question.aggregates))
     if question.aggregates:

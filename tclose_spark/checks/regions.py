@@ -18,14 +18,12 @@ from pyspark.sql import DataFrame
 from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.measures.boxes import Boxes, find_overlap
 from tclose_spark.measures.information_loss import interval_ends, set_members
+from tclose_spark.measures.label_axes import Label, distinct_labels, leaf_stretches
 from tclose_spark.runfile.moments import parse_quantity
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.dictionaries import coded, codes_of
-from tclose_spark.table.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.hierarchy import ROOT
 
 MOST_COMPARED = 200_000  # classes of a method that does not promise regions that lie apart
-Label = tuple[str | None, ...]
-"""What a class publishes of a quasi-identifier: a text, or two bounds."""
 Ends = tuple[Fraction, Fraction]
 
 
@@ -57,14 +55,6 @@ def labels_lie_apart(columns: Sequence[Sequence[pa.ChunkedArray]], quasi: Sequen
     return find_overlap(Boxes(np.stack(lows), np.stack(highs), sets)) is None
 
 
-def distinct_labels(parts: Sequence[pa.ChunkedArray]) -> tuple[IntArray, list[Label]]:
-    """(the place of each class's label among the distinct ones, these)."""
-    texts = [coded(part.combine_chunks()) for part in parts]
-    pairs, place = np.unique(np.stack([codes_of(text) for text in texts]), axis=1, return_inverse=True)
-    known = [text.dictionary.to_pylist() for text in texts]
-    return place.reshape(-1), [tuple(k[c] for k, c in zip(known, pair, strict=True)) for pair in pairs.T.tolist()]
-
-
 def _number_stretches(labels: Sequence[Label]) -> tuple[IntArray, IntArray]:
     """The ranks of the ends of each label among those of all; a missing value is -1, below them."""
     ends = [_ends(label) for label in labels]
@@ -85,20 +75,6 @@ def _ends(label: Label) -> Ends | None:
         return None
     first, last = str(label[0]), str(label[-1])
     return interval_ends(first) if len(label) == 1 else (parse_quantity(first), parse_quantity(last))
-
-
-def leaf_stretches(labels: Sequence[Label], hierarchy: Hierarchy | None) -> tuple[IntArray, IntArray]:
-    """The first and the last leaf under each label, in the order of the hierarchy; without one each value is a leaf. A
-    missing value is -1.
-    """
-    paths = [(label[0],) for label in labels] if hierarchy is None else hierarchy.paths
-    under: dict[str | None, tuple[int, int]] = {}
-    for leaf, path in enumerate(paths):
-        for node in path:
-            under[node] = (under.get(node, (leaf, leaf))[0], leaf)
-    under |= {None: (-1, -1), ROOT: (-1, len(paths))}
-    stretches = np.array([under[label[0]] for label in labels], dtype=np.int64)
-    return stretches[:, 0].copy(), stretches[:, 1].copy()
 
 
 def _set_stretches(labels: Sequence[Label]) -> tuple[IntArray, IntArray, IntArray]:

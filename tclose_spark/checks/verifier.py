@@ -110,7 +110,7 @@ def verify_release(
         attributes = _judged_attributes(release, left.compared(counts), spec, hierarchies)
         tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
         with _labels_required():
-            classes = _class_table(tallies, quasi, attributes, [tuples] if tuples else [], spec, classes_path)
+            classes, unseen = _class_table(tallies, quasi, attributes, [tuples] if tuples else [], spec, classes_path)
         n = spec.privacy.n
         of_whole = attributes if n is None else measured_only(attributes)  # what is asked of the distance from it
         near = [] if n is None else near_supersets(classes, attributes, n)
@@ -126,7 +126,8 @@ def verify_release(
         worst = worst_classes(tallies, labels, figures, of_whole)
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
-    problems += [_unproven(each.guarantee) for each in near if not each.guarantee.holds]
+    open_still = [_unproven(each.guarantee) for each in near if not each.guarantee.holds]
+    problems += [*open_still, *(unseen if open_still else [])]
     problems += [_too_coarse(spec, name, *found) for name, found in figures.coarse.items()]
     looked_at = not spec.aggregates and (figures.classes <= MOST_COMPARED or spec.method.promises_disjoint)
     disjoint = looked_at and are_disjoint(classes, quasi)
@@ -175,13 +176,15 @@ def _class_table(
     more: Sequence[ClassMeasure],
     spec: ReleaseSpec,
     path: str,
-) -> DataFrame:
-    """The class table, written; with what proves each class where (n, t)-closeness is asked."""
+) -> tuple[DataFrame, list[str]]:
+    """The class table, written; with what proves each class where (n, t)-closeness is asked, and notes on where no
+    proof was looked for.
+    """
     if spec.privacy.n is None:
-        return write_and_read(class_table(tallies, quasi, attributes, more), path)
+        return write_and_read(class_table(tallies, quasi, attributes, more), path), []
     with kept(class_table(tallies, quasi, attributes, more)) as classes:
-        extended, _ = find_supersets(classes, tallies, quasi, attributes, spec.privacy.n)
-        return write_and_read(extended, path)
+        extended, unseen = find_supersets(classes, tallies, quasi, attributes, spec.privacy.n)
+        return write_and_read(extended, path), unseen
 
 
 def _unproven(broken: Guarantee) -> str:

@@ -53,8 +53,8 @@ def padded_order(attribute: JudgedAttribute, known: Collection[str | None] = ())
     if not unused or not isinstance(attribute.settings.order, tuple):
         return []
     return [
-        f"{attribute.name}: {len(unused):,} of the {len(attribute.values):,} values of its order are in no row; they can "
-        "make distances smaller"
+        f"{attribute.name}: {len(unused):,} of the {len(attribute.values):,} values of its order are in no row; they "
+        "can make distances smaller"
     ]
 
 

@@ -16,9 +16,9 @@ from tclose_spark.checks.classes import JudgedQuasi
 from tclose_spark.checks.loss import judged_quasi, published_columns
 from tclose_spark.checks.named import Named, members, numbers, themselves
 from tclose_spark.compare.carrying import Released
+from tclose_spark.measures.box_search import Near
 from tclose_spark.measures.distances import GroundDistance, maximum
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.measures.supersets import Near
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, is_diverse, reaches
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import IntArray

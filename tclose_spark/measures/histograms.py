@@ -51,6 +51,24 @@ class Histograms:
         """Records in each histogram, shape (groups,)."""
         return np.add.reduceat(self.counts, self.starts)
 
+    def take(self, groups: IntArray) -> Histograms:
+        """Some of the histograms, in this order.
+
+        >>> made = Histograms.dense(np.array([[4, 0, 0], [0, 1, 2]])).take(np.array([1]))
+        >>> made.values.tolist(), made.counts.tolist()
+        ([1, 2], [1, 2])
+        """
+        lengths = self.entries_of[groups]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        entries = np.repeat(self.starts[groups] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Histograms(offsets, self.values[entries], self.counts[entries])
+
+    def total(self, domain: int) -> IntArray:
+        """Records with each value in all histograms together, shape (domain,)."""
+        counts = np.zeros(domain, dtype=np.int64)
+        np.add.at(counts, self.values, self.counts)
+        return counts
+
     @staticmethod
     def tally(owner: IntArray, values: IntArray, counts: IntArray, groups: int, domain: int) -> Histograms:
         """The histograms of weighted observations in any order: record i is `counts[i]` times `values[i]` in

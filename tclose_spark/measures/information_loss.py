@@ -30,6 +30,11 @@ INFINITY = Fraction(10**2000)
 """An end that a label leaves open, such as that of `80+`: beyond all numbers that are read."""
 INFINITE = {"-inf": -INFINITY, "inf": INFINITY}
 
+GENERALIZED = re.compile(
+    r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to|\.\.)\s*\d+\s*$|^\s*\d*0s\s*$|^\s*-?\d+\s*\+\s*$"
+)
+"""A text that looks like a mask or a range."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -107,7 +112,8 @@ class LabelLoss:
     span: the range of all labels, of a numeric one.
     low: where this range begins; of foreign labels, whose open ends are taken to be its ends.
     sets: labels may be sets of the `distinct` values that they name.
-    foreign: labels are another tool's (see `read_interval`), and a text among them is a value.
+    foreign: labels are another tool's (see `read_interval`), a text among numbers is a value, and one among values may
+        be a mask or a range (see GENERALIZED).
     """
 
     numeric: bool

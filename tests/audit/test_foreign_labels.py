@@ -12,13 +12,13 @@ from pyspark.sql import DataFrame, SparkSession
 from strategies import CITIES
 
 from tclose_spark.audit.audit import audit_table
-from tclose_spark.audit.labels import GENERALIZED, LabelFacts, judged_quasi
+from tclose_spark.audit.labels import LabelFacts, judged_quasi
 from tclose_spark.audit.published_bounds import with_bounds
 from tclose_spark.audit.question import Question, ask
 from tclose_spark.checks.classes import class_table
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.errors import InputError
-from tclose_spark.measures.information_loss import INFINITY, LabelLoss, read_interval
+from tclose_spark.measures.information_loss import GENERALIZED, INFINITY, LabelLoss, read_interval
 from tclose_spark.table.hierarchy import Hierarchy
 
 TREES = {"city": CITIES}
@@ -250,7 +250,7 @@ def test_a_padded_order_is_noted(spark: SparkSession, reference: bool):
     ]
     assert [audit.verdict for audit in audits] == ["violated", "holds"]
     assert [note for note in audits[0].notes if "order" in note] == []
-    assert "pay: 50 of the 52 values of its order are in no row; each makes every distance smaller" in audits[1].notes
+    assert "pay: 50 of the 52 values of its order are in no row; they can make distances smaller" in audits[1].notes
 
 
 def test_nan_beside_null_is_noted(spark: SparkSession):

@@ -555,8 +555,32 @@ def test_classes_that_are_near_a_superset_and_far_from_the_whole_table(
         .select("quasi_identifiers", "superset_disease")
         .collect()
     )
-    expected = "zip=*, sex=u" if len(columns) == 2 else "zip=Italy"  # the largest that is near
+    expected = "zip=*, sex=u" if len(columns) == 2 else "zip=Italy"
     assert [row["superset_disease"] for row in proofs if row["quasi_identifiers"]["zip"] == far[0]] == [expected]
+
+
+INSIDE = {
+    "intervals": ("[20, 29]", "[22, 25]", "[40, 49]"),
+    "half-open intervals": ("[20, 30[", "[22, 26[", "[40, 50["),
+    "sets": ("{Lyon, Pisa}", "Lyon", "Bari"),
+    "masks": ("47***", "476**", "81***"),
+}
+
+
+@pytest.mark.parametrize("labels", INSIDE.values(), ids=INSIDE)
+def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(spark: SparkSession, labels: Sequence[str]) -> None:
+    """Ten of the wide label with flu, a hundred inside it without: all supersets of the ten hold the hundred."""
+    wide, inside, beside = labels
+    sick = {(wide, sex): "5 flu" for sex in "fm"}
+    well = {(label, sex): "50 none" for label in (inside, beside) for sex in "fm"}
+    audit = near(spark, {**sick, **well}, ("zip", "sex"), 10, "0.1")
+    assert (audit.verdict, broken(audit)) == ("violated", [(NEAR, "disease")])
+    found = guarantee(audit, NEAR)
+    assert (found.classes, found.rows) == (2, 10)
+    assert found.achieved >= 0.8
+    if labels[0] != "47***":
+        without = {place: rows for place, rows in {**sick, **well}.items() if place[0] != inside}
+        assert near(spark, without, ("zip", "sex"), 10, "0.1").verdict == "holds"
 
 
 def test_no_superset_has_more_records_than_the_table(spark: SparkSession) -> None:

@@ -69,7 +69,7 @@ def judge(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeyp
 
     written: what the run observed while writing, where that is something else than what is read back. raw: the hash of
     the rows whose labels were checked. great_expectations: whether they are asked too (it takes a second). left:
-    people of the input who are not in the release.
+    people of the input who are not in the release. sex: whether it is a quasi-identifier as well.
     """
 
     def judge_release(
@@ -81,10 +81,11 @@ def judge(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeyp
         great_expectations: bool = False,
         left: Sequence[Record] = (),
         privacy: dict[str, Any] | None = None,
+        sex: bool = False,
         **disease: Any,
     ) -> Verdict:
         asked = {
-            "quasi_identifiers": {"age": {"type": "numeric"}},
+            "quasi_identifiers": {"age": {"type": "numeric"}, **({"sex": {"type": "categorical"}} if sex else {})},
             "sensitive_attributes": {"disease": {"t": "measure", **disease}},
             "direct_identifiers": ["name"],
         }
@@ -98,7 +99,8 @@ def judge(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeyp
                 "method": {"name": "stack_and_deal"},
             }
         )
-        profile = make_profile([{"age": age, "disease": value} for _, age, value in [*PEOPLE, *left]], spec, {})
+        rows = [{"age": age, "sex": "f", "disease": value} for _, age, value in [*PEOPLE, *left]]
+        profile = make_profile(rows, spec, {})
         if not great_expectations:
             monkeypatch.setattr(verifier, "validate", lambda *_: SimpleNamespace(passed=True, failures=()))
         folder = tmp_path_factory.mktemp("judged")
@@ -502,6 +504,20 @@ def test_classes_that_are_near_to_a_part_of_the_table_hold_nt_closeness(judge: J
     wide = [(("[21, 29]" if disease == "flu" else "[32, 38]"), disease) for _, disease in HALVES]
     by_itself = judge(wide, k=2, t="0.1", privacy={"nt": {"n": 4}}).figures["near"]["disease"]
     assert by_itself["classes"] == {"whole_table": 0, "itself": 2, "superset": 0}
+
+
+def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(judge: Judge) -> None:
+    """Ten of 20 to 29 with flu, a hundred of 22 to 25 without: all supersets of the ten hold the hundred."""
+    inside, beside = [[(age, sex, "none") for sex in "fm"] * 50 for age in ("[22, 25]", "[40, 49]")]
+    release = [("[20, 29]", sex, "flu") for sex in "fm"] * 5 + inside + beside
+    asked: dict[str, Any] = {"k": 5, "columns": ("age", "sex", "disease"), "t": "0.1", "sex": True}
+    verdict = judge(release, privacy={"nt": {"n": 10}}, **asked)
+    (line,) = [line for line in verdict.problems if "superset" in line and not line.startswith("Great")]
+    assert line.startswith("disease: 2 classes (10 rows) are near to no natural superset that was found")
+    assert line.endswith("of the worst the nearest is 0.909091 away")
+    apart = [(age if sick != "flu" else "[26, 29]", sex, sick) for age, sex, sick in release]
+    verdict = judge(apart, privacy={"nt": {"n": 10}}, **asked)
+    assert verdict.figures["near"]["disease"]["classes"] == {"whole_table": 4, "itself": 0, "superset": 2}
 
 
 def test_classes_without_a_superset_are_told(judge: Judge) -> None:
