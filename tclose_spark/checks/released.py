@@ -118,8 +118,10 @@ def _rows_of(name: str, content: pa.Buffer, kinds: pa.Schema, described: str) ->
         if found.names != kinds.names or not all(map(_is_alike, found.types, kinds.types)):
             raise DamagedFileError(f"{name} has other columns than the release")
         said = json.loads(words.pop(SPARK_SCHEMA, described))
+        footer = content[len(content) - 8 - file.metadata.serialized_size :].to_pybytes()
         plain = all(key in SPARK_WORDS and re.fullmatch(SPARK_WORDS[key], word) for key, word in words.items())
-        if not plain or not re.fullmatch(WRITERS, file.metadata.created_by) or said != json.loads(described):
+        twice = any(footer.count(key) > 1 for key in (SPARK_SCHEMA, *SPARK_WORDS))
+        if not plain or twice or not re.fullmatch(WRITERS, file.metadata.created_by) or said != json.loads(described):
             raise DamagedFileError(f"{name} has metadata that says more than the release")
         if content[: len(MAGIC)].to_pybytes() != MAGIC:  # at which Arrow does not look
             raise DamagedFileError(f"{name} cannot be read")

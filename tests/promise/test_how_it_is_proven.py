@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -36,7 +37,7 @@ def state_of(output: Path) -> dict[str, Any]:
 
 
 def hash_of(table: pd.DataFrame) -> str:
-    return str(Fingerprint.of([pa.array(table[name], pa.string()) for name in table]))
+    return str(Fingerprint.of([pa.array(table[name].tolist(), pa.string()) for name in table]))
 
 
 # --- while a release is written
@@ -317,9 +318,23 @@ def test_tests_hold_these_to_worked_examples_brute_force_and_linear_programs() -
         ]
 
     assert used_by("measures.distances", "linprog")
-    assert used_by("measures.features", "linprog")
+    (features,) = (text for path, text in texts.items() if path.name == "test_features.py")
+    assert "linprog(" in features
+    assert ".features" in features
     assert any("papers" in path.parts and "measures.distances" in text for path, text in texts.items())
     for module in ("measures.distances", "table.hierarchy", "table.domains", "table.fingerprint"):
         assert used_by(module), module
     papers = "".join(text for path, text in texts.items() if "papers" in path.parts)
     assert "Hierarchy" in papers or "LI_FIGURE_1" in papers
+
+
+@pytest.mark.parametrize("name", ["equal", "ordered", "hierarchical"])
+def test_and_these_tests_fail_where_a_definition_is_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tests/measures")
+    tests = importlib.import_module("test_distances")
+    kind = getattr(tests, f"{name.title()}Distance")
+    honest = kind.numerators
+    monkeypatch.setattr(kind, "numerators", lambda distance, classes: honest(distance, classes) + 1)
+    given = {"most": 6} if name == "hierarchical" else {"tables": tests.count_tables()}
+    with pytest.raises(AssertionError):
+        getattr(tests, f"test_{name}_distance_is_that_of_the_definition")(**given)
