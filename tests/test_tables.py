@@ -213,6 +213,13 @@ def test_a_release_has_no_statistics_in_its_log(written: Path) -> None:
     assert not any(add.get("stats") for add in added)
 
 
+def test_a_release_has_no_statistics_in_its_files(written: Path) -> None:
+    files = [pq.read_metadata(file) for file in written.glob("*.parquet")]
+    columns = [file.row_group(g).column(c) for file in files for g in range(file.num_row_groups) for c in range(2)]
+    assert columns
+    assert not any(column.is_stats_set for column in columns)
+
+
 def test_a_release_has_no_comments_and_nobody_s_name(written: Path) -> None:
     texts = [file.read_text() for file in (written / "_delta_log").glob("*0.*") if not file.name.startswith(".")]
     assert texts

@@ -7,6 +7,7 @@ what it takes Spark to read them and hand them over.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -29,8 +30,14 @@ from tclose_spark.table.fingerprint import Fingerprint
 ROWS_AT_ONCE = 1 << 20  # of a file, that a task holds as codes
 MAGIC = b"PAR1"  # with which a Parquet file begins and ends
 SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
-SPARK_WORDS = {b"org.apache.spark.version", b"org.apache.spark.timeZone", b"org.apache.spark.legacyDateTime"}
-"""What Spark writes into the metadata of a file: the columns once more, and how it meant its dates."""
+SPARK_WORDS = {
+    b"org.apache.spark.version": rb"[0-9]+(\.[0-9A-Za-z]+)*(-SNAPSHOT)?",
+    b"org.apache.spark.timeZone": rb"[A-Za-z0-9_+-]+([/:][A-Za-z0-9_+-]+)*",
+    b"org.apache.spark.legacyDateTime": rb"",
+}
+"""What Spark writes into the metadata of a file beside the columns: its version, and how it meant its dates."""
+WRITERS = r"parquet-(cpp-arrow|mr) version [0-9A-Za-z.-]+( \(build [0-9a-f]+\))?"
+"""What Arrow and Spark call themselves in the metadata of a file."""
 LARGE_OF = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 SAME_TEXT = (T.StringType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.BooleanType)
 """Types whose values Arrow writes as Spark does."""
@@ -111,7 +118,10 @@ def _rows_of(name: str, content: pa.Buffer, kinds: pa.Schema, described: str) ->
         if found.names != kinds.names or not all(map(_is_alike, found.types, kinds.types)):
             raise DamagedFileError(f"{name} has other columns than the release")
         said = json.loads(words.pop(SPARK_SCHEMA, described))
-        if words.keys() - SPARK_WORDS or said != json.loads(described):
+        footer = content[len(content) - 8 - file.metadata.serialized_size :].to_pybytes()
+        plain = all(key in SPARK_WORDS and re.fullmatch(SPARK_WORDS[key], word) for key, word in words.items())
+        twice = any(footer.count(key) > 1 for key in (SPARK_SCHEMA, *SPARK_WORDS))
+        if not plain or twice or not re.fullmatch(WRITERS, file.metadata.created_by) or said != json.loads(described):
             raise DamagedFileError(f"{name} has metadata that says more than the release")
         if content[: len(MAGIC)].to_pybytes() != MAGIC:  # at which Arrow does not look
             raise DamagedFileError(f"{name} cannot be read")

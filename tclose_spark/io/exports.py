@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -87,6 +89,9 @@ def write_export(release: DataFrame, kind: str, folder: Folder) -> dict[str, int
     for file in folder.names(name):
         if not file.startswith("part-"):
             folder.remove(f"{name}/{file}")
+        elif folder.moves_at_once:  # Spark numbers files by task, which follow the files of the table
+            ends = "".join(Path(file).suffixes)
+            folder.rename(f"{name}/{file}", f"{name}/part-{uuid4()}{ends}")
     return {file: folder.size(f"{name}/{file}") for file in folder.names(name)}
 
 

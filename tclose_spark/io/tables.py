@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.io.capabilities import set_if_allowed, settings_below
+from tclose_spark.io.capabilities import set_if_allowed, setting, settings_below
 from tclose_spark.io.storage import for_spark, open_folder
 from tclose_spark.io.workers import texts_of
 from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier, SensitiveAttribute, Text
@@ -58,6 +58,7 @@ NO_VALUE = {
 """What values are that are none of a quasi-identifier's type."""
 SETTINGS = {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
 """Of every Delta table that is written."""
+STATISTICS = "parquet.column.statistics.enabled"  # which the Parquet of Spark 4.0 does not know
 DEFAULTS = "spark.databricks.delta.properties.defaults."
 LARGE_VALUES = {
     "parquet.enable.dictionary": "false",
@@ -348,11 +349,11 @@ def write_delta(table: DataFrame, path: str) -> None:
 @contextmanager
 def _no_defaults(spark: SparkSession) -> Iterator[None]:
     """Without what a cluster gives every new table, such as names of its own for columns inside files, or numbers for
-    rows: files of a release are read as they lie, and listed without statistics.
+    rows: files of a release are read as they lie. Neither they nor their list have statistics.
     """
-    held = settings_below(spark, DEFAULTS)
+    held: dict[str, str | None] = {STATISTICS: setting(spark, STATISTICS), **settings_below(spark, DEFAULTS)}
     for key in held:
-        set_if_allowed(spark, key, None)
+        set_if_allowed(spark, key, "false" if key == STATISTICS else None)
     try:
         yield
     finally:

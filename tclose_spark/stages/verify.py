@@ -20,6 +20,7 @@ from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
 from tclose_spark.stages.publish import public_files
 from tclose_spark.table.domains import Profile
+from tclose_spark.table.fingerprint import Fingerprint
 
 MOST_NAMED = 5  # files that a message names
 
@@ -70,7 +71,7 @@ def verify_finished(run: Run) -> Verdict:
     _require_files(run, state)
     run.take_k(state)
     run.take_hierarchies(state, run.internal)
-    profiled = Profile.from_json(run.internal.read("profile.json"))
+    profiled = _profile(run)
     try:
         run.internal.remove("recheck")
         with sized_shuffles(run.spark, profiled.rows):
@@ -99,8 +100,8 @@ def _state(run: Run) -> dict[str, Any]:
     """
     try:
         state: dict[str, Any] = strict_json(run.internal.read(STATE))
-        stages = state["stages"]
-        if "files" in stages["report"]:
+        if "files" in state["stages"]["report"]:
+            _require_whole(state)
             return state
     except Exception:  # missing, no text, no JSON, of another shape; a Hadoop file system raises Java's errors
         raise GuaranteeError(f"{run.internal.path(STATE)} is missing, or cannot be read") from None
@@ -108,6 +109,30 @@ def _state(run: Run) -> dict[str, Any]:
         f"verify: the release in {run.public.path()} was made by an older version of tclose_spark, which kept no list "
         "of its files; release it again"
     )
+
+
+def _require_whole(state: Mapping[str, Any]) -> None:
+    """Raises an error of any kind unless a state holds all that is looked up in it later."""
+    stages = state["stages"]
+    source, written, reported = stages["profile"]["input"], stages["anonymize"]["written"], stages["report"]
+    for hashed in (source["fingerprint"], written["raw"], written["published"]):
+        Fingerprint.parse(hashed)
+    found = (state["configuration"], source["rows"], stages["verify"]["minimality"]["warnings"])
+    listed = (reported["files"]["public"], reported["files"]["internal"], reported["exports"], stages["plan"])
+    if tuple(map(type, found)) != (str, int, list) or {*map(type, listed)} != {dict} or "version" not in source:
+        raise ValueError("a part of it is missing")
+
+
+def _profile(run: Run) -> Profile:
+    """The profile of the input.
+
+    Raises:
+        GuaranteeError: if it cannot be read.
+    """
+    try:
+        return Profile.from_json(run.internal.read("profile.json"))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise GuaranteeError(f"{run.internal.path('profile.json')} cannot be read") from None
 
 
 def _require_files(run: Run, state: Mapping[str, Any]) -> None:
@@ -144,15 +169,19 @@ def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict) -> None
     if {**certificate, "issued": None, "tool": None} != {**again, "issued": None, "tool": None}:
         raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
     figures = json.loads(json.dumps(verdict.figures))
-    if certificate["tool"] == again["tool"] and run.public.read(REPORT) != render_report(certificate, figures):
+    try:
+        page = run.public.read(REPORT)
+    except ValueError:
+        raise GuaranteeError(f"{run.public.path(REPORT)} is no text") from None
+    if certificate.get("tool") == again["tool"] and page != render_report(certificate, figures):
         raise GuaranteeError(f"the report in {run.public.path()} does not describe the release beside it")
 
 
 def _certificate(run: Run) -> dict[str, Any]:
     try:
-        certificate: dict[str, Any] = strict_json(run.public.read(CERTIFICATE))
-    except ValueError:
+        certificate: dict[str, Any] = dict(strict_json(run.public.read(CERTIFICATE)).items())
+    except (ValueError, AttributeError):
         raise GuaranteeError(
-            f"{run.public.path(CERTIFICATE)} is no certificate: it is no JSON, or has a key twice"
+            f"{run.public.path(CERTIFICATE)} is no certificate: it is no JSON object, or has a key twice"
         ) from None
     return certificate
