@@ -19,6 +19,7 @@ import pytest
 import yaml
 from left_out_people import dealt_in_turn, left_out, with_every_k  # noqa: F401 - fixtures
 from people import PEOPLE, ROLES
+from promise_releases import make_finished  # noqa: F401 - a fixture
 from pyspark.sql import SparkSession
 from spark_traces import traces  # noqa: F401 - a fixture
 from strategies import CITIES

@@ -26,14 +26,14 @@ def people(rows: int = 300) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def by_mean(make: MakeRelease) -> Finished:
-    return aggregated(make, "mean")
+def by_mean(make_finished: MakeRelease) -> Finished:
+    return aggregated(make_finished, "mean")
 
 
-def aggregated(make: MakeRelease, representative: str) -> Finished:
+def aggregated(make_finished: MakeRelease, representative: str) -> Finished:
     how = {"name": "microaggregation", "representative": representative}
     privacy: dict[str, Any] = {"sensitive": {"disease": {"t": "0.3"}}, "output": {"keep_linked": True}}
-    return make(people(), quasi=QUASI, method=how, **privacy)
+    return make_finished(people(), quasi=QUASI, method=how, **privacy)
 
 
 def classes(made: Finished) -> list[pd.DataFrame]:
@@ -46,8 +46,8 @@ def classes(made: Finished) -> list[pd.DataFrame]:
 )
 @promises("k, t and l hold as ever.")
 @pytest.mark.parametrize("representative", ["mean", "median", "mode"])
-def test_every_published_value_is_the_aggregate_of_its_class(make: MakeRelease, representative: str) -> None:
-    made = aggregated(make, representative)
+def test_every_published_value_is_the_aggregate_of_its_class(make_finished: MakeRelease, representative: str) -> None:
+    made = aggregated(make_finished, representative)
     whole = made.rows["disease"].value_counts(normalize=True)
     for rows in classes(made):
         assert len(rows) >= 5
@@ -81,8 +81,8 @@ def test_all_but_one_value_reveal_the_last(by_mean: Finished) -> None:
 
 @promises("A median reveals on which side of a known value the last one lies.", "A mode reveals that the last one")
 @pytest.mark.parametrize("representative", ["median", "mode"])
-def test_what_a_median_and_a_mode_reveal_of_the_last(make: MakeRelease, representative: str) -> None:
-    for rows in classes(aggregated(make, representative)):
+def test_what_a_median_and_a_mode_reveal_of_the_last(make_finished: MakeRelease, representative: str) -> None:
+    for rows in classes(aggregated(make_finished, representative)):
         values, published = np.sort(rows["age_raw"].astype(int)), float(rows["age"].iloc[0])
         for last in range(len(values)):
             others = np.delete(values, last)

@@ -35,8 +35,8 @@ NT: dict[str, Any] = {"privacy": {"nt": {"n": N}}, "quasi": QUASI, "sensitive": 
 
 
 @pytest.fixture(scope="module")
-def near(make: MakeRelease) -> Finished:
-    return make(people(), method={"name": "t_mondrian"}, output={"keep_linked": True}, **NT)
+def near(make_finished: MakeRelease) -> Finished:
+    return make_finished(people(), method={"name": "t_mondrian"}, output={"keep_linked": True}, **NT)
 
 
 def ends(label: str) -> tuple[int, int]:
@@ -92,23 +92,23 @@ def test_n_is_above_k_and_within_the_table(write_run: Callable[..., Path], tmp_p
 
 
 @promises("Any method may be used: t-closeness implies (n, t)-closeness.", "The whole table is one.")
-def test_a_method_that_makes_t_closeness_makes_nt_closeness(make: MakeRelease) -> None:
-    made = make(people(), method={"name": "stack_and_deal"}, **NT)
+def test_a_method_that_makes_t_closeness_makes_nt_closeness(make_finished: MakeRelease) -> None:
+    made = make_finished(people(), method={"name": "stack_and_deal"}, **NT)
     entry = made.certificate["guarantees"]["nt"]["disease"]
     assert entry["classes"]["whole_table"] == made.certificate["release"]["classes"]
 
 
 @promises("Methods that cut regions make use of it and lose less")
-def test_methods_that_cut_regions_lose_less(make: MakeRelease, near: Finished) -> None:
-    close = make(people(), method={"name": "t_mondrian"}, **{**NT, "privacy": {}})
+def test_methods_that_cut_regions_lose_less(make_finished: MakeRelease, near: Finished) -> None:
+    close = make_finished(people(), method={"name": "t_mondrian"}, **{**NT, "privacy": {}})
     assert near.certificate["utility"]["ncp"] < close.certificate["utility"]["ncp"]
 
 
 @promises("A class of n rows is its own.", "A class of n rows may have any distribution, even one value.")
 @promises("The certificate counts such classes (`homogeneous`).")
-def test_a_class_of_n_rows_may_have_one_value(make: MakeRelease) -> None:
+def test_a_class_of_n_rows_may_have_one_value(make_finished: MakeRelease) -> None:
     table = pd.DataFrame({"age": [20] * 150 + [40] * 150, "disease": ["flu"] * 150 + ["gout"] * 150})
     how = {"quasi": {"age": {"type": "numeric"}}, "sensitive": {"disease": {"t": "0.1"}}, "privacy": {"nt": {"n": 100}}}
-    made = make(table, method={"name": "t_mondrian"}, **how)
+    made = make_finished(table, method={"name": "t_mondrian"}, **how)
     assert made.certificate["guarantees"]["nt"]["disease"]["classes"]["itself"] == 2
     assert made.certificate["attributes"]["disease"]["homogeneous"]["classes"] == 2

@@ -39,13 +39,13 @@ def boxes(rows: pd.DataFrame) -> list[list[tuple[int, int]]]:
 
 
 @pytest.fixture(scope="module", params=METHODS, ids=lambda method: method["name"])
-def made(request: pytest.FixtureRequest, make: MakeRelease) -> Finished:
-    return make(people(), quasi=QUASI, method=request.param)
+def made(request: pytest.FixtureRequest, make_finished: MakeRelease) -> Finished:
+    return make_finished(people(), quasi=QUASI, method=request.param)
 
 
 @pytest.fixture(scope="module")
-def by_mondrian(make: MakeRelease) -> Finished:
-    return make(people(), quasi=QUASI, method=METHODS[0], output={"keep_linked": True})
+def by_mondrian(make_finished: MakeRelease) -> Finished:
+    return make_finished(people(), quasi=QUASI, method=METHODS[0], output={"keep_linked": True})
 
 
 @promises("With `method: {name: t_mondrian}`, or the closeness tree's `overlap: none`")
@@ -73,10 +73,10 @@ def test_each_person_lies_in_one_region(made: Finished) -> None:
 
 @promises("No row hash, secret or sensitive value decides it.", "Nobody is left behind in a wide class.")
 def test_another_secret_gives_the_same_release(
-    make: MakeRelease, by_mondrian: Finished, monkeypatch: pytest.MonkeyPatch
+    make_finished: MakeRelease, by_mondrian: Finished, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TCLOSE_SECRET", "another")
-    again = make(people(), quasi=QUASI, method=METHODS[0])
+    again = make_finished(people(), quasi=QUASI, method=METHODS[0])
     assert again.rows.value_counts().to_dict() == by_mondrian.rows.value_counts().to_dict()
     assert by_mondrian.measured["worst"] is None
 
@@ -90,11 +90,11 @@ def test_a_part_of_a_region_may_have_any_distribution(by_mondrian: Finished) -> 
 
 @promises("The verifier checks this from the labels, exactly.", 'If two classes meet, the verdict is "does not hold".')
 def test_regions_that_overlap_publish_nothing(
-    every_k_installed: None, make: MakeRelease, tmp_path_factory: pytest.TempPathFactory
+    every_k_installed: None, make_finished: MakeRelease, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     how = {"name": "every_k", "by": "age", "apart": True}
     with pytest.raises(GuaranteeError, match="regions overlap"):
-        make(people(60), quasi=QUASI, method=how, sensitive={"disease": {"t": "measure"}})
+        make_finished(people(60), quasi=QUASI, method=how, sensitive={"disease": {"t": "measure"}})
 
 
 @promises("The adversary knows that every further cut was refused")
@@ -139,6 +139,6 @@ def test_what_refused_cuts_reveal_is_counted_and_warned_of(by_mondrian: Finished
 @pytest.mark.parametrize(
     "more", [{"privacy": {"nt": {"n": 100}}}, {"sensitive": {"disease": {"t": "0.1", "l": {"distinct": 2}}}}], ids=str
 )
-def test_cuts_that_other_requirements_refuse_are_not_counted(make: MakeRelease, more: dict[str, Any]) -> None:
+def test_cuts_that_other_requirements_refuse_are_not_counted(make_finished: MakeRelease, more: dict[str, Any]) -> None:
     assert (MOST_LINES, MOST_PRESENT, MOST_CLASSES) == (16, 8, 1000)
-    assert "refused_cuts" not in make(people(300), quasi=QUASI, method=METHODS[0], **more).measured
+    assert "refused_cuts" not in make_finished(people(300), quasi=QUASI, method=METHODS[0], **more).measured

@@ -16,14 +16,16 @@ import tclose_spark as tc
 
 
 @pytest.fixture(scope="module")
-def by_tree(make: MakeRelease) -> Finished:
-    return make(skewed(6000), quasi={"zip": {}}, method={"name": "closeness_tree"}, output={"keep_linked": True})
+def by_tree(make_finished: MakeRelease) -> Finished:
+    return make_finished(
+        skewed(6000), quasi={"zip": {}}, method={"name": "closeness_tree"}, output={"keep_linked": True}
+    )
 
 
 @pytest.fixture(scope="module")
-def suppressing(make: MakeRelease) -> Finished:
+def suppressing(make_finished: MakeRelease) -> Finished:
     """The closeness tree may not write `*`, so it leaves out the rows that need it."""
-    return make(
+    return make_finished(
         skewed(),
         quasi={"zip": {"coarsest": 0}},
         method={"name": "closeness_tree"},
@@ -49,16 +51,16 @@ def test_the_surplus_is_what_narrow_classes_lack(by_tree: Finished) -> None:
 
 
 @promises("It matters where a value of a quasi-identifier is skewed.")
-def test_a_value_that_is_not_skewed_reveals_nothing(make: MakeRelease) -> None:
+def test_a_value_that_is_not_skewed_reveals_nothing(make_finished: MakeRelease) -> None:
     table = skewed()
     table["disease"] = np.random.default_rng(2).permutation(table["disease"])
-    assert make(table, quasi={"zip": {}}, method={"name": "closeness_tree"}).measured["worst"] is None
+    assert make_finished(table, quasi={"zip": {}}, method={"name": "closeness_tree"}).measured["worst"] is None
 
 
 @promises("Of zip A's people in classes labelled `zip=*`")
 @pytest.mark.parametrize(("deal", "labelled"), [("local", True), ("round_robin", False)])
-def test_what_dealing_leaves_behind(make: MakeRelease, deal: str, labelled: bool) -> None:
-    made = make(skewed(6000), quasi={"zip": {}}, method={"name": "stack_and_deal", "deal": deal})
+def test_what_dealing_leaves_behind(make_finished: MakeRelease, deal: str, labelled: bool) -> None:
+    made = make_finished(skewed(6000), quasi={"zip": {}}, method={"name": "stack_and_deal", "deal": deal})
     assert (made.rows["zip"] == "zip A").any() == labelled
     worst = made.measured["worst"]
     assert (worst is not None) == labelled
@@ -90,8 +92,8 @@ def test_an_adversary_with_a_list_of_people_knows_who_is_suppressed(suppressing:
 @promises(
     "t-Incognito leaves nobody in a wider class", "The rows that it suppresses follow from their sensitive values."
 )
-def test_full_domain_recoding_gives_a_value_one_label(make: MakeRelease) -> None:
-    made = make(
+def test_full_domain_recoding_gives_a_value_one_label(make_finished: MakeRelease) -> None:
+    made = make_finished(
         skewed(),
         quasi={"zip": {}},
         method={"name": "t_incognito"},
@@ -107,22 +109,24 @@ def test_full_domain_recoding_gives_a_value_one_label(make: MakeRelease) -> None
 
 @promises("Fragmentation, microaggregation with t, SABRE")
 @pytest.mark.parametrize("method", ["fragmentation", "microaggregation", "sabre"])
-def test_other_methods_choose_by_sensitive_value_too(make: MakeRelease, method: str) -> None:
+def test_other_methods_choose_by_sensitive_value_too(make_finished: MakeRelease, method: str) -> None:
     """Other sensitive values of the same people lead to other classes."""
     table = skewed(600)
     mixed = table.assign(disease=np.random.default_rng(3).permutation(table["disease"]))
-    labels = [make(x, quasi={"zip": {}}, method={"name": method}).rows["zip"].value_counts() for x in (table, mixed)]
+    labels = [
+        make_finished(x, quasi={"zip": {}}, method={"name": method}).rows["zip"].value_counts() for x in (table, mixed)
+    ]
     assert labels[0].to_dict() != labels[1].to_dict()
 
 
 @promises("`deal: round_robin` does not look at the quasi-identifiers.")
-def test_round_robin_makes_the_same_classes_whatever_the_quasi_identifiers(make: MakeRelease) -> None:
+def test_round_robin_makes_the_same_classes_whatever_the_quasi_identifiers(make_finished: MakeRelease) -> None:
     table = skewed(600)
     table["id"] = np.arange(600)  # no two classes publish the same interval, and become one
     mixed = table.assign(id=np.random.default_rng(4).permutation(table["id"]))
     method = {"name": "stack_and_deal", "deal": "round_robin"}
     made = [
-        make(x, quasi={"id": {"type": "numeric"}}, method=method)
+        make_finished(x, quasi={"id": {"type": "numeric"}}, method=method)
         for x in (table[["id", "disease"]], mixed[["id", "disease"]])
     ]
     assert made[0].certificate["release"]["rows"] == made[1].certificate["release"]["rows"]
@@ -161,16 +165,16 @@ def test_the_warning_names_columns_and_no_values(suppressing: Finished) -> None:
 
 
 @promises("Spark Connect, shared clusters, aggregates, and columns with too many values are not measured")
-def test_what_is_not_measured_is_printed(make: MakeRelease) -> None:
+def test_what_is_not_measured_is_printed(make_finished: MakeRelease) -> None:
     table = skewed(300).assign(name=[f"n{i}" for i in range(300)])
-    many = make(
+    many = make_finished(
         table, quasi={"zip": {}, "name": {}}, method={"name": "stack_and_deal"}, sensitive={"disease": {"t": "0.3"}}
     )
     if many.measured["left_out"]:
         assert any("not measured for name" in text for text in many.said)
     how = {"name": "microaggregation", "representative": "mean"}
     ages = skewed(300).assign(age=np.arange(300) % 50)[["age", "disease"]]
-    mean = make(ages, quasi={"age": {"type": "numeric"}}, method=how, sensitive={"disease": {"t": "0.3"}})
+    mean = make_finished(ages, quasi={"age": {"type": "numeric"}}, method=how, sensitive={"disease": {"t": "0.3"}})
     assert mean.measured["measured"] is False
     assert any("not measured: aggregates" in text for text in mean.said)
 

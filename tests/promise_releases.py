@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pytest
 from people import read
+
+from tclose_spark import pipeline
 
 ROWS = 3000
 
@@ -34,3 +38,20 @@ class Finished:
 
 
 MakeRelease = Callable[..., Finished]
+
+
+@pytest.fixture(scope="module")
+def make_finished(
+    write_run: Callable[..., Path], open_run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+) -> MakeRelease:
+    """`make_finished(table, quasi=.., method=..)`: a release with t = .1 for `disease` and k = 5, unless given."""
+
+    def release(table: pd.DataFrame, **given: Any) -> Finished:
+        settings = {"sensitive": {"disease": {"t": "0.1"}}, "k": 5, **given}
+        path = write_run(tmp_path_factory.mktemp("made"), pa.Table.from_pandas(table), **settings)
+        run, said = open_run(path), list[str]()
+        run.announce = said.append
+        pipeline.release(run)
+        return Finished(path.parent / "out", said)
+
+    return release
