@@ -108,7 +108,7 @@ def test_it_ends_with_exit_code_1_and_names_the_file_if_readers_would_read_anyth
     assert any(str(output / file) in said for file in changed)
 
 
-@promises("`internal/run.json` lists the SHA-256 of every public and internal file.")
+@promises("`internal/run.json` lists the SHA-256 of every public file")
 def test_run_json_lists_the_sha_256_of_every_public_and_internal_file(finished: Path) -> None:
     listed = json.loads((finished / "internal/run.json").read_text())["stages"]["report"]["files"]
     for side in ("public", "internal"):
@@ -118,7 +118,7 @@ def test_run_json_lists_the_sha_256_of_every_public_and_internal_file(finished: 
         assert len(found) > 3
 
 
-@promises("A file that was changed, added or removed is found.")
+@promises("A file that was changed or removed, or added to")
 def test_a_file_that_was_changed_added_or_removed_is_found(output: Path, verify: Verify) -> None:
     names = [file for file in tree(output) if file != "internal/run.json"]
     assert len(names) > 15
@@ -196,7 +196,7 @@ MORE_IN_THE_FILE: dict[str, Callable[[Path], object]] = {
 }
 
 
-@promises("Each Parquet file has the released columns and no other metadata.")
+@promises("Each Parquet file has the released columns, and no metadata")
 @pytest.mark.parametrize("what", [None, *MORE_IN_THE_FILE])
 def test_each_parquet_file_has_the_released_columns_and_no_other_metadata(
     output: Path, certificate: dict[str, Any], verify: Verify, what: str | None

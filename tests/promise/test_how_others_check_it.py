@@ -24,7 +24,7 @@ def party(left_out: Path) -> ThirdParty:
     return ThirdParty(left_out / "public")
 
 
-@promises("`attributes` in the certificate holds what a third party needs")
+@promises("`attributes` in the certificate, with the number of input rows")
 def test_a_third_party_computes_every_figure_again(party: ThirdParty) -> None:
     certificate, losses = party.certificate, party.losses()
     parts = {name: party.parts(name) for name in party.sensitive}
@@ -163,7 +163,7 @@ def test_long_lists_are_sizes_and_hashes(long_lists: Path, party: ThirdParty) ->
     assert "values" in party.sensitive["mood"]["domain"]
 
 
-@promises("The third party then needs the run file, too")
+@promises("The third party then needs the run file and its hierarchies.")
 def test_with_the_files_of_the_run_the_figures_follow_again(long_lists: Path) -> None:
     paths = [line.split(";") for line in (long_lists / "codes.csv").read_text().splitlines()]
     found = ThirdParty(long_lists / "out/public")

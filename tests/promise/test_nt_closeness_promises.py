@@ -13,8 +13,10 @@ import pyarrow as pa
 import pytest
 from people import read
 from promise_page import promises
-from promise_releases import Finished, MakeRelease
+from promise_releases import Finished, MakeRelease, skewed
 
+import tclose_spark as tc
+from tclose_spark.checks import supersets
 from tclose_spark.cli import main
 
 N = 100
@@ -56,9 +58,11 @@ def superset(rows: pd.DataFrame, label: dict[str, str]) -> pd.DataFrame:
 
 
 @promises(
+    "With `privacy: {nt: {n: 1000}}` each t is that of (n, t)-closeness",
+    "An adversary who knows a person's class learns little",
     "Every class is at most t away from a natural superset",
     "The verifier decides it for every class from the labels alone.",
-    "A superset's rows are counted from the released classes whose labels lie within it, exactly.",
+    "The rows of a box are counted exactly.",
     "k and every l hold in each class as without it.",
 )
 def test_every_class_is_near_to_the_superset_that_is_named(near: Finished) -> None:
@@ -111,4 +115,48 @@ def test_a_class_of_n_rows_may_have_one_value(make_finished: MakeRelease) -> Non
     how = {"quasi": {"age": {"type": "numeric"}}, "sensitive": {"disease": {"t": "0.1"}}, "privacy": {"nt": {"n": 100}}}
     made = make_finished(table, method={"name": "t_mondrian"}, **how)
     assert made.certificate["guarantees"]["nt"]["disease"]["classes"]["itself"] == 2
-    assert made.certificate["attributes"]["disease"]["homogeneous"]["classes"] == 2
+    assert made.certificate["attributes"]["sensitive"]["disease"]["homogeneous"]["classes"] == 2
+
+
+NESTED = [  # the classes of 22 to 25 lie in that of 20 to 29, whatever their texts
+    *[("[20, 29]", sex, "flu") for sex in "fm" for _ in range(5)],
+    *[(age, sex, "none") for age in ("[22, 25]", "[40, 49]") for sex in "fm" for _ in range(50)],
+]
+
+
+@promises("Supersets are boxes of labels: of each quasi-identifier", "A class lies in a box if each of its labels does")
+@promises("`22, 25` lies in `20, 29`.", "A class for which no box is found makes the verdict")
+@pytest.mark.parametrize(("n", "holds"), [(10, False), (110, False), (211, False)])
+def test_rows_of_narrower_labels_are_counted(n: int, holds: bool) -> None:
+    release = pd.DataFrame(NESTED, columns=["age", "sex", "disease"])
+    found = tc.audit(release, ["age", "sex"], {"disease": "equal"}, k=5, t="0.1", n=n)
+    assert found.holds == holds
+    flu = pd.DataFrame([("[22, 25]", sex, "flu") for sex in "fm" for _ in range(5)], columns=release.columns)
+    wide = release.assign(disease=release["disease"].where(release["age"] != "[22, 25]", "flu"))
+    together = tc.audit(pd.concat([wide, flu]), ["age", "sex"], {"disease": "equal"}, k=5, t="0.1", n=100)
+    assert together.holds  # flu in all of the box of 20 to 29, and in none beside it
+
+
+@promises("Of a release of more than 2,000,000 classes, or of more than 2^25 counts of values")
+def test_larger_releases_are_proven_by_the_whole_table_and_by_classes_of_n_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert (supersets.MOST_CLASSES, supersets.MOST_COUNTS) == (2_000_000, 1 << 25)
+    release = pd.DataFrame(
+        [("[20, 24]", "flu")] * 5 + [("[25, 29]", "flu")] * 5 + [("[40, 49]", "gout")] * 10, columns=["age", "disease"]
+    )
+    how: dict[str, Any] = {"k": 5, "t": "0.1", "n": 10}
+    assert tc.audit(release, ["age"], {"disease": "equal"}, **how).holds
+    monkeypatch.setattr(supersets, "MOST_CLASSES", 2)
+    assert not tc.audit(release, ["age"], {"disease": "equal"}, **how).holds
+    whole = release.assign(disease=["flu", "gout"] * 10)
+    assert tc.audit(whole, ["age"], {"disease": "equal"}, **{**how, "t": "0.2"}).holds
+
+
+@promises("Suppressed rows with `of: input` must be within t of the whole table.")
+def test_suppressed_rows_must_be_within_t_of_the_table(make_finished: MakeRelease) -> None:
+    how = {"quasi": {"zip": {"coarsest": 0}}, "privacy": {"nt": {"n": 100}, "suppression_limit": "0.3"}}
+    made = make_finished(skewed(), method={"name": "closeness_tree"}, **how)
+    assert made.certificate["suppressed"]["rows"] > 0
+    assert made.certificate["suppressed"]["guarantees"]["t"]["disease"]["achieved"] <= 0.1
+    assert "nt" in made.certificate["guarantees"]

@@ -96,14 +96,14 @@ def test_as_many_rows_as_the_limit_may_be_left_out(left_out: Path, release: Rele
     assert "1 are suppressed, and privacy.suppression_limit allows 0" in err
 
 
-@promises("One row more is exit code 1")
+@promises("A release that lacks one row more is exit code 1.")
 def test_one_row_more_is_exit_code_1(release: Release) -> None:
     code, err = release(7, {"suppression_limit": "0.15", "of": "released"}, DISEASES)
     assert code == 1
     assert "7 are suppressed, and privacy.suppression_limit allows 6" in err
 
 
-@promises("Suppressed rows are in nothing public", "It publishes nothing of them")
+@promises("No suppressed row is public.", "It publishes nothing of them")
 def test_suppressed_rows_are_in_nothing_public(left_out: Path, of_released: Path) -> None:
     raw = {str(row["age_raw"]) for row in suppressed_of(left_out)}
     assert raw == {str(age) for age in MANY["age"][-LEFT:]}
@@ -181,7 +181,7 @@ def test_classes_are_compared_with_the_released_rows(of_released: Path) -> None:
     assert party.certificate["guarantees"]["t"]["disease"]["achieved_exact"] == str(worst) == "0"
 
 
-@promises("The release gives no counts of the suppressed rows")
+@promises("The release gives the number of suppressed rows")
 def test_nothing_is_required_and_no_counts_are_given_of_them(of_released: Path) -> None:
     certificate = certificate_of(of_released)
     assert certificate["suppressed"].keys() == {"rows", "share", "limit", "limit_exact", "of"}

@@ -1,0 +1,73 @@
+"""docs/promise.md: what becomes of values that are read, and of runs that cannot do what is required."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from people import read
+from promise_page import promises
+from promise_releases import MakeRelease, skewed
+
+from tclose_spark import pipeline
+from tclose_spark.cli import main
+from tclose_spark.errors import InputError
+from tclose_spark.io.run import Run
+
+
+@promises("In a sensitive attribute NaN is published as NULL, and -0.0 as 0.")
+def test_nan_is_null_and_minus_zero_is_zero(make_finished: MakeRelease) -> None:
+    table = pd.DataFrame({"age": range(40), "dose": [np.nan, -0.0, 0.0, 2.5] * 10})
+    how = {"quasi": {"age": {"type": "numeric"}}, "sensitive": {"dose": {"distance": "ordered", "t": "0.3"}}}
+    doses = make_finished(table, method={"name": "stack_and_deal"}, **how).rows["dose"]
+    assert doses.isna().sum() == 10
+    assert sorted(doses.dropna().astype(str).unique()) == ["0.0", "2.5"]
+
+
+@promises("An empty field of a CSV file is missing.")
+def test_an_empty_field_is_missing(
+    write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
+) -> None:
+    lines = ["age,disease", *(f"{20 + i % 9 if i % 3 else ''},{['flu', 'gout', ''][i % 3]}" for i in range(30))]
+    (tmp_path / "people.csv").write_text("\n".join(lines))
+    source = {"path": "people.csv", "format": "csv", "options": {"header": True}}
+    path = write_run(
+        tmp_path, None, source=source, quasi={"age": {"type": "numeric"}}, sensitive={"disease": {"t": "0.5"}}
+    )
+    pipeline.release(open_run(path))
+    assert read(tmp_path / "out/public/release")["disease"].isna().sum() == 10
+
+
+@promises("It ends with exit code 1, or with 2 if the rows that were written are not those that were profiled.")
+def test_rows_that_are_gone_before_they_are_written_are_missed(
+    write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_run(tmp_path, pa.Table.from_pandas(skewed(60)), quasi={"zip": {}}, sensitive={"disease": {"t": "0.9"}})
+    run = open_run(path)
+    pipeline.profile(run)
+    pipeline.plan(run)
+    profile = run.staging.read("profile.json")
+    assert '"rows": 60' in profile
+    run.staging.write("profile.json", profile.replace('"rows": 60', '"rows": 61'))
+    with pytest.raises(InputError, match="not those that were profiled") as raised:
+        pipeline.anonymize(run)
+    assert raised.value.exit_code == 2
+    assert not (tmp_path / "out/public").exists()
+
+
+@promises("A method that cannot do with the limit ends with exit code 3.")
+def test_a_limit_that_is_too_low_is_unreachable(write_run: Callable[..., Path], tmp_path: Path) -> None:
+    given = {"quasi": {"zip": {"coarsest": 0}}, "sensitive": {"disease": {"t": "0.1"}}, "k": 5}
+    how = {"method": {"name": "closeness_tree"}, "privacy": {"suppression_limit": "0.001"}}
+    path = write_run(tmp_path, pa.Table.from_pandas(skewed(600)), **given, **how)
+    assert main(["release", str(path)]) == 3
+    assert not (tmp_path / "out/public").exists()
+
+
+@promises("A release of one block is one file.")
+def test_one_block_is_one_file(finished: Path) -> None:
+    assert len(list((finished / "public/release").glob("*.parquet"))) == 1
