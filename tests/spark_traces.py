@@ -72,7 +72,7 @@ def traces(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFact
             "--master",
             "local[2]",
             *confs,
-            Path(__file__).with_name("traces") / "release_and_look.py",
+            Path(__file__).with_name("release_and_look.py"),
             folder / "pages.json",
             *run_files,
         ],

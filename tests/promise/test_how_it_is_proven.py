@@ -296,6 +296,7 @@ def test_they_share_the_definitions() -> None:
         "measures.coarseness",  # how wide a label may be
         "measures.diversity",
         "measures.exact",
+        "measures.foreign_labels",  # bins of other tools are read with it
         "measures.histograms",
         "measures.information_loss",  # how labels are read; makers check theirs with it
         "table.arrays",
