@@ -15,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.capabilities import java_of
-from tclose_spark.io.replacing import OLD
+from tclose_spark.io.replacing import OLD, beside
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -133,28 +133,37 @@ class HadoopFolder:
                 return
         self._move_files(source, name)
 
-    def sibling(self, suffix: str) -> HadoopFolder | None:
+    def sibling(self, what: str) -> HadoopFolder | None:
         """See Folder. An object store replaces no folder, nor does the root of a file system have siblings."""
         if not self.moves_at_once or self._path("").isRoot():
             return None
-        return HadoopFolder(self._root + suffix, self._spark)
+        return self._beside(what)
 
     def replace(self, new: HadoopFolder) -> None:
         """See Folder."""
-        old = HadoopFolder(self._root + OLD, self._spark)
+        old = self._beside(OLD)
         old.remove()
         if self.exists():
-            self._files.rename(self._path(""), old._path(""))
-        if not self._files.rename(new._path(""), self._path("")):
-            raise OSError(errno.EIO, f"{new.path()} could not be renamed")
+            self._become(old)
+        new._become(self)
         old.remove()
 
     def restore(self) -> None:
         """See Folder."""
-        old = HadoopFolder(self._root + OLD, self._spark)
+        old = self._beside(OLD)
         if old.exists() and not self.exists():
-            self._files.rename(old._path(""), self._path(""))
-        old.remove()
+            old._become(self)
+        else:
+            old.remove()
+
+    def _beside(self, what: str) -> HadoopFolder:
+        above, _, name = self._root.rstrip("/").rpartition("/")
+        return HadoopFolder(f"{above}/{beside(name, what)}", self._spark)
+
+    def _become(self, other: HadoopFolder) -> None:
+        """Renames this folder. Raises OSError if the file system does not."""
+        if not self._files.rename(self._path(""), other._path("")):
+            raise OSError(errno.EIO, f"{self.path()} could not be renamed")
 
     def _is_beside(self, other: HadoopFolder) -> bool:
         """Whether a folder is in the same file system, such as the same bucket."""

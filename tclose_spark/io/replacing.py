@@ -8,10 +8,19 @@ import os
 import shutil
 from pathlib import Path
 
-OLD = ".old"
-"""What is appended to the name of a folder that another one is about to replace."""
+OLD, NEW = "old", "new"
+"""The folder that another one is about to replace, and the one that replaces it: see `beside`."""
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of renameat2(2)
 NOT_KNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+
+
+def beside(name: str, what: str) -> str:
+    """The name of what lies beside a folder while it is written: hidden, and no name that somebody else gives.
+
+    >>> beside("public", NEW)
+    '.public.tclose-new'
+    """
+    return f".{name}.tclose-{what}"
 
 
 def replace_folder(place: Path, new: Path) -> None:
@@ -25,7 +34,7 @@ def replace_folder(place: Path, new: Path) -> None:
         return
     shutil.copystat(place, new)
     if not _exchange(new, place):
-        old = place.with_name(place.name + OLD)
+        old = place.with_name(beside(place.name, OLD))
         place.rename(old)
         new.rename(place)
         new = old
@@ -34,7 +43,7 @@ def replace_folder(place: Path, new: Path) -> None:
 
 def restore_folder(place: Path) -> None:
     """Puts a folder back that `replace_folder` had moved away, if nothing took its place; else removes it."""
-    old = place.with_name(place.name + OLD)
+    old = place.with_name(beside(place.name, OLD))
     if old.exists() and not place.exists():
         old.rename(place)
     elif old.exists():

@@ -21,6 +21,7 @@ from tclose_spark.io.exports import EXPORT_NAMES
 from tclose_spark.io.interrupts import raise_again
 from tclose_spark.io.lock import LOCK, TAKEOVER, locked
 from tclose_spark.io.progress import Progress, no_progress
+from tclose_spark.io.replacing import NEW
 from tclose_spark.io.shuffles import sized_shuffles
 from tclose_spark.io.storage import Folder, open_folder
 from tclose_spark.io.tables import read_hierarchies
@@ -43,7 +44,6 @@ SECRET_VARIABLE = "TCLOSE_SECRET"  # noqa: S105 - a name, not a secret
 CERTIFICATE, REPORT, LINKED = "certificate.json", "report.html", "linked"
 PUBLIC = ("release", *EXPORT_NAMES, REPORT, CERTIFICATE)
 """What may lie in the public folder, in the order in which it is placed where parts are placed one by one."""
-NEW = ".new"
 """Appended to the name of the public folder: the one that is about to replace it."""
 STATE = "run.json"
 PROBLEMS = "problems.json"
@@ -257,8 +257,8 @@ class Run:
             with self._writing():
                 self.internal.create(private=True)
                 held.enter_context(locked(self.internal))
-                beside = self.public.sibling(f".{LOCK}")
-                folder, _, name = (beside.path() if beside else self.public.path(LOCK)).rpartition("/")
+                hidden = self.public.sibling(LOCK)
+                folder, _, name = (hidden.path() if hidden else self.public.path(LOCK)).rpartition("/")
                 above = open_folder(folder or "/", self.spark)
                 above.create()
                 held.enter_context(locked(above, name, self.public.path()))

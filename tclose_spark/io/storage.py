@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.hadoop import HadoopFolder
-from tclose_spark.io.replacing import replace_folder, restore_folder
+from tclose_spark.io.replacing import beside, replace_folder, restore_folder
 from tclose_spark.runfile.loading import URI
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class Folder(Protocol):
         """
         ...
 
-    def sibling(self, suffix: str) -> Any | None:
-        """The folder beside this one that `replace` takes; None where this folder cannot be replaced as a whole."""
+    def sibling(self, what: str) -> Any | None:
+        """What lies beside this folder (see `replacing.beside`); None where it cannot be replaced as a whole."""
         ...
 
     def replace(self, new: Any) -> None:
@@ -212,13 +212,13 @@ class LocalFolder:
             old.rename(source._root / f"{name}.moved")
             source.remove(f"{name}.moved")
 
-    def sibling(self, suffix: str) -> LocalFolder | None:
+    def sibling(self, what: str) -> LocalFolder | None:
         """See Folder. A mount point, a volume, and a folder whose parent is closed to us cannot be replaced."""
         root = Path(os.path.realpath(self._root))
         above = next(path for path in root.parents if path.exists())
         if not self.moves_at_once or root.is_mount() or not os.access(above, os.W_OK):
             return None
-        return LocalFolder(str(root.with_name(root.name + suffix)))
+        return LocalFolder(str(root.with_name(beside(root.name, what))))
 
     def replace(self, new: LocalFolder) -> None:
         """See Folder. In one step where the system exchanges folders, as Linux does on its own file systems."""

@@ -17,7 +17,8 @@ from tclose_spark.io.catalog import is_same, replace_table, require_replaceable
 from tclose_spark.io.integrity import Digests, differences, digests
 from tclose_spark.io.interrupts import done, held
 from tclose_spark.io.lock import LOCK, TAKEOVER
-from tclose_spark.io.run import CERTIFICATE, LINKED, NEW, PUBLIC, REPORT, STATE, Run
+from tclose_spark.io.replacing import NEW
+from tclose_spark.io.run import CERTIFICATE, LINKED, PUBLIC, REPORT, STATE, Run
 from tclose_spark.io.storage import Folder, move
 from tclose_spark.table.building import HIERARCHIES, RELEASED_HIERARCHIES
 

@@ -310,3 +310,18 @@ def test_a_published_release_is_read_and_verified(
     copy = Path(shutil.copytree(reported, tmp_path / "copy"))
     run_stages(open_run(conf, f"output.path={copy}"), "publish", "verify")
     assert len(read(copy / "public/release")) == 48
+
+
+def test_what_others_keep_beside_the_public_folder_stays(
+    conf: Path, open_run: Callable[..., Run], output: Path
+) -> None:
+    others = [output / f"public.{ending}" for ending in ("old", "new", "lock")]
+    for folder in others:
+        folder.mkdir()
+        (folder / "backup").touch()
+    (output / "public").rename(output / "public.kept")
+    run = open_run(conf, f"output.path={output}")
+    with run.locked():
+        run.begin()
+    assert all((folder / "backup").exists() for folder in others)
+    assert not (output / "public/certificate.json").exists()
