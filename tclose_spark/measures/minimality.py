@@ -129,8 +129,8 @@ class LeftBehind:
     suppressed: of these, suppressed.
     true, said: the share of these that has the sensitive value, and that their classes say.
     narrow, whole: the share of those in narrow classes, of all.
-    evidence: at least so much is -log of the chance of such a surplus if those who are left were drawn by lot
-        (Hoeffding 1963).
+    evidence: at least so much is -log of the chance that their share is so far above what their classes say, and that
+        a draw by lot of those who are left, or of those who are not, differs so much from all (Hoeffding 1963).
     """
 
     height: int
@@ -147,10 +147,10 @@ class LeftBehind:
 
     @property
     def surplus(self) -> float:
-        """How much more is true of them than their classes say and than is true of the value's people: what choosing
-        tells.
+        """How much more is true of them than their classes say, and than is true of those in narrow classes: what the
+        choice reveals to an adversary who does not know the share of all.
         """
-        return self.true - max(self.said, self.whole)
+        return self.true - max(self.said, self.narrow)
 
 
 def left_behind(counted: Tally, nodes: Sequence[IntArray], k: int) -> list[LeftBehind]:
@@ -184,8 +184,9 @@ def _sums(table: IntArray, node: IntArray) -> IntArray:
 
 def _largest(height: int, node: int, narrow: IntArray, wide: IntArray, said: FloatArray, suppressed: int) -> LeftBehind:
     n1, n2 = int(narrow.sum()), int(wide.sum())
-    true, stated, whole = wide / n2, said / n2, (narrow + wide) / (n1 + n2)
-    evidence = n2 * _divergence(true, np.maximum(stated, whole))
+    true, stated, kept, whole = wide / n2, said / n2, narrow / n1, (narrow + wide) / (n1 + n2)
+    chosen = np.maximum(n2 * _divergence(true, whole), n1 * _divergence(1 - kept, 1 - whole))
+    evidence = np.minimum(n2 * _divergence(true, stated), chosen)
     s = int(np.argmax(evidence))
     return LeftBehind(
         height=height,
@@ -196,7 +197,7 @@ def _largest(height: int, node: int, narrow: IntArray, wide: IntArray, said: Flo
         suppressed=suppressed,
         true=float(true[s]),
         said=float(stated[s]),
-        narrow=float(narrow[s] / n1),
+        narrow=float(kept[s]),
         whole=float(whole[s]),
         evidence=float(evidence[s]),
     )
@@ -206,7 +207,7 @@ def _divergence(true: FloatArray, expected: FloatArray) -> FloatArray:
     """Kullback-Leibler divergence of two shares where the first is larger, else 0."""
     result = np.zeros(len(true))
     over = np.flatnonzero(true > expected)
-    x, p = true[over], expected[over]
+    x, p = true[over], np.maximum(expected[over], np.finfo(np.float64).tiny)
     rest = np.where(x < 1, (1 - x) * np.log(np.where(x < 1, 1 - x, 1) / (1 - p)), 0.0)
     result[over] = x * np.log(x / p) + rest
     return result

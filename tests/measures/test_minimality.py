@@ -98,7 +98,7 @@ def test_who_is_left_is_what_was_too_much():
     one = figure(300, 300, 0.29, 0.91, 0.27)
     assert one.sensitive == 0
     assert one.true == pytest.approx(one.whole + (one.whole - one.narrow) * 300 / 300)
-    assert one.surplus == pytest.approx(0.91 - 0.6)
+    assert one.surplus == pytest.approx(0.91 - 0.29)
     assert beyond_chance([one], 2) == [one]
 
 
@@ -107,6 +107,17 @@ def test_what_is_true_of_all_people_of_a_value_is_not_told_by_choosing():
     one = figure(5, 595, 0.6, 0.6, 0.2)
     assert one.surplus == pytest.approx(0, abs=0.01)
     assert beyond_chance([one], 2) == []
+
+
+def test_those_who_stay_show_the_choice_where_most_are_left():
+    """Nearly all people of a value are left, so they have the sensitive value as often as all of them; but of the few
+    who stay in narrow classes hardly more have it than t allows.
+    """
+    one = figure(25, 200, 0.56, 0.99, 0.33)
+    assert one.whole > 0.94
+    assert one.surplus == pytest.approx(0.99 - 0.56)
+    assert beyond_chance([one], 2) == [one]
+    assert beyond_chance([figure(25, 200, 0.56, 0.99, 0.99)], 2) == []  # their classes say it
 
 
 def test_few_people_left_are_chance():
