@@ -5,7 +5,7 @@ writing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -174,7 +174,7 @@ class Anonymizer:
         sample, refused, quasi_columns = self.sample, self.refused_cuts, len(self.generalizer.schema())
         disjoint, aggregates, extremes = self.spec.method.promises_disjoint, self.aggregates, self.extremes
         calendars = [domain.calendar for domain in self.profile.quasi]
-        insensitive = len(self.spec.attributes.insensitive_attributes)
+        insensitive, cell_places = len(self.spec.attributes.insensitive_attributes), _cell_places(attributes)
 
         def finished(
             rows: Rows, passing: list[pa.Array], labels: list[pa.Array] | None
@@ -207,10 +207,11 @@ class Anonymizer:
             passing = _passing(sent["beside"])
             settled = plan.settle(rows, the_task(sent["task"]))
             beside = passing[len(passing) - insensitive :]
-            place, labels = _labelled(first_labels, rows, settled, beside)
+            sorted_rows = replace(rows, cell=cell_places[rows.cell])
+            place, labels = _labelled(first_labels, sorted_rows, settled, beside)
             place, labels, coarse = limits.left_out(place, labels, len(settled.here))
             if names is not None:
-                place, labels = _labelled(generalizer, rows, names.shrink(kept(settled, place)), beside)
+                place, labels = _labelled(generalizer, sorted_rows, names.shrink(kept(settled, place)), beside)
             suppressed = coarse if settled.suppressed is None else np.concatenate([settled.suppressed, coarse])
             if not aggregates:
                 chosen = settled.regions is None and not disjoint
@@ -294,6 +295,19 @@ def _labelled(
     ties = [content_hash([column.take(pa.array(here)) for column in insensitive])] if insensitive else []
     order, labels = generalizer.publish(rows.take(here), settled.classes, ties, settled.regions)
     return here[order], labels
+
+
+def _cell_places(attributes: ResolvedAttributes) -> IntArray:
+    """The place of each cell in the order of the published rows: by its codes, but of an attribute whose domain is in
+    the order of the input's frequencies by the texts of its values, since that order counts suppressed rows, too.
+    """
+    keys = []
+    for a in attributes.sensitive:
+        codes = attributes.cells[:, a.column]
+        if a.order == "frequency":
+            codes = np.argsort(np.argsort([value or "" for value in a.domain.values]))[codes]
+        keys.append(codes)
+    return np.argsort(np.lexsort(keys[::-1]))
 
 
 def _figures(sums: list[int], measured: list[float | None]) -> pa.RecordBatch:

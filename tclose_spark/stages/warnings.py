@@ -71,15 +71,17 @@ def mechanism_notes(figure: Mapping[str, Any]) -> list[str]:
     """What the choices of the method tell (`internal/minimality.json`), in sentences without values."""
     if not figure["measured"]:
         return [f"what the method's choices tell is not measured: {figure['why']}"]
-    notes, worst, cuts = [], figure["worst"], figure.get("refused_cuts")
+    notes, cuts = list[str](), figure.get("refused_cuts")
     if figure["left_out"]:
         names = ", ".join(figure["left_out"])
         notes.append(f"what the method's choices tell is not measured for {names}, which have too many values")
-    if worst is not None:
-        who = "are suppressed or in wide classes" if worst["suppressed"] else "are left in wide classes"
+    for sensitive in dict.fromkeys(line["sensitive_attribute"] for line in figure["beyond_chance"]):
+        lines = [line for line in figure["beyond_chance"] if line["sensitive_attribute"] == sensitive]
+        names = " or ".join(dict.fromkeys(line["quasi_identifier"] for line in lines))
+        who = "are suppressed or in wide classes" if any(x["suppressed"] for x in lines) else "are left in wide classes"
         notes.append(
-            f"{worst['sensitive_attribute']}: an adversary who knows the method learns more than the classes say about "
-            f"rows of some {worst['quasi_identifier']} that {who}"
+            f"{sensitive}: an adversary who knows the method learns more than the classes say about rows of some "
+            f"{names} that {who}"
         )
     if cuts is not None and cuts["tell"]:
         names = ", ".join(dict.fromkeys(line["sensitive_attribute"] for line in cuts["values"]))

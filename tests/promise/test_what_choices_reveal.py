@@ -134,7 +134,7 @@ def test_round_robin_makes_the_same_classes_whatever_the_quasi_identifiers(make_
 
 
 @promises("Each release is measured.", "`internal/minimality.json` gives, for every value and node")
-@promises("A surplus that chance explains is no warning.")
+@promises("A surplus that chance explains is no warning, and the measure looks")
 def test_what_is_measured_is_what_the_linked_rows_say(suppressing: Finished) -> None:
     linked = read(suppressing.folder / "internal/linked")
     measured = suppressing.measured

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -24,7 +25,7 @@ from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation
 from tclose_spark.methods.method import GroupCounts, Plan, Settled
 from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
-from tclose_spark.stages.anonymize import RELEASE, Anonymizer
+from tclose_spark.stages.anonymize import RELEASE, Anonymizer, _cell_places
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint
@@ -385,3 +386,14 @@ def test_a_label_that_does_not_cover_its_value_is_not_released(make_run: MakeRun
     write_tables(anonymizer.files(staged.batches), anonymizer.tables, run.staging)
     with pytest.raises(GuaranteeError, match="rows have a label that does not cover their value"):
         anonymizer.written()
+
+
+def test_rows_are_in_no_order_of_the_input_s_frequencies() -> None:
+    """The order of frequencies counts suppressed rows."""
+    domain = SimpleNamespace(values=("400", None, "300", "1000"))
+    cells = np.array([[0, 1], [1, 0], [1, 1], [2, 0], [3, 0]])
+    listed = SimpleNamespace(column=1, domain=SimpleNamespace(values=("b", "a")), order=None)
+    of = [SimpleNamespace(column=0, domain=domain, order=order) for order in ("frequency", "value")]
+    by_text, by_code = (_cell_places(SimpleNamespace(sensitive=(one, listed), cells=cells)) for one in of)  # type: ignore[arg-type]
+    assert by_text.tolist() == [4, 0, 1, 3, 2]  # missing, 1000, 300, 400
+    assert by_code.tolist() == [0, 1, 2, 3, 4]
