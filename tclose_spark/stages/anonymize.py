@@ -244,7 +244,12 @@ class Anonymizer:
         """
         if self.aggregates:
             why = "aggregates are published, which do not say what a class covers"
-            return {"measured": False, "why": why, "extreme_aggregates": self.extremes.figure()}
+            return {
+                "measured": False,
+                "why": why,
+                "extreme_aggregates": self.extremes.figure(),
+                "few_values": self.extremes.few_values(),
+            }
         figure = self.minimality.figure(self.profile, self.spec.privacy.k, self.spec.privacy.of == "input")
         refused = None if self.refused_cuts is None else self.refused_cuts.figure()
         return figure if refused is None else {**figure, "refused_cuts": refused}

@@ -1,5 +1,5 @@
-"""How many rows an extreme aggregate may mean: a class whose mean is far above all others holds one of the few rows
-that have such a value.
+"""How many rows an aggregate may mean: a class whose mean is far above all others holds one of the few rows that have
+such a value, and where most values of a class are missing the aggregate is that of the few others.
 
 A task adds the extreme aggregates that it publishes, and its k most extreme raw values, to an accumulator; the driver
 counts. The values stay there.
@@ -19,13 +19,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tclose_spark.checks.aggregates import AggregateCheck
+from tclose_spark.stages.minimality import run_starts
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile
 
 ENDS = {1: "highest", -1: "lowest"}
 """What a sign makes the largest of: the low end is the high one of negated numbers."""
 Ends = dict[tuple[int, int], tuple[Fraction | int, list[Any]]]
-"""By (place of the quasi-identifier, sign) the most extreme published number, and the most extreme raw ones."""
+"""By (place of the quasi-identifier, sign) the most extreme published number, and the most extreme raw ones; with the
+sign 0 the classes in which fewer than k rows have a value.
+"""
 
 
 class _Added(AccumulatorParam[Ends]):
@@ -39,8 +42,8 @@ class _Added(AccumulatorParam[Ends]):
 
     def addInPlace(self, value1: Ends, value2: Ends) -> Ends:  # noqa: N802 - Spark's name
         for end, (said, raw) in value2.items():
-            before, most = value1.get(end, (said, []))
-            value1[end] = max(before, said), heapq.nlargest(self._k, [*most, *raw])
+            before, most = value1.get(end, (said if end[1] else 0, []))
+            value1[end] = max(before, said) if end[1] else before + said, heapq.nlargest(self._k, [*most, *raw])
         return value1
 
 
@@ -67,7 +70,11 @@ class ExtremeAggregates:
         if self._sum is None:
             return
         ends: Ends = {}
+        starts = run_starts(published) if len(published[0]) else np.zeros(0, dtype=np.int64)
         for place, (_, check) in self._checks.items():
+            known = np.asarray(decoded(raw[place]).is_valid()).astype(np.int64)
+            present = np.add.reduceat(known, starts) if len(starts) else known
+            ends[place, 0] = int(((present > 0) & (present < self._k)).sum()), []
             values = np.sort(decoded(raw[place]).drop_null().to_numpy(zero_copy_only=False))
             said = [check.number(text) for text in decoded(published[place]).unique().drop_null().to_pylist()]
             if said:
@@ -86,9 +93,20 @@ class ExtremeAggregates:
             return None if self._checks else []
         found = []
         for (place, sign), (said, raw) in sorted(self._sum.value.items(), key=lambda item: (item[0][0], -item[0][1])):
+            if sign == 0:
+                continue
             column, check = self._checks[place]
             rows = sum(check.number(value) >= said - check.slack for value in raw)
             if rows < self._k:
                 kind = check.aggregate.kind
                 found.append({"column": column, "aggregate": kind, "end": ENDS[sign], "rows": rows, "k": self._k})
         return found
+
+    def few_values(self) -> list[dict[str, Any]]:
+        """On the driver, after the write: of each column the classes in which few rows have a value: fewer than k."""
+        counted = {} if self._sum is None else self._sum.value
+        return [
+            {"column": column, "aggregate": check.aggregate.kind, "classes": counted[place, 0][0], "k": self._k}
+            for place, (column, check) in self._checks.items()
+            if counted.get((place, 0), (0, []))[0]
+        ]

@@ -107,6 +107,12 @@ def extreme_aggregates_notes(figure: Mapping[str, Any], public: bool) -> list[st
             f"of those that reach it is in its class; publish ranges (without method.representative), or {code} the "
             "column"
         )
+    for one in figure.get("few_values", []):
+        classes = "some classes" if public else f"{one['classes']:,} classes"
+        notes.append(
+            f"{one['column']}: in {classes} fewer than k = {one['k']:,} rows have a value, and the published "
+            f"{one['aggregate']} is that of these alone, or of one; publish ranges (without method.representative)"
+        )
     return notes
 
 

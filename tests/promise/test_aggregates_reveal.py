@@ -110,6 +110,23 @@ def test_an_extreme_value_points_at_its_class(by_mean: Finished) -> None:
 
 
 @promises(
+    "Missing values leave fewer to hide among.", "An aggregate is that of the class's values that are not missing."
+)
+@promises("Where one row alone has a value, its exact value is published.")
+@promises("The certificate warns where fewer than k rows of a class have a value")
+def test_a_value_that_is_alone_in_its_class_is_published_and_warned_of(make_finished: MakeRelease) -> None:
+    table = people(10).head(5).assign(zip=1)
+    table.loc[table.index > 0, "income"] = np.nan
+    how: dict[str, Any] = {"method": {"name": "microaggregation", "algorithm": 1, "representative": "mean"}}
+    quasi = {"income": {"type": "numeric"}, "zip": {"type": "numeric"}}
+    made = make_finished(table[["income", "zip", "disease"]], quasi=quasi, sensitive={"disease": {"t": "0.9"}}, **how)
+    published = {float(income) for income in made.rows["income"].dropna()}
+    assert published == set(table["income"].dropna())
+    assert any("rows have a value" in text and "income" in text for text in made.certificate["warnings"])
+    assert not any("rows have a value" in text and "zip" in text for text in made.certificate["warnings"])
+
+
+@promises(
     "Nothing says how far values lie from an aggregate.", "The certificate has no information loss and no regions."
 )
 @promises("A class may have 20 and 60 and publish 40.")
