@@ -336,7 +336,18 @@ def _drop_rows(run: Run) -> None:
 
 
 def _profile(run: Run) -> Profile:
-    return Profile.from_json(run.staging.read("profile.json"))
+    """The profile that was staged.
+
+    Raises:
+        ConfigurationError: if another version of the package wrote it.
+    """
+    try:
+        return Profile.from_json(run.staging.read("profile.json"))
+    except (KeyError, TypeError):
+        raise ConfigurationError(
+            f"what is staged in {run.staging.path()} was made by another version of tclose_spark; begin again with "
+            "`tclose profile`"
+        ) from None
 
 
 def _attributes(run: Run, profiled: Profile) -> ResolvedAttributes:

@@ -14,7 +14,7 @@ from tclose_spark import pipeline
 from tclose_spark.io import hadoop
 from tclose_spark.io.hadoop import HadoopFolder
 from tclose_spark.io.run import Run
-from tclose_spark.io.storage import move, open_folder
+from tclose_spark.io.storage import LocalFolder, move, open_folder
 
 FILES = {"part 1%.parquet": "one", "part-2.parquet": "two", "_delta_log/00.json": "log"}
 
@@ -132,6 +132,33 @@ def test_what_a_file_system_refuses_is_no_file_that_is_there(public: HadoopFolde
     (tmp_path / "public").write_text("a file where the folder would be")
     with pytest.raises(Exception, match=r"public|Not a directory"):
         public.write_new("lock", "mine")
+
+
+def test_a_file_that_cannot_be_read_is_named(public: HadoopFolder) -> None:
+    public.create()
+    with pytest.raises(OSError, match="gone") as refused:
+        public.sha256("gone")
+    assert refused.value.filename == public.path("gone")
+
+
+def test_links_are_files_and_empty_folders_are_listed(tmp_path: Path) -> None:
+    there, folder = tmp_path / "there", LocalFolder(str(tmp_path / "link"))
+    (there / "release/_delta_log").mkdir(parents=True)
+    (there / "release/empty").mkdir()
+    (there / "release/part").write_text("one")
+    (tmp_path / "link").symlink_to(there)
+    for name, to in {"file": "part", "folder": tmp_path, "broken": "nothing"}.items():
+        (there / "release" / name).symlink_to(to)
+    (there / "release/_delta_log/00.json").write_text("log")
+    links = {f"release/{name}" for name in ("file", "folder", "broken")}
+    files = {"release/part": 3, "release/_delta_log/00.json": 3, "release/empty/": 0}
+    for found in (folder.sizes(), folder.sizes("release")):
+        assert {name: size for name, size in found.items() if name not in links} == files
+        assert links < found.keys()
+    assert folder.sizes("release/folder").keys() == {"release/folder"}
+    assert folder.sizes("release/part") == {"release/part": 3}
+    assert folder.sizes("nothing") == {}
+    assert len({folder.sha256(name) for name in (*links, *files)}) == 6  # no two are alike
 
 
 def test_a_release_behind_a_uri(make_run: Callable[..., Run], tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ SPARK_WORDS = {
     b"org.apache.spark.version": rb"[0-9]+(\.[0-9A-Za-z]+)*(-SNAPSHOT)?",
     b"org.apache.spark.timeZone": rb"[A-Za-z0-9_+-]+([/:][A-Za-z0-9_+-]+)*",
     b"org.apache.spark.legacyDateTime": rb"",
+    b"org.apache.spark.legacyINT96": rb"",
 }
 """What Spark writes into the metadata of a file beside the columns: its version, and how it meant its dates."""
 WRITERS = r"parquet-(cpp-arrow|mr) version [0-9A-Za-z.-]+( \(build [0-9a-f]+\))?"

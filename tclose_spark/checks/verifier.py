@@ -224,7 +224,7 @@ def _labels_required() -> Iterator[None]:
     except PySparkException as error:
         damaged = re.search(r"DamagedFileError: (.+)", str(error))
         if damaged:
-            raise GuaranteeError(f"the release is damaged: {damaged[1]}; nothing is published") from None
+            raise GuaranteeError(f"the release is damaged: {damaged[1]}") from None
         if "NoLabelError" in str(error):
             raise GuaranteeError(
                 "a published value is no label of its quasi-identifier; nothing is published"

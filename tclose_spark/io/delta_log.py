@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 
 from tclose_spark.errors import GuaranteeError
@@ -80,11 +81,14 @@ def require_plain_table(folder: Folder, table: str) -> None:
     try:
         there = folder.sizes(table)
         actions = _actions(folder, table) if f"{table}/{LOG}" in there else None
-    except (ValueError, OSError):
+    except (ValueError, OSError, RecursionError, Py4JJavaError):
         raise GuaranteeError(f"{folder.path(f'{table}/{LOG}')} cannot be read") from None
     if actions is None:
         raise GuaranteeError(f"there is no release in {place}: it has no {LOG}")
-    problems = list(_log_problems(actions)) or list(_file_problems(_listed(actions), there, f"{table}/"))
+    try:
+        problems = list(_log_problems(actions)) or list(_file_problems(_listed(actions), there, f"{table}/"))
+    except (TypeError, KeyError, AttributeError):  # fields of other types than a log has
+        problems = [f"{LOG} holds a line that is no action"]
     if problems:
         raise GuaranteeError(f"{place} is not as it was written: {problems[0]}")
 
@@ -161,7 +165,10 @@ def _file_problems(listed: Mapping[str, int], there: Mapping[str, int], below: s
 def later_commits(folder: Folder, table: str) -> list[str]:
     """What somebody did to a table after it was written, as far as its log says: `OPTIMIZE (commit 1)`."""
     found = []
-    for name in folder.names(f"{table}/{LOGS}") if folder.exists(f"{table}/{LOGS}") else []:
+    names: list[str] = []
+    with suppress(OSError, Py4JJavaError):
+        names = folder.names(f"{table}/{LOGS}")
+    for name in names:
         version, _, kind = name.partition(".")
         if kind == "json" and version.isdigit() and int(version) > 0:
             operation = "an operation without a name"

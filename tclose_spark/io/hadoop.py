@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -74,8 +75,11 @@ class HadoopFolder:
 
     def sha256(self, name: str) -> str:
         """See Folder. Java reads the file, so that its bytes do not cross over to Python."""
-        with _closing(self._files.open(self._path(name))) as stream:
-            return str(self._jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
+        try:
+            with _closing(self._files.open(self._path(name))) as stream:
+                return str(self._jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
+        except Py4JJavaError:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), self.path(name)) from None
 
     def write(self, name: str, text: str, private: bool = False) -> None:
         """See Folder."""

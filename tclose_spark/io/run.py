@@ -49,6 +49,14 @@ STATE = "run.json"
 PROBLEMS = "problems.json"
 ORDER = ("profile", "plan", "anonymize", "verify", "report", "publish")
 
+NEEDED = {
+    "profile": {"input", "repeated"},
+    "anonymize": {"written"},
+    "verify": {"verdict", "minimality", "files"},
+    "report": {"exports", "files"},
+}
+"""What each stage writes down that later ones look up; older versions of the package did not write all of it."""
+
 Announce = Callable[[str], None]
 
 
@@ -66,6 +74,11 @@ def given_secret() -> str | None:
             "or unset it for one that is made and kept in internal/secret"
         )
     return given
+
+
+def _is_whole(state: Mapping[str, Any]) -> bool:
+    """Whether the stages that are done wrote down all that later ones look up."""
+    return all(NEEDED.get(name, set()) <= record.keys() for name, record in state["stages"].items())
 
 
 def _sha256(text: str) -> str:
@@ -284,8 +297,8 @@ class Run:
         return state
 
     def is_staged(self, stage: str) -> bool:
-        """Whether this stage is done in the staging area."""
-        return self.staging.exists(STATE) and stage in self.state["stages"]
+        """Whether this stage is done in the staging area; what an older version of the package staged is not."""
+        return self.staging.exists(STATE) and stage in self.state["stages"] and _is_whole(self.state)
 
     def is_ours(self, stage: str) -> bool:
         """Whether this stage is done in the staging area, for this very configuration."""
@@ -308,11 +321,27 @@ class Run:
             raise ConfigurationError(
                 f"{stage}: what is staged was made with another configuration; begin again with `tclose profile`"
             )
+        if not _is_whole(state):
+            raise ConfigurationError(
+                f"{stage}: what is staged was made by another version of tclose_spark; begin again with "
+                "`tclose profile`"
+            )
         if before not in state["stages"]:
-            raise ConfigurationError(f"{stage}: the stage before it is not done; run `tclose {before}` first")
+            first = next(name for name in ORDER if name not in state["stages"])
+            more = "" if first == before else " and the stages after it"
+            raise ConfigurationError(f"{stage}: the stage before it is not done; run `tclose {first}`{more} first")
         self.take_k(state)
         self.take_hierarchies(state, self.staging)
         self._id = state.get("id")
+        return state
+
+    def forget(self, name: str) -> dict[str, Any]:
+        """Forgets what this stage and those after it had written down; the state without it."""
+        state = self.state
+        state["stages"] = {
+            done: record for done, record in state["stages"].items() if ORDER.index(done) < ORDER.index(name)
+        }
+        self._save(state)
         return state
 
     @contextmanager
@@ -325,12 +354,8 @@ class Run:
         that an error of its body is about go to `internal/problems.json`, which only its owner reads, and which the
         error names.
         """
-        state = self.state
         self.internal.remove(PROBLEMS)
-        state["stages"] = {
-            done: record for done, record in state["stages"].items() if ORDER.index(done) < ORDER.index(name)
-        }
-        self._save(state)
+        state = self.forget(name)
         begun = time.monotonic()
         record: dict[str, Any] = {}
         try:

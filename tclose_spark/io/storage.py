@@ -48,11 +48,17 @@ class Folder(Protocol):
         ...
 
     def sizes(self, name: str = "") -> dict[str, int]:
-        """The bytes of a file, or of each file below a folder, by its path in this folder; none if nothing is there."""
+        """The bytes of a file, or of each file below a folder, by its path in this folder; none if nothing is there.
+        On a local disk a link below this folder is a file, and an empty folder one whose name ends with `/`.
+        """
         ...
 
     def sha256(self, name: str) -> str:
-        """The SHA-256 of a file, in hexadecimal digits."""
+        """The SHA-256 of a file, in hexadecimal digits; of a link and of an empty folder, that of what they are.
+
+        Raises:
+            OSError: if it cannot be read; its `filename` is the file.
+        """
         ...
 
     def write(self, name: str, text: str, private: bool = False) -> None:
@@ -134,13 +140,15 @@ class LocalFolder:
 
     def sizes(self, name: str = "") -> dict[str, int]:
         """See Folder."""
-        root = self._root / name
-        files = [root] if root.is_file() else [path for path in root.rglob("*") if not path.is_dir()]
-        return {path.relative_to(self._root).as_posix(): path.lstat().st_size for path in files}
+        return dict(_sizes(str(self._root / name), name, is_root=not name))
 
     def sha256(self, name: str) -> str:
         """See Folder."""
-        with (self._root / name).open("rb") as file:
+        path = self._root / name
+        if path.is_symlink() or name.endswith("/"):
+            what = f"link to {os.readlink(path)}" if path.is_symlink() else "empty folder"
+            return hashlib.sha256(os.fsencode(what)).hexdigest()
+        with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def write(self, name: str, text: str, private: bool = False) -> None:
@@ -227,6 +235,20 @@ class LocalFolder:
     def restore(self) -> None:
         """See Folder."""
         restore_folder(Path(os.path.realpath(self._root)))
+
+
+def _sizes(path: str, name: str, is_root: bool = False) -> Iterator[tuple[str, int]]:
+    """The bytes of what is at a path by its name; see `Folder.sizes`. No link is followed but that of the root."""
+    if os.path.islink(path) and not is_root:
+        yield name, os.lstat(path).st_size
+    elif os.path.isdir(path):
+        inside = os.listdir(path)
+        for one in inside:
+            yield from _sizes(f"{path}/{one}", one if is_root else f"{name}/{one}")
+        if not inside and not is_root:
+            yield f"{name}/", 0
+    elif os.path.lexists(path):
+        yield name, os.lstat(path).st_size
 
 
 def for_spark(path: str) -> str:

@@ -58,7 +58,8 @@ def list_files(run: Run) -> dict[str, Digests]:
 
 def public_files(folder: Folder) -> dict[str, str]:
     """The SHA-256 of every file in a public folder; a run that writes there is not among them."""
-    return digests(folder, [name for name in folder.names() if name not in (LOCK, LOCK + TAKEOVER)])
+    names = folder.names() if folder.exists() else []
+    return digests(folder, [name for name in names if name not in (LOCK, LOCK + TAKEOVER)])
 
 
 def publish_release(run: Run) -> Mapping[str, Any]:
@@ -81,7 +82,11 @@ def publish_release(run: Run) -> Mapping[str, Any]:
         require_replaceable(run.spec.output.table, run.spark)
     with held():  # an interrupt waits, so that no release lies there without its evidence
         with run.stage("publish"):
-            _place(run, state["stages"]["report"]["files"]["public"])
+            try:
+                _place(run, state["stages"]["report"]["files"]["public"])
+            except TcloseError:
+                run.forget("anonymize")  # whose files have left the staging area
+                raise
         _keep(run)
         done()
     certificate = certificate_of(run)

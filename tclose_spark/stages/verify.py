@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.catalog import is_same
@@ -117,9 +119,10 @@ def _require_whole(state: Mapping[str, Any]) -> None:
     source, written, reported = stages["profile"]["input"], stages["anonymize"]["written"], stages["report"]
     for hashed in (source["fingerprint"], written["raw"], written["published"]):
         Fingerprint.parse(hashed)
-    found = (state["configuration"], source["rows"], stages["verify"]["minimality"]["warnings"])
+    warnings, repeated = stages["verify"]["minimality"]["warnings"], stages["profile"]["repeated"]
+    found = (state["configuration"], source["rows"], warnings, repeated)
     listed = (reported["files"]["public"], reported["files"]["internal"], reported["exports"], stages["plan"])
-    if tuple(map(type, found)) != (str, int, list) or {*map(type, listed)} != {dict} or "version" not in source:
+    if tuple(map(type, found)) != (str, int, list, list) or {*map(type, listed)} != {dict} or "version" not in source:
         raise ValueError("a part of it is missing")
 
 
@@ -131,13 +134,17 @@ def _profile(run: Run) -> Profile:
     """
     try:
         return Profile.from_json(run.internal.read("profile.json"))
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, OSError):
         raise GuaranteeError(f"{run.internal.path('profile.json')} cannot be read") from None
 
 
 def _require_files(run: Run, state: Mapping[str, Any]) -> None:
     """Raises GuaranteeError unless every file of the release and of its evidence is the one that was published."""
-    problems = list(_file_problems(run, state["stages"]["report"]))
+    try:
+        problems = list(_file_problems(run, state["stages"]["report"]))
+    except (OSError, Py4JJavaError) as error:
+        file = getattr(error, "filename", None) or f"a file in {run.public.path()} or {run.internal.path()}"
+        raise GuaranteeError(f"{file} cannot be read, so the finished release cannot be judged") from None
     if not problems:
         return
     later = later_commits(run.public, "release")
@@ -171,7 +178,7 @@ def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict) -> None
     figures = json.loads(json.dumps(verdict.figures))
     try:
         page = run.public.read(REPORT)
-    except ValueError:
+    except (ValueError, OSError):
         raise GuaranteeError(f"{run.public.path(REPORT)} is no text") from None
     if certificate.get("tool") == again["tool"] and page != render_report(certificate, figures):
         raise GuaranteeError(f"the report in {run.public.path()} does not describe the release beside it")
@@ -180,7 +187,7 @@ def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict) -> None
 def _certificate(run: Run) -> dict[str, Any]:
     try:
         certificate: dict[str, Any] = dict(strict_json(run.public.read(CERTIFICATE)).items())
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, OSError):
         raise GuaranteeError(
             f"{run.public.path(CERTIFICATE)} is no certificate: it is no JSON object, or has a key twice"
         ) from None

@@ -4,18 +4,23 @@ however the files lie.
 
 from __future__ import annotations
 
+import io
 from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tclose_spark.checks import released
-from tclose_spark.checks.released import read_released
+from tclose_spark.checks.released import DamagedFileError, read_released
 from tclose_spark.checks.tallies import tally_classes
 from tclose_spark.io.tables import read_delta, write_delta
 from tclose_spark.table.fingerprint import Fingerprint
@@ -87,3 +92,39 @@ def test_folders_of_any_name(spark: SparkSession, tmp_path: Path, name: str) -> 
     rows = read_released(read_delta(spark, path), path, *BY_FILES)
     rows.tallies.collect()
     assert rows.fingerprint.rows == len(ROWS)
+
+
+@pytest.mark.parametrize("key", ["legacyINT96", "legacyDateTime"])
+def test_what_spark_writes_of_dates_is_no_more_than_rows(key: str) -> None:
+    table, described = pa.table({"age": [20, 30]}), '{"fields": []}'
+
+    def rows(value: str) -> int:
+        target = io.BytesIO()
+        with pq.ParquetWriter(target, table.schema, store_schema=False) as writer:
+            writer.write_table(table)
+            writer.add_key_value_metadata({f"org.apache.spark.{key}": value})
+        return sum(map(len, released._rows_of("part", pa.py_buffer(target.getvalue()), table.schema, described)))
+
+    assert rows("") == 2
+    with pytest.raises(DamagedFileError, match="part has metadata that says more than the release"):
+        rows("person 1 has flu")
+
+
+def test_files_whose_times_spark_wrote_by_an_older_calendar(
+    spark: SparkSession, tmp_path: Path, settings: Callable[[Mapping[str, str]], AbstractContextManager[None]]
+) -> None:
+    path = str(tmp_path / "release")
+    with settings(
+        {
+            "spark.sql.parquet.int96RebaseModeInWrite": "LEGACY",
+            "spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY",
+            "spark.sql.parquet.outputTimestampType": "INT96",
+        }
+    ):
+        write_delta(spark.createDataFrame(ROWS, SCHEMA).coalesce(1), path)
+    (part,) = Path(path).glob("*.parquet")
+    assert b"org.apache.spark.legacyINT96" in pq.read_metadata(part).metadata
+    release = read_delta(spark, path)
+    rows = read_released(release, path, *BY_FILES)
+    rows.tallies.collect()
+    assert rows.fingerprint == Fingerprint.of([column.combine_chunks() for column in release.toArrow().columns])

@@ -21,7 +21,7 @@ from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io import replacing
 from tclose_spark.io.interrupts import noticed
-from tclose_spark.io.run import Run
+from tclose_spark.io.run import NEEDED, Run
 from tclose_spark.io.storage import LocalFolder
 from tclose_spark.stages import publish
 
@@ -97,6 +97,14 @@ def staged(output: Path) -> dict[str, bytes]:
 def shown(output: Path) -> dict[str, bytes]:
     """What readers see."""
     return tree(output / "public") if (output / "public").exists() else {}
+
+
+def forget_key(output: Path, stage: str, key: str) -> None:
+    """Takes from what is staged what an older version did not write."""
+    path = output / "internal/staging/run.json"
+    state = json.loads(path.read_text())
+    del state["stages"][stage][key]
+    path.write_text(json.dumps(state))
 
 
 def changes_of(file_system: FileSystem, run: Run) -> int:
@@ -243,6 +251,8 @@ def test_a_release_that_does_not_arrive_as_it_was_verified_is_not_public(
     with pytest.raises(GuaranteeError, match=r"did not arrive in .*part-.* was changed"):
         pipeline.publish(open_run(conf, f"output.path={copy}", overwrite=True))
     assert shown(copy) == ({} if way == "part by part" else old)
+    with pytest.raises(ConfigurationError, match=r"publish: .* run `tclose anonymize` and the stages after it first"):
+        pipeline.publish(open_run(conf, f"output.path={copy}", overwrite=True))
 
 
 def test_what_changed_after_it_was_verified_is_not_published(
@@ -271,6 +281,36 @@ def test_what_somebody_else_adds_meanwhile_is_noticed(
     with pytest.raises(GuaranteeError, match="changed by somebody else"):
         pipeline.publish(open_run(conf, f"output.path={ready}", overwrite=True))
     assert not (ready / "public/certificate.json").exists()
+    monkeypatch.undo()
+    again = open_run(conf, f"output.path={ready}", overwrite=True)
+    run_stages(again, "anonymize", "verify", "report", "publish")
+    assert shown(ready).keys() >= {"certificate.json", "report.html"}
+    assert "raw.csv" not in shown(ready)
+
+
+@pytest.mark.parametrize(("stage", "key"), [(stage, key) for stage, keys in NEEDED.items() for key in sorted(keys)])
+def test_what_an_older_version_staged_is_not_published(
+    reported: Path, conf: Path, open_run: OpenRun, tmp_path: Path, stage: str, key: str
+) -> None:
+    copy = Path(shutil.copytree(reported, tmp_path / "copy"))
+    forget_key(copy, stage, key)
+    for command in (pipeline.publish, pipeline.verify, pipeline.plan):
+        with pytest.raises(ConfigurationError, match=r"another version .*; begin again with `tclose profile`"):
+            command(open_run(conf, f"output.path={copy}"))
+
+
+def test_a_release_over_what_an_older_version_staged_begins_anew(ready: Path, conf: Path, open_run: OpenRun) -> None:
+    forget_key(ready, "report", "files")
+    assert pipeline.release(open_run(conf, f"output.path={ready}", overwrite=True))["verdict"] == "holds"
+
+
+def test_a_profile_that_an_older_version_staged_is_not_read(
+    reported: Path, conf: Path, open_run: OpenRun, tmp_path: Path
+) -> None:
+    path = Path(shutil.copytree(reported, tmp_path / "copy")) / "internal/staging/profile.json"
+    path.write_text(path.read_text().replace('"repeated"', '"other"'))
+    with pytest.raises(ConfigurationError, match=r"another version .*; begin again with `tclose profile`"):
+        pipeline.plan(open_run(conf, f"output.path={tmp_path / 'copy'}"))
 
 
 def test_two_run_files_with_one_public_folder_do_not_write_at_once(

@@ -276,6 +276,14 @@ FAILS_TO_READ: dict[str, Damage] = {
     "protocol 99": in_log("protocol", minReaderVersion=99),
     "a writer's protocol 99": in_log("protocol", minWriterVersion=99),
     "a feature that nobody knows": in_log("protocol", minReaderVersion=3, readerFeatures=["magic"]),
+    "a line that adds nothing": more_log({"add": None}),
+    "a protocol that is a number": more_log({"protocol": 5}),
+    "a path that is no text": in_log("add", path=5),
+    "features that are no list": in_log("protocol", readerFeatures=None),
+    "the log as a file": lambda output: [
+        gone("public/release/_delta_log")(output),
+        new_file("public/release/_delta_log")(output),
+    ],
     "the data file gone": gone("PART"),
     "the log gone": gone("public/release/_delta_log"),
     "the table gone": gone("public/release"),
@@ -400,10 +408,16 @@ REWRITTEN: dict[str, Damage] = {
     "a column less": rewritten(lambda release: release.drop(columns="region")),
 }
 GONE: dict[str, Damage] = {
+    "the public folder": gone("public"),
+    "the report, as a folder": lambda output: [
+        gone("public/report.html")(output),
+        new_file("public/report.html/1")(output),
+    ],
     "the certificate": gone("public/certificate.json"),
     "the report": gone("public/report.html"),
     "the state of the run": gone("internal/run.json"),
     "the state of the run, cut short": content("internal/run.json", lambda whole: whole[:-10]),
+    "the state of the run, without what repeats": text_of("internal/run.json", '"repeated"', '"other"'),
     "the state of the run, as no object": content("internal/run.json", lambda whole: b"[]"),
 }
 DAMAGES = {
@@ -443,6 +457,48 @@ def test_nor_does_one_whose_files_were_listed_again(output: Path, conf: Path, op
     RECOMPUTED[name](output)
     list_again(output)
     with pytest.raises(GuaranteeError):
+        pipeline.verify(open_run(conf, f"output.path={output}"))
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("name", ["public/release/raw", "public/raw", "public/release/_delta_log/raw"])
+@pytest.mark.parametrize("kind", ["a link to a folder", "a link to a file", "a broken link", "an empty folder"])
+def test_links_and_empty_folders_are_no_part_of_a_release(
+    output: Path, conf: Path, open_run: OpenRun, kind: str, name: str, listed: bool
+) -> None:
+    if kind == "an empty folder":
+        (output / name).mkdir()
+    else:
+        to = {"a link to a folder": conf.parent, "a link to a file": conf, "a broken link": output / "nothing"}[kind]
+        (output / name).symlink_to(to)
+    if listed:
+        list_again(output)
+    with pytest.raises(GuaranteeError, match=r"public.*\braw/? is no file of|not list .*raw"):
+        pipeline.verify(open_run(conf, f"output.path={output}"))
+
+
+@pytest.mark.parametrize("name", ["public/report.html", "internal/plan.json"])
+def test_a_file_that_cannot_be_read_is_named(
+    output: Path, conf: Path, open_run: OpenRun, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = LocalFolder.sha256
+
+    def refuse(self: LocalFolder, file: str) -> str:
+        if self.path(file) == str(output / name):
+            raise PermissionError(13, "Permission denied", self.path(file))
+        return read(self, file)
+
+    monkeypatch.setattr(LocalFolder, "sha256", refuse)
+    with pytest.raises(GuaranteeError, match=f"{name} cannot be read"):
+        pipeline.verify(open_run(conf, f"output.path={output}"))
+
+
+def test_of_a_damaged_file_it_is_not_said_that_nothing_is_published(
+    output: Path, conf: Path, open_run: OpenRun
+) -> None:
+    FAILS_TO_READ["a column less"](output)
+    list_again(output)
+    with pytest.raises(GuaranteeError, match=r"the release is damaged: part-\S+ cannot be read$"):
         pipeline.verify(open_run(conf, f"output.path={output}"))
 
 
