@@ -105,7 +105,8 @@ class _Cuts:
         """A few orders of the values, by code and by rows, with each value first and last, shape (orders, present)."""
         by_rows = np.argsort(self._counts[self._present], kind="stable")
         few = few_orders(len(by_rows))
-        return self._present[np.concatenate([few, by_rows[few]])]
+        orders: IntArray = self._present[np.concatenate([few, by_rows[few]])]
+        return orders
 
     @property
     def all_orders(self) -> IntArray:
@@ -126,7 +127,8 @@ class _Cuts:
             corners[:, fixed[0]] = fixed[1]
         numerators = self._distance.numerators(Histograms.dense(np.concatenate([corners, self._counts - corners])))
         here, there = numerators[: len(corners)], numerators[len(corners) :]
-        return corners[(here > self._most[0]) | (there > self._most[1])]
+        far: IntArray = corners[(here > self._most[0]) | (there > self._most[1])]
+        return far
 
     def told(self) -> list[Told] | None:
         """See `told_by_refusal`. A value is told of a side only if no arrangement that is too far gives the side as
@@ -154,7 +156,8 @@ class _Cuts:
     def _shown(self, far: IntArray) -> NDArray[np.bool_]:
         """Of which values these arrangements have no more rows on a side than its share, shape (2, m)."""
         parts = np.stack([far, self._counts - far], axis=1)
-        return np.any(parts * self._counts.sum() <= self._counts * self._sizes[:, None], axis=0)
+        shown: NDArray[np.bool_] = np.any(parts * self._counts.sum() <= self._counts * self._sizes[:, None], axis=0)
+        return shown
 
     def _at_least(self, side: int, value: int) -> int:
         """The rows of a value that a side has at least, where an arrangement is too far."""
