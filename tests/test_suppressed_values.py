@@ -24,6 +24,7 @@ from tclose_spark.errors import GuaranteeError, UnreachableError
 from tclose_spark.io.run import Run
 from tclose_spark.measures.distances import HierarchicalDistance
 from tclose_spark.measures.histograms import Histograms
+from tclose_spark.methods.method import Settled
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.stages.released_values import PublicNames
 from tclose_spark.table.building import build_hierarchy
@@ -153,11 +154,12 @@ def test_sets_of_all_released_values_are_everything(make_run: MakeRun) -> None:
 def test_the_coverage_of_new_labels_is_checked(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = PublicNames.of
 
-    def without_the_last(*given: Any) -> PublicNames:
-        names = honest(*given)
-        return replace(names, ends={place: ends[[0, 1, 2, 2]] for place, ends in names.ends.items()})
+    def one_too_high(names: PublicNames, settled: Settled) -> Settled:
+        assert settled.regions is not None
+        return replace(settled, regions=settled.regions + np.array([1, 0])[:, None])
 
-    monkeypatch.setattr(PublicNames, "of", without_the_last)
+    monkeypatch.setattr(PublicNames, "of", lambda *given: replace(honest(*given), differs=True))
+    monkeypatch.setattr(PublicNames, "shrink", one_too_high)
     with pytest.raises(GuaranteeError, match="rows have a label that does not cover their value"):
         release(make_run, {"age": {"type": "numeric"}, "sex": {}}, {"icd": {"t": "measure"}}, "released")
 
