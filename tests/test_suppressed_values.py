@@ -24,11 +24,11 @@ from tclose_spark.errors import GuaranteeError, UnreachableError
 from tclose_spark.io.run import Run
 from tclose_spark.measures.distances import HierarchicalDistance
 from tclose_spark.measures.histograms import Histograms
-from tclose_spark.methods.method import Settled
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.stages.released_values import PublicNames
 from tclose_spark.table.building import build_hierarchy
 from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.labels import NumericLabels
 from tclose_spark.table.released import ReleasedHierarchy
 
 MakeRun = Callable[..., Run]
@@ -154,12 +154,13 @@ def test_sets_of_all_released_values_are_everything(make_run: MakeRun) -> None:
 def test_the_coverage_of_new_labels_is_checked(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = PublicNames.of
 
-    def one_too_high(names: PublicNames, settled: Settled) -> Settled:
-        assert settled.regions is not None
-        return replace(settled, regions=settled.regions + np.array([1, 0])[:, None])
+    def misread(*given: Any) -> PublicNames:
+        names = honest(*given)
+        age, *others = names.quasi
+        wrong = replace(age, labeller=NumericLabels(integral=False))  # reads whole numbers as the bits of doubles
+        return replace(names, quasi=(wrong, *others), differs=True)
 
-    monkeypatch.setattr(PublicNames, "of", lambda *given: replace(honest(*given), differs=True))
-    monkeypatch.setattr(PublicNames, "shrink", one_too_high)
+    monkeypatch.setattr(PublicNames, "of", misread)
     with pytest.raises(GuaranteeError, match="rows have a label that does not cover their value"):
         release(make_run, {"age": {"type": "numeric"}, "sex": {}}, {"icd": {"t": "measure"}}, "released")
 
