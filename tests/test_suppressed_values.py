@@ -28,6 +28,7 @@ from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.stages.released_values import PublicNames
 from tclose_spark.table.building import build_hierarchy
 from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.labels import NumericLabels
 from tclose_spark.table.released import ReleasedHierarchy
 
 MakeRun = Callable[..., Run]
@@ -153,11 +154,13 @@ def test_sets_of_all_released_values_are_everything(make_run: MakeRun) -> None:
 def test_the_coverage_of_new_labels_is_checked(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = PublicNames.of
 
-    def without_the_last(*given: Any) -> PublicNames:
+    def misread(*given: Any) -> PublicNames:
         names = honest(*given)
-        return replace(names, ends={place: codes[:-1] for place, codes in names.ends.items()})
+        age, *others = names.quasi
+        wrong = replace(age, labeller=NumericLabels(integral=False))  # reads whole numbers as the bits of doubles
+        return replace(names, quasi=(wrong, *others), differs=True)
 
-    monkeypatch.setattr(PublicNames, "of", without_the_last)
+    monkeypatch.setattr(PublicNames, "of", misread)
     with pytest.raises(GuaranteeError, match="rows have a label that does not cover their value"):
         release(make_run, {"age": {"type": "numeric"}, "sex": {}}, {"icd": {"t": "measure"}}, "released")
 

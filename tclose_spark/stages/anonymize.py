@@ -220,7 +220,7 @@ class Anonymizer:
             if refused is not None and len(place):
                 refused.add(rows.take(place), run_starts(labels))
             if notes and len(place):
-                noted = note_values(rows.take(place), settled, attributes)
+                noted = note_values(rows, kept(settled, place), attributes)
                 yield from (_file(VALUES, file) for file in parquet_files(noted.columns, noted.schema))
             figures: dict[str, float | None] = {name: settled.figures[name] for name in plan.figures}
             for here, published in ((place, labels), (suppressed, None)):

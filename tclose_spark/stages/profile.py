@@ -234,7 +234,7 @@ def _counted(table: DataFrame, spec: ReleaseSpec, staged: str, identifiers: Mapp
     """
     quasi, sensitive = list(spec.attributes.quasi_identifiers), spec.attributes.sensitive_attributes
     with sized_shuffles(table.sparkSession, MOST_VALUES):  # what is shuffled is counts of values
-        counts = staged_tallies(table.sparkSession, staged, sampled=bool(identifiers))
+        counts = staged_tallies(table.sparkSession, staged, len(identifiers))
         tallies = counts.limit(2 * MOST_VALUES).toArrow()
     kinds = tallies["tally"].to_numpy()
     sizes = np.bincount(kinds[kinds >= 0], minlength=len(quasi) + 1)

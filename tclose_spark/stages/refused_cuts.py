@@ -23,7 +23,7 @@ from tclose_spark.table.hierarchy import Hierarchy
 from tclose_spark.table.labels import MISSING
 from tclose_spark.table.rows import Rows
 
-MOST_CLASSES = 1000  # of a task, that are looked at
+MOST_CLASSES = 200  # of a task, that are looked at
 MOST_LINES = 16  # of a quasi-identifier in a class, that are looked at
 CLASSES, LARGE, LOOKED_AT, TELL = "classes", "large_enough", "looked_at", "tell"
 Found = dict[Any, Any]
@@ -104,7 +104,7 @@ class RefusedCuts:
         known: dict[tuple[int, int], Sequence[Told] | None] = {}
         best: dict[tuple[int, int, int], Told] = {}
         for q, quasi in enumerate(self._attributes.quasi_identifiers):
-            for side in self._sides(quasi, rows.quasi[q]):
+            for side in {min(side, len(rows) - side) for side in self._sides(quasi, rows.quasi[q])}:
                 for a in range(len(sensitive)):
                     if (side, a) not in known:
                         known[side, a] = told_by_refusal(counts, side, distances, a)

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -22,7 +22,7 @@ from tclose_spark.io.storage import NO_PATTERN, for_spark
 from tclose_spark.io.tables import LARGE_VALUES, prepared_name
 from tclose_spark.io.workers import Mapper, map_batches
 from tclose_spark.measures.distinct import DistinctCount
-from tclose_spark.measures.value_sample import VALUES, ValueSample
+from tclose_spark.measures.value_sample import MOST_SAMPLED, ValueSample
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.dictionaries import coded, decoded, group_equal
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
@@ -193,19 +193,18 @@ def staged_batches(spark: SparkSession, path: str) -> DataFrame:
     return _staged_table(spark, path).where("tally IS NULL").select("batch")
 
 
-def staged_tallies(spark: SparkSession, path: str, sampled: bool = True) -> DataFrame:
-    """What was counted of them, added up over all tasks: `tally`, `key`, `n`; of REGISTERS the maximum; of SAMPLED, if
-    there are any, the lowest hashes, since those above are not whole.
+def staged_tallies(spark: SparkSession, path: str, identifiers: int = 0) -> DataFrame:
+    """What was counted of them, added up over all tasks: `tally`, `key`, `n`; of REGISTERS the maximum; of SAMPLED, of
+    so many identifiers, the lowest hashes, since those above are not whole.
     """
     tallies = _staged_table(spark, path).where("tally IS NOT NULL")
     n = F.when(F.col("tally") == REGISTERS, F.max("n")).otherwise(F.sum("n"))
     added = tallies.where(F.col("tally") != SAMPLED).groupBy("tally", "key").agg(n.alias("n"))
-    if not sampled:
-        return added
-    of_all = tallies.where(F.col("tally") == SAMPLED).groupBy("tally", "key").agg(F.sum("n").alias("n"))
-    place = F.row_number().over(Window.partitionBy(F.col("key")[0]).orderBy(F.col("key")[1]))
-    lowest = of_all.withColumn("place", place).where(F.col("place") <= VALUES).select(added.columns)
-    return added.union(lowest)
+    for place in range(identifiers):  # Spark keeps the lowest of each partition, and sorts no more than these
+        of_one = tallies.where((F.col("tally") == SAMPLED) & (F.col("key")[0] == str(place)))
+        rows = of_one.groupBy("tally", "key").agg(F.sum("n").alias("n"))
+        added = added.union(rows.orderBy(F.col("key")[1]).limit(MOST_SAMPLED))
+    return added
 
 
 def _staged_table(spark: SparkSession, path: str) -> DataFrame:

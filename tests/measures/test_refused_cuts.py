@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.histograms import Histograms
 from tclose_spark.measures.refused_cuts import Told, sides_of, told_by_refusal
+from tclose_spark.table.arrays import ExactArray
 
 TREE = (np.array([0, 0, 1, 1]), np.array([0, 0]))
 
@@ -89,3 +90,35 @@ def test_of_classes_of_many_values_little_is_looked_at() -> None:
 def test_where_a_class_could_be_cut(codes: list[int], median_only: bool, sides: list[int]) -> None:
     assert sides_of(np.array(codes), 2, 16, median_only) == sides
     assert sides_of(np.array(codes), 2, 1, median_only) == []
+
+
+class Asked(EqualDistance):
+    """Notes how many histograms it is asked of at once."""
+
+    def numerators(self, classes: Histograms) -> ExactArray:
+        ASKED.append(classes.groups)
+        return super().numerators(classes)
+
+
+ASKED: list[int] = []
+
+
+def test_most_often_one_look_at_a_few_arrangements_is_enough() -> None:
+    draw = np.random.default_rng(3)
+    table = np.array([9000, 8000, 7000, 6000, 5000, 3000, 2000])
+    distance = Asked(table)
+    ASKED.clear()
+    for _ in range(100):
+        class_ = draw.multinomial(int(draw.integers(10, 25)), table / table.sum())
+        told_by_refusal([class_], int(draw.integers(5, class_.sum() - 4)), [(distance, Fraction(1, 5))], 0)
+    assert len(ASKED) <= 110
+    assert max(ASKED[:100]) <= 2 * 8 * 7 * 2
+    assert sum(ASKED) <= 100 * 2 * 8 * 7 + 10 * 2 * 192
+
+
+def test_the_same_is_known_of_a_cut_from_both_sides() -> None:
+    distances = [(EqualDistance(np.array([90, 10])), Fraction(1, 10))]
+    small, large = (told_by_refusal([np.array([27, 3])], rows, distances, 0) for rows in (5, 25))
+    assert small
+    assert large
+    assert sorted(map(repr, small)) == sorted(map(repr, large))

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tclose_spark.measures.value_sample import VALUES, ValueSample
+from tclose_spark.measures.value_sample import MOST_SAMPLED, ValueSample
 
 
 def hashes(rows, values, seed=1):
@@ -14,12 +14,12 @@ def hashes(rows, values, seed=1):
     return of_value[np.concatenate([np.arange(values), draw.integers(0, values, rows - values)])]
 
 
-@pytest.mark.parametrize("values", [1, 1501, VALUES, 20_000])
+@pytest.mark.parametrize("values", [1, 1501, MOST_SAMPLED, 20_000])
 @pytest.mark.parametrize("parts", [1, 7])
 def test_it_has_the_lowest_hashes_with_all_their_rows(values, parts):
     rows = hashes(30_000, values)
     counted = Counter(rows.tolist())
-    expected = {key: counted[key] for key in sorted(counted)[:VALUES]}
+    expected = {key: counted[key] for key in sorted(counted)[:MOST_SAMPLED]}
     samples = [ValueSample.empty().add(part) for part in np.array_split(rows, parts)]
     joined = ValueSample.empty().add(
         np.concatenate([one.hashes for one in samples]), np.concatenate([one.counts for one in samples])
@@ -29,7 +29,7 @@ def test_it_has_the_lowest_hashes_with_all_their_rows(values, parts):
         in_batches = in_batches.add(part)
     for sample in (joined, in_batches):
         assert dict(zip(sample.hashes.tolist(), sample.counts.tolist(), strict=True)) == expected
-        assert sample.distinct == values if values < VALUES else abs(sample.distinct / values - 1) < 0.08
+        assert sample.distinct == values if values < MOST_SAMPLED else abs(sample.distinct / values - 1) < 0.08
 
 
 def test_one_value_of_a_thousand_that_occurs_twice_is_seen_and_none_where_all_differ():

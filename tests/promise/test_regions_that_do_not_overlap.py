@@ -141,5 +141,5 @@ def test_what_refused_cuts_reveal_is_counted_and_warned_of(by_mondrian: Finished
     "more", [{"privacy": {"nt": {"n": 100}}}, {"sensitive": {"disease": {"t": "0.1", "l": {"distinct": 2}}}}], ids=str
 )
 def test_cuts_that_other_requirements_refuse_are_not_counted(make_finished: MakeRelease, more: dict[str, Any]) -> None:
-    assert (MOST_LINES, MOST_PRESENT, MOST_CLASSES) == (16, 8, 1000)
+    assert (MOST_LINES, MOST_PRESENT, MOST_CLASSES) == (16, 6, 200)
     assert "refused_cuts" not in make_finished(people(300), quasi=QUASI, method=METHODS[0], **more).measured
