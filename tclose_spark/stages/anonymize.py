@@ -168,7 +168,9 @@ class Anonymizer:
         )
         limits = LabelLimits.of(self.spec, self.attributes)
         minimality, columns, names, attributes = self.minimality, self.columns, self.names, self.attributes
-        first_labels = Generalizer.of(attributes.quasi_identifiers, self.spec.aggregates)
+        first_labels = generalizer
+        if names is not None:
+            first_labels = Generalizer.of(attributes.quasi_identifiers, self.spec.aggregates)
         notes, tables = self.notes_values, {name: to_arrow_schema(schema) for name, schema in self.tables.items()}
         tables.pop(VALUES, None)
         sample, refused, quasi_columns = self.sample, self.refused_cuts, len(self.generalizer.schema())

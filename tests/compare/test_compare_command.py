@@ -121,7 +121,10 @@ def _plan_of_one_class_less_close(spec: Any, attributes: Any, table: Any) -> Any
     from tclose_spark.methods.method import Settled
 
     class Plan:
-        tasks = 1
+        tasks, figures = 1, dict[str, Any]()
+
+        def describe(self, figures: Any) -> dict[str, Any]:
+            return {}
 
         def route(self, rows: Any) -> Any:
             return np.arange(len(rows)), np.zeros(len(rows), dtype=np.int64)
