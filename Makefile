@@ -1,4 +1,4 @@
-# `make demo` and `make test` do all the set-up they need; `make help` lists the rest.
+# `make demo` and `make test` set up everything they need. `make help` lists all targets.
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,20 +16,20 @@ $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
-	$(BIN)/python -m tclose_spark.io.spark_defaults
+	$(BIN)/python -m tclose_spark.io.spark.defaults
 	@touch $@
 
-demo: $(READY)  ## Make a synthetic census of 100,000 people, release it, show where the files are.
+demo: $(READY)  ## Generate a synthetic census of 100,000 people, release it, show where the files are.
 	$(BIN)/tclose generate --rows 100000 --output build/demo
 	$(BIN)/tclose release conf/demo.yaml --overwrite
 
-test: $(READY)  ## Run the tests, in WORKERS processes with a Spark of their own each.
+test: $(READY)  ## Run the quick tests in WORKERS processes, each with its own Spark.
 	$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0
 
-test-slow: $(READY)  ## Run the tests that take minutes: clusters, large tables.
+test-slow: $(READY)  ## Run the slow tests, which take minutes: clusters, large tables.
 	$(BIN)/pytest -m slow
 
-# Platforms have environments of their own: what they bring does not go with ours, or is not needed here.
+# Each platform has its own environment: its packages conflict with ours, or are not needed here.
 INSTALL = install --quiet --disable-pip-version-check --require-hashes
 
 .venv-connect/.ready: requirements/dev.txt requirements/connect.txt pyproject.toml
@@ -66,22 +66,22 @@ INSTALL = install --quiet --disable-pip-version-check --require-hashes
 test-connect: $(READY) .venv-connect/.ready  ## Release tables against a Spark Connect server.
 	.venv-connect/bin/python -m pytest tests/platforms/test_connect.py
 
-test-airflow: $(READY) .venv-airflow/.ready  ## Run the DAG under a real Airflow, killed and run again.
+test-airflow: $(READY) .venv-airflow/.ready  ## Run the DAG under a real Airflow, kill it and run it again.
 	.venv-airflow/bin/python -m pytest --noconftest tests/platforms/test_airflow.py
 
-test-databricks: .venv-databricks/.ready  ## Hold the bundle to Databricks' own models.
+test-databricks: .venv-databricks/.ready  ## Validate the bundle against Databricks' own models.
 	.venv-databricks/bin/python -m pytest --noconftest tests/platforms/test_databricks.py
 
-test-iceberg: $(READY)  ## Release Iceberg tables of all kinds; Iceberg's runtime comes from Maven Central.
+test-iceberg: $(READY)  ## Release Iceberg tables of all kinds (downloads Iceberg's runtime from Maven Central).
 	$(BIN)/pytest tests/platforms/test_iceberg.py
 
-test-s3: $(READY) .venv-s3/.ready  ## Release tables from and to a server that speaks S3.
+test-s3: $(READY) .venv-s3/.ready  ## Release tables from and to an S3 server.
 	$(BIN)/pytest tests/platforms/test_s3.py
 
-test-clusters: $(READY) .venv-workers/.ready  ## Release on a cluster whose workers have not this package: from its wheel, and packed.
+test-clusters: $(READY) .venv-workers/.ready  ## Release on a cluster whose workers lack this package: from its wheel, and packed.
 	$(BIN)/pytest tests/platforms/test_workers.py
 
-lint-images: .venv-images/.ready  ## Judge the Dockerfile.
+lint-images: .venv-images/.ready  ## Lint the Dockerfile.
 	.venv-images/bin/hadolint conf/kubernetes/Dockerfile
 
 lint: $(READY)  ## Check style, types and import contracts.
@@ -94,17 +94,17 @@ format: $(READY)  ## Format the code.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)  ## Measure the stages of a release by rows against Spark's floor; BENCH="ROWS .. --methods .. --json FILE".
+bench: $(READY)  ## Measure the stages of a release against Spark's floor, by rows; BENCH="ROWS .. --methods .. --json FILE".
 	$(BIN)/python benchmarks/release.py $(BENCH)
 
 dist: $(READY)  ## Build the wheel and the source distribution into dist/.
 	$(BIN)/python -m build --no-isolation --outdir dist .
 
-test-matrix: $(READY)  ## Run the quick tests against the wheel on PYTHONS (3.11 to 3.13), with Spark 4.0, and with the oldest versions allowed.
+test-matrix: $(READY)  ## Run the quick tests against the wheel: on PYTHONS (3.11 to 3.13), with Spark 4.0, with the oldest allowed versions.
 	.ci/matrix
 
-docs: $(READY)  ## Build the documentation as a site into build/docs, without warnings and with links checked.
+docs: $(READY)  ## Build the documentation site into build/docs; warnings and broken links are errors.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-clean:  ## Remove what was built and the environment.
+clean:  ## Remove build results and environments.
 	rm -rf $(VENV) .venv-* build dist *.egg-info

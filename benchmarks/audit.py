@@ -15,9 +15,9 @@ from cost import measure
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tclose_spark.audit.audit import Audit, audit_table
-from tclose_spark.audit.question import Question, ask
-from tclose_spark.io.session import get_session
+from tclose_spark.auditing.audit import Audit, audit_table
+from tclose_spark.auditing.question import Question, ask
+from tclose_spark.io.spark.session import get_session
 from tclose_spark.synthetic.census import generate_people
 
 QUASI = ["age", "sex", "education", "marital_status", "region", "occupation", "hours"]

@@ -24,12 +24,12 @@ import pyarrow.parquet as pq
 from strategies import Problem, count_in, make_problem, settle_all
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.method import method_of
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
 DATA = Path(os.environ.get("TCLOSE_DATA") or Path(__file__).parents[2] / "shared" / "data")

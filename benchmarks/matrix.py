@@ -22,7 +22,7 @@ import yaml
 from tclose_spark import pipeline
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.run import Run
-from tclose_spark.io.session import get_session
+from tclose_spark.io.spark.session import get_session
 from tclose_spark.runfile.loading import load_spec
 
 DOMAINS = {"industry": 16, "occupation": 24, "hours": 32, "rent": 40, "income": 50}

@@ -25,7 +25,7 @@ import yaml
 from tclose_spark import pipeline
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.run import Run
-from tclose_spark.io.session import get_session
+from tclose_spark.io.spark.session import get_session
 from tclose_spark.runfile.loading import load_spec
 
 os.environ.setdefault("TCLOSE_SECRET", "benchmark")

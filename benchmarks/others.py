@@ -25,21 +25,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.compare.asked import Combination, combinations, read_ks, read_methods, read_ts
-from tclose_spark.compare.carried import outcome_of
-from tclose_spark.compare.carrying import Released
-from tclose_spark.compare.measuring import PublishedClasses, measure
-from tclose_spark.compare.queries import QueryError
-from tclose_spark.compare.reading import read_rows
-from tclose_spark.compare.sample import ComparedTable
-from tclose_spark.compare.worth import Worth
+from tclose_spark.comparing.read_rows import read_rows
+from tclose_spark.comparing.request import Combination, combinations, read_ks, read_methods, read_ts
+from tclose_spark.comparing.trial import outcome_of
+from tclose_spark.in_memory.apply_plan import Released
+from tclose_spark.in_memory.measure import PublishedClasses, measure
+from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
-from tclose_spark.io.session import get_session
-from tclose_spark.io.storage import LocalFolder
+from tclose_spark.io.spark.session import get_session
+from tclose_spark.io.storage.folders import LocalFolder
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.runfile.loading import read_tree, spec_of
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.rows import Codec
+from tclose_spark.usefulness.queries import QueryError
+from tclose_spark.usefulness.utility_measures import Worth
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = ROOT / "build/others"

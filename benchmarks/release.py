@@ -24,7 +24,7 @@ from rich.table import Table
 
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
-from tclose_spark.io.session import get_session
+from tclose_spark.io.spark.session import get_session
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.synthetic.census import PEOPLE_COLUMNS, generate_people, write_hierarchies
 

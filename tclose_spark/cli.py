@@ -18,12 +18,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tclose_spark.api.errors import DEBUG, known, unexpected
 from tclose_spark.api.running import STAGES, carry_out_stages
 from tclose_spark.errors import ConfigurationError, TcloseError
-from tclose_spark.io import driver
-from tclose_spark.io.driver import start_early
-from tclose_spark.io.files import check_files
+from tclose_spark.io.input.files import check_files
 from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, noticed
 from tclose_spark.io.messages import as_json as line_as_json
 from tclose_spark.io.messages import in_json, level_of, require_log_format
+from tclose_spark.io.spark import driver
+from tclose_spark.io.spark.driver import start_early
 from tclose_spark.report.console import certificate_json, certificate_lines, unprotected_lines
 from tclose_spark.runfile.loading import read_tree, spec_of, told_with_lines
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -153,8 +153,8 @@ def run_stage(
 
 def _show_rows(run: Run, certificate: Mapping[str, Any]) -> None:
     """Ten rows of the release, as it is published."""
-    from tclose_spark.io.few_rows import few_rows
-    from tclose_spark.io.tables import read_delta
+    from tclose_spark.io.spark.few_rows import few_rows
+    from tclose_spark.io.tables.columns import read_delta
     from tclose_spark.report.preview import ROWS, preview_lines
 
     released = read_delta(run.spark, run.public.path("release"))
@@ -175,7 +175,7 @@ def _announce(line: str) -> None:
 
 def _show_blocks(total: int) -> AbstractContextManager[Callable[[int], None]]:
     """A bar on a terminal, lines elsewhere."""
-    from tclose_spark.io.progress import spoken
+    from tclose_spark.io.spark.progress import spoken
 
     return _bar(total) if err.is_terminal else spoken(total, _announce, "anonymize  blocks")
 
@@ -218,7 +218,7 @@ def generate(
 ) -> None:
     """Make a synthetic census table with its hierarchies: the same rows for the same seed, on any cluster."""
     start_early()
-    from tclose_spark.io.session import get_session
+    from tclose_spark.io.spark.session import get_session
     from tclose_spark.synthetic.census import generate_people, write_hierarchies
 
     people = generate_people(get_session("tclose generate"), rows, seed)
@@ -318,7 +318,7 @@ def audit(
     html: AsPage = None,
 ) -> None:
     """Is this table already safe? Every measure, exact, on any table: exit 0 if all that is asked holds, 1 if not."""
-    from tclose_spark.audit.commands import AuditArguments, run_audit
+    from tclose_spark.auditing.commands import AuditArguments, run_audit
 
     given = AuditArguments(
         table=table,
@@ -359,7 +359,7 @@ def explain(
     html: AsPage = None,
 ) -> None:
     """One class: both distributions side by side, the distance, and which mass moves where at what cost."""
-    from tclose_spark.audit.commands import AuditArguments, run_explain
+    from tclose_spark.auditing.commands import AuditArguments, run_explain
 
     given = AuditArguments(
         table=table,
@@ -403,7 +403,7 @@ def compare(
     ] = False,
 ) -> None:
     """Which method loses least at a k and t, and what would others cost? Every combination, on a sample or all rows."""
-    from tclose_spark.compare.commands import CompareArguments, run_compare
+    from tclose_spark.comparing.commands import CompareArguments, run_compare
 
     given = CompareArguments(
         config=config,
@@ -437,7 +437,7 @@ def suggest(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run file that is there.")] = False,
 ) -> None:
     """What is in this table? Looks at its columns, and writes a commented run file that runs as it is."""
-    from tclose_spark.suggest.commands import SuggestArguments, run_suggest
+    from tclose_spark.suggesting.commands import SuggestArguments, run_suggest
 
     given = SuggestArguments(
         table=table,
@@ -475,7 +475,7 @@ def hierarchy(
     values: Annotated[bool, typer.Option("--values", help="Print the values that have no leaf, too.")] = False,
 ) -> None:
     """Look at a hierarchy beside a table's values: built, or a CSV that is checked; write it as CSV. Internal."""
-    from tclose_spark.audit.hierarchy import HierarchyArguments, run_hierarchy
+    from tclose_spark.auditing.hierarchy import HierarchyArguments, run_hierarchy
 
     given = HierarchyArguments(
         source=source,
@@ -570,7 +570,7 @@ def run_command(arguments: Sequence[str], last: bool) -> int:
 
 def _cancel_jobs() -> None:
     """Cancels what a session that outlives this command still runs for it."""
-    session = sys.modules.get("tclose_spark.io.session")
+    session = sys.modules.get("tclose_spark.io.spark.session")
     if session is not None:
         apart(session.cancel_jobs)
 

@@ -15,19 +15,18 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from tclose_spark.checks.verifier import Verdict
-from tclose_spark.compare.choosing import SAMPLE_ROWS, choose_k
-from tclose_spark.compare.raw_side import measure_raw_side
-from tclose_spark.compare.sample import table_of_its_own
+from tclose_spark.comparing.choose_k import SAMPLE_ROWS, choose_k
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
-from tclose_spark.io.catalog import require_replaceable
-from tclose_spark.io.commits import commit_of
-from tclose_spark.io.exports import Files, check_export, rows_of, write_export
-from tclose_spark.io.input_state import input_state
-from tclose_spark.io.integrity import digests
-from tclose_spark.io.made_files import write_tables
-from tclose_spark.io.reading import read_table
+from tclose_spark.in_memory.sample import table_of_its_own
+from tclose_spark.io.input.commits import commit_of
+from tclose_spark.io.input.input_state import input_state
+from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import CERTIFICATE, LINKED, REPORT, STATE, Run
-from tclose_spark.io.tables import read_delta
+from tclose_spark.io.storage.integrity import digests
+from tclose_spark.io.tables.catalog import require_replaceable
+from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.exports import Files, check_export, rows_of, write_export
+from tclose_spark.io.tables.made_files import write_tables
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of, require_supersets
 from tclose_spark.report.html import render_report
@@ -35,7 +34,8 @@ from tclose_spark.report.internal import render_internal, versions
 from tclose_spark.stages.anonymize import Anonymizer, Written
 from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.insensitive import guard_insensitive
-from tclose_spark.stages.linked_sample import read_linked
+from tclose_spark.stages.observers.linked_sample import read_linked
+from tclose_spark.stages.observers.released_values import VALUES, PublicNames, in_place, read_values
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.publish import (
     INTERNAL_REPORT,
@@ -48,7 +48,6 @@ from tclose_spark.stages.publish import (
     list_files,
     publish_release,
 )
-from tclose_spark.stages.released_values import VALUES, PublicNames, in_place, read_values
 from tclose_spark.stages.staging import StagedColumns, staged_batches
 from tclose_spark.stages.verify import certify, judge, require_holds, verify_finished
 from tclose_spark.stages.warnings import (
@@ -58,10 +57,11 @@ from tclose_spark.stages.warnings import (
     profile_warnings,
     repetition_warning,
 )
-from tclose_spark.table.building import RELEASED_HIERARCHIES
 from tclose_spark.table.domains import Profile
-from tclose_spark.table.held import HeldRows
+from tclose_spark.table.hierarchies.building import RELEASED_HIERARCHIES
+from tclose_spark.table.local_rows import HeldRows
 from tclose_spark.table.rows import Rows
+from tclose_spark.usefulness.raw_versus_released import measure_raw_side
 
 LINKED_SAMPLE, STAGED_ROWS, STAGED_COLUMNS = "linked_sample.json", "rows", "columns.json"
 

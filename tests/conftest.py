@@ -27,7 +27,7 @@ from strategies import CITIES
 from tclose_spark import cli, pipeline
 from tclose_spark.io.interrupts import SIGNALS
 from tclose_spark.io.run import Run
-from tclose_spark.io.session import get_session
+from tclose_spark.io.spark.session import get_session
 from tclose_spark.runfile import registry
 from tclose_spark.runfile.loading import load_spec
 

@@ -13,7 +13,7 @@ from strategies import Problem
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Codec, Rows
 
 INTERVAL = re.compile(r"\[(.+), (.+)\]$")

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.box_deltas import Bounds, box_deltas
 from tclose_spark.methods.dealing.spread import Spread, spread_of
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 from strategies import CITIES
 
 from tclose_spark import pipeline
-from tclose_spark.io.integrity import digests
 from tclose_spark.io.run import Run
-from tclose_spark.io.storage import LocalFolder
+from tclose_spark.io.storage.folders import LocalFolder
+from tclose_spark.io.storage.integrity import digests
 from tclose_spark.stages.publish import public_files
 
 ROWS = 48

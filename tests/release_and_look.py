@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
-from tclose_spark.io.session import get_session
+from tclose_spark.io.spark.session import get_session
 from tclose_spark.runfile.loading import load_spec
 
 

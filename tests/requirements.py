@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from strategies import Problem, content, count_tables, settle_all, trees
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.ground_distances import (
+    EqualDistance,
+    GroundDistance,
+    HierarchicalDistance,
+    OrderedDistance,
+)
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows

@@ -18,7 +18,7 @@ from tclose_spark.methods.method import GroupCounts, Plan, PlanningInput
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain, categorical_domain, sensitive_domain
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Codec, Rows
 
 Record = Mapping[str, Any]

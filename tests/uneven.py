@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import strategies as st
 from strategies import trees
 
-from tclose_spark.measures.distances import GroundDistance
-from tclose_spark.measures.features import Features
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.measures.distances.features import Features
+from tclose_spark.measures.distances.ground_distances import GroundDistance
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
-"""A release as a DAG: one task a stage, made from the run file that TCLOSE_RUN_FILE names. See docs/airflow.md.
+"""A release as a DAG: one task for each stage, from the run file that TCLOSE_RUN_FILE names. See docs/airflow.md.
 
     new_version -> profile -> plan -> anonymize -> verify -> outcome -> report -> publish -> certificate
                                                                 |-> refused        (exit 1: the guarantee does not hold)
-                                                                |-> unreachable    (exit 3: what is asked cannot be had)
+                                                                |-> unreachable    (exit 3: the request cannot be met)
 
-Airflow needs neither this project nor Spark's Java for it: stages are jobs that `spark-submit` starts.
+Airflow itself needs neither this project nor Java: `spark-submit` starts the stages as jobs.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 HERE = Path(__file__).resolve().parent
 RUN_FILE = os.environ.get("TCLOSE_RUN_FILE", str(HERE.parent / "demo.yaml"))
 JOBS = os.environ.get("TCLOSE_JOBS", str(HERE.parents[1] / "jobs"))  # a folder, or a URI that spark-submit reads
-SCHEDULE = os.environ.get("TCLOSE_SCHEDULE", "@daily")  # empty: only when it is triggered
+SCHEDULE = os.environ.get("TCLOSE_SCHEDULE", "@daily")  # empty: only when triggered
 SPARK = "spark_default"  # the connection with the master
-SECRET = "tclose_secret"  # noqa: S105 - the connection whose password keys the hashes, in whatever backend it is kept
+SECRET = "tclose_secret"  # noqa: S105 - the connection whose password keys the hashes, in any backend
 RETRIES = {"profile": 2, "plan": 2, "anonymize": 2, "verify": 0, "report": 2, "publish": 2}
-"""Each stage begins anew from what the one before wrote, so that it may be repeated; but a verdict is no accident."""
-REFUSED, WRONG, UNREACHABLE = 1, 2, 3  # exit codes that the same input and run file give again
+"""Each stage starts afresh from what the one before wrote, so it can be retried; but a negative verdict would recur."""
+REFUSED, WRONG, UNREACHABLE = 1, 2, 3  # exit codes that recur with the same input and run file
 
 
 def read_run_file(path: str) -> dict[str, Any]:
-    """The run file, its variables expanded. (Its stages check it; this takes names and paths from it.)"""
+    """The run file with its variables expanded, not validated: the stages do that."""
     text = ObjectStoragePath(path).read_text()
     return yaml.safe_load(re.sub(r"\$\{(\w+)(?::-([^}]*))?\}", lambda m: os.environ.get(m[1], m[2] or ""), text))
 
 
 def with_overrides(run: dict[str, Any], overrides: list[str]) -> dict[str, Any]:
-    """A run file after `--set key.path=value`."""
+    """The run file with overrides of the form `key.path=value` applied."""
     for override in overrides:
         path, _, value = override.partition("=")
         *above, last = path.split(".")
@@ -65,7 +65,7 @@ def arguments_of(params: Mapping[str, Any]) -> list[str]:
 
 
 def located(path: str, run_file: str) -> ObjectStoragePath:
-    """A path of a run file, which is relative to it, or a URI."""
+    """A path in a run file: absolute, a URI, or relative to the run file."""
     if "://" in path or path.startswith("/"):
         return ObjectStoragePath(path)
     folder = run_file.rpartition("/")[0]
@@ -73,19 +73,19 @@ def located(path: str, run_file: str) -> ObjectStoragePath:
 
 
 def public_folder(run: Mapping[str, Any], run_file: str) -> ObjectStoragePath:
-    """Where the release will be public."""
+    """The folder where the release is published."""
     output = run["output"]
     return located(output.get("public") or f"{output['path']}/public", run_file)
 
 
 def asset_of(run: Mapping[str, Any], run_file: str) -> Asset:
-    """The release, as what other DAGs wait for."""
+    """The release as an asset that other DAGs can wait for."""
     folder = str(public_folder(run, run_file))
     return Asset(name=f"tclose_{run['name']}", uri=folder if "://" in folder else f"file://{folder}")
 
 
 def figures_of(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """What a scheduler keeps of a certificate; all of it is public."""
+    """The figures of a certificate that go to the scheduler; all are public."""
     release, guarantees = certificate["release"], certificate["guarantees"]
     return {
         "verdict": certificate["verdict"],
@@ -101,9 +101,9 @@ def figures_of(certificate: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def secret_in_environment() -> Iterator[None]:
-    """The secret as a variable of this process and of the one it starts; in no argument and no template.
+    """Sets the secret as a variable of this process and its child, never in an argument or a template.
 
-    Without the connection the run makes a secret of its own, and keeps it in internal/secret.
+    Without the connection, the run creates a secret and keeps it in internal/secret.
     """
     try:
         secret = BaseHook.get_connection(SECRET).password
@@ -121,12 +121,10 @@ def secret_in_environment() -> Iterator[None]:
 
 
 class StageOperator(SparkSubmitOperator):
-    """One stage by spark-submit. Its exit code is the XCom `exit_code`; one that the same run would give again is not
-    tried again.
-    """
+    """One stage by spark-submit. Its exit code is the XCom `exit_code`. Codes that would recur are not retried."""
 
     def execute(self, context: Any) -> None:
-        """Runs the job with the arguments that the run's parameters say."""
+        """Runs the job with the arguments from the run's parameters."""
         self.application_args = arguments_of(context["params"])
         code = 0
         try:
@@ -156,9 +154,7 @@ def stage(name: str) -> StageOperator:
 
 @task.sensor(poke_interval=300, timeout=6 * 3600, mode="reschedule", soft_fail=True)
 def new_version(params: Mapping[str, Any]) -> PokeReturnValue:
-    """Waits until a Delta input has a version that is not released yet; of other inputs nothing is known, and nothing
-    awaited.
-    """
+    """Waits until a Delta input has a version that is not released yet. Other inputs do not wait."""
     run_file = params["run_file"]
     run = with_overrides(read_run_file(run_file), overrides_of(params))
     if run["input"].get("format") != "delta":
@@ -173,7 +169,7 @@ def new_version(params: Mapping[str, Any]) -> PokeReturnValue:
 
 @task.branch(trigger_rule=TriggerRule.ALL_DONE)
 def outcome(ti: Any) -> str:
-    """What follows: the report of a release that holds, or what is to be told. Without a new version nothing does."""
+    """The task to run next: the report, or a notification of failure. Skipped without a new version."""
     if ti.xcom_pull(task_ids="new_version") is None:
         raise AirflowSkipException("there was no new version of the input")
     codes = [ti.xcom_pull(task_ids=name, key="exit_code") for name in ("profile", "plan", "anonymize", "verify")]
@@ -197,7 +193,7 @@ def refused() -> None:
 
 @task
 def unreachable() -> None:
-    """The place for a notification: no method setting reaches what is asked."""
+    """The place for a notification: the request cannot be met."""
     raise AirflowFailException("what is asked cannot be reached with this table; the plan's log says what can")
 
 
@@ -220,7 +216,7 @@ with DAG(
 
     @task(outlets=[released])
     def certificate(params: Mapping[str, Any], outlet_events: Any) -> dict[str, Any]:
-        """The key figures of what is public now; they go with the asset's event, too."""
+        """The key figures of the published release, also attached to the asset's event."""
         run = with_overrides(read_run_file(params["run_file"]), overrides_of(params))
         figures = figures_of(json.loads((public_folder(run, params["run_file"]) / "certificate.json").read_text()))
         outlet_events[released].extra = figures

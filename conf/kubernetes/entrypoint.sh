@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What Spark asks of an image on Kubernetes: `driver` and `executor`, with what it says in variables; other commands run
-# as they are.
+# The commands that Spark requires of an image on Kubernetes, `driver` and `executor`, configured by variables. Other
+# commands run unchanged.
 set -euo pipefail
 
 asked="${1:-}"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A release on Kubernetes. It ends with the driver's exit code: 0 done, 1 does not hold, 2 wrong, 3 cannot be reached.
-# What it needs of the namespace, once (the secret from a file that only you can read, never in an argument):
+# A release on Kubernetes. It ends with the driver's exit code: 0 done, 1 guarantee does not hold, 2 wrong input or
+# settings, 3 request cannot be met. Prepare the namespace once (the secret comes from a file that only you can read,
+# never from an argument):
 #
 #     kubectl create serviceaccount tclose
 #     kubectl create rolebinding tclose --clusterrole=edit --serviceaccount="$NAMESPACE:tclose"

@@ -28,7 +28,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {
         "index.md": in_docs((ROOT / "README.md").read_text()),
         "reference/changelog.md": (ROOT / "CHANGELOG.md").read_text(),
-        "reference/commands.md": commands(),
         "reference/messages.md": messages.page(ROOT / "tclose_spark"),
     }
     for path, text in pages.items():
@@ -37,9 +36,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Links to the README lead to the first page. The run file's page ends with every key of its schema."""
+    """Links to the README lead to the first page. The run file's page ends with every key of its schema, the commands'
+    page with the help of each.
+    """
     if page.file.src_uri == "reference/run_file.md":
         markdown = f"{markdown}\n{keys.page(json.loads((ROOT / SCHEMA).read_text()))}"
+    if page.file.src_uri == "reference/commands.md":
+        markdown = f"{markdown}\n{commands()}"
     return OUTSIDE.sub(r"`\2`", re.sub(r"\]\((?:\.\./)+README\.md", lambda m: "](" + _up(m[0]) + "index.md", markdown))
 
 
@@ -56,10 +59,10 @@ def in_docs(readme: str) -> str:
 def commands() -> str:
     """Every command, its options and what they mean, as `tclose COMMAND --help` says."""
     made = subprocess.run(
-        [sys.executable, "-m", "typer", "tclose_spark.cli", "utils", "docs", "--name", "tclose", "--title", "Commands"],
+        [sys.executable, "-m", "typer", "tclose_spark.cli", "utils", "docs", "--name", "tclose", "--title", "Help"],
         check=True,
         capture_output=True,
         text=True,
         cwd=ROOT,
     )
-    return made.stdout
+    return re.sub(r"^#", "##", made.stdout, flags=re.MULTILINE)

@@ -7,8 +7,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tclose_spark.measures.distances import OrderedDistance
-from tclose_spark.measures.transport import transport_plan
+from tclose_spark.measures.distances.ground_distances import OrderedDistance
+from tclose_spark.measures.distances.transport import transport_plan
 
 PICTURES = Path(__file__).resolve().parent.parent / "pictures"
 CLASS, TABLE, ARROW, INK = "#3949ab", "#c5cae9", "#d84315", "#333333"

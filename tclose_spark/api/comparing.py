@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from tclose_spark.api.planning import for_now
 from tclose_spark.api.specs import Spec, Table
 from tclose_spark.api.work import Log, announcer, working_on
-from tclose_spark.compare.asked import ALL, Asked, combinations, read_ks, read_methods, read_ts
-from tclose_spark.compare.commands import folder_of
+from tclose_spark.comparing.commands import folder_of
+from tclose_spark.comparing.request import ALL, Asked, combinations, read_ks, read_methods, read_ts
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.registry import MethodSettings
 
 if TYPE_CHECKING:
-    from tclose_spark.compare.comparison import Comparison
+    from tclose_spark.comparing.result import Comparison
 
 
 def compare(
@@ -60,7 +60,7 @@ def compare(
             read_ts(_listed(t), tree),
             read_methods(_methods(methods), tree.get("method")),
         )
-        from tclose_spark.compare.working import compare_all
+        from tclose_spark.comparing.run_comparison import compare_all
 
         question = Asked(
             spec=given.spec,

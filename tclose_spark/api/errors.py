@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 from tclose_spark.errors import ConfigurationError, TcloseError, text_of
 from tclose_spark.io.causes import AT_WORK, cause_of, why_no_import
-from tclose_spark.io.disks import full_disk
+from tclose_spark.io.storage.disks import full_disk
 
 DEBUG = "TCLOSE_DEBUG"
 OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
@@ -28,7 +28,7 @@ def known(error: Exception) -> TcloseError | None:
     """What an error from inside a task, or of a file system, means to the user, if that is known."""
     found: TcloseError | None = cause_of(text_of(error), AT_WORK)
     if found is None and type(error).__module__.startswith(("pyspark", "py4j")):
-        from tclose_spark.io.read_errors import meaning
+        from tclose_spark.io.input.read_errors import meaning
 
         found = meaning(error)
     if found is not None:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from tclose_spark.api.specs import Spec, Table, in_memory, tree_of
 from tclose_spark.api.work import working
-from tclose_spark.audit.question import Question, ask, ask_as_in
+from tclose_spark.auditing.question import Question, ask, ask_as_in
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.loading import resolve, spec_of
 from tclose_spark.runfile.section import Section
 
 if TYPE_CHECKING:
-    from tclose_spark.audit.audit import Audit
-    from tclose_spark.audit.explain import Explanation
+    from tclose_spark.auditing.audit import Audit
+    from tclose_spark.auditing.explain import Explanation
 
 Columns = Sequence[str] | Mapping[str, Any]
 """Names of columns; or their settings, as in a run file, by name: of a sensitive attribute its distance will do."""
@@ -71,8 +71,8 @@ def audit(
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=k, t=t, n=n, gain=gain)
     target = None if classes_output is None else resolve(fspath(classes_output), "classes_output", Path.cwd())
     with working("tclose audit", table, _path(table)) as session:
-        from tclose_spark.audit.audit import audit_table
-        from tclose_spark.audit.tables import opened_tables
+        from tclose_spark.auditing.audit import audit_table
+        from tclose_spark.auditing.tables import opened_tables
 
         how: Any = {"kind": format, "options": _texts(options)}
         with opened_tables(session, question, *map(_plain, (table, reference, background)), **how) as tables:
@@ -107,8 +107,8 @@ def explain(
     """
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=None, t=t, n=None, gain="0.2")
     with working("tclose explain", table, _path(table)) as session:
-        from tclose_spark.audit.explain import explain_class
-        from tclose_spark.audit.tables import opened_tables
+        from tclose_spark.auditing.explain import explain_class
+        from tclose_spark.auditing.tables import opened_tables
 
         how: Any = {"kind": format, "options": _texts(options)}
         with opened_tables(session, question, *map(_plain, (table, reference)), **how) as (judged, compared, _):

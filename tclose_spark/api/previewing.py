@@ -13,14 +13,14 @@ from pydantic import ValidationError
 
 from tclose_spark.api.specs import Table, in_memory
 from tclose_spark.api.work import working
-from tclose_spark.audit.hierarchy import count_column, outline_lines, tree_of
+from tclose_spark.auditing.hierarchy import count_column, outline_lines, tree_of
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.report.framing import printed
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.loading import explain, resolve
-from tclose_spark.table.building import hierarchy_csv
-from tclose_spark.table.outline import Outline
+from tclose_spark.table.hierarchies.building import hierarchy_csv
+from tclose_spark.table.hierarchies.outline import Outline
 
 MOST = 10  # children of a node that are shown
 
@@ -75,7 +75,7 @@ def hierarchy(
         raise ConfigurationError(explain(error)) from None
     given = table if in_memory(table) else fspath(table)
     with working("tclose hierarchy", table, given if isinstance(given, str) else "") as session:
-        from tclose_spark.audit.tables import open_table
+        from tclose_spark.auditing.tables import open_table
 
         counts = count_column(open_table(session, given, [column], None, {}).table, column, settings)
         return Preview(column, Outline(tree_of(settings, counts, column, session), counts))

@@ -113,8 +113,8 @@ class Release:
         return self.to_arrow().to_pandas()
 
     def _delta(self, path: str) -> DataFrame:
-        from tclose_spark.io.session import find_session
-        from tclose_spark.io.tables import read_delta
+        from tclose_spark.io.spark.session import find_session
+        from tclose_spark.io.tables.columns import read_delta
 
         return read_delta(find_session("tclose"), path)
 
@@ -123,8 +123,8 @@ class Release:
         if not URI.match(self.path):
             file = Path(self.path) / name
             return file.read_text(encoding="utf-8") if file.exists() else ""
-        from tclose_spark.io.session import find_session
-        from tclose_spark.io.storage import open_folder
+        from tclose_spark.io.spark.session import find_session
+        from tclose_spark.io.storage.folders import open_folder
 
         folder = open_folder(self.path, find_session("tclose"))
         return folder.read(name) if folder.exists(name) else ""

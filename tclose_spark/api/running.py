@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from tclose_spark.api.errors import full_disks_named
-from tclose_spark.io.driver import start_early
+from tclose_spark.io.spark.driver import start_early
 from tclose_spark.runfile.spec import ReleaseSpec
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def carry_out_stages(
     if session is None:
         start_early(spec.input.path)
     from tclose_spark import pipeline
-    from tclose_spark.io.progress import no_progress
     from tclose_spark.io.run import Run
-    from tclose_spark.io.session import get_session
+    from tclose_spark.io.spark.progress import no_progress
+    from tclose_spark.io.spark.session import get_session
 
     spark = session or get_session(f"tclose {names[-1]} {spec.name}")
     run, result = Run(spec, spark, announce, overwrite, progress or no_progress), None

@@ -12,12 +12,12 @@ from tclose_spark.api.specs import Table
 from tclose_spark.api.work import working
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggest.suggestion import SAMPLE, Suggestion, name_of, require_t, suggest_from
+from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, name_of, require_t, suggest_from
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tclose_spark.suggest.facts import Gathered
+    from tclose_spark.suggesting.facts import Gathered
 
 
 def suggest(
@@ -68,11 +68,11 @@ def _gathered(
     name: str,
 ) -> tuple[Gathered, Input]:
     """The facts of a table, and where it is."""
-    from tclose_spark.io.damaged_text import Opened, explained
-    from tclose_spark.io.frames import as_dataframe
-    from tclose_spark.io.typed import source_of
-    from tclose_spark.suggest.gathering import gather
-    from tclose_spark.suggest.opening import open_unknown, with_plain_names
+    from tclose_spark.io.input.damaged_text import Opened, explained
+    from tclose_spark.io.input.frames import as_dataframe
+    from tclose_spark.io.input.typed import source_of
+    from tclose_spark.suggesting.gathering import gather
+    from tclose_spark.suggesting.opening import open_unknown, with_plain_names
 
     if path:
         opened = open_unknown(spark, source_of(path, format, options))

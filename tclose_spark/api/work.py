@@ -11,9 +11,9 @@ from uuid import uuid4
 
 from tclose_spark.api.errors import told
 from tclose_spark.api.specs import Spec, Table, Where, complete_tree, in_memory
-from tclose_spark.io import driver
-from tclose_spark.io.arrow_frames import is_spark
+from tclose_spark.io.input.arrow_frames import is_spark
 from tclose_spark.io.interrupts import apart, patient
+from tclose_spark.io.spark import driver
 from tclose_spark.runfile.loading import spec_of
 from tclose_spark.runfile.spec import FRAME, ReleaseSpec
 
@@ -62,15 +62,15 @@ def working(title: str, table: Any = None, path: str = "") -> Iterator[SparkSess
     """
     with told(), patient(_forget_call):
         if is_spark(table):
-            from tclose_spark.io.session import require_delta_of
+            from tclose_spark.io.spark.session import require_delta_of
 
             require_delta_of(session := table.sparkSession)
         else:
             driver.start_early(path)
-            from tclose_spark.io.session import find_session
+            from tclose_spark.io.spark.session import find_session
 
             session = find_session(title)
-        from tclose_spark.io.session import borrowed, cancel_jobs
+        from tclose_spark.io.spark.session import borrowed, cancel_jobs
 
         try:
             with borrowed(session):
@@ -101,7 +101,7 @@ def working_on(
         if not (reads and in_memory(table)):
             yield given
             return
-        from tclose_spark.io.frames import viewed
+        from tclose_spark.io.input.frames import viewed
 
         with viewed(session, table, view):
             yield given
@@ -109,6 +109,6 @@ def working_on(
 
 def _forget_call() -> None:
     """What was asked of the JVM when a signal came is answered to nobody."""
-    module = sys.modules.get("tclose_spark.io.session")
+    module = sys.modules.get("tclose_spark.io.spark.session")
     if module is not None:
         module.forget_call()

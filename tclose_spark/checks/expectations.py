@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark.checks.classes import JudgedAttribute
+from tclose_spark.checks.classes.class_table import JudgedAttribute
 from tclose_spark.measures.diversity import readable_entropy
 
 

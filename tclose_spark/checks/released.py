@@ -19,11 +19,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from tclose_spark.checks.tallies import Tally, add_up, tally_schema
-from tclose_spark.io.capabilities import java_of
-from tclose_spark.io.storage import NO_PATTERN, for_spark
-from tclose_spark.io.tables import plain, quoted
-from tclose_spark.io.workers import Mapper, at_first, map_batches
+from tclose_spark.checks.classes.tallies import Tally, add_up, tally_schema
+from tclose_spark.io.spark.capabilities import java_of
+from tclose_spark.io.spark.workers import Mapper, at_first, map_batches
+from tclose_spark.io.storage.folders import NO_PATTERN, for_spark
+from tclose_spark.io.tables.columns import plain, quoted
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.fingerprint import Fingerprint
 

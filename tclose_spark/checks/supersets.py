@@ -22,13 +22,13 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type
 
-from tclose_spark.checks.boxes import BEST, BoxProofs, open_classes
-from tclose_spark.checks.classes import Classes, JudgedAttribute, JudgedQuasi, measure_column
+from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, JudgedQuasi, measure_column
+from tclose_spark.checks.classes.figures import Guarantee
+from tclose_spark.checks.classes.tallies import Tally
 from tclose_spark.checks.expectations import Expectation, expect_present
-from tclose_spark.checks.figures import Guarantee
-from tclose_spark.checks.tallies import Tally
-from tclose_spark.io.tables import quoted
-from tclose_spark.measures.box_search import MOST_BOXES, Near
+from tclose_spark.checks.labels.superset_boxes import BEST, BoxProofs, open_classes
+from tclose_spark.io.tables.columns import quoted
+from tclose_spark.measures.supersets.box_search import MOST_BOXES, Near
 
 WHOLE, ITSELF = "the whole table", "the class itself"
 MOST_CLASSES, MOST_COUNTS = 2_000_000, 1 << 25  # that the driver looks at boxes of, and counts of their values

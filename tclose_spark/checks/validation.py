@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tclose_spark.checks.expectations import Expectation
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.tables import quoted
+from tclose_spark.io.tables.columns import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,11 +12,27 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from tclose_spark.checks.classes import ClassMeasure, JudgedAttribute, JudgedQuasi, class_table, judged_attribute
+from tclose_spark.checks.classes.class_table import (
+    ClassMeasure,
+    JudgedAttribute,
+    JudgedQuasi,
+    class_table,
+    judged_attribute,
+)
+from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
+from tclose_spark.checks.classes.suppressed import LeftOut, input_listing, suppressed_class
+from tclose_spark.checks.classes.tallies import count_values
+from tclose_spark.checks.classes.tuples import tuple_closeness
+from tclose_spark.checks.classes.worst import worst_classes
 from tclose_spark.checks.expectations import expect_rows, expectations_of
-from tclose_spark.checks.figures import ClassFigures, Guarantee, class_figures
-from tclose_spark.checks.loss import judged_quasi, losses_by_input, measured_on, names_of_release, published_columns
-from tclose_spark.checks.regions import MOST_COMPARED, are_disjoint
+from tclose_spark.checks.labels.loss import (
+    judged_quasi,
+    losses_by_input,
+    measured_on,
+    names_of_release,
+    published_columns,
+)
+from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.checks.released import read_released
 from tclose_spark.checks.supersets import (
     NearSupersets,
@@ -25,19 +41,15 @@ from tclose_spark.checks.supersets import (
     measured_only,
     near_supersets,
 )
-from tclose_spark.checks.suppressed import LeftOut, input_listing, suppressed_class
-from tclose_spark.checks.tallies import count_values
-from tclose_spark.checks.tuples import tuple_closeness
 from tclose_spark.checks.validation import Validation, validate
 from tclose_spark.checks.warnings import warnings_of
-from tclose_spark.checks.worst import worst_classes
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.delta_log import write_and_read
-from tclose_spark.io.session import kept
+from tclose_spark.io.spark.session import kept
+from tclose_spark.io.tables.delta_log import write_and_read
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.domains import Counts, Profile
 from tclose_spark.table.fingerprint import Fingerprint
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.listing import listing
 
 AS_A_CLASS = (

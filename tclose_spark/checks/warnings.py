@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from tclose_spark.checks.classes import JudgedAttribute
-from tclose_spark.checks.figures import ClassFigures
-from tclose_spark.checks.named import Named
+from tclose_spark.checks.classes.class_table import JudgedAttribute
+from tclose_spark.checks.classes.figures import ClassFigures
+from tclose_spark.checks.labels.vocabulary import Named
 from tclose_spark.runfile.text import count_spellings
 
 SPELLED = "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tclose_spark.errors import ConfigurationError, InputError, TcloseError, text_of
-from tclose_spark.io.disks import SAID, full_disk, full_scratch, unwritable_folder
-from tclose_spark.io.installation import DEFAULT_MEMORY, MASTER_VARIABLE, MEMORY_VARIABLE
-from tclose_spark.io.jars import ADVISED, VARIABLE, package
+from tclose_spark.io.spark.installation import DEFAULT_MEMORY, MASTER_VARIABLE, MEMORY_VARIABLE
+from tclose_spark.io.spark.jars import ADVISED, VARIABLE, package
+from tclose_spark.io.storage.disks import SAID, full_disk, full_scratch, unwritable_folder
 
 HANDLES = 1024
 """Files that a process should be allowed to open; a release of few rows on two cores opens some 400."""

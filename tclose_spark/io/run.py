@@ -17,16 +17,16 @@ from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io import lineage
-from tclose_spark.io.exports import EXPORT_NAMES
 from tclose_spark.io.interrupts import raise_again
-from tclose_spark.io.lock import LOCK, TAKEOVER, locked
-from tclose_spark.io.progress import Progress, no_progress
-from tclose_spark.io.replacing import NEW
-from tclose_spark.io.shuffles import sized_shuffles
-from tclose_spark.io.storage import Folder, open_folder
-from tclose_spark.io.tables import read_hierarchies
+from tclose_spark.io.spark.progress import Progress, no_progress
+from tclose_spark.io.spark.shuffles import sized_shuffles
+from tclose_spark.io.storage.folders import Folder, open_folder
+from tclose_spark.io.storage.lock import LOCK, TAKEOVER, locked
+from tclose_spark.io.storage.replacing import NEW
+from tclose_spark.io.tables.columns import read_hierarchies
+from tclose_spark.io.tables.exports import EXPORT_NAMES
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.table.building import (
+from tclose_spark.table.hierarchies.building import (
     HIERARCHIES,
     RELEASED_HIERARCHIES,
     built_columns,
@@ -35,7 +35,7 @@ from tclose_spark.table.building import (
     settings_of,
     with_missing,
 )
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

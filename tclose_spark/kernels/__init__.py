@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from numba import njit, types
 
 from tclose_spark.kernels.caching import folder, is_ours, keep_compiled_kernels
-from tclose_spark.kernels.turns import turn
+from tclose_spark.kernels.compile_lock import turn
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 

@@ -26,11 +26,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from tclose_spark.measures import diversity
-from tclose_spark.measures.distances import ground_distance, maximum
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.ground_distances import ground_distance, maximum
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.runfile.distances import DISTANCES, one_of
 from tclose_spark.runfile.numbers import parse_number
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 Order: TypeAlias = Literal["value", "frequency"] | Sequence[Any]
 Number: TypeAlias = Fraction | float | str

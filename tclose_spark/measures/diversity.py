@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import ExactArray, IntArray
 
 

@@ -14,14 +14,14 @@ import numpy as np
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures import diversity
-from tclose_spark.measures.coarseness import Coarsest
-from tclose_spark.measures.distances import GroundDistance, ground_distance
-from tclose_spark.measures.histograms import Histograms
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.ground_distances import GroundDistance, ground_distance
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.runfile.attributes import Attributes, Bins, Diversity, QuasiIdentifier, SensitiveAttribute
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import Labeller, make_labeller
 
 

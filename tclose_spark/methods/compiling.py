@@ -19,7 +19,7 @@ from tclose_spark.methods.method import PlanningInput, method_of
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.runfile.registry import read_settings
 from tclose_spark.table.domains import Profile, QuasiDomain, categorical_domain, sensitive_domain
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
 RECORDS, K = 240, 3

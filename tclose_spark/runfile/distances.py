@@ -1,4 +1,4 @@
-"""Which ground distances there are: a line each. The class of each name is in `measures/distances.py`."""
+"""The ground distances, a line each. `measures/distances/ground_distances.py` has their classes."""
 
 from __future__ import annotations
 

@@ -15,32 +15,32 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from tclose_spark.checks.aggregates import AggregateCheck, rows_without_aggregate
-from tclose_spark.checks.coverage import Coverage
+from tclose_spark.checks.labels.aggregates import AggregateCheck, rows_without_aggregate
+from tclose_spark.checks.labels.coverage import Coverage
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.made_files import FILE, TABLE, parquet_files
-from tclose_spark.io.progress import TaskCounter
 from tclose_spark.io.run import LINKED
-from tclose_spark.io.shuffles import sent_to_tasks, the_task
-from tclose_spark.io.tables import SUPPRESSED
-from tclose_spark.io.workers import Mapper, map_batches
+from tclose_spark.io.spark.progress import TaskCounter
+from tclose_spark.io.spark.shuffles import sent_to_tasks, the_task
+from tclose_spark.io.spark.workers import Mapper, map_batches
+from tclose_spark.io.tables.columns import SUPPRESSED
+from tclose_spark.io.tables.made_files import FILE, TABLE, parquet_files
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, Settled
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import Encoder
-from tclose_spark.stages.extreme_aggregates import ExtremeAggregates
 from tclose_spark.stages.generalize import Generalizer, as_moments, raw_type
 from tclose_spark.stages.limits import LabelLimits
-from tclose_spark.stages.linked_sample import LinkedSample
-from tclose_spark.stages.minimality import MinimalityCounter, run_starts
-from tclose_spark.stages.refused_cuts import RefusedCuts
-from tclose_spark.stages.released_values import NOTED, VALUES, PublicNames, kept, note_values
+from tclose_spark.stages.observers.extreme_aggregates import ExtremeAggregates
+from tclose_spark.stages.observers.linked_sample import LinkedSample
+from tclose_spark.stages.observers.minimality import MinimalityCounter, run_starts
+from tclose_spark.stages.observers.refused_cuts import RefusedCuts
+from tclose_spark.stages.observers.released_values import NOTED, VALUES, PublicNames, kept, note_values
 from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.ranks import in_order
 from tclose_spark.table.rows import Rows
 

@@ -11,13 +11,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.shuffles import joining_tasks, sent_to_tasks
-from tclose_spark.io.workers import map_batches
+from tclose_spark.io.spark.shuffles import joining_tasks, sent_to_tasks
+from tclose_spark.io.spark.workers import map_batches
 from tclose_spark.stages.frequencies import count_keys
 from tclose_spark.stages.staging import HASH, StagedColumns, read_batches
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
-from tclose_spark.table.held import HeldRows, draw, repeated, share_of
+from tclose_spark.table.local_rows import HeldRows, draw, repeated, share_of
 from tclose_spark.table.rows import Codec, Rows
 from tclose_spark.table.tally import Tally
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.shuffles import joining_tasks, sent_to_tasks
-from tclose_spark.io.workers import map_batches
+from tclose_spark.io.spark.shuffles import joining_tasks, sent_to_tasks
+from tclose_spark.io.spark.workers import map_batches
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import Tallier, Tally, TooManyKeysError

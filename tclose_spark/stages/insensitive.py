@@ -18,9 +18,9 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.shuffles import sized_shuffles
-from tclose_spark.io.tables import prepare
-from tclose_spark.measures.pair_widths import (
+from tclose_spark.io.spark.shuffles import sized_shuffles
+from tclose_spark.io.tables.columns import prepare
+from tclose_spark.measures.loss.pair_widths import (
     NodeWidths,
     NumberWidths,
     PairWidths,
@@ -34,7 +34,7 @@ from tclose_spark.stages.profile import column_places
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 MOST_TAKEN_BACK = 0.5  # share of a quasi-identifier's width that insensitive columns may take back
 SAMPLE = 200_000  # different records, about, on which it is measured

@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError, Offending
-from tclose_spark.io.damaged_text import Opened, check_text, explained, holds_damage, is_damaged, malformed_rows
-from tclose_spark.io.shuffles import sized_shuffles
-from tclose_spark.io.tables import (
+from tclose_spark.io.input.damaged_text import Opened, check_text, explained, holds_damage, is_damaged, malformed_rows
+from tclose_spark.io.spark.shuffles import sized_shuffles
+from tclose_spark.io.tables.columns import (
     INTEGRAL,
     MALFORMED,
     NO_VALUE,
@@ -52,7 +52,7 @@ from tclose_spark.stages.staging import (
     staged_tallies,
 )
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
-from tclose_spark.table.building import build_hierarchies
+from tclose_spark.table.column_names.hints import hint_of, least_uniqueness
 from tclose_spark.table.domains import (
     MOST_VALUES,
     Profile,
@@ -64,8 +64,8 @@ from tclose_spark.table.domains import (
     sensitive_domain,
 )
 from tclose_spark.table.fingerprint import Fingerprint
-from tclose_spark.table.hierarchy import Hierarchy
-from tclose_spark.table.hints import hint_of, least_uniqueness
+from tclose_spark.table.hierarchies.building import build_hierarchies
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import LEAST, MOST, NumericLabels
 
 BROKEN, DAMAGED = "broken", "damaged"

@@ -13,14 +13,14 @@ from contextlib import suppress
 from typing import Any
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
-from tclose_spark.io.catalog import is_same, replace_table, require_replaceable
-from tclose_spark.io.integrity import Digests, differences, digests
 from tclose_spark.io.interrupts import done, held
-from tclose_spark.io.lock import LOCK, TAKEOVER
-from tclose_spark.io.replacing import NEW
 from tclose_spark.io.run import CERTIFICATE, LINKED, PUBLIC, REPORT, STATE, Run
-from tclose_spark.io.storage import Folder, move
-from tclose_spark.table.building import HIERARCHIES, RELEASED_HIERARCHIES
+from tclose_spark.io.storage.folders import Folder, move
+from tclose_spark.io.storage.integrity import Digests, differences, digests
+from tclose_spark.io.storage.lock import LOCK, TAKEOVER
+from tclose_spark.io.storage.replacing import NEW
+from tclose_spark.io.tables.catalog import is_same, replace_table, require_replaceable
+from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
 
 MINIMALITY, INTERNAL_REPORT = "minimality.json", "internal_report.html"
 INTERNAL = (

@@ -10,14 +10,14 @@ from py4j.protocol import Py4JJavaError
 
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.io.catalog import is_same
-from tclose_spark.io.delta_log import later_commits, require_plain_table
-from tclose_spark.io.exports import check_export, export_name, rows_of
-from tclose_spark.io.integrity import differences, digests, strict_json
 from tclose_spark.io.run import CERTIFICATE, REPORT, STATE, Run
-from tclose_spark.io.shuffles import sized_shuffles
-from tclose_spark.io.storage import Folder
-from tclose_spark.io.tables import read_delta
+from tclose_spark.io.spark.shuffles import sized_shuffles
+from tclose_spark.io.storage.folders import Folder
+from tclose_spark.io.storage.integrity import differences, digests, strict_json
+from tclose_spark.io.tables.catalog import is_same
+from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
+from tclose_spark.io.tables.exports import check_export, export_name, rows_of
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
 from tclose_spark.stages.publish import public_files

@@ -19,7 +19,7 @@ from tclose_spark.runfile.moments import CODES_A_DAY, Calendar
 from tclose_spark.runfile.numbers import parse_number
 from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.hierarchy import MISSING_LEAF, Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, Hierarchy
 
 DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
 """A date or a timestamp as Spark writes it: -0044-03-15, 2024-02-29 12:00:00.5, +10000-01-01."""

@@ -20,7 +20,7 @@ from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.moments import Calendar, write_moment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import QuasiDomain
-from tclose_spark.table.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 from tclose_spark.table.written import write_number
 
 MISSING = np.int64(-(2**63))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.arrow_frames import as_arrow, is_frame, readable
+from tclose_spark.io.input.arrow_frames import as_arrow, is_frame, readable
 
 
 def made(table):

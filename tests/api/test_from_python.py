@@ -18,8 +18,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import tclose_spark as tc
-from tclose_spark.io import driver, interrupts
-from tclose_spark.io.session import SETTINGS, borrowed, require_delta_of
+from tclose_spark.io import interrupts
+from tclose_spark.io.spark import driver
+from tclose_spark.io.spark.session import SETTINGS, borrowed, require_delta_of
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.spec import FRAME
 

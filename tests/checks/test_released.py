@@ -20,9 +20,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tclose_spark.checks import released
+from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.checks.released import DamagedFileError, read_released
-from tclose_spark.checks.tallies import tally_classes
-from tclose_spark.io.tables import read_delta, write_delta
+from tclose_spark.io.tables.columns import read_delta, write_delta
 from tclose_spark.table.fingerprint import Fingerprint
 
 SCHEMA = (

@@ -18,11 +18,11 @@ from pyspark.sql import SparkSession
 from strategies import make_profile
 
 from tclose_spark.checks import verifier
-from tclose_spark.checks.classes import JudgedAttribute
-from tclose_spark.checks.suppressed import input_listing
+from tclose_spark.checks.classes.class_table import JudgedAttribute
+from tclose_spark.checks.classes.suppressed import input_listing
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.measures.distances import EqualDistance
+from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.fingerprint import Fingerprint

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.compile_lock import turn
 from tclose_spark.kernels.structures import make_words, structure
-from tclose_spark.kernels.turns import turn
 
 
 @structure
@@ -90,7 +90,7 @@ def test_integers_of_any_kind_are_one():
 PROGRAM = """
 import sys, time
 from numba.core import event
-from tclose_spark.kernels import turns
+from tclose_spark.kernels import compile_lock as turns
 from tclose_spark.kernels.mixing import mixed
 compiled = []
 class Slow(event.Listener):

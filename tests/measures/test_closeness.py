@@ -22,7 +22,7 @@ from tclose_spark.measures.closeness import (
     recursive_cl,
     t_closeness,
 )
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 ZONE = ["A", "A", "B", "B", "B", "A"]
 AGE = [30, 30, 40, None, None, 40]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from strategies import count_tables, drawn
 
 from tclose_spark.measures import diversity
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.diversity import distinct, entropy_l, entropy_margins, readable_entropy, recursive_margins
-from tclose_spark.measures.histograms import Histograms
 
 CLASSES = Histograms.dense(np.array([[4, 0, 0, 0], [2, 2, 0, 0], [1, 1, 1, 1], [0, 5, 2, 1]]))
 

@@ -17,7 +17,7 @@ from tclose_spark.measures.closeness import (
     recursive_cl,
     t_closeness,
 )
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 VALUES = [*CITIES.leaves]
 FLAT = Hierarchy.build([(value, "*") for value in VALUES], "flat")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tclose_spark.measures.closeness import distinct_l, earth_movers_distance, k_anonymity, t_closeness
-from tclose_spark.measures.distances import OrderedDistance
-from tclose_spark.measures.transport import transport_plan
+from tclose_spark.measures.distances.ground_distances import OrderedDistance
+from tclose_spark.measures.distances.transport import transport_plan
 
 TABLE_2 = {
     "2C": ["power outage"] * 3,

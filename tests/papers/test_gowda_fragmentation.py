@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from fragmentations import aggregate_bounds, ordered, paper_bounds
 
-from tclose_spark.measures.distances import OrderedDistance
-from tclose_spark.measures.histograms import Histograms
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.ground_distances import OrderedDistance
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.fragmentation.sizing import gcd_classes
 
 M = np.array([[20, 20, 100], [0, 40, 40], [40, 20, 60], [40, 0, 20]])

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tclose_spark.measures.distances import OrderedDistance
-from tclose_spark.measures.histograms import Histograms
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.ground_distances import OrderedDistance
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.orders import orders
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, stack_by_frequency, stack_by_value

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from strategies import LI_FIGURE_1
 
-from tclose_spark.measures.attacks import in_groups, likeliest, value_groups
 from tclose_spark.measures.closeness import (
     distinct_l,
     earth_movers_distance,
@@ -19,9 +18,10 @@ from tclose_spark.measures.closeness import (
     recursive_cl,
     t_closeness,
 )
-from tclose_spark.measures.distances import OrderedDistance
-from tclose_spark.measures.histograms import Histograms
-from tclose_spark.measures.transport import transport_plan
+from tclose_spark.measures.disclosure.beliefs import in_groups, likeliest, value_groups
+from tclose_spark.measures.distances.ground_distances import OrderedDistance
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.measures.distances.transport import transport_plan
 
 ZIP = ["47677", "47602", "47678", "47905", "47909", "47906", "47605", "47673", "47607"]
 AGE = [29, 22, 27, 43, 52, 47, 30, 36, 32]

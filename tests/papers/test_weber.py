@@ -13,7 +13,7 @@ from tclose_spark.measures.closeness import (
     recursive_cl,
     t_closeness,
 )
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 TABLE_2_QI = [["672**"] * 9, ["20-59"] * 9]
 TABLE_3_QI = [["672**"] * 3 + ["6721*"] * 3 + ["672**"] * 3, ["2*"] * 3 + ["40-59"] * 3 + ["3*"] * 3]

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from fragmentations import ordered, paper_bounds
 
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.fragmentation.fragments import PaperFragments
 from tclose_spark.methods.fragmentation.search import find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import gcd_classes

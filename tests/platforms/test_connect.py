@@ -22,7 +22,7 @@ import pyspark
 import pytest
 from conftest import draw_people
 
-from tclose_spark.io.jars import delta_settings
+from tclose_spark.io.spark.jars import delta_settings
 
 pytest.importorskip("grpc_status")
 

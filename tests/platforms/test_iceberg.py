@@ -79,7 +79,7 @@ TABLES = (plain, partitioned, with_deleted_rows, with_deletion_vectors, with_ren
 def main(conf: Path) -> None:
     """Prints, as JSON, the certificate of the release of each table, and of what was asked beside."""
     from tclose_spark import release
-    from tclose_spark.io.session import get_session
+    from tclose_spark.io.spark.session import get_session
 
     spark = get_session("tests")
     spark.conf.set("spark.sql.shuffle.partitions", "2")

@@ -94,7 +94,7 @@ READ_DIFFERENTLY: dict[str, Callable[[Path], object]] = {
 }
 
 
-@promises("It ends with exit code 1 and names the file if readers of the release would read anything else")
+@promises("It ends with exit code 1 and names the file if readers of the release would read")
 @pytest.mark.parametrize("what", READ_DIFFERENTLY)
 def test_it_ends_with_exit_code_1_and_names_the_file_if_readers_would_read_anything_else(
     output: Path, verify: Verify, what: str
@@ -118,7 +118,7 @@ def test_run_json_lists_the_sha_256_of_every_public_and_internal_file(finished: 
         assert len(found) > 3
 
 
-@promises("A file that was changed or removed, or added to")
+@promises("A file that was changed or removed is detected.", "So is a file that was added to `public/`")
 def test_a_file_that_was_changed_added_or_removed_is_found(output: Path, verify: Verify) -> None:
     names = [file for file in tree(output) if file != "internal/run.json"]
     assert len(names) > 15
@@ -150,7 +150,7 @@ MORE_IN_THE_LOG: dict[str, Callable[[list[dict[str, Any]]], object]] = {
 }
 
 
-@promises("The table's log holds one commit, which adds whole files and says nothing more.")
+@promises("The table's log holds one commit, which adds whole files and contains nothing else.")
 def test_the_table_s_log_holds_one_commit_which_adds_whole_files_and_says_nothing_more(
     output: Path, verify: Verify
 ) -> None:
@@ -168,7 +168,7 @@ def test_the_table_s_log_holds_one_commit_which_adds_whole_files_and_says_nothin
         (output / LOG).write_text(written)
 
 
-@promises("A later commit is named, also a harmless one such as `OPTIMIZE`")
+@promises("A later commit is reported, even a harmless one such as `OPTIMIZE`")
 def test_a_later_commit_is_named_also_a_harmless_one(output: Path, verify: Verify) -> None:
     (output / LOG.replace("0.json", "1.json")).write_text('{"commitInfo": {"operation": "OPTIMIZE"}}\n')
     code, said = verify()
@@ -196,7 +196,7 @@ MORE_IN_THE_FILE: dict[str, Callable[[Path], object]] = {
 }
 
 
-@promises("Each Parquet file has the released columns, and no metadata")
+@promises("Each Parquet file has the released columns.", "It has no metadata except what its writer and Spark record")
 @pytest.mark.parametrize("what", [None, *MORE_IN_THE_FILE])
 def test_each_parquet_file_has_the_released_columns_and_no_other_metadata(
     output: Path, certificate: dict[str, Any], verify: Verify, what: str | None
@@ -274,7 +274,7 @@ STATES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@promises("A file that cannot be read is exit code 1, too.")
+@promises("A file that cannot be read also leads to exit code 1.")
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_a_file_that_cannot_be_read_is_exit_code_1_too(output: Path, verify: Verify, name: str) -> None:
     UNREADABLE[name](output)
@@ -292,7 +292,11 @@ def test_a_run_json_that_cannot_be_read_is_exit_code_1_too(output: Path, verify:
     assert (code, str(output / "internal/run.json") in said) == (1, True)
 
 
-@promises("The hashes find accidents and tampering by people who cannot write `internal/`.", "They are no signature")
+@promises(
+    "The SHA-256 hashes detect accidents, and tampering by people who cannot write",
+    "They are not a signature.",
+    "An adversary who can rewrite `internal/run.json` can also replace",
+)
 def test_an_adversary_who_can_rewrite_run_json_can_replace_a_certificate_s_date(output: Path, verify: Verify) -> None:
     (issued,) = re.findall(r'"issued": "([^"]+)"', (output / "public/certificate.json").read_text())
     for path in (output / "public").glob("*.*"):

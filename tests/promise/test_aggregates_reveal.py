@@ -41,7 +41,9 @@ def classes(made: Finished) -> list[pd.DataFrame]:
 
 
 @promises(
-    "With `method: {name: microaggregation, representative: mean / median / mode}`", "Every published value is the"
+    "With `method: {name: microaggregation, representative: mean / median / mode}`",
+    "Every class still meets k, t and l.",
+    "Every published value is the",
 )
 @pytest.mark.parametrize("representative", ["mean", "median", "mode"])
 def test_every_published_value_is_the_aggregate_of_its_class(make_finished: MakeRelease, representative: str) -> None:
@@ -66,7 +68,8 @@ def test_every_published_value_is_the_aggregate_of_its_class(make_finished: Make
 
 @promises(
     "A mean of few rows reveals the last one.",
-    "An adversary who knows all values of a class but one computes that one",
+    "An adversary who knows all values of a class but one can compute",
+    "It is n times the mean, less the sum of the others",
     "Fewer `digits` and a larger k blur it.",
     "At least one value of a class is as high as its mean",
 )
@@ -80,8 +83,8 @@ def test_all_but_one_value_reveal_the_last(by_mean: Finished) -> None:
         assert min(values) - unit / 2 <= mean <= max(values) + unit / 2
 
 
-@promises("Medians and modes are values of a row, or lie between two.")
-@promises("A median reveals on which side of a known value the last one lies.", "A mode reveals that the last one")
+@promises("Medians and modes are values of a row, or are between two.")
+@promises("A median reveals on which side of a known value the last one is.", "A mode reveals that the last value")
 @pytest.mark.parametrize("representative", ["median", "mode"])
 def test_what_a_median_and_a_mode_reveal_of_the_last(make_finished: MakeRelease, representative: str) -> None:
     for rows in classes(aggregated(make_finished, representative)):
@@ -99,8 +102,8 @@ def test_what_a_median_and_a_mode_reveal_of_the_last(make_finished: MakeRelease,
                 assert side <= other + (values == published).sum()
 
 
-@promises("An income of 9,000,000 can lie in few classes", "An aggregate rules people out, and may point at one.")
-@promises("The certificate warns where fewer than k rows reach")
+@promises("An income of 9,000,000 fits few classes", "An aggregate rules people out, and may point at one.")
+@promises("The certificate warns if fewer than k rows reach")
 def test_an_extreme_value_points_at_its_class(by_mean: Finished) -> None:
     means = by_mean.rows.groupby("income").size()
     possible = [mean for mean, rows in means.items() if rows * float(mean) >= 9_000_000]
@@ -110,10 +113,10 @@ def test_an_extreme_value_points_at_its_class(by_mean: Finished) -> None:
 
 
 @promises(
-    "Missing values leave fewer to hide among.", "An aggregate is that of the class's values that are not missing."
+    "Missing values leave fewer to hide among.", "An aggregate uses only the values of the class that are not missing."
 )
-@promises("Where one row alone has a value, its exact value is published.")
-@promises("The certificate warns where fewer than k rows of a class have a value")
+@promises("If only one row of a class has a value, its exact value is published.")
+@promises("The certificate warns if fewer than k rows of a class have a value")
 def test_a_value_that_is_alone_in_its_class_is_published_and_warned_of(make_finished: MakeRelease) -> None:
     table = people(10).head(5).assign(zip=1)
     table.loc[table.index > 0, "income"] = np.nan
@@ -127,7 +130,7 @@ def test_a_value_that_is_alone_in_its_class_is_published_and_warned_of(make_fini
 
 
 @promises(
-    "Nothing says how far values lie from an aggregate.", "The certificate has no information loss and no regions."
+    "Nothing shows how far values are from an aggregate.", "The certificate has no information loss and no regions."
 )
 @promises("A class may have 20 and 60 and publish 40.")
 def test_no_loss_and_no_regions_are_certified(by_mean: Finished) -> None:

@@ -68,7 +68,7 @@ def test_while_a_release_is_written_each_row_s_labels_are_checked_against_its_ra
     assert not (tmp_path / "out/public").exists()
 
 
-@promises("Both sides are hashed as multisets: the raw rows, and the published rows.")
+@promises("The raw rows and the published rows are each hashed as a multiset.")
 def test_both_sides_are_hashed_as_multisets(finished: Path) -> None:
     stages, released = state_of(finished)["stages"], read(finished / "public/release")
     assert stages["profile"]["input"]["fingerprint"] == stages["anonymize"]["written"]["raw"]
@@ -181,7 +181,11 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@promises("The verifier then reads the written files.", "It requires the input's hash of the raw side")
+@promises(
+    "The verifier then reads the written files.",
+    "The hash of the raw rows must be that of the input",
+    "Every class must meet k, every t and every l.",
+)
 @pytest.mark.parametrize("what", BROKEN)
 def test_the_verifier_reads_the_written_files_and_requires(
     staged: Path, conf: Path, tclose: Command, what: str
@@ -265,7 +269,9 @@ def reached(*modules: str) -> set[str]:
     return {module.removeprefix("tclose_spark.") for module in found}
 
 
-JUDGES = reached("tclose_spark.checks.verifier", "tclose_spark.checks.coverage", "tclose_spark.checks.aggregates")
+JUDGES = reached(
+    "tclose_spark.checks.verifier", "tclose_spark.checks.labels.coverage", "tclose_spark.checks.labels.aggregates"
+)
 MAKERS = reached(
     "tclose_spark.stages.anonymize",
     "tclose_spark.stages.profile",
@@ -286,7 +292,14 @@ def test_makers_and_judges_share_no_line_that_assigns_rows_or_writes_labels() ->
     assert not (assigning | writing) & JUDGES
 
 
-@promises("They share the definitions: distances")
+@promises(
+    "They share these definitions",
+    "distances, l-diversity, exact integers and histograms;",
+    "how labels are read, and how coarse each one is;",
+    "hierarchies and domains;",
+    "the hash of a row;",
+    "how the input is read.",
+)
 def test_they_share_the_definitions() -> None:
     named = {"measures.distances", "measures.features", "table.hierarchy", "table.domains", "table.fingerprint"}
     shared = {module for module in MAKERS & JUDGES if module.startswith(("measures.", "table."))}
@@ -309,7 +322,7 @@ def test_they_share_the_definitions() -> None:
     }
 
 
-@promises("Tests hold these to the papers' worked examples, to brute force and to linear programs.")
+@promises("Tests compare these definitions with the papers' worked examples")
 def test_tests_hold_these_to_worked_examples_brute_force_and_linear_programs() -> None:
     texts = {path: path.read_text() for path in (ROOT / "tests").rglob("test_*.py") if "promise" not in path.parts}
 

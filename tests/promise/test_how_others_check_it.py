@@ -50,7 +50,7 @@ def test_a_third_party_computes_every_figure_again(party: ThirdParty) -> None:
     assert max(len(counts) for counts in parts.values()) > 10
 
 
-@promises("of a sensitive attribute: the ground distance")
+@promises("for a sensitive attribute, the ground distance")
 def test_what_is_given_of_a_sensitive_attribute(party: ThirdParty) -> None:
     paths = sorted([*path] for path in CITIES.paths)
     given = {
@@ -69,7 +69,7 @@ def test_what_is_given_of_a_sensitive_attribute(party: ThirdParty) -> None:
     assert party.sensitive["home"]["hierarchy"] == {"size": 5, "paths": paths}
 
 
-@promises("of a quasi-identifier: its type, its settings, its hierarchy, and the range")
+@promises("for a quasi-identifier, its type, its settings, its hierarchy, and the range")
 def test_what_is_given_of_a_quasi_identifier(party: ThirdParty) -> None:
     def span(*columns: str) -> str:
         said = [row[column] for row in party.rows for column in columns]
@@ -91,7 +91,7 @@ def test_what_is_given_of_a_quasi_identifier(party: ThirdParty) -> None:
     }
 
 
-@promises("A hierarchy that the tool built is given by its size")
+@promises("A hierarchy that the tool built is represented by its size")
 def test_a_hierarchy_that_was_built_is_its_size_and_the_leaves_below_labels(party: ThirdParty) -> None:
     codes = ["A00", "A01", "B10", "B11"]
     published = {row["code"] for row in party.rows} - {*codes, None}
@@ -104,7 +104,7 @@ def test_a_hierarchy_that_was_built_is_its_size_and_the_leaves_below_labels(part
     }
 
 
-@promises("where classes are compared with the input: the input's counts", "Values are written as Spark writes them")
+@promises("the input's counts in the order of the domain", "Values are written as text the way Spark writes them.")
 def test_the_input_s_counts_in_the_order_of_the_domain(party: ThirdParty, left_out: Path) -> None:
     raw = read_table(left_out / "internal/linked")
     assert len(raw) == certificate_of(left_out)["input"]["rows"]
@@ -116,7 +116,7 @@ def test_the_input_s_counts_in_the_order_of_the_domain(party: ThirdParty, left_o
         }
 
 
-@promises("Null is missing")
+@promises("NULL means missing.")
 def test_null_is_missing(party: ThirdParty, left_out: Path) -> None:
     raw = [row for row in read_table(left_out / "internal/linked") if not row["suppressed"]]
     for name in ("disease", "mood", "home"):

@@ -58,12 +58,13 @@ def superset(rows: pd.DataFrame, label: dict[str, str]) -> pd.DataFrame:
 
 
 @promises(
-    "With `privacy: {nt: {n: 1000}}` each t is that of (n, t)-closeness",
+    "With `privacy: {nt: {n: 1000}}`, each t is that of (n, t)-closeness",
     "An adversary who knows a person's class learns little",
     "Every class is at most t away from a natural superset",
-    "The verifier decides it for every class from the labels alone.",
+    "A natural superset consists of all rows",
+    "The verifier decides this for every class from the labels alone.",
     "The rows of a box are counted exactly.",
-    "k and every l hold in each class as without it.",
+    "Every class still meets k and every l.",
 )
 def test_every_class_is_near_to_the_superset_that_is_named(near: Finished) -> None:
     table = read(near.folder / "internal/classes")
@@ -78,7 +79,10 @@ def test_every_class_is_near_to_the_superset_that_is_named(near: Finished) -> No
     assert farther > 0  # from the whole table: so t-closeness alone would not allow the release
 
 
-@promises("The certificate's `guarantees.nt` reports n, t and the largest proven distance by attribute")
+@promises(
+    "The certificate's `guarantees.nt` reports n, t and the largest proven distance for each attribute.",
+    "`internal/classes` names the superset of each class",
+)
 def test_guarantees_are_reported(near: Finished) -> None:
     entry = near.certificate["guarantees"]["nt"]["disease"]
     assert entry["n"] == N
@@ -95,20 +99,22 @@ def test_n_is_above_k_and_within_the_table(write_run: Callable[..., Path], tmp_p
     assert not (tmp_path / "out/public/certificate.json").exists()
 
 
-@promises("Any method may be used: t-closeness implies (n, t)-closeness.", "The whole table is one.")
+@promises("Any method may be used, because t-closeness implies (n, t)-closeness.", "The whole table is one.")
 def test_a_method_that_makes_t_closeness_makes_nt_closeness(make_finished: MakeRelease) -> None:
     made = make_finished(people(), method={"name": "stack_and_deal"}, **NT)
     entry = made.certificate["guarantees"]["nt"]["disease"]
     assert entry["classes"]["whole_table"] == made.certificate["release"]["classes"]
 
 
-@promises("Methods that cut regions make use of it and lose less")
+@promises("Methods that cut regions make use of the difference and lose less")
 def test_methods_that_cut_regions_lose_less(make_finished: MakeRelease, near: Finished) -> None:
     close = make_finished(people(), method={"name": "t_mondrian"}, **{**NT, "privacy": {}})
     assert near.certificate["utility"]["ncp"] < close.certificate["utility"]["ncp"]
 
 
-@promises("A class of n rows is its own.", "A class of n rows may have any distribution, even one value.")
+@promises(
+    "A class of at least n rows is its own.", "A class of at least n rows may have any distribution, even one value."
+)
 @promises("The certificate counts such classes (`homogeneous`).")
 def test_a_class_of_n_rows_may_have_one_value(make_finished: MakeRelease) -> None:
     table = pd.DataFrame({"age": [20] * 150 + [40] * 150, "disease": ["flu"] * 150 + ["gout"] * 150})
@@ -124,8 +130,12 @@ NESTED = [  # the classes of 22 to 25 lie in that of 20 to 29, whatever their te
 ]
 
 
-@promises("Supersets are boxes of labels: of each quasi-identifier", "A class lies in a box if each of its labels does")
-@promises("`22, 25` lies in `20, 29`.", "A class for which no box is found makes the verdict")
+@promises(
+    "It looks for supersets among boxes of labels.",
+    "A box has for each quasi-identifier an interval",
+    "A class is in a box if each of its labels is",
+)
+@promises("`22, 25` is in `20, 29`.", "A class for which no box is found makes the verdict")
 @pytest.mark.parametrize(("n", "holds"), [(10, False), (110, False), (211, False)])
 def test_rows_of_narrower_labels_are_counted(n: int, holds: bool) -> None:
     release = pd.DataFrame(NESTED, columns=["age", "sex", "disease"])
@@ -137,7 +147,7 @@ def test_rows_of_narrower_labels_are_counted(n: int, holds: bool) -> None:
     assert together.holds  # flu in all of the box of 20 to 29, and in none beside it
 
 
-@promises("Of a release of more than 2,000,000 classes, or of more than 2^25 counts of values")
+@promises("In a release of more than 2,000,000 classes, or of more than 2^25 counts of values")
 def test_larger_releases_are_proven_by_the_whole_table_and_by_classes_of_n_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -13,9 +13,9 @@ from promise_page import promises
 from promise_releases import Finished, MakeRelease
 
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.measures.distances import EqualDistance
-from tclose_spark.measures.refused_cuts import MOST_PRESENT, sides_of, told_by_refusal
-from tclose_spark.stages.refused_cuts import MOST_CLASSES, MOST_LINES
+from tclose_spark.measures.disclosure.refused_cuts import MOST_PRESENT, sides_of, told_by_refusal
+from tclose_spark.measures.distances.ground_distances import EqualDistance
+from tclose_spark.stages.observers.refused_cuts import MOST_CLASSES, MOST_LINES
 
 QUASI: dict[str, Any] = {"age": {"type": "numeric"}, "zone": {"type": "numeric"}, "edu": {"type": "numeric"}}
 METHODS: list[dict[str, Any]] = [{"name": "t_mondrian"}, {"name": "closeness_tree", "overlap": "none"}]
@@ -48,7 +48,10 @@ def by_mondrian(make_finished: MakeRelease) -> Finished:
     return make_finished(people(), quasi=QUASI, method=METHODS[0], output={"keep_linked": True})
 
 
-@promises("With `method: {name: t_mondrian}`, or the closeness tree's `overlap: none`")
+@promises(
+    "With `method: {name: t_mondrian}`, or the closeness tree's `overlap: none`",
+    "For any two classes there is then a quasi-identifier",
+)
 def test_any_two_classes_have_a_quasi_identifier_without_a_common_value(made: Finished) -> None:
     assert made.certificate["regions"] == "disjoint"
     found = boxes(made.rows)
@@ -59,9 +62,9 @@ def test_any_two_classes_have_a_quasi_identifier_without_a_common_value(made: Fi
 
 @promises(
     "For an adversary who knows the method and everybody's quasi-identifiers",
-    "The class of a person follows from the quasi-identifiers alone.",
+    "A person's region follows from the quasi-identifiers alone.",
     "A list of people reveals no more than the release.",
-    "Each person on it lies in one region at most.",
+    "Each person on it is in one region at most.",
 )
 def test_each_person_lies_in_one_region(made: Finished) -> None:
     table = people()
@@ -71,7 +74,9 @@ def test_each_person_lies_in_one_region(made: Finished) -> None:
     assert (inside == 1).all()
 
 
-@promises("No row hash, secret or sensitive value decides it.", "Nobody is left behind in a wide class.")
+@promises(
+    "No row hash, secret or sensitive value assigns a person to a region.", "Nobody is left behind in a wide class."
+)
 @promises("A partition into regions that do not overlap leaves nobody behind")
 def test_another_secret_gives_the_same_release(
     make_finished: MakeRelease, by_mondrian: Finished, monkeypatch: pytest.MonkeyPatch
@@ -89,7 +94,9 @@ def test_a_part_of_a_region_may_have_any_distribution(by_mondrian: Finished) -> 
     assert parts["<lambda_0>"].max() == 1
 
 
-@promises("The verifier checks this from the labels, exactly.", 'If two classes meet, the verdict is "does not hold".')
+@promises(
+    "The verifier checks this from the labels, exactly.", 'If two classes overlap, the verdict is "does not hold".'
+)
 def test_regions_that_overlap_publish_nothing(
     every_k_installed: None, make_finished: MakeRelease, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -111,7 +118,11 @@ def test_every_further_cut_at_a_median_would_break_k_or_t(by_mondrian: Finished)
                 assert max(abs(Fraction(int(side.sum()), len(side)) - whole) for side in sides) > t
 
 
-@promises("Where a value's share in the table is below t, this can reveal a side and a value.", "An example: .1 of the")
+@promises(
+    "If a value's share in the table is below t, this can reveal a side and a value.",
+    "For example, .1 of the table have flu",
+    "A class has two sides of 5 and 25 rows, and 3 rows with flu.",
+)
 @promises("The side of 25 cannot be too far, so the side of 5 is")
 def test_at_least_two_of_five_have_flu() -> None:
     flu = EqualDistance(np.array([900, 100]))
@@ -136,7 +147,13 @@ def test_what_refused_cuts_reveal_is_counted_and_warned_of(by_mondrian: Finished
     assert not any(value in warning for value in ("flu", "none"))
 
 
-@promises("It is not measured with (n, t)-closeness or with an l")
+@promises(
+    "Refused cuts are not measured:",
+    "with (n, t)-closeness or with an l",
+    "along a quasi-identifier with more than 16",
+    "in classes with more than 6 sensitive values",
+    "beyond the first 200 classes of a task.",
+)
 @pytest.mark.parametrize(
     "more", [{"privacy": {"nt": {"n": 100}}}, {"sensitive": {"disease": {"t": "0.1", "l": {"distinct": 2}}}}], ids=str
 )

@@ -87,7 +87,7 @@ def release(
 DISEASES = ["flu", "gout"] * 20
 
 
-@promises("A method may leave out rows, up to `privacy.suppression_limit`")
+@promises("A method may suppress rows, up to `privacy.suppression_limit`")
 def test_as_many_rows_as_the_limit_may_be_left_out(left_out: Path, release: Release) -> None:
     assert len(read_table(left_out / "public/release")) == ROWS - LEFT
     assert LEFT == ROWS / 10
@@ -96,7 +96,7 @@ def test_as_many_rows_as_the_limit_may_be_left_out(left_out: Path, release: Rele
     assert "1 are suppressed, and privacy.suppression_limit allows 0" in err
 
 
-@promises("A release that lacks one row more is exit code 1.")
+@promises("A release that lacks one row more ends with exit code 1.")
 def test_one_row_more_is_exit_code_1(release: Release) -> None:
     code, err = release(7, {"suppression_limit": "0.15", "of": "released"}, DISEASES)
     assert code == 1
@@ -122,7 +122,7 @@ def test_their_number_and_the_limit_are_reported(left_out: Path, of_released: Pa
         assert rows == len(suppressed_of(output))
 
 
-@promises("Each counts as an information loss of 1")
+@promises("Each suppressed row counts as an information loss of 1.")
 def test_each_counts_as_a_loss_of_1(of_released: Path) -> None:
     assert {row["zip"] for row in read_table(of_released / "public/release")} == set(ZIPS)  # which lose nothing
     assert certificate_of(of_released)["utility"]["ncp"] == pytest.approx(12 / 92)
@@ -181,7 +181,10 @@ def test_classes_are_compared_with_the_released_rows(of_released: Path) -> None:
     assert party.certificate["guarantees"]["t"]["disease"]["achieved_exact"] == str(worst) == "0"
 
 
-@promises("The release gives the number of suppressed rows")
+@promises(
+    "The certificate gives the number of suppressed rows and no counts",
+    "The limit is all that the tool requires of them.",
+)
 def test_nothing_is_required_and_no_counts_are_given_of_them(of_released: Path) -> None:
     certificate = certificate_of(of_released)
     assert certificate["suppressed"].keys() == {"rows", "share", "limit", "limit_exact", "of"}
@@ -196,7 +199,10 @@ def far(part: Counts, whole: Counts) -> float:
     return sum(abs(part[v] / part.total() - whole[v] / whole.total()) for v in part | whole) / 2
 
 
-@promises("A method may leave out the people who are unlike the others", "The release is then closer to its table")
+@promises(
+    "A method may suppress the people who are unlike the others.",
+    "The classes are then closer to the released table than to the input.",
+)
 def test_those_who_are_unlike_the_others_may_be_left_out(of_released: Path) -> None:
     assert Counter(row["disease"] for row in suppressed_of(of_released)) == Counter(UNLIKE["disease"])
     released, people = Counter(row["disease"] for row in read_table(of_released / "public/release")), PEOPLE["disease"]
@@ -218,7 +224,10 @@ def linked(output: Path) -> list[dict[str, Any]]:
     return read_table(output / "internal/linked")
 
 
-@promises("Where at least k such people share their quasi-identifiers")
+@promises(
+    "If at least k such people share their quasi-identifiers",
+    "The class that they would form is farther than t or breaks an l",
+)
 def test_why_k_people_of_one_zip_are_suppressed(of_released: Path) -> None:
     released = Counter(row["disease"] for row in read_table(of_released / "public/release"))
     groups: dict[str, Counts] = {}

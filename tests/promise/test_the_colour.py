@@ -62,7 +62,10 @@ def test_something_is_required_of_every_sensitive_attribute(
     assert not list(path.parent.glob("out/public/*"))
 
 
-@promises("An attribute with `t: measure` or t = 1, and no l above 1", "The certificate names the attribute (`unprot")
+@promises(
+    "An attribute with neither a t below 1 nor an l above 1 is unprotected.",
+    "The certificate names the attribute (`unprot",
+)
 def test_unprotected_attributes_are_named_with_the_rows_that_are_certain(
     one_class: Path, certificate: dict[str, Any]
 ) -> None:
@@ -74,7 +77,7 @@ def test_unprotected_attributes_are_named_with_the_rows_that_are_certain(
     assert certificate["unprotected"] == {}
 
 
-@promises('The verdict is then "holds" in amber')
+@promises("A verdict that holds is then shown in amber.")
 def test_the_verdict_is_amber(one_class: Path, finished: Path) -> None:
     colours = {}
     for output in (one_class, finished):
@@ -95,7 +98,14 @@ def test_null_counts_as_a_value(one_class: Path, certificate: dict[str, Any], fi
     assert certificate["guarantees"]["l"]["disease"]["distinct"]["achieved"] == min(map(len, counted))
 
 
-@promises("`warnings` lists what deserves a second look")
+@promises(
+    "`warnings` lists what deserves a second look",
+    "an attribute with one value;",
+    "a quasi-identifier that is `*` in all rows;",
+    "different spellings of one value;",
+    "unused values of an order;",
+    "a table that is nearly useless.",
+)
 def test_what_deserves_a_second_look_is_listed(one_class: Path, certificate: dict[str, Any]) -> None:
     warnings = certificate_of(one_class)["warnings"]
     for words in (

@@ -27,7 +27,11 @@ def classes_of(linked: pd.DataFrame) -> Counter[tuple[Any, ...]]:
     return rows
 
 
-@promises("A hash of each row's content (BLAKE2b), keyed with a secret, decides ties", "Keep the secret as you keep")
+@promises(
+    "A hash of each row's content (BLAKE2b), keyed with a secret, decides ties",
+    "Protect the secret like the raw table.",
+    "An adversary with the method, the secret and the raw quasi-identifiers",
+)
 def test_the_secret_decides_ties(
     conf: Path, dealt_in_turn: Path, open_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

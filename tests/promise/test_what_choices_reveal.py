@@ -35,7 +35,9 @@ def suppressing(make_finished: MakeRelease) -> Finished:
 
 
 @promises(
-    "Then a share of p + (p - c) n1 / n2 of the other n2 has it", "A method that chooses by sensitive value which"
+    "Then a share of p + (p - c) n1 / n2 of the other n2 people has it",
+    "Some methods choose by sensitive value which rows stay",
+    "Such a method still reveals something",
 )
 def test_the_surplus_is_what_narrow_classes_lack(by_tree: Finished) -> None:
     linked = read(by_tree.folder / "internal/linked")
@@ -50,7 +52,11 @@ def test_the_surplus_is_what_narrow_classes_lack(by_tree: Finished) -> None:
     assert flu[~narrow].mean() > 0.9 > 0.35 > (classes["disease"] == "flu").mean()
 
 
-@promises("It matters where a value of a quasi-identifier is skewed.")
+@promises(
+    "The attack matters if a value of a quasi-identifier is skewed.",
+    "For example, 6,000 people live in ten zip codes.",
+    "The share with flu is .6 in zip A and .15 elsewhere",
+)
 def test_a_value_that_is_not_skewed_reveals_nothing(make_finished: MakeRelease) -> None:
     table = skewed()
     table["disease"] = np.random.default_rng(2).permutation(table["disease"])
@@ -71,7 +77,7 @@ def test_what_dealing_leaves_behind(make_finished: MakeRelease, deal: str, label
 
 @promises(
     "Suppressed rows are the widest class of all.",
-    "The same zips with 3,000 people",
+    "The same zip codes with 3,000 people",
     "With either setting, an adversary who knows that a person is in the input",
 )
 def test_an_adversary_with_a_list_of_people_knows_who_is_suppressed(suppressing: Finished) -> None:
@@ -90,7 +96,7 @@ def test_an_adversary_with_a_list_of_people_knows_who_is_suppressed(suppressing:
 
 
 @promises(
-    "t-Incognito leaves nobody in a wider class", "The rows that it suppresses follow from their sensitive values."
+    "t-Incognito leaves nobody in a wider class", "The rows that it suppresses do depend on their sensitive values."
 )
 def test_full_domain_recoding_gives_a_value_one_label(make_finished: MakeRelease) -> None:
     made = make_finished(
@@ -119,7 +125,7 @@ def test_other_methods_choose_by_sensitive_value_too(make_finished: MakeRelease,
     assert labels[0].to_dict() != labels[1].to_dict()
 
 
-@promises("`deal: round_robin` does not look at the quasi-identifiers.")
+@promises("`deal: round_robin` does not use the quasi-identifiers.")
 def test_round_robin_makes_the_same_classes_whatever_the_quasi_identifiers(make_finished: MakeRelease) -> None:
     table = skewed(600)
     table["id"] = np.arange(600)  # no two classes publish the same interval, and become one
@@ -133,8 +139,13 @@ def test_round_robin_makes_the_same_classes_whatever_the_quasi_identifiers(make_
     assert made[0].certificate["guarantees"] == made[1].certificate["guarantees"]
 
 
-@promises("Each release is measured.", "`internal/minimality.json` gives, for every value and node")
-@promises("A surplus that chance explains is no warning, and the measure looks")
+@promises(
+    "Each release is measured for this attack.",
+    "`internal/minimality.json` covers every value, range of numbers",
+    "For each it gives the number of rows in wide classes or suppressed",
+    "A surplus means that they have this value more often",
+)
+@promises("A surplus that chance explains gives no warning.", "The measure looks at one quasi-identifier at a time")
 def test_what_is_measured_is_what_the_linked_rows_say(suppressing: Finished) -> None:
     linked = read(suppressing.folder / "internal/linked")
     measured = suppressing.measured
@@ -151,7 +162,7 @@ def test_what_is_measured_is_what_the_linked_rows_say(suppressing: Finished) -> 
 
 
 @promises(
-    "It holds true shares, so it stays internal.", "The certificate's `warnings` and the console name the columns"
+    "The file holds true shares, so it stays internal.", "The certificate's `warnings` and the console name the columns"
 )
 def test_the_warning_names_columns_and_no_values(suppressing: Finished) -> None:
     (warning,) = [text for text in suppressing.certificate["warnings"] if "adversary who knows the method" in text]
@@ -165,7 +176,10 @@ def test_the_warning_names_columns_and_no_values(suppressing: Finished) -> None:
     assert all(true not in path.read_text() for path in (suppressing.folder / "public").glob("*.*"))
 
 
-@promises("Spark Connect, shared clusters, aggregates, and columns with too many values are not measured")
+@promises(
+    "Spark Connect, shared clusters, aggregates, and columns with too many values are not measured.",
+    "The run then reports this.",
+)
 def test_what_is_not_measured_is_printed(make_finished: MakeRelease) -> None:
     table = skewed(300).assign(name=[f"n{i}" for i in range(300)])
     many = make_finished(
@@ -180,7 +194,7 @@ def test_what_is_not_measured_is_printed(make_finished: MakeRelease) -> None:
     assert any("not measured: aggregates" in text for text in mean.said)
 
 
-@promises("`tclose audit --background PEOPLE` makes the attack", "It guesses for people who fit none")
+@promises("`tclose audit --background PEOPLE` carries out the attack", "It guesses for people who fit none")
 def test_an_audit_with_a_list_of_people_guesses_those_who_fit_no_narrow_class(spark: Any) -> None:
     """A's narrow classes have as much flu as any class, .3 in place of .2; people of A above 50 fit none of them."""
     classes = [*(("A", f"[{age}, {age + 4}]", 15, 35) for age in range(20, 50, 5)), ("*", "[50, 79]", 90, 210)]

@@ -72,7 +72,7 @@ def test_membership_shows(several: Path) -> None:
         assert sum(low <= age <= high for age in SEVERAL["age"]) == rows
 
 
-@promises("An adversary who knows all other members of a class knows the last one")
+@promises("The last member of a class.", "An adversary who knows all other members of a class can deduce")
 def test_the_last_member_of_a_class_is_known(finished: Path) -> None:
     released = read(finished / "public/release").groupby(["age", "city"])["disease"].agg(Counter)
     linked = read(finished / "internal/linked")
@@ -88,7 +88,7 @@ def test_the_distribution_of_the_whole_table_is_public(finished: Path) -> None:
     assert Counter(read(finished / "public/release")["disease"]) == Counter(PEOPLE["disease"].to_pylist())
 
 
-@promises("Each is safe by itself", "What two of them say together is not examined")
+@promises("Each release keeps its promises by itself.", "The combination of two releases is not examined.")
 def test_two_releases_together_hold_less_than_each(finished: Path, dealt_in_turn: Path) -> None:
     """Both hold, and what they have in common singles out fewer people than k."""
     tables = []
@@ -102,7 +102,10 @@ def test_two_releases_together_hold_less_than_each(finished: Path, dealt_in_turn
     assert both.groupby(list(both)).size().min() < 5
 
 
-@promises("A t alone allows such classes", "For every attribute the certificate counts the classes that have one value")
+@promises(
+    "A t alone allows such classes",
+    "For every sensitive attribute, the certificate counts the classes with only one value",
+)
 def test_classes_of_one_frequent_value_are_allowed_and_counted(several: Path) -> None:
     certificate = certificate_of(several)
     assert certificate["guarantees"]["t"]["disease"]["required_exact"] == "1/5"
@@ -114,7 +117,9 @@ def test_classes_of_one_frequent_value_are_allowed_and_counted(several: Path) ->
     assert counted == {"disease": {"classes": 4, "rows": 24}, "one": none, "other": none, "income": none}
 
 
-@promises("Each is close by itself", "An adversary who knows a person's value of one may learn about another")
+@promises(
+    "Each attribute is close by itself.", "An adversary who knows a person's value of one may learn about another"
+)
 def test_each_attribute_is_close_and_one_gives_another_away(several: Path) -> None:
     party = ThirdParty(several / "public")
     for name in ("one", "other"):
@@ -159,14 +164,14 @@ def several_spellings(spelled: Path, open_run: Callable[..., Any], with_every_k:
     return certificate_of(spelled.parent / "out")
 
 
-@promises("A missing value is a value")
+@promises("A missing value counts as a value.")
 def test_a_missing_value_is_a_value(several_spellings: dict[str, Any]) -> None:
     """The second class has gout, mumps and people without a disease: l = 3."""
     assert None in several_spellings["attributes"]["sensitive"]["disease"]["domain"]["values"]
     assert several_spellings["guarantees"]["l"]["disease"]["distinct"]["achieved"] == 3
 
 
-@promises("The certificate warns of spellings, and `text` options join them")
+@promises("The certificate warns of different spellings, and `text` options merge them.")
 def test_spellings_are_warned_of_and_joined(
     several_spellings: dict[str, Any],
     spelled: Path,
@@ -184,7 +189,7 @@ def test_spellings_are_warned_of_and_joined(
 # --- a nearly unique sensitive attribute
 
 
-@promises("A nearly unique sensitive attribute has more than one distinct value for every two rows")
+@promises("A nearly unique sensitive attribute, such as an exact income, has more than one distinct value")
 @pytest.mark.parametrize(("distinct", "warned"), [(5, False), (6, True)])
 def test_more_than_one_value_for_two_rows_is_nearly_unique(distinct: int, warned: bool) -> None:
     settings = SensitiveAttribute.model_validate({"t": "measure"})
@@ -195,7 +200,7 @@ def test_more_than_one_value_for_two_rows_is_nearly_unique(distinct: int, warned
     assert ["nearly unique" in line for line in profile_warnings(profile, spec)] == [True] * warned
 
 
-@promises("An adversary who knows the person's value recognises the record")
+@promises("An adversary who knows the person's value recognizes the record.")
 def test_a_known_income_is_one_record(several: Path) -> None:
     assert set(Counter(row["income"] for row in read_table(several / "public/release")).values()) == {1}
 
@@ -208,7 +213,7 @@ def test_the_certificate_names_a_nearly_unique_column(several: Path) -> None:
 # --- insensitive columns
 
 
-@promises("Insensitive columns are published as they are")
+@promises("Insensitive columns are published without generalization.")
 def test_insensitive_columns_are_published_as_they_are(several: Path) -> None:
     released = {row["income"]: row for row in read_table(several / "public/release")}
     names = ("house", "colour", "team")
@@ -226,7 +231,12 @@ REFUSED = {
 }
 
 
-@promises("The profile refuses a column that is nearly unique, several that are so together")
+@promises(
+    "The profile limits what they reveal:",
+    "The profile rejects a column that is nearly unique, and several columns",
+    "It also rejects columns that give back more than half",
+    "This is measured on about 200,000 different records.",
+)
 @pytest.mark.parametrize("name", REFUSED)
 def test_columns_that_point_at_people_are_refused(
     run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]], name: str
@@ -247,7 +257,7 @@ def taken_back(output: Path) -> dict[tuple[str, str], float]:
     return {("+".join(figure["columns"]), figure["quasi_identifier"]): figure["share"] for figure in record}
 
 
-@promises("With W the mean width (NCP) of the label that covers two random rows")
+@promises("Let W be the mean width (NCP) of the label that covers two random rows.", "The share given back is 1 - W(")
 def test_what_a_column_gives_back_is_computed_again_pair_by_pair(several: Path) -> None:
     people = pd.DataFrame(SEVERAL)
     span = people["age"].max() - people["age"].min()
@@ -263,14 +273,19 @@ def test_what_a_column_gives_back_is_computed_again_pair_by_pair(several: Path) 
             assert taken_back(several)[column, quasi] == pytest.approx(1 - sum(same) / len(same) / anyone, abs=1e-4)
 
 
-@promises("`allow_unique` exempts a column, and the certificate says so")
+@promises("`allow_unique` exempts a column, and the certificate lists it.")
 def test_exempt_columns_stand_in_the_certificate(several: Path, certificate: dict[str, Any]) -> None:
     assert certificate_of(several)["allow_unique"] == ["house", "colour"]
     assert taken_back(several)["colour", "age"] > 0.5
     assert certificate["allow_unique"] == []
 
 
-@promises("Unused values of an order", "The certificate warns of them")
+@promises(
+    "Unused values of an order change distances.",
+    "At the ends of the order they make each distance smaller.",
+    "Between other values they can make a distance larger.",
+    "The certificate warns of them",
+)
 def test_unused_values_of_an_order_change_distances(left_out: Path) -> None:
     """At the ends they make each distance smaller; between values they can make one larger."""
     party = ThirdParty(left_out / "public")

@@ -294,9 +294,7 @@ def release(request: pytest.FixtureRequest) -> Finished:
 # --- a row is taken for a person
 
 
-@promises(
-    "A row is taken for a person.", "Every count on this page is a count of rows.", "Where one person has several"
-)
+@promises("A row is taken for a person.", "Every count on this page is a count of rows.", "If one person has several")
 def test_a_class_of_k_rows_may_hold_fewer_than_k_people(twice: Finished) -> None:
     k = twice.certificate["guarantees"]["k"]
     people: dict[str, set[int]] = {}
@@ -329,7 +327,7 @@ def test_every_equivalence_class_has_at_least_k_rows(release: Finished) -> None:
     assert min(sizes) == k["achieved"] >= k["required"] >= (2 if asked == "auto" else asked)
 
 
-@promises("A class is all rows that share the published quasi-identifiers.")
+@promises("A class is the set of all rows that share their published")
 def test_a_class_is_all_rows_that_share_the_published_quasi_identifiers(release: Finished) -> None:
     table = records(release.output / "internal/classes")
     assert sorted(row["size"] for row in table) == sorted(map(len, release.classes))
@@ -341,7 +339,7 @@ def test_a_class_is_all_rows_that_share_the_published_quasi_identifiers(release:
 
 @promises(
     "t-closeness.",
-    "In every class, the distribution of each sensitive attribute is at most its t away",
+    "In every class, the distribution of each sensitive attribute with a t is at most that t",
     "The distance is the earth mover's distance with the declared ground distance",
 )
 def test_in_every_class_the_earth_mover_s_distance_is_at_most_t(release: Finished) -> None:
@@ -354,7 +352,7 @@ def test_in_every_class_the_earth_mover_s_distance_is_at_most_t(release: Finishe
         assert found == pytest.approx(float(Fraction(told["achieved_exact"])))
 
 
-@promises("It is compared in exact integers: a t of 0.1 is one tenth.")
+@promises("Distances are compared in exact integers, so a t of 0.1")
 def test_a_t_is_compared_exactly(plain: Finished, tclose: Callable[..., tuple[int, str, str]]) -> None:
     told = plain.certificate["guarantees"]["t"]["disease"]
     whole = Counter(row["disease"] for row in plain.rows)
@@ -383,7 +381,7 @@ def test_suppression_and_nt_change_what_a_class_is_compared_with(compared: Finis
         assert f"\n## {heading}\n" in PAGE.read_text()
 
 
-@promises("l-diversity, where the run file requires it")
+@promises("l-diversity, if the run file requires it.", "It is distinct, entropy or recursive (c, l)")
 def test_l_diversity_is_distinct_entropy_and_recursive(several: Finished, plain: Finished) -> None:
     told = several.certificate["guarantees"]["l"]
     assert list(told) == ["disease"]
@@ -448,7 +446,10 @@ def text(value: Any) -> str:
     return repr(value)
 
 
-@promises("Sensitive and insensitive values are those of the input; only a column's `text` options change them.")
+@promises(
+    "Sensitive and insensitive values are those of the input, with two exceptions.",
+    "A column's `text` options change its values.",
+)
 def test_sensitive_and_insensitive_values_are_those_of_the_input(several: Finished) -> None:
     names = ["disease", "pay", "icd", "region", "score"]
     given = [{**row, "disease": row["disease"] and row["disease"].strip()} for row in several.input]
@@ -480,7 +481,7 @@ def test_every_input_row_is_published_exactly_once_or_suppressed_and_counted(rel
     assert release.certificate["input"]["rows"] == len(release.rows) + len(left)
 
 
-@promises("Bytes that the declared encoding does not have are refused.")
+@promises("Input with bytes that are invalid in the declared encoding is rejected.")
 def test_text_in_another_encoding_than_the_declared_one_is_refused(
     tmp_path: Path, run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]]
 ) -> None:
@@ -532,7 +533,7 @@ def loss_of(release: Finished, name: str) -> float:
 
 
 @promises(
-    "The information loss is one of them: it is measured on the published labels",
+    "This includes the information loss, which is measured on the published labels",
 )
 def test_the_information_loss_is_measured_on_the_published_labels(release: Finished) -> None:
     told = release.certificate["utility"]
@@ -541,7 +542,7 @@ def test_the_information_loss_is_measured_on_the_published_labels(release: Finis
     assert told["ncp"] == pytest.approx(np.mean([*told["ncp_by_quasi_identifier"].values()]))
 
 
-@promises("Nothing but the release.", "Every figure of the public report and the certificate follows")
+@promises("Nothing but the release.", "Every figure in the public report and the certificate follows")
 @pytest.mark.parametrize("name", ["several", "hidden"])
 def test_every_figure_of_the_public_report_and_the_certificate_follows_from_the_released_rows(
     name: str, request: pytest.FixtureRequest, open_run: Callable[..., Any], tmp_path: Path
@@ -562,7 +563,7 @@ def test_every_figure_of_the_public_report_and_the_certificate_follows_from_the_
     assert pipeline.verify(open_run(release.output.parent / "run.yaml", f"output.path={copy}"), finished=True).holds
 
 
-@promises("These are the exceptions:", "how many rows are suppressed, and the input's distribution where classes")
+@promises("The exceptions are:", "the number of suppressed rows, and the input's distribution if classes")
 def test_the_input_s_distribution_is_told_where_classes_are_compared_with_it(
     compared: Finished, hidden: Finished, several: Finished
 ) -> None:
@@ -577,7 +578,7 @@ def test_the_input_s_distribution_is_told_where_classes_are_compared_with_it(
     assert "suppressed" not in several.certificate
 
 
-@promises("the version of the input (Delta or Iceberg)", "k, where the run file says `k: auto`;")
+@promises("the version of the input (Delta or Iceberg)", "k, if the run file says `k: auto`;")
 def test_the_version_of_the_input_and_a_k_that_was_chosen_are_told(twice: Finished, several: Finished) -> None:
     assert twice.certificate["input"]["version"] == 1
     assert several.certificate["input"]["version"] is None
@@ -587,7 +588,7 @@ def test_the_version_of_the_input_and_a_k_that_was_chosen_are_told(twice: Finish
     assert "chosen" not in several.certificate["guarantees"]["k"]
 
 
-@promises("warnings about the raw table, and about", "They hold names of columns and counts, and no values.")
+@promises("warnings about the raw table, and about", "They contain column names and counts, but no values.")
 def test_warnings_about_the_raw_table_hold_names_of_columns_and_no_values(release: Finished) -> None:
     words = {word for line in release.certificate["warnings"] for word in re.findall(r"[\w.-]+", line)}
     own = [*release.columns("quasi_identifiers"), *release.columns("sensitive_attributes")]
@@ -613,7 +614,7 @@ def test_the_public_folder_has_no_direct_identifier_and_no_column_without_a_role
         assert not values & set(re.findall(r"[\w -]+", release.public_text))
 
 
-@promises("It has no statistics, no history, and no order of rows")
+@promises("It has no column statistics and no history.", "Its rows are ordered by their released values only.")
 def test_it_has_no_statistics_no_history_and_no_order_of_rows(release: Finished) -> None:
     public = release.output / "public"
     (log_file,) = (public / "release/_delta_log").iterdir()
@@ -637,7 +638,7 @@ def test_rows_of_one_class_lie_in_an_order_of_their_values(several: Finished) ->
         assert sum(x != y for x, y in pairwise(seen)) + 1 == len(set(seen))
 
 
-@promises("Names of files are random on local disks")
+@promises("File names are random on local disks")
 def test_names_of_files_are_random(release: Finished) -> None:
     random = r"part-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}(\.snappy)?\.(parquet|csv)"
     names = [path.name for path in (release.output / "public").glob("release*/*.*")]
@@ -648,7 +649,11 @@ def test_names_of_files_are_random(release: Finished) -> None:
 # --- nothing of suppressed people
 
 
-@promises("Nothing of suppressed people.", "With `privacy.of: released`, no value that only suppressed rows have")
+@promises(
+    "Values of suppressed people.",
+    "With `privacy.of: released`, no value that only suppressed rows have",
+    "It appears in no domain and no hierarchy",
+)
 def test_no_value_that_only_suppressed_rows_have_is_published(hidden: Finished) -> None:
     left = [row for row in hidden.linked if row.get("suppressed")]
     stay = [row for row in hidden.linked if not row.get("suppressed")]
@@ -666,7 +671,7 @@ def test_no_value_that_only_suppressed_rows_have_is_published(hidden: Finished) 
         assert told["quasi_identifiers"][name]["hierarchy"]["size"] == len({row[f"{name}_raw"] for row in stay})
 
 
-@promises("A value that the run file, or a hierarchy file")
+@promises("A value that the run file lists, or a hierarchy file")
 def test_a_value_that_the_run_file_itself_lists_may_stand_there(hidden: Finished) -> None:
     grade = hidden.certificate["attributes"]["sensitive"]["grade"]
     assert (grade["domain"]["values"], grade["unused"]["values"]) == (["good", "fair", "failed"], ["failed"])

@@ -20,7 +20,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
 
 
-@promises("In a sensitive attribute NaN is published as NULL, and -0.0 as 0.")
+@promises("In a sensitive attribute, NaN is published as NULL and -0.0 as 0.")
 def test_nan_is_null_and_minus_zero_is_zero(make_finished: MakeRelease) -> None:
     table = pd.DataFrame({"age": range(40), "dose": [np.nan, -0.0, 0.0, 2.5] * 10})
     how = {"quasi": {"age": {"type": "numeric"}}, "sensitive": {"dose": {"t": "0.3"}}}
@@ -29,7 +29,7 @@ def test_nan_is_null_and_minus_zero_is_zero(make_finished: MakeRelease) -> None:
     assert sorted(doses.dropna().astype(str).unique()) == ["0.0", "2.5"]
 
 
-@promises("An empty field of a CSV file is missing.")
+@promises("An empty field of a CSV file is read as missing.")
 def test_an_empty_field_is_missing(
     write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
 ) -> None:
@@ -43,7 +43,7 @@ def test_an_empty_field_is_missing(
     assert read(tmp_path / "out/public/release")["disease"].isna().sum() == 10
 
 
-@promises("It ends with exit code 1, or with 2 if the rows that were written are not those that were profiled.")
+@promises("It ends with exit code 1, or with 2 if the written rows")
 def test_rows_that_are_gone_before_they_are_written_are_missed(
     write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,7 +60,9 @@ def test_rows_that_are_gone_before_they_are_written_are_missed(
     assert not (tmp_path / "out/public").exists()
 
 
-@promises("Classes that need labels coarser than `coarsest`")
+@promises(
+    "Classes that need labels coarser than `coarsest`", "If there are more of them, nothing is published (exit code 1)."
+)
 def test_coarse_classes_beyond_the_limit_publish_nothing(write_run: Callable[..., Path], tmp_path: Path) -> None:
     given = {"quasi": {"zip": {"coarsest": 0}}, "sensitive": {"disease": {"t": "0.1"}}, "k": 5}
     how = {"method": {"name": "closeness_tree"}, "privacy": {"suppression_limit": "0.001"}}
@@ -69,6 +71,6 @@ def test_coarse_classes_beyond_the_limit_publish_nothing(write_run: Callable[...
     assert not (tmp_path / "out/public").exists()
 
 
-@promises("A release of one block is one file.")
+@promises("A release of one part is one file.")
 def test_one_block_is_one_file(finished: Path) -> None:
     assert len(list((finished / "public/release").glob("*.parquet"))) == 1

@@ -15,11 +15,11 @@ from staged import Staged, stage
 from strategies import Problem, count_in
 
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io import shuffles
-from tclose_spark.io.made_files import rows_of, write_tables
-from tclose_spark.io.reading import read_table
+from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import LINKED, Run
-from tclose_spark.io.tables import prepare
+from tclose_spark.io.spark import shuffles
+from tclose_spark.io.tables.columns import prepare
+from tclose_spark.io.tables.made_files import rows_of, write_tables
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation

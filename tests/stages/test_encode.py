@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from staged import stage
 
-from tclose_spark.io.reading import read_table
+from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables import prepare
+from tclose_spark.io.tables.columns import prepare
 from tclose_spark.stages import encode, frequencies
 from tclose_spark.table.rows import Codec, Rows, UnknownValueError
 from tclose_spark.table.tally import Tally, TooManyKeysError

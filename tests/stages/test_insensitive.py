@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from staged import stage
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.reading import read_table
+from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.stages import insensitive

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from staged import stage
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.reading import read_table
+from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.stages import profile as stage_module
 from tclose_spark.stages.warnings import profile_warnings

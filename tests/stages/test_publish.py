@@ -19,10 +19,9 @@ from people import read, run_stages, tree
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.io import replacing
 from tclose_spark.io.interrupts import noticed
 from tclose_spark.io.run import NEEDED, Run
-from tclose_spark.io.storage import LocalFolder
+from tclose_spark.io.storage.folders import LocalFolder, replacing
 from tclose_spark.stages import publish
 
 OpenRun = Callable[..., Run]

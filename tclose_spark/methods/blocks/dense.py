@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.exact import WIDEST
-from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.requirement import Requirement, exact_limits

@@ -15,21 +15,22 @@ if TYPE_CHECKING:
 
 
 def _sample_rows(settings: ClosenessTree) -> int:
-    from tclose_spark.methods.closeness_tree.apart import SAMPLE_ROWS
+    from tclose_spark.methods.closeness_tree.disjoint import SAMPLE_ROWS
     from tclose_spark.methods.closeness_tree.effort import effort_of
 
     return SAMPLE_ROWS if settings.overlap else effort_of(settings).sample_rows
 
 
 def _make_plan(given: PlanningInput) -> Plan:
-    from tclose_spark.methods.closeness_tree import apart, plan
+    from tclose_spark.methods.closeness_tree import disjoint as apart
+    from tclose_spark.methods.closeness_tree import plan
 
     return apart.make_plan(given) if given.settings.overlap else plan.make_plan(given)
 
 
 def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree) -> Plan:
     from tclose_spark.methods.blocks.dense import Dense
-    from tclose_spark.methods.closeness_tree import apart
+    from tclose_spark.methods.closeness_tree import disjoint as apart
     from tclose_spark.methods.closeness_tree.effort import effort_of
     from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from tclose_spark.kernels import kernel
-from tclose_spark.measures.distances import GroundDistance, maximum
+from tclose_spark.measures.distances.ground_distances import GroundDistance, maximum
 from tclose_spark.measures.exact import WIDEST
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, compositions
 from tclose_spark.table.arrays import IntArray
@@ -23,7 +23,7 @@ def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e:
 
     cell_codes: the attribute's code of each cell, shape (cells,).
 
-    >>> from tclose_spark.measures.distances import OrderedDistance
+    >>> from tclose_spark.measures.distances.ground_distances import OrderedDistance
     >>> from tclose_spark.methods.dealing.stacks import stack_by_value
     >>> salaries = np.ones(9, dtype=np.int64)  # dealt in turn to three classes: each has every third salary
     >>> maximum_emd(stack_by_value(salaries), np.arange(9), OrderedDistance(salaries), e=3)

@@ -12,7 +12,7 @@ from itertools import permutations
 
 import numpy as np
 
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.stacks import Stack, stack_by_frequency, stack_by_value
 
 BLOCKS = (2, 4, 8, 16, 32, 64)

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose_spark.measures.distances import GroundDistance
-from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
+from tclose_spark.measures.distances.ground_distances import GroundDistance
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, tally
 from tclose_spark.methods.dealing.box_deltas import box_deltas
 from tclose_spark.methods.dealing.spread import spread_of
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives

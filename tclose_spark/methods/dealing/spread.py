@@ -14,9 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.distances.features import Features
+from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.exact import exact
-from tclose_spark.measures.features import Features
 from tclose_spark.table.arrays import ExactArray, IntArray
 
 
@@ -144,7 +144,7 @@ def _of_node(node: IntArray, held: ExactArray) -> ExactArray:
 def spread_of(distance: GroundDistance) -> Spread:
     """The spread by a ground distance.
 
-    >>> from tclose_spark.measures.distances import OrderedDistance
+    >>> from tclose_spark.measures.distances.ground_distances import OrderedDistance
     >>> spread = spread_of(OrderedDistance(np.ones(5, dtype=np.int64)))
     >>> spread.weighted(np.array([0, 4]), np.array([[3, 1]])).tolist()  # three rows four places up
     [12]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tclose_spark.measures.distances import GroundDistance
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.ground_distances import GroundDistance
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import IntArray
 
 CHUNK = 1 << 22  # entries of a dense table of compositions held at once: 32 MiB

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tclose_spark.errors import InputError
-from tclose_spark.measures.bins import by_edges, equal_mass, equal_width
+from tclose_spark.measures.distances.bins import by_edges, equal_mass, equal_width
 from tclose_spark.runfile.attributes import Bins
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import SensitiveDomain, number

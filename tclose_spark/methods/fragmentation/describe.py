@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, tally
 from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.table.arrays import IntArray
 

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.measures.multiplicity import MultiplicityMatrix, tally
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, tally
 from tclose_spark.methods.dealing.box_deltas import Bounds, box_deltas
 from tclose_spark.methods.dealing.spread import Spread
 from tclose_spark.table.arrays import IntArray

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.exact import exact
-from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.table.arrays import IntArray
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.box_deltas import Bounds
 from tclose_spark.methods.dealing.spread import Spread
 from tclose_spark.methods.fragmentation.fragments import (

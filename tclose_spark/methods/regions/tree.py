@@ -14,7 +14,7 @@ from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.methods.regions.axes import NODES, NUMBERS, VALUES, kind_of
 from tclose_spark.methods.regions.cutting import Cuts
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import MISSING, NumericLabels
 from tclose_spark.table.rows import Rows
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.methods.dealing.spread import Spread, spread_of
 from tclose_spark.table.arrays import IntArray
 
@@ -32,7 +32,7 @@ def bucketize(distance: GroundDistance, limit: Fraction) -> IntArray:
     """The bucket of each value, shape (m,), numbered in the order of their first values; of values that no row has,
     0.
 
-    >>> from tclose_spark.measures.distances import OrderedDistance
+    >>> from tclose_spark.measures.distances.ground_distances import OrderedDistance
     >>> salaries = OrderedDistance(np.array([1, 1, 1, 1, 4, 4]))
     >>> bucketize(salaries, Fraction(1, 10)).tolist()
     [0, 0, 1, 1, 2, 3]

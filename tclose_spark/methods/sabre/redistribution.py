@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.dealing.nearest import exchange_nearest

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.structures import structure
-from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 

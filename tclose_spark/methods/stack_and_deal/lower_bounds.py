@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.exact import exact
 from tclose_spark.table.arrays import ExactArray
 
@@ -20,7 +20,7 @@ def lower_bound(distance: GroundDistance, e: int) -> Fraction:
     """No partition of the table into e classes as even as can be (n // e rows, or one more) has a smaller largest
     distance.
 
-    >>> from tclose_spark.measures.distances import EqualDistance
+    >>> from tclose_spark.measures.distances.ground_distances import EqualDistance
     >>> lower_bound(EqualDistance(np.array([3, 1])), 2)  # two classes of two: only one of them can have the rare value
     Fraction(1, 4)
     """

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.distances import maximum
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.ground_distances import maximum
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.attributes import (
     ResolvedAttributes,
     ResolvedSensitive,

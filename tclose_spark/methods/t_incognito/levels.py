@@ -25,7 +25,7 @@ import numpy as np
 from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 from tclose_spark.table.domains import QuasiDomain
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import MISSING, NumericLabels, decode_numbers
 
 MOST_INTERVALS = 20

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.measures import diversity
-from tclose_spark.measures.distances import GroundDistance
+from tclose_spark.measures.distances.ground_distances import GroundDistance
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.exact import exact
-from tclose_spark.measures.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
 from tclose_spark.table.arrays import ExactArray, IntArray
@@ -139,7 +139,7 @@ def _shift(a: ResolvedSensitive, lacking: int, rows: int) -> float:
 def too_far(distance: GroundDistance, numerators: ExactArray, t: Fraction, sizes: IntArray) -> Mask:
     """The classes whose distance is above t, shape (groups,). sizes: rows of each.
 
-    >>> from tclose_spark.measures.distances import EqualDistance
+    >>> from tclose_spark.measures.distances.ground_distances import EqualDistance
     >>> classes = Histograms.dense(np.array([[2, 0, 0], [0, 1, 1], [1, 1, 0]]))  # distances 1/2, 1/2, 1/4
     >>> distance = EqualDistance(np.array([2, 1, 1]))
     >>> too_far(distance, distance.numerators(classes), Fraction(1, 4), classes.sizes).tolist()

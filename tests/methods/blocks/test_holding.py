@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from requirements import distances_and_classes, requirement_of
-from tclose_spark.measures.distances import EqualDistance, OrderedDistance
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.ground_distances import EqualDistance, OrderedDistance
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, holds, work_space
 from tclose_spark.methods.blocks.requirement import exact_limits
 

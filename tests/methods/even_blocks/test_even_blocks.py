@@ -12,7 +12,7 @@ from strategies import content, count_in, drawn, make_problem, people, town
 from requirements import check_classes
 from tclose_spark.errors import UnreachableError
 from tclose_spark.kernels.widths import width
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.even_blocks import planning

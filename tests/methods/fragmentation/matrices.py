@@ -11,9 +11,14 @@ import numpy as np
 from hypothesis import strategies as st
 from strategies import trees
 
-from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import Histograms
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.ground_distances import (
+    EqualDistance,
+    GroundDistance,
+    HierarchicalDistance,
+    OrderedDistance,
+)
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.spread import Spread, spread_of
 
 

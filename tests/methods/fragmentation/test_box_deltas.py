@@ -11,7 +11,7 @@ from matrices import Case, cases
 from strategies import drawn
 from uneven import uneven
 
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.spread import spread_of
 from tclose_spark.methods.fragmentation.search import find_fragmentation
 

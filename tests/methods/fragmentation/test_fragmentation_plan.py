@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import Problem, content, count_in, drawn, make_problem, people, settle_all
 
 from tclose_spark.errors import InputError, UnreachableError
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.methods.blocks.layout import together
 from tclose_spark.methods.dealing.stacks import class_counts

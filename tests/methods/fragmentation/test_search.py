@@ -11,7 +11,7 @@ from matrices import Case, cases
 from strategies import drawn
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.spread import SpreadBelowNodes
 from tclose_spark.methods.fragmentation import fragments, search
 from tclose_spark.methods.fragmentation.fragments import DomainFragments, Fragment, PaperFragments, thinned

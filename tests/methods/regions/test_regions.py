@@ -24,7 +24,7 @@ from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
 from tclose_spark.methods.regions.search import Search
 from tclose_spark.methods.regions.space import best_way, median_way
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 BY_MEDIAN = Growth(median_way())
 BY_SCORE = Growth(best_way([0.0, 2.0], [0.0, 0.02], 12), pilots=3)

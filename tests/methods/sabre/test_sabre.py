@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import LI_FIGURE_1, count_in, drawn, make_problem, people, settle_all, town
 
 from requirements import check_classes, check_however_rows_come, distances_and_classes
-from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
 from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from strategies import drawn
 from uneven import uneven_over
 
-from tclose_spark.measures.distances import (
+from tclose_spark.measures.distances.features import Features
+from tclose_spark.measures.distances.ground_distances import (
     EqualDistance,
     GroundDistance,
     HierarchicalDistance,
     OrderedDistance,
     maximum,
 )
-from tclose_spark.measures.features import Features
-from tclose_spark.measures.histograms import Histograms
-from tclose_spark.measures.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.orders import orders, serpentine
 from tclose_spark.methods.dealing.stacks import Stack
 from tclose_spark.methods.stack_and_deal.closeness_ratio import closeness_ratio, kernel_distances, replace

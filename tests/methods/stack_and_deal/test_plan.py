@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Problem, content, count_in, drawn, make_problem, people, settle_all
 
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.dealing.locality import sort_by_content
 from tclose_spark.methods.dealing.numbering import bucket_of
 from tclose_spark.methods.dealing.stacks import class_counts

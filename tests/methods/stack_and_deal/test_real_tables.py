@@ -11,8 +11,8 @@ import pytest
 from strategies import count_in, make_problem, settle_all
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.distances import EqualDistance, GroundDistance, OrderedDistance, maximum
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.ground_distances import EqualDistance, GroundDistance, OrderedDistance, maximum
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import stack_by_frequency, stack_by_value
 from tclose_spark.methods.stack_and_deal.closeness_ratio import kernel_distances
@@ -22,7 +22,7 @@ from tclose_spark.methods.stack_and_deal.plan import make_plan, make_stacks
 from tclose_spark.methods.stack_and_deal.sizing import choose_size
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import by_value
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import range_losses, ranges
 
 DATA = Path(os.environ.get("TCLOSE_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data").resolve()

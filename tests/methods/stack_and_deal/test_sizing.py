@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from strategies import Problem, drawn, make_problem, people
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.distances import maximum
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.ground_distances import maximum
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.attributes import worst_closeness_ratio
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.stack_and_deal.plan import make_stacks

@@ -12,8 +12,8 @@ import numpy as np
 from strategies import Problem, count_in
 
 from tclose_spark.measures import diversity
-from tclose_spark.measures.distances import ground_distance
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.ground_distances import ground_distance
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.t_incognito.levels import Levels
 from tclose_spark.methods.t_incognito.losses import Node

@@ -9,7 +9,7 @@ from full_domain import given_of
 from strategies import make_problem
 
 from tclose_spark.methods.t_incognito.planning import make_plan
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 DATA = Path(os.environ.get("TCLOSE_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data").resolve()
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no real tables: {DATA} is not a folder (set TCLOSE_DATA)")

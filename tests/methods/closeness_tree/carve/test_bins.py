@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from strategies import count_in, drawn, make_problem, settle_all, trees
 
 from requirements import check_classes
-from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.closeness_tree.carve.bins import bins_of, expected_deviation
 from tclose_spark.methods.closeness_tree.carve.goal import LEAST_SHARE, WIDE, goal_of
 from tclose_spark.methods.closeness_tree.carve.tree import HIDDEN_MOST, grow, smallest_in_bins
 from tclose_spark.methods.closeness_tree.plan import make_plan
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 AGE = {"age": {"type": "numeric"}, "sex": {}}
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from strategies import drawn
 
 from requirements import distances_and_classes, requirement_of
-from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, worst
 from tclose_spark.methods.closeness_tree.carve.gradient import gradient
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from strategies import drawn, make_problem, people
 
 from tclose_spark.kernels.widths import width
-from tclose_spark.measures.distances import EqualDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.routing_tree import RoutingTree, Splits
@@ -20,7 +20,7 @@ from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, 
 from tclose_spark.methods.closeness_tree.carve.largest import largest_part
 from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, Division, peel
 from tclose_spark.methods.closeness_tree.carve.tree import Growth, grow, smallest_size
-from tclose_spark.table.hierarchy import Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
 PLAN = Growth(keep_splits=True)

@@ -17,8 +17,13 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.kernels.widths import LabelWidths
-from tclose_spark.measures.distances import EqualDistance, GroundDistance, HierarchicalDistance, OrderedDistance
-from tclose_spark.measures.histograms import Histograms
+from tclose_spark.measures.distances.ground_distances import (
+    EqualDistance,
+    GroundDistance,
+    HierarchicalDistance,
+    OrderedDistance,
+)
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
 from tclose_spark.methods.closeness_tree.exchange import rounds

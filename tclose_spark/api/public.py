@@ -1,0 +1,84 @@
+"""Every public name of the package, once. `import tclose_spark` imports this module when a name is first used."""
+
+from __future__ import annotations
+
+from tclose_spark.api.comparing import compare
+from tclose_spark.api.generating import generate
+from tclose_spark.api.judging import audit, explain
+from tclose_spark.api.planning import Planned, plan
+from tclose_spark.api.previewing import Preview, hierarchy
+from tclose_spark.api.release import Release, Report
+from tclose_spark.api.releasing import release, run_stage, verify
+from tclose_spark.api.suggesting import suggest
+from tclose_spark.auditing.audit import Audit
+from tclose_spark.auditing.explain import Explanation
+from tclose_spark.comparing.result import Comparison
+from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, TcloseError, UnreachableError
+from tclose_spark.methods.closeness_tree.settings import ClosenessTree
+from tclose_spark.methods.fragmentation.settings import Fragmentation
+from tclose_spark.methods.microaggregation.settings import Microaggregation
+from tclose_spark.methods.sabre.settings import Sabre
+from tclose_spark.methods.stack_and_deal.settings import StackAndDeal
+from tclose_spark.methods.t_incognito.settings import TIncognito
+from tclose_spark.methods.t_mondrian.settings import TMondrian
+from tclose_spark.runfile.attributes import (
+    Attributes,
+    Bins,
+    Diversity,
+    QuasiIdentifier,
+    Recursive,
+    SensitiveAttribute,
+    Text,
+)
+from tclose_spark.runfile.hierarchies import HierarchyBuilder
+from tclose_spark.runfile.schema import schema
+from tclose_spark.runfile.spec import Input, Output, Privacy, ReleaseSpec
+from tclose_spark.suggesting.suggestion import Suggestion
+from tclose_spark.version import __version__
+
+__all__ = [
+    "Attributes",
+    "Audit",
+    "Bins",
+    "ClosenessTree",
+    "Comparison",
+    "ConfigurationError",
+    "Diversity",
+    "Explanation",
+    "Fragmentation",
+    "GuaranteeError",
+    "HierarchyBuilder",
+    "Input",
+    "InputError",
+    "Microaggregation",
+    "Output",
+    "Planned",
+    "Preview",
+    "Privacy",
+    "QuasiIdentifier",
+    "Recursive",
+    "Release",
+    "ReleaseSpec",
+    "Report",
+    "Sabre",
+    "SensitiveAttribute",
+    "StackAndDeal",
+    "Suggestion",
+    "TIncognito",
+    "TMondrian",
+    "TcloseError",
+    "Text",
+    "UnreachableError",
+    "__version__",
+    "audit",
+    "compare",
+    "explain",
+    "generate",
+    "hierarchy",
+    "plan",
+    "release",
+    "run_stage",
+    "schema",
+    "suggest",
+    "verify",
+]

@@ -1,0 +1,336 @@
+"""What attackers can do with the classes: homogeneity, background knowledge, skewness, similarity, and one sensitive
+attribute that tells another. Each as figures: how many classes and rows are exposed, and the worst belief.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, measure_column
+from tclose_spark.io.tables.columns import quoted
+from tclose_spark.measures.disclosure import beliefs as attacks
+from tclose_spark.measures.disclosure.beliefs import Gain
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.table.arrays import FloatArray, IntArray
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exposure:
+    """What one attack reaches.
+
+    attack: "homogeneity", "background knowledge", "skewness", "similarity by belief", "similarity by group", "knowing
+        another" or "re-identification".
+    attribute: that is learned.
+    criterion: what makes a class count.
+    classes, people: how many classes and rows count.
+    worst: the class with the highest gain in belief, by its labels.
+    about: the value, range or node that is learned there.
+    before, after: the belief in it without and with the attack.
+    size: the records of that class.
+
+    Where the attack has no worst class (knowing another, re-identification) before and after are means over all rows,
+    and about is the attribute that is known; of re-identification they are chances to pick the record.
+    """
+
+    attack: str
+    attribute: str
+    criterion: str
+    classes: int
+    people: int
+    before: float
+    after: float
+    about: str | None = None
+    worst: Mapping[str, Any] | None = None
+    size: int | None = None
+
+    def without_labels(self) -> Exposure:
+        """The same without labels and values of the table: what remains of the worst class is its size."""
+        return self if self.worst is None else replace(self, about=None, worst={})
+
+
+@dataclass(frozen=True)
+class AttackColumns:
+    """The attacks on one attribute as columns of the class table (a `ClassMeasure`).
+
+    `likeliest_name_` (the most frequent value), `likeliest_rows_`, `likeliest_before_` (its share of the table),
+    `second_rows_`; `value_gain_` (the largest rise in belief in a value), `value_before_`, `value_name_`, `value_over_`
+    (above `threshold`); and where values can be similar the same for a range or a node: `group_gain_`, `group_before_`,
+    `group_name_`, `group_over_` (above `threshold`, and above what chance gives a class of the size: a class of five
+    always has some range that rose much). `alike_rows_`, `alike_before_`, `alike_name_`: of the most frequent group of
+    `attacks.value_groups`, like those of the most frequent value.
+    """
+
+    attribute: JudgedAttribute
+    threshold: Fraction
+    hierarchy: Hierarchy | None = None
+    by_chance: FloatArray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        by_chance = attacks.chance_gains(self.attribute.distance) if self.has_groups else np.zeros(1)
+        object.__setattr__(self, "by_chance", by_chance)  # drawn here once, not in every task
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether some values are more similar than others: not at an equal distance."""
+        return attacks.has_groups(self.attribute.distance)
+
+    def fields(self) -> list[tuple[str, pa.DataType]]:
+        """See ClassMeasure."""
+        names = {
+            "likeliest_name": pa.string(),
+            "likeliest_rows": pa.int64(),
+            "likeliest_before": pa.float64(),
+            "second_rows": pa.int64(),
+        }
+        for part in ("value", "group") if self.has_groups else ("value",):
+            names |= {
+                f"{part}_gain": pa.float64(),
+                f"{part}_before": pa.float64(),
+                f"{part}_name": pa.string(),
+                f"{part}_over": pa.bool_(),
+            }
+        if self.has_groups:
+            names |= {"alike_rows": pa.int64(), "alike_before": pa.float64(), "alike_name": pa.string()}
+        return [(self.attribute.column(name), kind) for name, kind in names.items()]
+
+    def of(self, classes: Classes) -> list[pa.Array]:
+        """See ClassMeasure."""
+        histograms, distance = classes.marginals[self.attribute.name], self.attribute.distance
+        texts = pa.array(self.attribute.values, pa.string())
+        none = np.zeros(len(classes.sizes))
+        ranked = attacks.likeliest(histograms)
+        share = distance.table[ranked.value] / distance.table.sum()
+        arrays = [texts.take(pa.array(ranked.value)), pa.array(ranked.first), pa.array(share), pa.array(ranked.second)]
+        single = attacks.skewness(distance.table, histograms)
+        arrays += self._gains(single, texts.take(pa.array(single.first)), classes.sizes, none)
+        if self.has_groups:
+            gain = attacks.similarity(distance, histograms)
+            by_chance = attacks.chance_gain(self.by_chance, classes.sizes)
+            arrays += self._gains(gain, self._names(gain.first, gain.last, gain.height), classes.sizes, by_chance)
+            arrays += self._alike(histograms)
+        return arrays
+
+    def _alike(self, histograms: Histograms) -> list[pa.Array]:
+        group, table = attacks.value_groups(self.attribute.distance), self.attribute.distance.table
+        most = attacks.likeliest(attacks.in_groups(group, histograms))
+        first, last = (np.searchsorted(group, most.value, side) for side in ("left", "right"))
+        through = np.concatenate([[0], np.cumsum(table)])
+        before = (through[last] - through[first]) / through[-1]
+        return [pa.array(most.first), pa.array(before), self._names(first, last - 1)]
+
+    def _names(self, first: IntArray, last: IntArray, height: IntArray | None = None) -> pa.Array:
+        """What groups of consecutive values are called: nodes, else ranges. height: of the nodes, by default the lowest
+        that have these values.
+        """
+        if self.hierarchy is not None:
+            leaf = first
+            if height is None:
+                height, leaf = self.hierarchy.common_ancestors(first, last)
+            nodes = zip(leaf.tolist(), height.tolist(), strict=True)
+            return pa.array([self.hierarchy.paths[leaf][height] for leaf, height in nodes], pa.string())
+        values = ["missing" if value is None else value for value in self.attribute.values]
+        ends = zip(first.tolist(), last.tolist(), strict=True)
+        return pa.array(
+            [values[low] if low == high else f"{values[low]} .. {values[high]}" for low, high in ends], pa.string()
+        )
+
+    def _gains(self, gain: Gain, about: pa.Array, sizes: IntArray, by_chance: FloatArray) -> list[pa.Array]:
+        unit = sizes.astype(object) * int(self.attribute.distance.table.sum())
+        numerators = gain.numerators.astype(object)
+        gains = (numerators / unit).astype(np.float64)
+        over = (numerators * self.threshold.denominator > unit * self.threshold.numerator) & (
+            gains > by_chance + ROUNDING
+        )
+        through = np.concatenate([[0], np.cumsum(self.attribute.distance.table)])
+        before = (through[gain.last + 1] - through[gain.first]) / through[-1]
+        return [pa.array(gains), pa.array(before), about, pa.array(over.astype(bool))]
+
+
+@dataclass(frozen=True)
+class KnowingColumns:
+    """What is left of one sensitive attribute in a class for who knows another (a `ClassMeasure`).
+
+    `told_<known>/<target>`: records whose target the best guess gets right; `certain_<known>/<target>`: records for
+    which it cannot be wrong; `alone_<known>/<target>`: records that no other of the class shares the known value with.
+    """
+
+    names: tuple[str, ...]
+
+    def fields(self) -> list[tuple[str, pa.DataType]]:
+        """See ClassMeasure."""
+        return [
+            (knowing_column(measure, *pair), pa.int64())
+            for pair in permutations(self.names, 2)
+            for measure in ("told", "certain", "alone")
+        ]
+
+    def of(self, classes: Classes) -> list[pa.Array]:
+        """See ClassMeasure."""
+        arrays = []
+        for known, target in permutations(range(len(self.names)), 2):
+            found = attacks.knowing_another(classes.tuples, classes.codes[:, known], classes.codes[:, target])
+            arrays += [pa.array(found.guessed), pa.array(found.certain), pa.array(found.alone)]
+        return arrays
+
+
+def knowing_column(measure: str, known: str, target: str) -> str:
+    """The class table's column of what a known attribute tells of another."""
+    both = "/".join(name.replace("%", "%25").replace("/", "%2F") for name in (known, target))
+    return measure_column(measure, both)
+
+
+def exposures(
+    classes: DataFrame, columns: Sequence[AttackColumns], knowing: KnowingColumns | None, rows: int
+) -> list[Exposure]:
+    """All attacks over a class table with these columns. One aggregation."""
+    aggregates: list[Column] = []
+    for i, part in enumerate(columns):
+        for name, attack in _attacks(part).items():
+            aggregates.append(F.sum(attack.exposed.cast("bigint")).alias(f"classes {name} {i}"))
+            aggregates.append(F.sum(F.when(attack.exposed, F.col("size")).otherwise(0)).alias(f"people {name} {i}"))
+            aggregates.append(attack.worst.alias(f"worst {name} {i}"))
+        aggregates.append(F.sum(quoted(part.attribute.column("likeliest_rows"))).alias(f"guessed {i}"))
+    pairs = list(permutations(range(len(columns)), 2)) if knowing is not None else []
+    for i, j in pairs:
+        names = [columns[i].attribute.name, columns[j].attribute.name]
+        certain = quoted(knowing_column("certain", *names))
+        aggregates.append(F.sum(quoted(knowing_column("told", *names))).alias(f"told {i} {j}"))
+        aggregates.append(F.sum(certain).alias(f"people {i} {j}"))
+        aggregates.append(F.sum((certain > 0).cast("bigint")).alias(f"classes {i} {j}"))
+    for i, part in enumerate(columns if knowing is not None else ()):
+        alone = quoted(knowing_column("alone", part.attribute.name, columns[i - 1].attribute.name))
+        aggregates.append(F.sum(alone).alias(f"alone {i}"))
+        aggregates.append(F.sum((alone > 0).cast("bigint")).alias(f"alone classes {i}"))
+        aggregates.append(F.sum(quoted(part.attribute.column("distinct"))).alias(f"distinct {i}"))
+    if not aggregates:
+        return []
+    aggregates.append(F.count(F.lit(1)).alias("classes"))
+    (sums,) = classes.agg(*aggregates).toArrow().to_pylist()
+    result = []
+    for i, part in enumerate(columns):
+        for name, attack in _attacks(part).items():
+            worst = sums[f"worst {name} {i}"]
+            result.append(
+                Exposure(
+                    attack=name,
+                    attribute=part.attribute.name,
+                    criterion=attack.criterion,
+                    classes=sums[f"classes {name} {i}"],
+                    people=sums[f"people {name} {i}"],
+                    before=worst["before"],
+                    after=worst["after"],
+                    about=worst["about"],
+                    worst=worst["quasi_identifiers"],
+                    size=worst["size"],
+                )
+            )
+    for i, j in pairs:
+        known, target = columns[i].attribute.name, columns[j].attribute.name
+        result.append(
+            Exposure(
+                attack="knowing another",
+                attribute=target,
+                criterion=f"who knows the class and {known} is certain of {target}",
+                classes=sums[f"classes {i} {j}"],
+                people=sums[f"people {i} {j}"],
+                before=sums[f"guessed {j}"] / rows,
+                after=sums[f"told {i} {j}"] / rows,
+                about=known,
+            )
+        )
+    for i, part in enumerate(columns if knowing is not None else ()):
+        known = part.attribute.name
+        result.append(
+            Exposure(
+                attack="re-identification",
+                attribute=known,
+                criterion=f"who joins a list of people that has {known} is left with one record of the class",
+                classes=sums[f"alone classes {i}"],
+                people=sums[f"alone {i}"],
+                before=sums["classes"] / rows,
+                after=sums[f"distinct {i}"] / rows,
+                about=known,
+            )
+        )
+    return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Attack:
+    """An attack as columns of the class table."""
+
+    criterion: str
+    exposed: Column
+    about: Column
+    before: Column
+    after: Column
+
+    @property
+    def worst(self) -> Column:
+        """Of the exposed classes, else of all, the one with the highest gain, with what is told of it."""
+        gain = (self.after - self.before).alias("gain")
+        shown = [self.about.alias("about"), self.before.alias("before"), self.after.alias("after"), F.col("size")]
+        return F.max(F.struct(self.exposed.alias("exposed"), gain, F.col("quasi_identifiers"), *shown))
+
+
+def _attacks(part: AttackColumns) -> dict[str, _Attack]:
+    """The attacks on one attribute (Li et al. 2007, sections 2 and 3; Weber 2.2)."""
+
+    def column(measure: str) -> Column:
+        return quoted(part.attribute.column(measure))
+
+    size, name, threshold = F.col("size"), part.attribute.name, f"{float(part.threshold):g}"
+    likeliest, second = column("likeliest_rows"), column("second_rows")
+    found = {
+        "homogeneity": _Attack(
+            criterion=f"all records of the class have one {name}",
+            exposed=likeliest == size,
+            about=column("likeliest_name"),
+            before=column("likeliest_before"),
+            after=likeliest / size,
+        ),
+        "background knowledge": _Attack(
+            criterion=f"who can rule out one {name} is certain",
+            exposed=column("distinct") <= 2,
+            about=column("likeliest_name"),
+            before=likeliest / size,
+            after=likeliest / (size - second),
+        ),
+        "skewness": _Attack(
+            criterion=f"belief in some {name} rises by more than {threshold}",
+            exposed=column("value_over"),
+            about=column("value_name"),
+            before=column("value_before"),
+            after=column("value_before") + column("value_gain"),
+        ),
+    }
+    if part.has_groups:
+        found["similarity by belief"] = _Attack(
+            criterion=f"belief in similar values of {name} rises by more than {threshold}, and than in any of "
+            f"{attacks.RANDOM_CLASSES:,} random classes of about the size",
+            exposed=column("group_over"),
+            about=column("group_name"),
+            before=column("group_before"),
+            after=column("group_before") + column("group_gain"),
+        )
+        groups = "group below the root" if part.attribute.distance.features.parents else "third of the values in order"
+        found["similarity by group"] = _Attack(
+            criterion=f"all {name} of the class lie in one {groups}",
+            exposed=(column("alike_rows") == size) & (column("alike_before") < 1),
+            about=column("alike_name"),
+            before=column("alike_before"),
+            after=column("alike_rows") / size,
+        )
+    return found

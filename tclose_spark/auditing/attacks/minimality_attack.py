@@ -1,0 +1,332 @@
+"""The outsider's minimality attack (Wong, Fu, Wang, Pei 2007): a release, a list of people, no secret.
+
+Where the narrow classes of a value of a quasi-identifier stand at the largest share of a sensitive value that any class
+has, the method kept as many as t allows; whoever has the value and fits none of these classes is in a wide one, and is
+guessed to be excess. Small classes stand there by whole numbers alone (one record of a rare value in a class of five),
+so a guess counts only where the wide classes bear it out: where it expects the sensitive value much more often than
+they say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from tclose_spark.auditing.attacks.background import EVERYTHING, Axis, Guesses, codes_of, corners, one_label
+from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
+from tclose_spark.checks.classes.tallies import Tally
+from tclose_spark.io.spark.session import kept
+from tclose_spark.io.spark.workers import map_batches
+from tclose_spark.io.tables.columns import plain
+from tclose_spark.measures.disclosure.reidentification import count_inside
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+
+MOST_CLASSES = 200_000  # that the driver looks at
+MOST_CELLS = 20_000_000  # of classes times sensitive values
+MOST_VALUES = 2_000  # labels of a quasi-identifier that are looked at, those of most records first
+MOST_TARGETS = 50
+FEW_CLASSES = 3
+CHANCE = 1 / 20  # that some guess of a sensitive attribute is none but chance, at most
+FILLED = 1 / 4  # of what the cap allows beyond the table, that the narrow classes together hold
+SUMS = "target bigint, people bigint, said double, right bigint, covered bigint, boxes array<bigint>"
+FIELDS = {
+    "target": pa.int64(),
+    "people": pa.int64(),
+    "said": pa.float64(),
+    "right": pa.int64(),
+    "covered": pa.int64(),
+    "boxes": pa.list_(pa.int64()),
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """People whose code on one axis is in low..high: guessed to have the sensitive value of this code."""
+
+    axis: int
+    low: int
+    high: int
+    sensitive: int
+
+
+def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target]:
+    """Whom to guess: those of whose narrow classes far more than of all classes stand at the cap of a sensitive value
+    (they hold it, and with one record more of it they would have more than any class has), most standard deviations
+    first; and that hold together much of what the cap allows.
+
+    low, high: corners of the classes, shape (classes, axes). counts: their records by sensitive value, shape (classes,
+    m).
+    """
+    sizes, table = counts.sum(axis=1), counts.sum(axis=0) / counts.sum()
+    cap = (counts / sizes[:, None] - table).max(axis=0)
+    capped = (counts > 0) & ((counts + 1) / sizes[:, None] - table > cap + 1e-12)
+    usual = capped.mean(axis=0)
+    deviation = np.sqrt(usual * (1 - usual))
+    candidates: list[tuple[float, Target]] = []
+    looked = 1
+    for axis in range(low.shape[1]):
+        spans, place = np.unique(np.stack([low[:, axis], high[:, axis]], axis=1), axis=0, return_inverse=True)
+        frequent = np.argsort(-np.bincount(place.reshape(-1), weights=sizes), kind="stable")[:MOST_VALUES]
+        for first, last in spans[frequent].tolist():
+            narrow = (low[:, axis] >= first) & (high[:, axis] <= last)
+            if (first, last) == EVERYTHING or narrow.sum() < FEW_CLASSES:
+                continue
+            looked += counts.shape[1]
+            share = counts[narrow].sum(axis=0) / sizes[narrow].sum()
+            more = (capped[narrow].mean(axis=0) - usual) * np.sqrt(narrow.sum())
+            beyond = np.divide(
+                more, deviation, out=np.zeros(len(more)), where=(share - table > FILLED * cap) & (deviation > 0)
+            )
+            s = int(np.argmax(beyond))
+            candidates.append((float(beyond[s]), Target(axis, first, last, s)))
+    enough = np.sqrt(2 * np.log(looked))  # about the largest of so many deviations by chance
+    candidates.sort(key=lambda one: -one[0])
+    return [target for beyond, target in candidates[:MOST_TARGETS] if beyond > enough]
+
+
+def guess(
+    points: IntArray,
+    weights: IntArray,
+    low: IntArray,
+    high: IntArray,
+    sizes: IntArray,
+    counts: IntArray,
+    targets: Sequence[Target],
+) -> tuple[IntArray, np.ndarray]:
+    """(the target that each point is guessed by, or -1; the share of what is guessed in the classes that it fits).
+
+    sizes: records of the classes; counts: those with each sensitive value that is guessed, shape (classes, values).
+    """
+    by, said = np.full(len(points), -1), np.zeros(len(points))
+    for number, target in enumerate(targets):
+        here = np.flatnonzero(
+            (by < 0) & (points[:, target.axis] >= target.low) & (points[:, target.axis] <= target.high)
+        )
+        narrow = (low[:, target.axis] >= target.low) & (high[:, target.axis] <= target.high)
+        here = here[count_inside(points[here], weights[here], low[narrow], high[narrow], sizes[narrow]).records == 0]
+        records = count_inside(points[here], weights[here], low, high, sizes).records
+        having = count_inside(
+            points[here], weights[here], low, high, np.ascontiguousarray(counts[:, target.sensitive])
+        ).records
+        here, records, having = here[records > 0], records[records > 0], having[records > 0]
+        by[here], said[here] = number, having / records
+    return by, said
+
+
+def expected(
+    target: Target,
+    guessed: int,
+    covered: int,
+    boxes: Sequence[int],
+    low: IntArray,
+    high: IntArray,
+    sizes: IntArray,
+    counts: IntArray,
+) -> tuple[float, float]:
+    """(how often an outsider expects what is guessed to be so; the chance, at most, that it is none but chance).
+
+    The classes that the guessed people fit hold more of it than their other records explain, at the rate of the classes
+    that do not cover the target: the rest is that of the target's people. These are the guessed, and as many more as
+    the list has beyond the narrow classes' records, in proportion. The chance is Chernoff's bound for so much among so
+    many records at that rate.
+
+    guessed: how many people are; covered: how many of the list are the target's; boxes: the classes that the guessed
+    fit. sizes, counts: as for `guess`.
+    """
+    having = counts[:, target.sensitive]
+    apart = (low[:, target.axis] > target.high) | (high[:, target.axis] < target.low)
+    if not having[apart].sum():
+        return 0.0, 1.0  # nothing says how often others have it
+    rate = float(having[apart].sum() / sizes[apart].sum())
+    records, holders = int(sizes[boxes].sum()), int(having[boxes].sum())
+    narrow = (low[:, target.axis] >= target.low) & (high[:, target.axis] <= target.high)
+    left = (covered - int(sizes[narrow].sum())) / int(sizes[~narrow & ~apart].sum())  # of the wide classes' records
+    theirs = min(max(guessed, left * records), records)
+    expects = min(max((holders - (records - theirs) * rate) / theirs, 0.0), 1.0)
+    share = holders / records
+    if share <= rate:
+        return expects, 1.0
+    divergence = share * math.log(share / rate) + (
+        (1 - share) * math.log((1 - share) / (1 - rate)) if share < 1 else 0.0
+    )
+    return expects, math.exp(-records * divergence)
+
+
+def guess_people(
+    tallies: DataFrame,
+    labels: Sequence[str],
+    background: DataFrame,
+    quasi: Sequence[JudgedQuasi],
+    trees: Mapping[str, Hierarchy],
+    attributes: Sequence[JudgedAttribute],
+    gain: Fraction,
+) -> tuple[Guesses, ...]:
+    """The attack on each sensitive attribute, with the quasi-identifiers that the list of people has. labels: of the
+    tallies, in order.
+    gain: by which what a guess expects has to exceed what the classes say, at least.
+
+    An attribute is left out if the table has too many classes for it, or labels that are sets.
+    """
+    joined = [q for q in quasi if q.name in background.columns]
+    published = [one_label([F.col(f"l{labels.index(column)}") for column in q.columns]) for q in joined]
+    guesses = []
+    for place, judged in enumerate(attributes):
+        known = judged.name in background.columns
+        truth = plain(background, judged.name).cast("string") if known else F.lit(None).cast("string")
+        keys = [plain(background, q.name).cast("string").alias(f"q{i}") for i, q in enumerate(joined)]
+        people = background.groupBy(*keys, truth.alias("truth")).count()
+        guessed = _guesses(tallies, published, joined, trees, people, judged, place, gain)
+        if guessed is not None:
+            guesses.append(guessed if known else replace(guessed, right=None))
+    return tuple(guesses)
+
+
+def _guesses(
+    tallies: DataFrame,
+    published: Sequence[Column],
+    joined: Sequence[JudgedQuasi],
+    trees: Mapping[str, Hierarchy],
+    people: DataFrame,
+    judged: JudgedAttribute,
+    place: int,
+    gain: Fraction,
+) -> Guesses | None:
+    keys, m = [label.alias(f"l{i}") for i, label in enumerate(published)], len(judged.values)
+    counted = tallies.select(*keys, f"v{place}", "n").limit(MOST_CLASSES + 1).toArrow()
+    tally = Tally.read(counted, len(keys))
+    if counted.num_rows > MOST_CLASSES or tally.tuples.groups * m > MOST_CELLS:
+        return None
+    texts = [column.to_pylist() for column in tally.labels]
+    axes = [Axis.of(q, set(column), trees.get(q.name)) for q, column in zip(joined, texts, strict=True)]
+    code = {value: i for i, value in enumerate(judged.values)}
+    values = np.array([code[value] for value in tally.values[0].to_pylist()])[tally.tuples.values]
+    counts = np.zeros((tally.tuples.groups, m), dtype=np.int64)
+    np.add.at(counts, (tally.tuples.owner, values), tally.tuples.counts)
+    low, high, owner = corners(texts, axes)
+    if len(owner) > len(counts):
+        return None
+    targets = find_targets(low, high, counts)
+    if not targets:
+        return Guesses(attribute=judged.name, people=0, said=None, at_least=None, right=None)
+    told_of, which = np.unique([target.sensitive for target in targets], return_inverse=True)
+    targets, counts = (
+        [replace(target, sensitive=int(i)) for target, i in zip(targets, which, strict=True)],
+        counts[:, told_of],
+    )
+    names = [judged.values[i] for i in told_of.tolist()]
+    sizes = np.bincount(tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups).astype(np.int64)
+    with kept(people) as listed:
+        worth = _worth_telling(
+            targets,
+            lambda chosen: _sums(listed, axes, low, high, sizes, counts, chosen, names),
+            lambda target, one: expected(target, one.people, one.covered, one.boxes, low, high, sizes, counts),
+            gain,
+        )
+    n = sum(one.people for one, _ in worth)
+    if not n:
+        return Guesses(attribute=judged.name, people=0, said=None, at_least=None, right=None)
+    said, right = sum(one.said for one, _ in worth) / n, sum(one.right for one, _ in worth) / n
+    return Guesses(
+        attribute=judged.name,
+        people=n,
+        said=said,
+        at_least=sum(expects * one.people for one, expects in worth) / n,
+        right=right,
+    )
+
+
+def _worth_telling(
+    targets: Sequence[Target],
+    sums_of: Callable[[Sequence[Target]], Sequence[_Sum]],
+    expectation: Callable[[Target, _Sum], tuple[float, float]],
+    gain: Fraction,
+) -> list[tuple[_Sum, float]]:
+    """(sums, how often it is expected) of the guesses that are worth telling: expected to be right by `gain` more often
+    than the classes say, and no chance.
+
+    Targets that are not worth it are left out, and the others guess again: whom the one took may be another's.
+    """
+    looked = len(targets)
+    while targets:
+        guessed, worth = set(), {}
+        for target, one in zip(targets, sums_of(targets), strict=True):
+            if one.people:
+                guessed.add(target)
+                expects, chance = expectation(target, one)
+                if chance * looked <= CHANCE and expects - one.said / one.people >= gain:
+                    worth[target] = (one, expects)
+        if len(worth) == len(guessed):
+            return list(worth.values())
+        targets = [target for target in targets if target in worth or target not in guessed]
+    return []
+
+
+@dataclass(kw_only=True)
+class _Sum:
+    """Of one target.
+
+    people: who are guessed by it.
+    said: the sum of what the classes that they fit say.
+    right: of how many the guess is right.
+    covered: all whose value is the target's.
+    boxes: the classes that the guessed fit.
+    """
+
+    people: int = 0
+    said: float = 0.0
+    right: int = 0
+    covered: int = 0
+    boxes: Sequence[int] = ()
+
+
+def _sums(
+    people: DataFrame,
+    axes: Sequence[Axis],
+    low: IntArray,
+    high: IntArray,
+    sizes: IntArray,
+    counts: IntArray,
+    targets: Sequence[Target],
+    names: Sequence[str | None],
+) -> list[_Sum]:
+    """Of each target, over all people. people: their quasi-identifiers, the truth, and how many are alike in all
+    that.
+    """
+
+    def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            *labels, truth, weights = batch.columns
+            points = np.stack([codes_of(axis, column) for axis, column in zip(axes, labels, strict=True)], axis=1)
+            weight, known = weights.to_numpy(), np.array(truth.to_pylist(), dtype=object)
+            by, said = guess(points, weight, low, high, sizes, counts, targets)
+            rows = []
+            for number, target in enumerate(targets):
+                hit = by == number
+                right = hit & (known == names[target.sensitive])
+                own = {
+                    "people": int(weight[hit].sum()),
+                    "said": float(said[hit] @ weight[hit]),
+                    "right": int(weight[right].sum()),
+                }
+                boxes = np.flatnonzero(count_inside(points[hit], weight[hit], low, high, sizes).people)
+                here = (points[:, target.axis] >= target.low) & (points[:, target.axis] <= target.high)
+                rows.append({"target": number, **own, "covered": int(weight[here].sum()), "boxes": boxes.tolist()})
+            yield pa.RecordBatch.from_pylist(rows, schema=pa.schema(FIELDS))
+
+    figures = ("people", "said", "right", "covered")
+    boxes = F.array_distinct(F.flatten(F.collect_list("boxes"))).alias("boxes")
+    summed = (
+        map_batches(people, tell, SUMS).groupBy("target").agg(*[F.sum(name).alias(name) for name in figures], boxes)
+    )
+    sums = [_Sum() for _ in targets]
+    for row in summed.toArrow().to_pylist():
+        sums[row["target"]] = _Sum(**{name: row[name] for name in (*figures, "boxes")})
+    return sums

@@ -1,0 +1,231 @@
+"""What an audit is asked of a table that is there already: which columns are what, and how much privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.loading import explain, resolve
+from tclose_spark.runfile.section import Exact, Section
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.hierarchies.building import built_columns, file_of
+
+SETTINGS = (
+    "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, missing=lowest (or highest, "
+    "leaf), hierarchy=FILE"
+)
+
+
+class Question(Section):
+    """Columns and bounds. What has no bound is measured and reported; exit codes and verdict follow from bounds only.
+
+    n: classes must be close to a natural superset of at least n records instead of the whole table.
+    gain: a rise in belief above which a class counts as exposed to an attack.
+    aggregates: the published values are aggregates of classes, and not labels that cover the values of their rows.
+    renamed: new names of columns by those that a table may have in their place, as the input of a run file does.
+    """
+
+    quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
+    sensitive_attributes: dict[str, SensitiveAttribute] = Field(default_factory=dict)
+    k: Annotated[int, Field(ge=1)] | None = None
+    n: Annotated[int, Field(ge=1)] | None = None
+    gain: Exact = Fraction(1, 5)
+    aggregates: bool = False
+    renamed: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if not 0 <= self.gain <= 1:
+            raise ValueError(f"gain is {self.gain}; expected a number from 0 to 1")
+        made = [*self.labels, *self.sensitive_attributes]
+        for column in made:
+            if made.count(column) > 1:
+                raise ValueError(
+                    f"column {column!r} is in two roles, or is a bound and a quasi-identifier; expected one role for "
+                    "a column"
+                )
+        if self.n is not None and self.aggregates:
+            raise ValueError(
+                f"n is {self.n}, and with method.representative aggregates are published, which tell of no natural "
+                "superset; leave out either"
+            )
+        if self.n is not None and all(a.t is None for a in self.sensitive_attributes.values()):
+            raise ValueError(f"n is {self.n}, and no sensitive attribute has a t; (n, t)-closeness needs both")
+        return self
+
+    @property
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """The table's columns of each quasi-identifier: itself, or its two bounds."""
+        return {
+            name: (f"{name}_min", f"{name}_max") if quasi.numeric_output == "bounds" else (name,)
+            for name, quasi in self.quasi_identifiers.items()
+        }
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns that say which class a record is in."""
+        return [column for columns in self.columns.values() for column in columns]
+
+
+def ask(
+    quasi_identifiers: Sequence[str] | Mapping[str, Mapping[str, Any]],
+    sensitive: Mapping[str, Mapping[str, Any]] | None = None,
+    k: int | None = None,
+    t: Any = None,
+    n: int | None = None,
+    gain: Any = "0.2",
+    aggregates: bool = False,
+) -> Question:
+    """A question in plain Python: `ask(["age", "zip"], {"salary": {"distance": "ordered", "t": 0.1}}, k=5)`.
+
+    quasi_identifiers, sensitive: settings as in a run file. t: of the sensitive attributes that have none of their own.
+
+    Raises:
+        ConfigurationError: naming the column or key, what was found, and what was expected.
+    """
+    quasi = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else {name: {} for name in quasi_identifiers}
+    if len(quasi) < len(quasi_identifiers):
+        raise ConfigurationError("quasi_identifiers: a column stands twice")
+    both = set(quasi) & set(sensitive or {})
+    if both:
+        raise ConfigurationError(
+            f"column {min(both)!r} is a quasi-identifier and a sensitive attribute; expected one role for a column"
+        )
+    if t is not None and not sensitive:
+        raise ConfigurationError(f"t is {t}, and there is no sensitive attribute; give --sensitive COLUMN:DISTANCE")
+    own = {
+        name: dict(settings) if t is None or settings.get("t") is not None else {**settings, "t": t}
+        for name, settings in (sensitive or {}).items()
+    }
+    try:
+        return Question.model_validate(
+            {
+                "quasi_identifiers": {q: dict(v) for q, v in quasi.items()},
+                "sensitive_attributes": own,
+                "k": k,
+                "n": n,
+                "gain": gain,
+                "aggregates": aggregates,
+            }
+        )
+    except ValidationError as error:
+        raise ConfigurationError(explain(error)) from None
+
+
+def _k_of(spec: ReleaseSpec) -> int | None:
+    """The k of a run file; None where it is to be chosen."""
+    return spec.privacy.k if spec.privacy.alpha is None else None
+
+
+def ask_as_in(
+    spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2"
+) -> Question:
+    """The question that a run file answers. k and n replace its own; t is of the attributes that have none. Hierarchies
+    that it has built are those of its finished release.
+
+    Raises:
+        ConfigurationError: naming the key, what was found, and what was expected.
+    """
+    attributes = spec.attributes
+    sensitive = {
+        name: {
+            key: value for key in a.model_fields_set if (value := getattr(a, key)) is not None
+        }  # a t that is measured is None
+        for name, a in attributes.sensitive_attributes.items()
+    }
+    quasi = {
+        name: {key: getattr(q, key) for key in q.model_fields_set} for name, q in attributes.quasi_identifiers.items()
+    }
+    for name in built_columns(attributes):
+        (quasi if name in quasi else sensitive)[name]["hierarchy"] = f"{spec.output.internal_path}/{file_of(name)}"
+    n = spec.privacy.n if n is None else n
+    asked = ask(quasi, sensitive, _k_of(spec) if k is None else k, t, n, gain, bool(spec.aggregates))
+    return asked.model_copy(update={"renamed": spec.input.columns})
+
+
+def read_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
+    """Settings by column from texts such as `salary:ordered:t=0.1,l=3`; paths are relative to the folder.
+
+    Raises:
+        ConfigurationError: naming the text and what was expected.
+    """
+    attributes: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        name, _, rest = text.partition(":")
+        distance, _, settings = rest.partition(":")
+        if not name:
+            raise ConfigurationError(
+                f"--sensitive {text}: expected COLUMN:DISTANCE:SETTINGS, such as salary:ordered:t=0.1"
+            )
+        if name in attributes:
+            raise ConfigurationError(f"--sensitive {text}: column {name!r} stands twice")
+        attributes[name] = {"distance": distance or "equal", **_settings(text, settings, folder)}
+    return attributes
+
+
+def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
+    attribute: dict[str, Any] = {}
+    diversity: dict[str, Any] = {}
+    for part in settings.split(",") if settings else ():
+        key, equals, value = part.partition("=")
+        if not equals or not value:
+            raise ConfigurationError(f"--sensitive {text}: found {part!r}; expected settings such as {SETTINGS}")
+        if key in attribute or key in diversity or (key == "l" and "distinct" in diversity):
+            raise ConfigurationError(f"--sensitive {text}: {key} stands twice")
+        if key in ("t", "missing"):
+            attribute[key] = value
+        elif key == "hierarchy":
+            attribute[key] = resolve(value, f"--sensitive {text}", folder)
+        elif key == "order":
+            attribute[key] = value if value in ("value", "frequency") else value.split("|")
+        elif key == "l":
+            diversity["distinct"] = _whole(text, key, value)
+        elif key == "entropy":
+            diversity[key] = value
+        elif key == "recursive":
+            c, colon, level = value.partition(":")
+            if not colon:
+                raise ConfigurationError(
+                    f"--sensitive {text}: found recursive={value}; expected c and l, such as recursive=3:2"
+                )
+            diversity[key] = {"c": c, "l": _whole(text, key, level)}
+        else:
+            raise ConfigurationError(f"--sensitive {text}: unknown setting {key!r}; expected {SETTINGS}")
+    return {**attribute, "l": diversity} if diversity else attribute
+
+
+def _whole(text: str, key: str, value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise ConfigurationError(f"--sensitive {text}: {key} is {value!r}; expected a whole number") from None
+
+
+def read_quasi(names: Sequence[str], hierarchies: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
+    """Settings by column from names separated by commas, and texts such as `zip=zip.csv` for those with a hierarchy.
+
+    Raises:
+        ConfigurationError: naming the text and what was expected.
+    """
+    columns = [name for text in names for name in text.split(",")]
+    attributes: dict[str, dict[str, Any]] = {}
+    for name in columns:
+        if not name or name in attributes:
+            raise ConfigurationError(
+                f"--quasi-identifiers: {'a name is empty' if not name else f'column {name!r} stands twice'}"
+            )
+        attributes[name] = {}
+    for text in hierarchies:
+        name, _, path = text.partition("=")
+        if name not in attributes or not path:
+            raise ConfigurationError(
+                f"--hierarchy {text}: expected COLUMN=FILE of a quasi-identifier ({', '.join(attributes)})"
+            )
+        attributes[name] = {"hierarchy": resolve(path, f"--hierarchy {name}", folder)}
+    return attributes

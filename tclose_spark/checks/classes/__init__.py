@@ -1,0 +1,1 @@
+"""The class table: every equivalence class with all that is required of it, in exact figures."""

@@ -1,0 +1,269 @@
+"""The class table: one row for each equivalence class, with all that is required of it in exact figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from tclose_spark.checks.classes.tallies import Tally
+from tclose_spark.io.spark.workers import Mapper, map_batches
+from tclose_spark.io.tables.columns import quoted
+from tclose_spark.measures import diversity
+from tclose_spark.measures.disclosure import beliefs as attacks
+from tclose_spark.measures.distances.ground_distances import GroundDistance, ground_distance
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.measures.loss.coarseness import Coarsest
+from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import group_equal
+from tclose_spark.table.domains import Counts, sensitive_domain
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+
+EXACT = pa.decimal128(38, 0)
+
+
+def measure_column(measure: str, attribute: str) -> str:
+    """The class table's column of a measure; dots and backticks of names, which Spark would read, are written %2E and
+    %60.
+    """
+    return f"{measure}_{attribute.replace('%', '%25').replace('.', '%2E').replace('`', '%60')}"
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Some classes with their sensitive values as codes.
+
+    sizes: records of each class.
+    tuples: histograms over the tuples of `codes`, shape (tuples, attributes), whose columns are codes of the
+        attributes' domains.
+    marginals: by attribute, the histograms of its values.
+    """
+
+    sizes: IntArray
+    tuples: Histograms
+    codes: IntArray
+    marginals: Mapping[str, Histograms]
+
+    @staticmethod
+    def of(tally: Tally, attributes: Sequence[JudgedAttribute]) -> Classes:
+        """The classes of a tally, its text coded by the attributes' domains."""
+        coded = [
+            pc.index_in(text, value_set=pa.array(a.values, pa.string())).to_numpy(zero_copy_only=False).astype(np.int64)
+            for text, a in zip(tally.values, attributes, strict=True)
+        ]
+        tuples, groups = tally.tuples, tally.tuples.groups
+        marginals = {
+            a.name: Histograms.tally(tuples.owner, code[tuples.values], tuples.counts, groups, len(a.values))
+            for a, code in zip(attributes, coded, strict=True)
+        }
+        codes = np.stack(coded, axis=1) if coded else np.zeros((1, 0), dtype=np.int64)
+        return Classes(tuples.sizes, tuples, codes, marginals)
+
+
+class ClassMeasure(Protocol):
+    """Some columns of the class table."""
+
+    def fields(self) -> list[tuple[str, pa.DataType]]:
+        """Names and types of the columns."""
+        ...
+
+    def of(self, classes: Classes) -> list[pa.Array]:
+        """The columns, a row a class."""
+        ...
+
+
+@dataclass(frozen=True)
+class JudgedAttribute:
+    """A sensitive attribute: its domain in order, its distance from the whole table, its settings.
+
+    As a `ClassMeasure` it has, each with its name behind it:
+
+    `emd_`: a double, to read.
+    `numerator_`: see `measures.distances`.
+    `margin_`: with t as p/q, p * denominator - q * numerator, so t holds where it is >= 0; 0 where no t is required.
+    `distinct_`, `entropy_`: of l-diversity, the latter a double to read.
+    `mode_`: records with the most frequent value.
+    `gain_`: how far the belief in a value rises at most, a double to read.
+    `exact_entropy_`: where required, a margin that holds where it is >= 0.
+    `recursive_margin_`: where required, one that holds where it is > 0.
+    """
+
+    name: str
+    values: tuple[str | None, ...]
+    distance: GroundDistance
+    settings: SensitiveAttribute
+
+    @property
+    def unused(self) -> tuple[str | None, ...]:
+        """Values of the domain that no row has."""
+        return tuple(value for value, n in zip(self.values, self.distance.table, strict=True) if not n)
+
+    def column(self, measure: str) -> str:
+        """The class table's column of a measure of this attribute (see `measure_column`)."""
+        return measure_column(measure, self.name)
+
+    def fields(self) -> list[tuple[str, pa.DataType]]:
+        """See ClassMeasure."""
+        columns = [
+            ("emd", pa.float64()),
+            ("numerator", EXACT),
+            ("margin", EXACT),
+            ("distinct", pa.int64()),
+            ("entropy", pa.float64()),
+            ("mode", pa.int64()),
+            ("gain", pa.float64()),
+        ]
+        if self.settings.l.entropy is not None:
+            columns.append(("exact_entropy", pa.float64()))
+        if self.settings.l.recursive is not None:
+            columns.append(("recursive_margin", EXACT))
+        return [(self.column(measure), kind) for measure, kind in columns]
+
+    def of(self, classes: Classes) -> list[pa.Array]:
+        """See ClassMeasure."""
+        return self.measured(classes.marginals[self.name])
+
+    def measured(self, histogram: Histograms) -> list[pa.Array]:
+        """The columns of classes with these histograms of its values."""
+        settings = self.settings
+        numerators = self.distance.numerators(histogram).astype(object)
+        denominators = histogram.sizes.astype(object) * (self.distance.scale * int(self.distance.table.sum()))
+        t = settings.t if settings.t is not None else Fraction(0)
+        margin = t.numerator * denominators - t.denominator * numerators if settings.t is not None else 0 * denominators
+        gain = attacks.skewness(self.distance.table, histogram).numerators.astype(object) / (
+            histogram.sizes.astype(object) * int(self.distance.table.sum())
+        )
+        arrays = [
+            pa.array((numerators / denominators).astype(np.float64)),
+            pa.array(numerators.tolist(), EXACT),
+            _signed(margin),
+            pa.array(diversity.distinct(histogram)),
+            pa.array(diversity.entropy_l(histogram)),
+            pa.array(np.maximum.reduceat(histogram.counts, histogram.starts)),
+            pa.array(gain.astype(np.float64)),
+        ]
+        if settings.l.entropy is not None:
+            arrays.append(pa.array(diversity.entropy_margins(histogram, settings.l.entropy)))
+        if settings.l.recursive is not None:
+            margins = diversity.recursive_margins(histogram, settings.l.recursive.c, settings.l.recursive.l)
+            arrays.append(_signed(margins))
+        return arrays
+
+
+def _signed(margins: Any) -> pa.Array:
+    """Margins in 38 digits; what is larger (a t with very many digits) is cut, its sign stays."""
+    most = 10**38 - 1
+    return pa.array([max(-most, min(most, margin)) for margin in margins.tolist()], EXACT)
+
+
+def judged_attribute(
+    name: str,
+    settings: SensitiveAttribute,
+    counts: Counts,
+    hierarchy: Hierarchy | None,
+    kind: T.DataType,
+) -> JudgedAttribute:
+    """A sensitive attribute whose values, of this type, the whole table has so often.
+
+    Raises:
+        InputError: if a value has no place in the domain.
+    """
+    domain = sensitive_domain(name, counts, settings, hierarchy, isinstance(kind, T.StringType))
+    distance = ground_distance(settings.distance, domain.table, domain.values, hierarchy)
+    return JudgedAttribute(name, domain.values, distance, settings)
+
+
+@dataclass(frozen=True)
+class JudgedQuasi:
+    """A quasi-identifier: its published columns (two where it is bounds), what its labels lose, and the coarsest one
+    that it may have. covers: whether labels cover the values of their rows; an aggregate does not say how far these
+    lie, and its loss is unknown.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    loss: LabelLoss
+    coarsest: Coarsest | None = None
+    covers: bool = True
+
+    def losses(self, labels: Sequence[pa.Array]) -> Any:
+        """Information loss of each class, shape (classes,), from its published columns; NaN where it is unknown."""
+        if not self.covers:
+            return np.full(len(labels[0]), np.nan)
+        group, first = group_equal(labels)
+        distinct = zip(*(column.take(pa.array(first)).to_pylist() for column in labels), strict=True)
+        of = self.loss.of_bounds if len(self.columns) == 2 else self.loss.of
+        return np.array([float(of(*label)) for label in distinct])[group]
+
+
+def class_table(
+    tallies: DataFrame,
+    quasi: Sequence[JudgedQuasi],
+    attributes: Sequence[JudgedAttribute],
+    more: Sequence[ClassMeasure] = (),
+) -> DataFrame:
+    """One row for each equivalence class, the records that share the published quasi-identifiers (NULL equals NULL).
+
+    tallies: of the published columns of `quasi` and of `attributes` (see `tallies.tally_classes`).
+
+    Columns: `quasi_identifiers` (a struct of the labels, as text), `size`, `loss` (mean information loss), `losses` (a
+    struct, by quasi-identifier; NULL where it is unknown), and those of each measure: the attributes', and `more`.
+    """
+    labels = [name for q in quasi for name in q.columns]
+    keys = [f"l{i}" for i in range(len(labels))]
+    measures = [*attributes, *more]
+    fields = [field for measure in measures for field in measure.fields()]
+    schema = pa.schema(
+        [
+            *[pa.field(key, pa.string()) for key in keys],
+            ("size", pa.int64()),
+            ("loss", pa.float64()),
+            *[(f"w{i}", pa.float64()) for i in range(len(quasi))],
+            *fields,
+        ]
+    )
+    judged = map_batches(tallies, _measure(quasi, attributes, measures, schema), from_arrow_schema(schema))
+    return judged.select(
+        F.struct(*[F.col(key).alias(name) for key, name in zip(keys, labels, strict=True)]).alias("quasi_identifiers"),
+        "size",
+        "loss",
+        F.struct(*[F.col(f"w{i}").alias(q.name) for i, q in enumerate(quasi)]).alias("losses"),
+        *[quoted(name) for name, _ in fields],
+    )
+
+
+def _measure(
+    quasi: Sequence[JudgedQuasi],
+    attributes: Sequence[JudgedAttribute],
+    measures: Sequence[ClassMeasure],
+    schema: pa.Schema,
+) -> Mapper:
+    columns = sum(len(q.columns) for q in quasi)
+
+    def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                tally = Tally.whole(batch, columns)
+                classes = Classes.of(tally, attributes)
+                published = iter(tally.labels)
+                losses = [q.losses([next(published) for _ in q.columns]) for q in quasi]
+                arrays = [
+                    *tally.labels,
+                    pa.array(classes.sizes),
+                    *(pa.array(loss, from_pandas=True) for loss in (sum(losses) / len(losses), *losses)),
+                ]
+                arrays += [column for measure in measures for column in measure.of(classes)]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return measure

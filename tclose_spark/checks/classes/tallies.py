@@ -1,0 +1,253 @@
+"""The one aggregation of a table's rows: for each equivalence class, how many of its records have each tuple of
+sensitive values.
+
+Rows are tallied where they are read, a million at a time, and again after one shuffle of the tallies, so a class of any
+size is never in one task as rows: as its distinct tuples of sensitive values, which should fit into a task's memory. A
+table whose files hold whole classes moves little more than a row a class.
+Everything that is asked of the classes is then a map over the tallies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from tclose_spark.errors import InputError
+from tclose_spark.io.spark.workers import Mapper, map_batches
+from tclose_spark.io.tables.columns import plain
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import decoded, group_equal
+from tclose_spark.table.domains import Counts, TupleCounts, marginal
+
+ROWS_AT_ONCE = 1 << 20  # held as text in a task: some 100 MB of a dozen columns
+MOST_VALUES = 2_000_000  # distinct values, or tuples of them, that a driver is asked to hold
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Some classes.
+
+    labels: one array a published column, a row a class.
+    tuples: the histogram of each class over the codes 0.. of the tuples in `values`, which has one array of text a
+        sensitive attribute, a row a tuple.
+    """
+
+    labels: list[pa.Array]
+    tuples: Histograms
+    values: list[pa.Array]
+
+    @staticmethod
+    def of(labels: Sequence[pa.Array], owner: IntArray | None, values: Sequence[pa.Array], counts: IntArray) -> Tally:
+        """The tally of observations: `counts[i]` records with the values[.][i] in the class labelled by the row
+        `owner[i]` of `labels` (i itself where owner is None). Rows with equal labels are one class; every row owns an
+        observation.
+        """
+        group, first = group_equal(labels)
+        code, place = (
+            group_equal(values) if values else (np.zeros(len(counts), dtype=np.int64), np.zeros(1, dtype=np.int64))
+        )
+        tuples = Histograms.tally(group if owner is None else group[owner], code, counts, len(first), len(place))
+        return Tally(
+            [decoded(column.take(pa.array(first))) for column in labels],
+            tuples,
+            [decoded(column.take(pa.array(place))) for column in values],
+        )
+
+    @staticmethod
+    def whole(batch: pa.RecordBatch, labels: int) -> Tally:
+        """The tally in rows of `tally_classes` that are whole classes: as it is, each entry a tuple of its own."""
+        *values, counts = batch.columns[labels:]
+        entries = counts.flatten().to_numpy()
+        offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(counts).to_numpy())]).astype(np.int64)
+        return Tally(
+            batch.columns[:labels], Histograms(offsets, np.arange(len(entries)), entries), [c.flatten() for c in values]
+        )
+
+    @staticmethod
+    def read(batch: pa.RecordBatch | pa.Table, labels: int) -> Tally:
+        """The tally in rows of `tally_classes`, whole or in part, with equal labels added up."""
+        columns = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in batch.columns]
+        counts = columns[-1]
+        owner = np.repeat(np.arange(batch.num_rows), pc.list_value_length(counts).to_numpy())
+        return Tally.of(columns[:labels], owner, [c.flatten() for c in columns[labels:-1]], counts.flatten().to_numpy())
+
+    def write(self, schema: pa.Schema) -> pa.RecordBatch:
+        """As rows of `tally_classes`."""
+        offsets, entries = pa.array(self.tuples.offsets, pa.int32()), pa.array(self.tuples.values)
+        lists = [pa.ListArray.from_arrays(offsets, column.take(entries)) for column in self.values]
+        counts = pa.ListArray.from_arrays(offsets, pa.array(self.tuples.counts))
+        return pa.RecordBatch.from_arrays([*self.labels, *lists, counts], schema=schema)
+
+
+def tally_classes(
+    table: DataFrame, labels: Sequence[str], sensitive: Sequence[str], at_once: int = ROWS_AT_ONCE
+) -> DataFrame:
+    """One row for each class, the records that share all labels (NULL equals NULL).
+
+    Columns: `l0`.. the labels, as text; `v0`.. for each sensitive attribute a list of its values as text, one for each
+    distinct tuple that the class has; `n`, a list of the records of each tuple.
+    """
+    rows = table.select(
+        *[plain(table, name).cast("string").alias(f"l{i}") for i, name in enumerate(labels)],
+        *[plain(table, name).cast("string").alias(f"v{i}") for i, name in enumerate(sensitive)],
+    )
+    schema = tally_schema(len(labels), len(sensitive))
+    parts = map_batches(rows, _tally_rows(len(labels), at_once, schema), from_arrow_schema(schema))
+    return add_up(parts, len(labels), schema)
+
+
+def tally_schema(labels: int, sensitive: int) -> pa.Schema:
+    """The columns of tallies, of so many published columns and sensitive attributes."""
+    return pa.schema(
+        [
+            *[pa.field(f"l{i}", pa.string()) for i in range(labels)],
+            *[pa.field(f"v{i}", pa.list_(pa.string())) for i in range(sensitive)],
+            pa.field("n", pa.list_(pa.int64())),
+        ]
+    )
+
+
+def add_up(parts: DataFrame, labels: int, schema: pa.Schema) -> DataFrame:
+    """Tallies with those of equal labels, which are the first columns, added up. One shuffle."""
+    keys = schema.names[:labels]
+    together = parts.repartition(*keys).sortWithinPartitions(*keys)
+    return map_batches(together, _add_up(labels, schema), from_arrow_schema(schema))
+
+
+def _tally_rows(labels: int, at_once: int, schema: pa.Schema) -> Mapper:
+    def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: list[pa.RecordBatch] = []
+        rows = 0
+        for batch in batches:
+            held.append(batch)
+            rows += batch.num_rows
+            if rows >= at_once:
+                yield counted(held)
+                held, rows = [], 0
+        if rows:
+            yield counted(held)
+
+    def counted(held: list[pa.RecordBatch]) -> pa.RecordBatch:
+        columns = [column.combine_chunks() for column in pa.Table.from_batches(held).columns]
+        ones = np.ones(len(columns[0]), dtype=np.int64)
+        return Tally.of(columns[:labels], None, columns[labels:], ones).write(schema)
+
+    return tally
+
+
+def _add_up(labels: int, schema: pa.Schema) -> Mapper:
+    """Adds up the tallies of each class, which follow one another. Batches may cut a class in two."""
+
+    def add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: pa.RecordBatch | None = None  # the tally of the class that the last batch ended in
+        for batch in batches:
+            if batch.num_rows:
+                table = pa.Table.from_batches([batch] if held is None else [held, batch])
+                last = _start_of_last_class(table, labels)
+                if last:
+                    yield Tally.read(table.slice(0, last), labels).write(schema)
+                held = Tally.read(table.slice(last), labels).write(schema)
+        if held is not None:
+            yield held
+
+    return add_up
+
+
+def _start_of_last_class(table: pa.Table, labels: int) -> int:
+    """Where the run of rows begins that have the labels of the last row."""
+    different = np.zeros(table.num_rows, dtype=np.bool_)
+    for column in table.columns[:labels]:
+        last = column[-1]
+        same = pc.is_null(column) if last.as_py() is None else pc.fill_null(pc.equal(column, last), False)
+        different |= ~same.to_numpy()
+    places = np.flatnonzero(different)
+    return int(places[-1]) + 1 if len(places) else 0
+
+
+def count_values(tallies: DataFrame, names: Sequence[str]) -> tuple[list[Counts], TupleCounts | None]:
+    """(how many records have each value of each sensitive attribute, in the order of `names`, and each tuple of them;
+    None if there are more tuples than MOST_VALUES).
+
+    Raises:
+        InputError: if an attribute has more values than that.
+    """
+    attributes = [name for name in tallies.columns if name.startswith("v")]
+    tuples = _count(tallies, attributes) if attributes else None
+    if tuples is not None:
+        return [marginal(tuples, i) for i in range(len(attributes))], tuples
+    marginals: list[Counts] = []
+    for i, attribute in enumerate(attributes):
+        counts = _count(tallies, [attribute])
+        if counts is None:
+            raise InputError(
+                f"sensitive attribute {names[i]!r} has more than {MOST_VALUES:,} distinct values; coarser ones say as "
+                "much"
+            )
+        marginals.append({value: n for (value,), n in counts.items()})
+    return marginals, None
+
+
+def count_columns(table: DataFrame, names: Sequence[str]) -> list[dict[str | None, int]]:
+    """How many rows of a table have each value of some columns, as text. One pass, whatever the number of columns.
+
+    Raises:
+        InputError: if there are more values than MOST_VALUES between all columns.
+    """
+    picked = table.select(*[plain(table, name).cast("string").alias(str(i)) for i, name in enumerate(names)])
+    grouped = (
+        map_batches(picked, _count_each, "place int, value string, n bigint")
+        .groupBy("place", "value")
+        .agg(F.sum("n").alias("n"))
+    )
+    counted = grouped.limit(MOST_VALUES + 1).toArrow()
+    if counted.num_rows > MOST_VALUES:
+        raise InputError(
+            f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values in all; coarser ones say as much"
+        )
+    counts: list[dict[str | None, int]] = [{} for _ in names]
+    for place, value, n in zip(*(column.to_pylist() for column in counted.columns), strict=True):
+        counts[place][value] = n
+    return counts
+
+
+def _count_each(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for place, column in enumerate(batch.columns):
+            counted = column.value_counts()
+            places = pa.array([place] * len(counted), pa.int32())
+            yield pa.RecordBatch.from_arrays(
+                [places, counted.field("values"), counted.field("counts")], names=["place", "value", "n"]
+            )
+
+
+def _count(tallies: DataFrame, attributes: Sequence[str]) -> TupleCounts | None:
+    """How many records have each tuple of some attributes; None if there are more than MOST_VALUES."""
+    picked = tallies.select(*attributes, "n")
+    tuples = map_batches(picked, _count_tuples, "key array<string>, n bigint").groupBy("key").agg(F.sum("n").alias("n"))
+    counted = tuples.limit(MOST_VALUES + 1).toArrow()
+    if counted.num_rows > MOST_VALUES:
+        return None
+    return {tuple(key): n for key, n in zip(counted["key"].to_pylist(), counted["n"].to_pylist(), strict=True)}
+
+
+def _count_tuples(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        *columns, counts = [column.flatten() for column in batch.columns]
+        if len(counts):
+            code, place = group_equal(columns)
+            sums = np.zeros(len(place), dtype=np.int64)
+            np.add.at(sums, code, counts.to_numpy())
+            keys = [
+                list(key) for key in zip(*(column.take(pa.array(place)).to_pylist() for column in columns), strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(keys, pa.list_(pa.string())), pa.array(sums)], names=["key", "n"]
+            )

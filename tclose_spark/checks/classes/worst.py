@@ -1,0 +1,87 @@
+"""The class that is farthest from the table, of each sensitive attribute: both distributions, and what would have to
+move, in bounded size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+
+from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute
+from tclose_spark.checks.classes.figures import ClassFigures
+from tclose_spark.checks.classes.tallies import Tally
+from tclose_spark.measures.distances.grouping import group_values
+from tclose_spark.measures.distances.transport import transport_plan
+from tclose_spark.table.arrays import IntArray
+
+MOVES = 8  # of a plan that are told, the dearest
+
+
+def worst_classes(
+    tallies: DataFrame, labels: Sequence[str], figures: ClassFigures, attributes: Sequence[JudgedAttribute]
+) -> dict[str, dict[str, Any]]:
+    """By attribute, its farthest class as plain values: `labels`, `size`, `emd`, `values` (how many there are),
+    `groups` of them with the records of class and table, `moved` (the mass that has to move), and the dearest `moves`.
+
+    tallies: of the release's rows (see `tallies.tally_classes`), whose published columns are `labels`.
+    """
+    worst = {a.name: found.worst for a in attributes if (found := figures.of("t-closeness", a.name)) is not None}
+    if not worst:
+        return {}
+    wanted = [tuple(each[name] for name in labels) for each in worst.values()]
+    found_rows = tallies.mapInArrow(lambda batches: (_of(wanted, batch) for batch in batches), tallies.schema)
+    tally = Tally.read(found_rows.toArrow(), len(labels))
+    classes = Classes.of(tally, attributes)
+    rows = list(zip(*(column.to_pylist() for column in tally.labels), strict=True))
+    place = {row: i for i, row in enumerate(rows)}
+    return {
+        a.name: {"labels": dict(worst[a.name]), **_shown(a, classes, place[tuple(worst[a.name].values())])}
+        for a in attributes
+    }
+
+
+def _of(wanted: Sequence[tuple[str | None, ...]], batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch's rows of these classes. Here and not by a condition of Spark's, whose plans and logs would tell it."""
+
+    def held(column: pa.Array, label: str | None) -> pa.Array:
+        return pc.is_null(column) if label is None else pc.equal(column, label).fill_null(False)
+
+    return batch.filter(
+        reduce(
+            pc.or_,
+            (reduce(pc.and_, (held(*each) for each in zip(batch.columns, labels, strict=False))) for labels in wanted),
+        )
+    )
+
+
+def _shown(a: JudgedAttribute, classes: Classes, row: int) -> Mapping[str, Any]:
+    histogram, whole = classes.marginals[a.name], a.distance.table
+    here = slice(histogram.offsets[row], histogram.offsets[row + 1])
+    part: IntArray = np.zeros(len(a.values), dtype=np.int64)
+    part[histogram.values[here]] = histogram.counts[here]
+    plan = transport_plan(a.distance, part)
+    dearest = sorted(plan.moves, key=lambda move: -move.cost)[:MOVES]
+    return {
+        "size": int(part.sum()),
+        "emd": float(plan.cost),
+        "values": len(a.values),
+        "groups": [vars(each) for each in group_values(a.values, part, whole, a.distance.features.cumulative)],
+        "moved": float(sum(move.mass for move in plan.moves)),
+        "moves": [
+            {
+                "from": a.values[move.source],
+                "to": a.values[move.target],
+                "mass": float(move.mass),
+                "distance": float(move.distance),
+                "cost": float(move.cost),
+            }
+            for move in dearest
+        ],
+        "more_moves": len(plan.moves) - len(dearest),
+    }

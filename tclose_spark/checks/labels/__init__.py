@@ -1,0 +1,1 @@
+"""Published labels checked from their texts alone."""

@@ -1,0 +1,139 @@
+"""What the labels of a release lose: by what they name themselves, which is public, and by the input, which is not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+
+from tclose_spark.checks.classes.class_table import JudgedQuasi
+from tclose_spark.checks.labels.vocabulary import Named, members, named_by, numbers, themselves
+from tclose_spark.measures.loss.coarseness import Coarsest
+from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.runfile.hierarchies import HierarchyBuilder
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.arrays import FloatArray
+from tclose_spark.table.domains import Profile
+from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.listing import listing
+
+
+def published_columns(spec: ReleaseSpec) -> dict[str, tuple[str, ...]]:
+    """The released columns of each quasi-identifier: itself, or its two bounds."""
+    return {
+        name: (f"{name}_min", f"{name}_max") if quasi.numeric_output == "bounds" else (name,)
+        for name, quasi in spec.attributes.quasi_identifiers.items()
+    }
+
+
+def names_of_release(tallies: DataFrame, spec: ReleaseSpec) -> dict[str, Named]:
+    """What the labels of each quasi-identifier name."""
+    quasi = spec.attributes.quasi_identifiers
+    columns = [name for name, columns in published_columns(spec).items() for _ in columns]
+    readers = [
+        numbers if quasi[n].is_numeric else members if quasi[n].generalization == "set" else themselves for n in columns
+    ]
+    by_column = named_by(tallies, dict(enumerate(readers)))
+    together: dict[str, Named] = {}
+    for place, name in enumerate(columns):
+        together[name] = by_column[place] | together[name] if name in together else by_column[place]
+    return together
+
+
+def judged_quasi(
+    spec: ReleaseSpec,
+    named: Mapping[str, Named],
+    hierarchies: Mapping[str, Hierarchy],
+    aggregates: Collection[str] = (),
+) -> list[JudgedQuasi]:
+    """The quasi-identifiers with what their labels lose, measured on what all labels name, or on a range that is known
+    from outside. aggregates: those that are published as such.
+    """
+    columns = published_columns(spec)
+    judged = []
+    for name, settings in spec.attributes.quasi_identifiers.items():
+        loss = LabelLoss(
+            numeric=settings.is_numeric,
+            span=_span(settings, named[name]) if settings.is_numeric else Fraction(0),
+            distinct=len(named[name].names),
+            hierarchy=hierarchies.get(name),
+            sets=settings.generalization == "set",
+        )
+        limit, covers = Coarsest.of(settings, hierarchies.get(name)), name not in aggregates
+        judged.append(JudgedQuasi(name, columns[name], loss, limit, covers))
+    return judged
+
+
+def _span(settings: QuasiIdentifier, named: Named) -> Fraction:
+    """What the length of an interval is measured on: the range of the run file, else that of all labels."""
+    limits = settings.limits
+    return named.span if limits is None else limits[1] - limits[0]
+
+
+def measured_on(
+    spec: ReleaseSpec, named: Mapping[str, Named], hierarchies: Mapping[str, Hierarchy]
+) -> dict[str, dict[str, Any]]:
+    """What the loss of each quasi-identifier's labels is measured on; nothing of those whose loss is not, or whose
+    hierarchy says it. A hierarchy that was built has the table's own values as leaves: of it no more is told than how
+    many leaves are below the labels that stand in the release.
+    """
+    measured: dict[str, dict[str, Any]] = {name: {} for name in named}
+    for name, of_labels in named.items():
+        quasi = spec.attributes.quasi_identifiers[name]
+        if name in spec.aggregates:
+            continue
+        if isinstance(quasi.hierarchy, HierarchyBuilder):
+            below = hierarchies[name].leaves_under
+            nodes = sorted(of_labels.names & below.keys() - hierarchies[name].leaf_set)
+            measured[name] = {"leaves": listing([[node, below[node]] for node in nodes], "below")}
+        elif quasi.is_numeric:
+            measured[name] = {"span": str(_span(quasi, of_labels))}
+        elif quasi.generalization == "set":
+            measured[name] = {"named": len(of_labels.names)}
+    return measured
+
+
+@dataclass(frozen=True)
+class LossByInput:
+    """What a class loses of a quasi-identifier over the input's range or values (a `parts.Loss`).
+
+    label: its published column, or the first of two.
+    wider: how many times as wide as what the labels name the input is; less than 1 where it is narrower.
+    """
+
+    name: str
+    label: str
+    wider: float
+
+    def of(self, classes: pa.RecordBatch) -> FloatArray:
+        """See Loss."""
+        losses = classes["losses"].field(self.name).to_numpy()
+        everything = pc.fill_null(pc.equal(classes["quasi_identifiers"].field(self.label), ROOT), False)
+        widened: FloatArray = np.where(
+            everything.to_numpy(zero_copy_only=False), 1.0, np.minimum(1.0, losses * self.wider)
+        )
+        return widened
+
+
+def losses_by_input(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[LossByInput]:
+    """What a class loses of each quasi-identifier over the input's range and values. For its owner only: with the
+    labels it would give away the range.
+    """
+    losses = []
+    for q, domain in zip(quasi, profile.quasi, strict=True):
+        if not q.covers:
+            continue
+        ours, its = Fraction(1), Fraction(1)
+        if q.loss.numeric:
+            ours, its = q.loss.span, (Fraction(str(domain.high)) - Fraction(str(domain.low))) / domain.scale
+        elif q.loss.sets:
+            ours, its = Fraction(q.loss.distinct), Fraction(domain.present)
+        losses.append(LossByInput(q.name, q.columns[0], float(ours / its) if its else 0.0))
+    return losses

@@ -1,0 +1,136 @@
+"""`privacy.k: auto`: the k that costs least in privacy and information together (Gowda 2023, chapter 6).
+
+The dissertation makes classes for k = 2 to l - 1, l the number of sensitive values, by Stack & Deal. Here the run's own
+method makes them, at the run's own t and l, on a sample. Of several sensitive attributes l is that of the one with the
+fewest values, and t the largest distance in any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from tclose_spark.comparing.outcome import Outcome
+from tclose_spark.comparing.request import AS_ASKED, Combination
+from tclose_spark.comparing.trial import outcome_of
+from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
+from tclose_spark.in_memory.sample import ComparedTable
+from tclose_spark.measures.loss.tradeoff import best_k, costs, normalised
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.usefulness.utility_measures import Worth
+
+SAMPLE_ROWS = 20_000
+MOST_CANDIDATES = 40  # of more, so many from the smallest to the largest in equal proportions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A k that was tried.
+
+    t, loss: the largest distance of a class, and NCP.
+    cost: as it is written; normalised: of t and loss brought to the same range.
+    """
+
+    k: int
+    t: float
+    loss: float
+    cost: float
+    normalised: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenK:
+    """The k that was chosen, and the candidates.
+
+    best_normalised: the k that would be chosen of normalised costs.
+    rows: of the sample that they were tried on.
+    """
+
+    k: int
+    alpha: str
+    best_normalised: int
+    rows: int
+    candidates: tuple[Candidate, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As the run's record has it."""
+        return asdict(self)
+
+
+def candidates_of(table: ComparedTable) -> list[int]:
+    """The k that are tried: 2 to one less than the number of values.
+
+    Raises:
+        ConfigurationError: if there are none.
+    """
+    values = min(sum(n > 0 for n in domain.counts) for domain in table.profile.sensitive)
+    last = min(values - 1, len(table.rows))
+    if last < 2:
+        raise ConfigurationError(
+            f"privacy.k: auto chooses from 2 to one less than the number of sensitive values, which is {values}; give "
+            "a number"
+        )
+    if last - 1 <= MOST_CANDIDATES:
+        return list(range(2, last + 1))
+    return sorted({round(k) for k in np.geomspace(2, last, MOST_CANDIDATES).tolist()})
+
+
+def choose_k(
+    spec: ReleaseSpec, table: ComparedTable, hierarchies: Mapping[str, Hierarchy], log: Callable[[str], None]
+) -> ChosenK:
+    """The best k of a run on this table.
+
+    Raises:
+        ConfigurationError: if there is nothing to choose from, or the method refuses.
+        UnreachableError: if no k can be reached.
+        GuaranteeError: if classes do not hold what is asked, which is an error of the method.
+    """
+    made: list[tuple[int, Outcome]] = []
+    failed = None
+    for k in candidates_of(table):
+        asked = Combination(method=spec.method.name, k=k, t=AS_ASKED, spec=spec.with_k(k))
+        outcome = outcome_of(asked, table, hierarchies, Worth(), plan_only=False)
+        if outcome.state == "refused":
+            raise ConfigurationError(outcome.why)
+        if outcome.state == "broken":
+            raise GuaranteeError(f"privacy.k: auto: with k = {k} classes of {asked.method} do not hold what is asked")
+        if outcome.state == "released":
+            made.append((k, outcome))
+        else:
+            failed = outcome
+    if not made:
+        why = failed.why if failed else ""
+        raise UnreachableError(f"privacy.k: auto: no k can be reached; {why}")
+    assert spec.privacy.alpha is not None
+    chosen = weighed(made, spec.privacy.alpha, len(table.rows))
+    log(
+        f"k = {chosen.k}, the least of {spec.privacy.alpha} t + {1 - spec.privacy.alpha} NCP for k = "
+        f"{made[0][0]} to {made[-1][0]} on {chosen.rows:,} rows (with both normalised: {chosen.best_normalised})"
+    )
+    return chosen
+
+
+def weighed(made: list[tuple[int, Outcome]], alpha: Fraction, rows: int) -> ChosenK:
+    """The best of releases, by k."""
+    ks = [k for k, _ in made]
+    t = [_largest(outcome.figures) for _, outcome in made]
+    loss = [outcome.figures["ncp"] for _, outcome in made]
+    cost = costs(t, loss, float(alpha)).tolist()
+    scaled = costs(normalised(t).tolist(), normalised(loss).tolist(), float(alpha)).tolist()
+    candidates = tuple(
+        Candidate(k=k, t=of_t, loss=of_loss, cost=c, normalised=n)
+        for k, of_t, of_loss, c, n in zip(ks, t, loss, cost, scaled, strict=True)
+    )
+    return ChosenK(
+        k=best_k(ks, cost), alpha=str(alpha), best_normalised=best_k(ks, scaled), rows=rows, candidates=candidates
+    )
+
+
+def _largest(figures: Mapping[str, Any]) -> float:
+    """The largest distance of a class, or of the suppressed rows where they are one."""
+    return float(max(map(Fraction, [*figures["emd"].values(), *figures.get("suppressed_emd", {}).values()])))

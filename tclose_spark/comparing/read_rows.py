@@ -1,0 +1,53 @@
+"""From the input to the rows that methods are compared on. The one part of a comparison that Spark does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.in_memory.sample import MOST_ROWS, ComparedTable, table_of_its_own
+from tclose_spark.io.input.commits import version_of
+from tclose_spark.io.input.reading import read_table
+from tclose_spark.io.run import Run
+from tclose_spark.io.spark.shuffles import sized_shuffles
+from tclose_spark.io.storage.folders import Folder
+from tclose_spark.stages.encode import EncodedTable, Encoder
+from tclose_spark.stages.profile import profile_table
+from tclose_spark.stages.staging import StagedColumns, staged_batches
+from tclose_spark.table.hierarchies.building import built_columns
+
+STAGED = "staged"
+
+
+def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
+    """Rows of the run's input, drawn by their content: about `most`, or all.
+
+    folder: where the input is staged meanwhile.
+
+    Raises:
+        ConfigurationError: if all are asked for, and they are too many.
+    """
+    folder.remove(STAGED)
+    try:
+        with sized_shuffles(run.spark, 0):
+            version = version_of(run.spark, run.spec.input)
+            table = read_table(run.spark, run.spec.input, version)
+            path = folder.path(STAGED)
+            profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)
+        if most is None and profile.rows > MOST_ROWS:
+            raise ConfigurationError(
+                f"--sample all: the input has {profile.rows:,} rows, and a comparison holds at most {MOST_ROWS:,}; "
+                "give --sample 50000"
+            )
+        columns = StagedColumns.of(table, run.spec)
+        with sized_shuffles(run.spark, profile.rows):
+            encoded = EncodedTable(
+                staged_batches(run.spark, folder.path(STAGED)), Encoder.of(profile, columns), profile
+            )
+            all_of_them = most is None or most >= profile.rows
+            rows = encoded.sample(2 * profile.rows + profile.distinct_rows if all_of_them else most or 0)
+        attributes = run.spec.attributes.sensitive_attributes
+        compared = table_of_its_own(profile, rows, attributes, trees, [own is None for own in columns.own])
+        return replace(compared, built={name: trees[name] for name in built_columns(run.spec.attributes)})
+    finally:
+        folder.remove(STAGED)

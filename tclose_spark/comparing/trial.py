@@ -1,0 +1,78 @@
+"""One combination: planned, carried out in this process, and measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from tclose_spark.comparing.outcome import Outcome, State
+from tclose_spark.comparing.request import Combination
+from tclose_spark.errors import ConfigurationError, UnreachableError
+from tclose_spark.in_memory.apply_plan import carry_out
+from tclose_spark.in_memory.measure import Figures, PublishedClasses, measure
+from tclose_spark.in_memory.sample import ComparedTable
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.method import Plan, PlanningInput, method_of, require_supersets
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.usefulness.utility_measures import Worth
+
+
+def outcome_of(
+    combination: Combination, table: ComparedTable, hierarchies: Mapping[str, Hierarchy], worth: Worth, plan_only: bool
+) -> Outcome:
+    """What becomes of a combination on this table.
+
+    worth: what is measured of a release beside its figures.
+    """
+    named: dict[str, Any] = {"method": combination.method, "k": combination.k, "t": combination.t}
+    spec, begun = combination.spec, time.process_time()
+    if spec is None:
+        return Outcome(**named, state="refused", why=combination.refused, figures={})
+    attributes = ResolvedAttributes.of(spec.attributes, table.profile, hierarchies, spec.privacy.n)
+    try:
+        plan = planned(spec, attributes, table)
+        released = None if plan_only else carry_out(plan, attributes, table.rows, spec)
+    except UnreachableError as error:
+        return Outcome(**named, state="unreachable", why=str(error), figures={}, seconds=time.process_time() - begun)
+    except ConfigurationError as error:
+        return Outcome(**named, state="refused", why=str(error), figures={}, seconds=time.process_time() - begun)
+    seconds = time.process_time() - begun
+    if released is None:
+        report = plan.report()
+        figures = {"plan": dict(report.figures)}
+        return Outcome(**named, state="planned", why=report.note, figures=figures, seconds=seconds)
+    classes = PublishedClasses.of(released, spec)
+    measured = measure(released, classes, attributes, spec, hierarchies)
+    return Outcome(
+        **named,
+        state=_state(measured),
+        why=f"labels of {', '.join(measured.coarse)} are coarser than coarsest" if measured.coarse else "",
+        figures={**asdict(measured), "average": measured.average, **worth.of(released, classes, attributes)},
+        seconds=seconds,
+    )
+
+
+def _state(measured: Figures) -> State:
+    if not measured.holds:
+        return "broken"
+    return "coarse" if measured.coarse else "released"
+
+
+def planned(spec: ReleaseSpec, attributes: ResolvedAttributes, table: ComparedTable) -> Plan:
+    """The plan of a run on this table."""
+    method = method_of(spec.method)
+    given = PlanningInput(
+        attributes=attributes,
+        k=spec.privacy.k,
+        settings=spec.method,
+        sample=table.held.sample(method.sample_rows(spec.method)),
+        counts=table.held.counts,
+        frequencies=table.held.frequencies,
+        most_suppressed=spec.privacy.most_suppressed(len(table.rows)),
+        of=spec.privacy.of,
+    )
+    require_supersets(attributes, spec.privacy.k)
+    return method.make_plan(given)

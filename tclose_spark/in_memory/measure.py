@@ -1,0 +1,187 @@
+"""What a release in one process holds and loses: by the same definitions as the verdict on a written one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tclose_spark.checks.classes.class_table import JudgedQuasi
+from tclose_spark.checks.labels.loss import judged_quasi, published_columns
+from tclose_spark.checks.labels.superset_boxes import BoxProofs, open_classes
+from tclose_spark.checks.labels.vocabulary import Named, members, numbers, themselves
+from tclose_spark.in_memory.apply_plan import Released
+from tclose_spark.measures.distances.ground_distances import GroundDistance, maximum
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.measures.supersets.box_search import Near
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, is_diverse, reaches
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import decoded, group_equal
+from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.rows import Rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedClasses:
+    """The classes of a release, which are the rows that share all labels.
+
+    of_row: the class of each row, shape (rows,); sizes: rows of each, shape (classes,).
+    labels: by quasi-identifier its published columns (two where it is bounds) as text, a value a class.
+    """
+
+    of_row: IntArray
+    labels: dict[str, list[pa.Array]]
+
+    @staticmethod
+    def of(released: Released, spec: ReleaseSpec) -> PublishedClasses:
+        """The classes of a release."""
+        of_row, first = group_equal(released.labels)
+        taken = iter([decoded(column.take(pa.array(first))).cast(pa.string()) for column in released.labels])
+        labels = {name: [next(taken) for _ in columns] for name, columns in published_columns(spec).items()}
+        return PublishedClasses(of_row=of_row, labels=labels)
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """See the class."""
+        return np.bincount(self.of_row)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """What is measured of a release.
+
+    smallest: rows of the smallest class.
+    emd: of each sensitive attribute the largest distance of a class, exactly.
+    suppressed_emd: of each the distance of the suppressed rows, which are a class where their distribution is public;
+        empty where they are none.
+    ncp: information loss as the certificate has it; a suppressed row loses 1.
+    discernibility: the sum of squared class sizes, and n for each of the suppressed rows.
+    holds: whether k, every t and every l hold, of the suppressed rows as well where they are a class.
+    coarse: the quasi-identifiers with a label that is coarser than `coarsest`.
+    """
+
+    rows: int
+    suppressed: int
+    classes: int
+    smallest: int
+    emd: dict[str, str]
+    suppressed_emd: dict[str, str]
+    ncp: float
+    discernibility: int
+    holds: bool
+    coarse: tuple[str, ...]
+
+    @property
+    def average(self) -> float:
+        """Average class size."""
+        return self.rows / self.classes
+
+
+def measure(
+    released: Released,
+    classes: PublishedClasses,
+    attributes: ResolvedAttributes,
+    spec: ReleaseSpec,
+    hierarchies: Mapping[str, Hierarchy],
+) -> Figures:
+    """The figures of a release."""
+    rows, left, sizes = len(released.rows), len(released.suppressed), classes.sizes
+    sensitive, parts = attributes.sensitive, [(released.rows, classes.of_row, len(sizes))]
+    if left and spec.privacy.of == "input":
+        parts.append((released.suppressed, np.zeros(left, dtype=np.int64), 1))
+    tallied = [
+        [_tally(attribute, attributes, *part) for attribute in sensitive] for part in parts
+    ]  # by part, by attribute
+    distances = [a.distance for a in sensitive]
+    if left and spec.privacy.of == "released":
+        beside = [a.beside(_added(a, part), part) for a, part in zip(sensitive, tallied[0], strict=True)]
+        distances, tallied = [distance for distance, _ in beside], [[part for _, part in beside]]
+    emd, *apart = [
+        [maximum(d, d.numerators(one), one.sizes) for d, one in zip(distances, part, strict=True)] for part in tallied
+    ]
+    smallest, *more = [int(part[0].sizes.min()) for part in tallied]
+    diverse = all(is_diverse([part[i] for part in tallied], a) for i, a in enumerate(sensitive))
+    quasi, nt = judged(classes, spec, hierarchies), spec.privacy.n
+    lost = losses(classes, quasi)
+    return Figures(
+        rows=rows,
+        suppressed=left,
+        classes=len(sizes),
+        smallest=smallest,
+        emd=_by_name(sensitive, emd),
+        suppressed_emd=_by_name(sensitive, apart[0]) if apart else {},
+        ncp=(float(lost @ sizes) + left) / (rows + left),
+        discernibility=int((sizes.astype(object) ** 2).sum()) + left * (rows + left),
+        holds=(
+            all(rows >= spec.privacy.k for rows in (smallest, *more))
+            and (reaches(sensitive, emd) if nt is None else _near(sensitive, distances, tallied[0], classes, quasi, nt))
+            and all(reaches(sensitive, part) for part in apart)
+            and diverse
+        ),
+        coarse=tuple(
+            q.name
+            for q in attributes.quasi_identifiers
+            if q.coarsest is not None and q.coarsest.broken(classes.labels[q.name]).any()
+        ),
+    )
+
+
+def judged(classes: PublishedClasses, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> list[JudgedQuasi]:
+    """The quasi-identifiers, with what their labels lose."""
+    return judged_quasi(spec, {name: _named(name, classes, spec) for name in classes.labels}, hierarchies)
+
+
+def losses(classes: PublishedClasses, quasi: Sequence[JudgedQuasi]) -> NDArray[np.float64]:
+    """Mean information loss of each class over its quasi-identifiers, shape (classes,)."""
+    mean: NDArray[np.float64] = np.mean([q.losses(classes.labels[q.name]) for q in quasi], axis=0)
+    return mean
+
+
+def _near(
+    sensitive: Sequence[ResolvedSensitive],
+    distances: Sequence[GroundDistance],
+    tallied: Sequence[Histograms],
+    classes: PublishedClasses,
+    quasi: Sequence[JudgedQuasi],
+    n: int,
+) -> bool:
+    """Whether every class is (n, t)-close: near to the whole table, to itself, or to a box that cuts leave."""
+    near = [
+        Near(distance, a.t, part, open_classes(distance, a.t, part, n))
+        for a, distance, part in zip(sensitive, distances, tallied, strict=True)
+        if a.t is not None
+    ]
+    labels = [[pa.chunked_array([column]) for column in classes.labels[q.name]] for q in quasi]
+    return BoxProofs.of(labels, classes.sizes, near, quasi, n).proves
+
+
+def _named(name: str, classes: PublishedClasses, spec: ReleaseSpec) -> Named:
+    """What the labels of a quasi-identifier name, all together."""
+    settings = spec.attributes.quasi_identifiers[name]
+    reader = numbers if settings.is_numeric else members if settings.generalization == "set" else themselves
+    said = {label for column in classes.labels[name] for label in column.unique().to_pylist()}
+    return Named(frozenset(reader(said - {None, ROOT})), said == {ROOT})
+
+
+def _by_name(sensitive: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> dict[str, str]:
+    return {a.name: str(reached) for a, reached in zip(sensitive, emd, strict=True)}
+
+
+def _tally(
+    attribute: ResolvedSensitive, attributes: ResolvedAttributes, rows: Rows, owner: IntArray, groups: int
+) -> Histograms:
+    codes = attributes.cells[rows.cell, attribute.column]
+    return Histograms.tally(owner, codes, np.ones(len(rows), dtype=np.int64), groups, len(attribute.domain.values))
+
+
+def _added(attribute: ResolvedSensitive, classes: Histograms) -> IntArray:
+    """Rows of each value of all classes together, shape (m,)."""
+    counts = np.zeros(len(attribute.domain.values), dtype=np.int64)
+    np.add.at(counts, classes.values, classes.counts)
+    return counts

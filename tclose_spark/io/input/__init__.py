@@ -1,0 +1,1 @@
+"""Reading the input, whatever its format, and what its errors mean."""

@@ -1,0 +1,154 @@
+"""Reading CSV files: a header that can be read, malformed rows marked, empty text as missing."""
+
+from __future__ import annotations
+
+import contextlib
+from urllib.parse import unquote
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.io.input.csv_options import (
+    as_bytes,
+    csv_options,
+    encoding_of,
+    how_to_set_encoding,
+    is_utf8,
+    option_of,
+)
+from tclose_spark.io.input.read_errors import file_name
+from tclose_spark.io.input.signatures import SAMPLE, byte_order_mark, recognise
+from tclose_spark.io.storage.folders import for_spark, local_path, open_folder
+from tclose_spark.io.tables.columns import MALFORMED, quoted
+from tclose_spark.runfile.spec import Input
+
+REPLACEMENT, NUL = "\ufffd", "\0"  # what bytes that cannot be decoded become; what no text holds
+SHOWN = 5  # columns that a message lists
+
+
+def read_csv(spark: SparkSession, source: Input) -> DataFrame:
+    """The table, as text unless `inferSchema` is set, with its malformed rows marked in MALFORMED.
+
+    Raises:
+        InputError: if the file is empty, in another encoding, or has a first line that is no header.
+    """
+    options = csv_options(source)
+    first = spark.read.options(**options).csv(for_spark(source.path))
+    if not first.columns:
+        raise InputError(f"input.path: {source.path} is empty (0 bytes, or blank lines only)")
+    _check_byte_order_mark(first, source)
+    unnamed = option_of(source, "header").lower() == "true" and _check_header(first, source)
+    marked = T.StructType([*first.schema.fields, T.StructField(MALFORMED, T.StringType())])
+    options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": MALFORMED, "columnPruning": "false"}
+    options["enforceSchema"] = (
+        "true" if unnamed else "false"
+    )  # the check of headers against one another fails at a name that is empty
+    table = spark.read.options(**options).schema(marked).csv(for_spark(source.path))
+    return table.select(
+        *[_empty_as_null(field).alias(field.name) for field in first.schema.fields],
+        quoted(MALFORMED).isNotNull().alias(MALFORMED),
+    )
+
+
+def _empty_as_null(field: T.StructField) -> Column:
+    column = quoted(field.name)
+    return F.when(column != "", column) if isinstance(field.dataType, T.StringType) else column
+
+
+def _check_byte_order_mark(table: DataFrame, source: Input) -> None:
+    """Raises InputError if an encoding is set, and the file begins with the mark of another."""
+    encoding = encoding_of(source)
+    mark = byte_order_mark(_first_bytes(table)) if option_of(source, "encoding", "charset") else None
+    if mark is not None and not encoding.startswith(mark):
+        raise InputError(
+            f"input.options.encoding: it is {encoding}, but {source.path} begins with the byte order mark of {mark}; "
+            f"set input.options.encoding: {mark}"
+        )
+
+
+def _check_header(table: DataFrame, source: Input) -> bool:
+    """Whether a column has no name, which Spark then calls `_c` and its place.
+
+    Raises:
+        InputError: if the first line is no header that can be read, or has a name twice.
+    """
+    names = table.columns
+    if not all(name.isprintable() and REPLACEMENT not in name for name in names):
+        what = looks_like(table, source)
+        if what:
+            raise InputError(f"input.path: {what}")
+        if any(NUL in name for name in names):
+            raise InputError(f"input.path: the first line of {source.path} holds NUL bytes, which no text has")
+        lost = _malformed_names(table.sparkSession, source) if any(REPLACEMENT in name for name in names) else 0
+        if lost:
+            raise InputError(
+                f"input.path: {lost} of {len(names)} names in the first line of {source.path} are not in "
+                f"{encoding_of(source)}; {how_to_set_encoding(source)}"
+            )
+    _check_names_once(table, source)
+    unnamed = any(name == f"_c{place}" for place, name in enumerate(names))
+    if unnamed and len(table.inputFiles()) > 1:
+        raise InputError(
+            f"input.path: the first line of a file in {source.path} leaves a column without a name; name it, or write "
+            "the files without it (pandas: to_csv(index=False))"
+        )
+    return unnamed
+
+
+def _check_names_once(table: DataFrame, source: Input) -> None:
+    """Raises InputError if the header has a name twice, but for case. Spark then adds to each of them its place."""
+    ends = [
+        name.removesuffix(str(place)).lower() for place, name in enumerate(table.columns) if name.endswith(str(place))
+    ]
+    if len(set(ends)) == len(ends):
+        return
+    options = {key: value for key, value in csv_options(source).items() if key.lower() not in ("header", "inferschema")}
+    first = table.sparkSession.read.options(**options).csv(for_spark(source.path)).head()
+    names = [str(name or "").lower() for name in first or ()]
+    places = [place + 1 for place, name in enumerate(names) if name and names.count(name) > 1]
+    if places:
+        listed = " and ".join(str(place) for place in places[:SHOWN])
+        raise InputError(
+            f"input.path: the first line of {source.path} holds a duplicate: a name stands twice (but for case), in "
+            f"columns {listed}; rename one, or set input.options.header: false if that line is no header"
+        )
+
+
+def _malformed_names(spark: SparkSession, source: Input) -> int:
+    """How many names of the header are not in its encoding."""
+    if not is_utf8(source):
+        return 1
+    names = spark.read.options(**as_bytes(source)).csv(for_spark(source.path)).columns
+    return sum(not _is_valid(name) for name in names)
+
+
+def _is_valid(name: str) -> bool:
+    try:
+        name.encode("iso-8859-1").decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def looks_like(table: DataFrame, source: Input) -> str:
+    """What a table's first file is by its first bytes, as a sentence; empty if nothing speaks against CSV in its
+    encoding.
+    """
+    if encoding_of(source).startswith(("UTF-16", "UTF-32")):
+        return ""  # it has the mark and the NUL bytes that its first bytes would be known by
+    file = next(iter(table.inputFiles()), "")
+    what = recognise(_first_bytes(table), is_packed=file.endswith(".gz"))
+    return "" if what is None else f"{file_name(file)} {what}"
+
+
+def _first_bytes(table: DataFrame) -> bytes:
+    """The first bytes of a table's first file; none where they cannot be had."""
+    with contextlib.suppress(PySparkException, Py4JError, OSError, IndexError, ConfigurationError):
+        file = unquote(table.inputFiles()[0])
+        folder, _, name = str(local_path(file) or file).rpartition("/")
+        return open_folder(folder or "/", table.sparkSession).begin(name, SAMPLE)
+    return b""

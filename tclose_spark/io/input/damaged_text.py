@@ -1,0 +1,162 @@
+"""Rows and text that were not read as the file holds them: counted, and refused.
+
+Text is read as the file holds it or not at all: bytes that Spark cannot decode would silently become one character, and
+different values one value. Messages name columns and counts, never what a file holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tclose_spark.errors import InputError
+from tclose_spark.io.input.csv_files import NUL, REPLACEMENT, SHOWN, looks_like
+from tclose_spark.io.input.csv_options import as_bytes, encoding_of, how_to_set_encoding, is_utf8
+from tclose_spark.io.input.read_errors import READ_ERRORS, meaning
+from tclose_spark.io.storage.folders import for_spark
+from tclose_spark.io.tables.columns import MALFORMED, quoted
+from tclose_spark.runfile.spec import Input
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table that was read.
+
+    source: where from.
+    columns: those that are used.
+    """
+
+    table: DataFrame
+    source: Input
+    columns: Sequence[str]
+
+    @property
+    def texts(self) -> list[str]:
+        """The columns of text that are used."""
+        kinds = {field.name: field.dataType for field in self.table.schema.fields}
+        return [name for name in self.columns if isinstance(kinds.get(name), T.StringType)]
+
+
+@contextlib.contextmanager
+def explained(*tables: Opened) -> Iterator[None]:
+    """Turns errors from inside the tasks that read these tables into InputErrors."""
+    try:
+        yield
+    except READ_ERRORS as error:
+        if "UnicodeDecodeError" in str(error):
+            for opened in tables:
+                check_text(opened)
+        known = next((known for opened in tables if (known := meaning(error, opened.source))), None)
+        if known is None:
+            raise
+        raise known from None
+
+
+def holds_damage(text: str | None) -> bool:
+    """Whether a text may come from bytes that could not be decoded; `check_text` decides."""
+    return text is not None and (REPLACEMENT in text or NUL in text)
+
+
+def is_damaged(column: Column) -> Column:
+    """`holds_damage` of each row."""
+    return F.coalesce(F.contains(column, F.lit(REPLACEMENT)) | F.contains(column, F.lit(NUL)), F.lit(False))
+
+
+def check_text(opened: Opened) -> None:
+    """Raises InputError if a column of text holds bytes that its encoding does not have, or NUL: with the rows of each
+    column.
+    """
+    texts, source = opened.texts, opened.source
+    is_csv = source.format == "csv"
+    nuls = [F.contains(quoted(name), F.lit(NUL)) for name in texts]
+    lost = [
+        F.contains(quoted(name), F.lit(REPLACEMENT)) if is_csv else ~F.is_valid_utf8(quoted(name)) for name in texts
+    ]
+    counts = _count_rows(opened.table, [*nuls, *lost])
+    with_nul = dict(zip(texts, counts[: len(texts)], strict=True))
+    malformed = dict(zip(texts, counts[len(texts) :], strict=True))
+    if any(with_nul.values()):
+        raise InputError(
+            f"{_listed(with_nul)}: text holds NUL bytes; "
+            f"{(looks_like(opened.table, source) if is_csv else '') or 'mend it'}"
+        )
+    if is_csv and any(malformed.values()) and is_utf8(source):
+        malformed = _count_malformed(opened, texts)
+    if any(malformed.values()):
+        encoding = encoding_of(source) if is_csv else "UTF-8"
+        raise InputError(
+            f"{_listed(malformed)}: text is not in {encoding}, and different values would be read as one; "
+            f"{how_to_set_encoding(source) if is_csv else 'write the table with text in UTF-8'}"
+        )
+
+
+def malformed_rows(opened: Opened, malformed: int, rows: int) -> InputError:
+    """The error of a CSV file with malformed rows."""
+    cure = (
+        looks_like(opened.table, opened.source)
+        or "mend them, or set input.options (sep, quote, escape, multiLine, encoding)"
+    )
+    return InputError(
+        f"input.path: {malformed} of {rows} rows are malformed (too few or too many fields, or unreadable); {cure}"
+    )
+
+
+def checked(opened: Opened) -> DataFrame:
+    """The table, without its mark of malformed rows. One pass over a CSV file, none over others.
+
+    Raises:
+        InputError: if rows are malformed, or text is not in its encoding.
+    """
+    if MALFORMED not in opened.table.columns:
+        return opened.table
+    table = opened.table
+    conditions = [
+        F.coalesce(quoted(MALFORMED), F.lit(False)),
+        *[is_damaged(quoted(name)) for name in opened.texts],
+        F.lit(True),
+    ]
+    every = [
+        F.count(quoted(name)) for name in table.columns if name != MALFORMED
+    ]  # Spark wants more than the mark to be read
+    malformed, *damaged, rows = _count_rows(table, conditions, every)
+    if malformed:
+        raise malformed_rows(opened, malformed, rows)
+    if any(damaged):
+        check_text(opened)
+    return table.drop(MALFORMED)
+
+
+def _count_rows(table: DataFrame, conditions: Sequence[Column], more: Sequence[Column] = ()) -> list[int]:
+    """How many rows meet each condition."""
+    counts = [F.sum(condition.cast("bigint")).alias(f"n{i}") for i, condition in enumerate(conditions)]
+    counted = table.agg(*counts, *[column.alias(f"m{i}") for i, column in enumerate(more)]).head() if counts else None
+    return [int(counted[i] or 0) if counted else 0 for i in range(len(conditions))]
+
+
+def _count_malformed(opened: Opened, texts: Sequence[str]) -> dict[str, int]:
+    """How many rows of each column of a CSV file are no UTF-8: a U+FFFD that the file holds is text like any other.
+
+    Read as ISO-8859-1 every byte is one character, and separators, quotes and line ends are what they are in UTF-8.
+    """
+    source, names = opened.source, opened.table.columns
+    raw = opened.table.sparkSession.read.options(**as_bytes(source)).csv(for_spark(source.path))
+    columns = [quoted(raw.columns[names.index(name)]) for name in texts]
+    return dict(
+        zip(
+            texts,
+            _count_rows(raw, [~F.is_valid_utf8(F.encode(c, "ISO-8859-1").cast("string")) for c in columns]),
+            strict=True,
+        )
+    )
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    """The columns that have some, with their rows."""
+    some = [f"{name!r} ({count} rows)" for name, count in counts.items() if count]
+    more = f" and {len(some) - SHOWN} more" if len(some) > SHOWN else ""
+    return f"column{'s' if len(some) > 1 else ''} {', '.join(some[:SHOWN])}{more}"

@@ -1,0 +1,70 @@
+"""Reading Parquet files: what Spark cannot hold is marked, what is no Parquet file is named."""
+
+from __future__ import annotations
+
+import contextlib
+from urllib.parse import unquote
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from tclose_spark.errors import InputError
+from tclose_spark.io.input.read_errors import READ_ERRORS, file_name
+from tclose_spark.io.spark.capabilities import java_of, set_if_allowed, setting
+from tclose_spark.io.storage.folders import for_spark, local_path
+from tclose_spark.io.tables.columns import UNREADABLE, quoted
+from tclose_spark.runfile.spec import Input
+
+NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
+
+
+def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
+    """The table. A column of timestamps in nanoseconds, which Spark cannot hold, is marked in its metadata."""
+    reader = spark.read.options(**source.options)
+    try:
+        table = reader.parquet(for_spark(source.path))
+    except READ_ERRORS as error:
+        if "PARQUET_TYPE_ILLEGAL" not in str(error):
+            raise
+        table = _with_nanoseconds(spark, source)
+    empty = [
+        file for file in table.inputFiles() if (path := local_path(file)) and path.is_file() and not path.stat().st_size
+    ]
+    if empty:
+        raise InputError(
+            f"input.path: {file_name(empty[0])} is empty (0 bytes), no Parquet file; write it again, or remove it"
+        )
+    return table
+
+
+def _with_nanoseconds(spark: SparkSession, source: Input) -> DataFrame:
+    before = setting(spark, NANOS_AS_LONG) or "false"
+    set_if_allowed(spark, NANOS_AS_LONG, "true")
+    try:
+        table = spark.read.options(**source.options).parquet(for_spark(source.path))
+    finally:
+        set_if_allowed(spark, NANOS_AS_LONG, before)
+    columns = _nanosecond_columns(spark, table)
+    why = (
+        "a timestamp in nanoseconds, which Spark does not have; write it in microseconds (pandas: "
+        "astype('datetime64[us]'), or to_parquet(coerce_timestamps='us')), or leave the column out"
+    )
+    return table.select(
+        *[quoted(c).alias(c, metadata={UNREADABLE: why}) if c in columns else quoted(c) for c in table.columns]
+    )
+
+
+def _nanosecond_columns(spark: SparkSession, table: DataFrame) -> set[str]:
+    """The columns that the footer of a file says are timestamps in nanoseconds; where it cannot be had, all that may
+    be.
+    """
+    java = java_of(spark)
+    with contextlib.suppress(PySparkException, Py4JError, IndexError):
+        if java is not None:
+            file = java.jvm.org.apache.hadoop.fs.Path(unquote(table.inputFiles()[0]))
+            footer = java.jvm.org.apache.parquet.hadoop.ParquetFileReader.readFooter(java.hadoop, file)
+            fields = footer.getFileMetaData().getSchema().getFields()
+            return {field.getName() for field in fields if "TIMESTAMP(NANOS" in str(field.getLogicalTypeAnnotation())}
+    return {field.name for field in table.schema.fields if isinstance(field.dataType, T.LongType)}

@@ -1,0 +1,79 @@
+"""A table as it is named on a command line: where it is and how it is read; errors name what is typed there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.io.input.files import is_missing
+from tclose_spark.io.input.formats import guess_format
+from tclose_spark.runfile.loading import resolve
+from tclose_spark.runfile.spec import Input
+
+FORMATS = ("csv", "parquet", "delta", "table")
+
+
+def source_of(path: str, format: str | None, options: Mapping[str, str]) -> Input:
+    """The table at a path, in a format that its path says unless one is given; CSV with a header unless an option says
+    otherwise.
+
+    Raises:
+        ConfigurationError: naming the option that is wrong.
+        InputError: if it is not there.
+    """
+    kind: Any = format or guess_format(path)
+    if kind not in FORMATS:
+        raise ConfigurationError(f"--format {kind}: expected {', '.join(FORMATS)}")
+    given = {"header": "true", **options} if kind == "csv" else dict(options)
+    source = Input(path=path if kind == "table" else resolve(path, "TABLE", Path.cwd()), format=kind, options=given)
+    if is_missing(source):
+        raise unread(InputError(f"{source.path} does not exist"), source)
+    return source
+
+
+def options_of(texts: Sequence[str]) -> dict[str, str]:
+    """The options of a reader, each typed as KEY=VALUE.
+
+    Raises:
+        ConfigurationError: if one is not.
+    """
+    return dict(map(_option, texts))
+
+
+def _option(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigurationError(f"--option {text}: expected KEY=VALUE for Spark's reader, such as sep=;")
+    return key, value
+
+
+@contextmanager
+def as_typed() -> Iterator[None]:
+    """Errors name what is typed on the command line where they name keys of a run file."""
+    try:
+        yield
+    except InputError as error:
+        text = (
+            str(error)
+            .removeprefix("input.path: ")
+            .replace("input.format: ", "--format ")
+            .replace("input.format", "--format")
+        )
+        error.args = (
+            re.sub(r"input\.options\.(\w+)(: )?", lambda key: f"--option {key[1]}{'=' if key[2] else ''}", text),
+        )
+        raise
+
+
+def unread(error: InputError, source: Input) -> InputError:
+    """The error of a table that could not be read, with what it was taken for."""
+    hint = (
+        " (neither a file nor a table of the catalog)"
+        if source.format == "table"
+        else f" (read as {source.format}; --format says another)"
+    )
+    return InputError(str(error) + hint)

@@ -1,0 +1,1 @@
+"""The Spark session: starting it, what it allows, workers, shuffles, progress."""

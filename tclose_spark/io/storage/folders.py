@@ -1,0 +1,298 @@
+"""Folders of a run, on a local disk or behind a URI that Spark understands (hdfs, s3a, abfss, dbfs, file)."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.storage.hadoop import HadoopFolder
+from tclose_spark.io.storage.replacing import beside, replace_folder, restore_folder
+from tclose_spark.runfile.loading import URI
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+VOLUMES = "/Volumes/"
+"""Where Databricks shows its volumes as folders: there grants say who reads, and files have no modes."""
+
+
+class Folder(Protocol):
+    """A folder and what a run does with it. `name` is a path inside it, with `/`."""
+
+    def path(self, name: str = "") -> str:
+        """The full path, as Spark takes it."""
+        ...
+
+    def exists(self, name: str = "") -> bool:
+        """Whether there is a file or folder of this name."""
+        ...
+
+    def read(self, name: str) -> str:
+        """The text of a file."""
+        ...
+
+    def begin(self, name: str, size: int) -> bytes:
+        """The first bytes of a file."""
+        ...
+
+    def size(self, name: str) -> int:
+        """The bytes of a file."""
+        ...
+
+    def sizes(self, name: str = "") -> dict[str, int]:
+        """The bytes of a file, or of each file below a folder, by its path in this folder; none if nothing is there.
+        On a local disk a link below this folder is a file, and an empty folder one whose name ends with `/`.
+        """
+        ...
+
+    def sha256(self, name: str) -> str:
+        """The SHA-256 of a file, in hexadecimal digits; of a link and of an empty folder, that of what they are.
+
+        Raises:
+            OSError: if it cannot be read; its `filename` is the file.
+        """
+        ...
+
+    def write(self, name: str, text: str, private: bool = False) -> None:
+        """Writes a file, and the folders above it; a private one is readable by its owner only."""
+        ...
+
+    def write_new(self, name: str, text: str) -> bool:
+        """Writes a private file that is not there yet; False, and nothing is written, if it is. One of many writers
+        gets True.
+        """
+        ...
+
+    def remove(self, name: str = "") -> None:
+        """Removes a file or a whole folder; what is not there is no error."""
+        ...
+
+    def create(self, private: bool = False) -> None:
+        """Makes the folder if need be; a private one is closed to others (mode 0700)."""
+        ...
+
+    def names(self, name: str = "") -> list[str]:
+        """Names of the files and folders in a folder."""
+        ...
+
+    @property
+    def moves_at_once(self) -> bool:
+        """Whether a file or folder moves in one step, whatever its size."""
+        ...
+
+    def rename(self, name: str, other: str) -> None:
+        """Gives a file another name in this folder, which nothing has; its folder is there."""
+        ...
+
+    def move_in(self, source: Any, name: str) -> None:
+        """Moves `name` of another folder of the same kind to the same name here, in place of what has it. A move that
+        broke off may be repeated.
+        """
+        ...
+
+    def sibling(self, what: str) -> Any | None:
+        """What lies beside this folder (see `replacing.beside`); None where it cannot be replaced as a whole."""
+        ...
+
+    def replace(self, new: Any) -> None:
+        """Puts a sibling in the place of this folder in one step, or in two renames, and removes what was here."""
+        ...
+
+    def restore(self) -> None:
+        """Undoes a `replace` that broke off between its two renames."""
+        ...
+
+
+class LocalFolder:
+    """See Folder; an ordinary directory."""
+
+    def __init__(self, root: str) -> None:
+        self._root = Path(root)
+
+    def path(self, name: str = "") -> str:
+        """See Folder."""
+        return str(self._root / name)
+
+    def exists(self, name: str = "") -> bool:
+        """See Folder."""
+        return (self._root / name).exists()
+
+    def read(self, name: str) -> str:
+        """See Folder."""
+        return (self._root / name).read_text(encoding="utf-8")
+
+    def begin(self, name: str, size: int) -> bytes:
+        """See Folder."""
+        with (self._root / name).open("rb") as file:
+            return file.read(size)
+
+    def size(self, name: str) -> int:
+        """See Folder."""
+        return (self._root / name).stat().st_size
+
+    def sizes(self, name: str = "") -> dict[str, int]:
+        """See Folder."""
+        return dict(_sizes(str(self._root / name), name, is_root=not name))
+
+    def sha256(self, name: str) -> str:
+        """See Folder."""
+        path = self._root / name
+        if path.is_symlink() or name.endswith("/"):
+            what = f"link to {os.readlink(path)}" if path.is_symlink() else "empty folder"
+            return hashlib.sha256(os.fsencode(what)).hexdigest()
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def write(self, name: str, text: str, private: bool = False) -> None:
+        """See Folder. The file appears whole or not at all."""
+        target = self._root / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_name(target.name + ".partial")
+        with os.fdopen(
+            os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666), "w", encoding="utf-8"
+        ) as file:
+            file.write(text)
+        partial.replace(target)
+
+    def write_new(self, name: str, text: str) -> bool:
+        """See Folder."""
+        try:
+            descriptor = os.open(self._root / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return False
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError:
+            self.remove(name)  # an empty one would say that someone is here, and not who
+            raise
+        return True
+
+    def remove(self, name: str = "") -> None:
+        """See Folder."""
+        target = self._root / name
+        if target.is_dir():
+            shutil.rmtree(target)
+        else:
+            target.unlink(missing_ok=True)
+
+    def create(self, private: bool = False) -> None:
+        """See Folder."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        if private and not str(self._root).startswith(VOLUMES):
+            self._root.chmod(0o700)
+
+    def names(self, name: str = "") -> list[str]:
+        """See Folder."""
+        return sorted(os.listdir(self._root / name))
+
+    @property
+    def moves_at_once(self) -> bool:
+        """See Folder. Volumes are object stores that look like folders."""
+        return not str(self._root).startswith(VOLUMES)
+
+    def rename(self, name: str, other: str) -> None:
+        """See Folder."""
+        (self._root / name).rename(self._root / other)
+
+    def move_in(self, source: Any, name: str) -> None:
+        """Moves `name` of another folder to the same name here: at once, or by a copy that appears whole."""
+        old, new, partial = source._root / name, self._root / name, self._root / f"{name}.partial"
+        self.create()
+        self.remove(name)
+        try:
+            old.rename(new)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            self.remove(partial.name)
+            (shutil.copytree if old.is_dir() else shutil.copy2)(old, partial)
+            partial.rename(new)
+            # From here on nothing stands under the old name, so a retry cannot take half of it for the whole.
+            old.rename(source._root / f"{name}.moved")
+            source.remove(f"{name}.moved")
+
+    def sibling(self, what: str) -> LocalFolder | None:
+        """See Folder. A mount point, a volume, and a folder whose parent is closed to us cannot be replaced."""
+        root = Path(os.path.realpath(self._root))
+        above = next(path for path in root.parents if path.exists())
+        if not self.moves_at_once or root.is_mount() or not os.access(above, os.W_OK):
+            return None
+        return LocalFolder(str(root.with_name(beside(root.name, what))))
+
+    def replace(self, new: LocalFolder) -> None:
+        """See Folder. In one step where the system exchanges folders, as Linux does on its own file systems."""
+        replace_folder(Path(os.path.realpath(self._root)), new._root)
+
+    def restore(self) -> None:
+        """See Folder."""
+        restore_folder(Path(os.path.realpath(self._root)))
+
+
+def _sizes(path: str, name: str, is_root: bool = False) -> Iterator[tuple[str, int]]:
+    """The bytes of what is at a path by its name; see `Folder.sizes`. No link is followed but that of the root."""
+    if os.path.islink(path) and not is_root:
+        yield name, os.lstat(path).st_size
+    elif os.path.isdir(path):
+        inside = os.listdir(path)
+        for one in inside:
+            yield from _sizes(f"{path}/{one}", one if is_root else f"{name}/{one}")
+        if not inside and not is_root:
+            yield f"{name}/", 0
+    elif os.path.lexists(path):
+        yield name, os.lstat(path).st_size
+
+
+def for_spark(path: str) -> str:
+    """A path as Spark takes it for the same file, whatever file system is its default. Databricks' volumes are known by
+    path only.
+    """
+    return path if URI.match(path) or path.startswith(VOLUMES) else f"file://{path}"
+
+
+NO_PATTERN = {"__globPaths__": "false"}
+"""Reads the file or folder of a path that Spark would take for a pattern: [, {, * and ? are letters like others."""
+
+
+def local_path(file: str) -> Path | None:
+    """The path of a file that is named by its path or by a `file:` URI, as Spark names those that it reads; None of
+    other URIs.
+    """
+    if URI.match(file) and not file.startswith("file:"):
+        return None
+    return Path(unquote(urlsplit(file).path) if file.startswith("file:") else file)
+
+
+@contextmanager
+def private(path: str) -> Iterator[None]:
+    """Closes a new local folder to others, before and after files are written into it: 0700, and its files 0600."""
+    folder = None if path.startswith(VOLUMES) else local_path(path)
+    if folder is not None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    yield
+    for file in () if folder is None else (folder, *folder.rglob("*")):
+        file.chmod(0o700 if file.is_dir() else 0o600)
+
+
+def open_folder(path: str, spark: SparkSession) -> Folder:
+    """The folder at a local path or a URI."""
+    return HadoopFolder(path, spark) if URI.match(path) else LocalFolder(path)
+
+
+def move(name: str, source: Folder, target: Folder) -> None:
+    """Moves a file or folder from one folder to another, in place of what has its name there.
+
+    Raises:
+        ConfigurationError: if one folder is local and the other a URI.
+    """
+    if type(source) is not type(target):
+        raise ConfigurationError("output: public and internal must both be local paths or both be URIs")
+    target.move_in(source, name)

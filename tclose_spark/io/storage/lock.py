@@ -1,0 +1,141 @@
+"""One writer for each folder of an output: a lock file names the run that has it, and since when."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.interrupts import abandoned_with, apart
+from tclose_spark.io.storage.folders import Folder
+
+LOCK = "lock"
+TAKEOVER = ".takeover"
+"""Appended to the name of a lock: the file of a run that takes it over."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owner:
+    """A process: where it runs, whose it is, and since when it holds the lock. `born` tells it from a later one of the
+    same number.
+    """
+
+    host: str
+    pid: int
+    born: str
+    user: str
+    since: str
+
+    @staticmethod
+    def of_this_process() -> Owner:
+        """We, now."""
+        return Owner(
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            born=_born(os.getpid()),
+            user=_user(),
+            since=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the process has ended, as far as this host can tell: never of another host's."""
+        if self.host != socket.gethostname():
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            pass  # it is another user's, and runs
+        return self.born != _born(self.pid)
+
+    def describe(self) -> str:
+        """Who, where, since when."""
+        hours, minutes = divmod(int((datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds()) // 60, 60)
+        return f"process {self.pid} of {self.user} on {self.host} since {self.since} ({hours} h {minutes} min ago)"
+
+
+@contextmanager
+def locked(folder: Folder, name: str = LOCK, what: str | None = None) -> Iterator[None]:
+    """Holds the lock `name` in a folder, which is there, while the body runs. A run takes over the lock of a process
+    that is gone from this host.
+
+    what: the path that the lock is for; by default the folder.
+
+    Raises:
+        ConfigurationError: if another run holds it, naming its process, user, host and age.
+    """
+    mine, what = json.dumps(asdict(Owner.of_this_process())), what or folder.path()
+    if not folder.write_new(name, mine):
+        owner = _owner(folder, name)
+        if owner is None or not owner.is_gone:
+            who = owner.describe() if owner else "a run that does not say who it is"
+            raise ConfigurationError(
+                f"output: {what} is being written by another run: {who}; wait for its end, give another "
+                f"output.path, or remove {folder.path(name)} if that run is gone"
+            )
+        if not _take_over(folder, name, owner, mine):
+            raise ConfigurationError(
+                f"output: another run has just begun to write to {what}; wait for its end "
+                f"(or remove {folder.path(name + TAKEOVER)} if it stays)"
+            )
+
+    def release() -> None:
+        _release(folder, name, mine)
+
+    taken_back = abandoned_with(release)
+    try:
+        yield
+    finally:
+        apart(release)
+        taken_back()
+
+
+def _take_over(folder: Folder, name: str, gone: Owner, mine: str) -> bool:
+    """Puts our lock in place of one whose process is gone, unless another run does or did. One run at a time looks and
+    removes.
+    """
+    if not folder.write_new(name + TAKEOVER, mine):
+        return False
+    try:
+        if _owner(folder, name) == gone:
+            folder.remove(name)
+        return folder.write_new(name, mine)
+    finally:
+        folder.remove(name + TAKEOVER)
+
+
+def _release(folder: Folder, name: str, mine: str) -> None:
+    if folder.read(name) == mine:
+        folder.remove(name)
+
+
+def _owner(folder: Folder, name: str) -> Owner | None:
+    """Whose the lock is; None if it does not say."""
+    try:
+        return Owner(**json.loads(folder.read(name)))
+    except Exception:  # gone meanwhile, or not written yet; a Hadoop file system raises Java's errors
+        return None
+
+
+def _born(pid: int) -> str:
+    """When a process was started, in the kernel's ticks; empty where the system does not say."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())

@@ -1,0 +1,1 @@
+"""Tables that a run writes: columns, Delta tables, a catalog's table, exports."""

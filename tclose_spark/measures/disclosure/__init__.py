@@ -1,0 +1,1 @@
+"""What an adversary learns from classes, choices and refused cuts."""

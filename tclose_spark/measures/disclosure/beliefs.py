@@ -1,0 +1,251 @@
+"""What an attacker who knows somebody's class comes to believe about that person's sensitive value, in exact integers.
+
+The homogeneity and the background knowledge attack (Li, Li and Venkatasubramanian 2007, section 2; Weber 2.2.2) need
+the class alone. The skewness and the similarity attack (Li et al. 2007, section 3; Weber 2.2.3) compare it with the
+whole table: with c of a class's s records and N of the table's n records in a group of values, the belief rises from
+N / n to c / s, so
+
+    gain = numerator / (n * s)    numerator = n c - s N
+
+The background join attack (Weber 2.4) starts from one sensitive attribute that is known and targets another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tclose_spark.measures.distances.ground_distances import GroundDistance
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.measures.exact import exact
+from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray
+
+RANDOM_CLASSES = 1000
+LARGEST_DRAWN = 256
+DRAWN_SIZES = (*range(1, 17), *(round(16 * 2 ** (i / 4)) for i in range(1, 17)))
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The two most frequent values of each class; arrays of shape (groups,).
+
+    value: code of the most frequent value, the lowest of equally frequent ones.
+    first: records with it, r1. Homogeneity attack: belief r1 / size, certain where r1 == size.
+    second: records with the second most frequent value, r2; 0 where there is none. Background knowledge attack: who
+        can rule out one value of the class believes r1 / (size - r2) at most, certain with two values or fewer.
+    """
+
+    value: IntArray
+    first: IntArray
+    second: IntArray
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The group of values whose share of each class exceeds its share of the table most; arrays of shape (groups,).
+
+    numerators: gain = numerator / (n * size), exact and never negative.
+    first, last: lowest and highest code of the group, inclusive.
+    height: of the hierarchy's node whose leaves the group is; 0 for a value and for a range of values.
+    """
+
+    numerators: ExactArray
+    first: IntArray
+    last: IntArray
+    height: IntArray
+
+
+@dataclass(frozen=True)
+class Knowing:
+    """Records of each class whose owner's known sensitive value tells of the target; int64 arrays of shape (groups,).
+
+    guessed: records whose target the best guess of who knows the class and the known value gets right.
+    certain: records that share class and known value only with records of the same target.
+    alone: records that share class and known value with no other record. alone <= certain <= guessed.
+    """
+
+    guessed: IntArray
+    certain: IntArray
+    alone: IntArray
+
+
+def likeliest(classes: Histograms) -> Ranked:
+    """The most frequent value of each class, and how far the second is behind (Li et al. 2007, section 2).
+
+    Ruling out the second value v is the worst that one exclusion can do. Of the values but the first, it leaves the
+    fewest records beside r1. Ruling out the first leaves a belief of r2 / (s - r1), which is no larger:
+    r1 (s - r1) - r2 (s - r2) = (r1 - r2) (s - r1 - r2) >= 0.
+    """
+    first, place = _largest(classes.counts, classes.starts)
+    others = classes.counts.copy()
+    others[place] = 0
+    return Ranked(classes.values[place], first, np.maximum.reduceat(others, classes.starts))
+
+
+def skewness(table: IntArray, classes: Histograms) -> Gain:
+    """The value that gains most in each class, the lowest code of equal ones (skewness attack, Li et al. 2007, section
+    3).
+
+    table: counts of the whole table by code, shape (m,), sum n; a class may hold values that it lacks. A value that
+    the class lacks gains nothing and those that it has gain something in sum, so one of these gains most.
+    """
+    bound = _bound(table, classes)
+    expected = exact(np.repeat(classes.sizes, classes.entries_of), bound) * exact(table, bound)[classes.values]
+    largest, place = _largest(int(table.sum()) * exact(classes.counts, bound) - expected, classes.starts)
+    value = classes.values[place]
+    return Gain(largest, value, value, np.zeros_like(value))
+
+
+def similarity_of_ranges(table: IntArray, classes: Histograms) -> Gain:
+    """The range of consecutive values that gains most in each class (similarity attack, Li et al. 2007, section 3).
+
+    table: counts of the whole table, shape (m,); codes are ranks in the declared order. The range begins and ends at
+    values that the class has: cutting off one that it lacks loses nothing. Of equal ranges it is the one that ends
+    first, and of those the shortest.
+
+    The gain of a range is what is reached at its end less what was reached before its start, so each end is paired
+    with the least start up to it: work in proportion to the entries (times the logarithm of a class's entries).
+    """
+    bound = _bound(table, classes)
+    n, entries = int(table.sum()), classes.entries_of
+    sizes = exact(np.repeat(classes.sizes, entries), bound)
+    through = np.cumsum(table)
+    reached = np.cumsum(classes.counts)
+    reached -= np.repeat(reached[classes.starts] - classes.counts[classes.starts], entries)
+    before = n * exact(reached - classes.counts, bound) - sizes * exact(through - table, bound)[classes.values]
+    after = n * exact(reached, bound) - sizes * exact(through, bound)[classes.values]
+
+    least = _running_minimum(before, np.arange(len(before)) - np.repeat(classes.starts, entries))
+    largest, end = _largest(after - least, classes.starts)
+    starts = np.flatnonzero(before == np.repeat(least[end], entries))
+    start = starts[np.searchsorted(starts, end, side="right") - 1]
+    return Gain(largest, classes.values[start], classes.values[end], np.zeros_like(end))
+
+
+def similarity_of_nodes(distance: GroundDistance, classes: Histograms) -> Gain:
+    """The inner node of the hierarchy that gains most in each class (similarity attack, Li et al. 2007, section 3).
+
+    The lowest of equal nodes, then the first in the tree's order. Where no inner node gains, and where the hierarchy
+    has none (height 1), it is the root: all values, height H, gain 0.
+    """
+    bound = _bound(distance.table, classes)
+    n, m, groups = int(distance.table.sum()), len(distance.table), np.arange(classes.groups)
+    sizes, parents = exact(classes.sizes, bound), distance.features.parents
+    below = np.concatenate([[0], np.cumsum(distance.table)])
+    numerators = exact(np.zeros(len(groups), dtype=np.int64), bound)
+    first, last, reached = (np.full(len(groups), code, dtype=np.int64) for code in (0, m - 1, len(parents)))
+    owner, node, count, node_of_leaf = classes.owner, classes.values, classes.counts, np.arange(m)
+    for height, parent in enumerate(parents[:-1], start=1):
+        node, node_of_leaf = parent[node], parent[node_of_leaf]
+        new = np.flatnonzero(np.concatenate([[True], (owner[1:] != owner[:-1]) | (node[1:] != node[:-1])]))
+        owner, node, count = owner[new], node[new], np.add.reduceat(count, new)
+        leaf = np.searchsorted(node_of_leaf, np.arange(int(parent.max()) + 2))
+        expected = sizes[owner] * exact(np.diff(below[leaf]), bound)[node]
+        largest, place = _largest(n * exact(count, bound) - expected, np.searchsorted(owner, groups))
+        better = np.flatnonzero(largest > numerators)
+        numerators[better], reached[better] = largest[better], height
+        first[better], last[better] = leaf[node[place[better]]], leaf[node[place[better]] + 1] - 1
+    return Gain(numerators, first, last, reached)
+
+
+def value_groups(distance: GroundDistance) -> IntArray:
+    """The group of similar values that each value is in, ascending, shape (m,): of a hierarchy its highest nodes that
+    are several; of an order three ranges with as even a number of the table's values as there can be.
+
+    Li et al. (2007, section 6) form three roughly equal groups of occupations: a class whose values all lie in one is
+    vulnerable to the similarity attack.
+    """
+    if distance.features.parents:
+        nodes = distance.features.nodes
+        group: IntArray = nodes[max(int(np.count_nonzero(nodes[:, -1])) - 1, 0)]
+    else:
+        rank = np.maximum(np.cumsum(distance.table > 0) - 1, 0)
+        group = 3 * rank // (rank[-1] + 1)
+    return group
+
+
+def in_groups(groups: IntArray, classes: Histograms) -> Histograms:
+    """Histograms of classes over groups of values, which `groups` gives for each value."""
+    return Histograms.tally(classes.owner, groups[classes.values], classes.counts, classes.groups, int(groups[-1]) + 1)
+
+
+def has_groups(distance: GroundDistance) -> bool:
+    """Whether some values are more similar than others: those of a range, or below a node."""
+    return distance.features.cumulative or bool(distance.features.parents)
+
+
+def chance_gains(distance: GroundDistance) -> FloatArray:
+    """The largest gain of similar values among RANDOM_CLASSES classes of 0, 1, .. LARGEST_DRAWN records drawn by lot
+    from the table.
+
+    The draws are the same each time. Classes of one draw are the first records of it, so the figures differ little from
+    size to size; not all sizes are drawn, and those between take what the next smaller has, which is seldom less.
+    """
+    draw, ends = np.random.default_rng(RANDOM_CLASSES), np.cumsum(distance.table)
+    n, most = int(ends[-1]), min(int(ends[-1]), LARGEST_DRAWN)
+    records = np.stack([draw.choice(n, most, replace=False) for _ in range(RANDOM_CLASSES)])
+    codes, result = np.searchsorted(ends, records, side="right"), np.zeros(LARGEST_DRAWN + 1)
+    for size in (s for s in DRAWN_SIZES if s <= most):
+        owner = np.repeat(np.arange(RANDOM_CLASSES), size)
+        classes = Histograms.tally(owner, codes[:, :size].ravel(), np.ones_like(owner), RANDOM_CLASSES, len(ends))
+        result[size:] = float(similarity(distance, classes).numerators.max()) / (n * size)
+    if n <= LARGEST_DRAWN:
+        result[n:] = 0.0
+    return result
+
+
+def chance_gain(gains: FloatArray, sizes: IntArray) -> FloatArray:
+    """What `chance_gains` says of classes of these sizes; of larger ones it falls with the root of the size."""
+    return gains[np.minimum(sizes, LARGEST_DRAWN)] * np.sqrt(np.minimum(1.0, LARGEST_DRAWN / sizes))
+
+
+def similarity(distance: GroundDistance, classes: Histograms) -> Gain:
+    """The group of similar values that gains most: a node of a hierarchy, else a range."""
+    return (
+        similarity_of_nodes(distance, classes)
+        if distance.features.parents
+        else similarity_of_ranges(distance.table, classes)
+    )
+
+
+def knowing_another(tuples: Histograms, known: IntArray, target: IntArray) -> Knowing:
+    """What one sensitive attribute tells of another in each class (background join attack, Weber 2.4).
+
+    tuples: histograms over codes of tuples of sensitive values.
+    known, target: codes of the known and of the targeted attribute in each tuple, shape (tuples,).
+    """
+    pairs, pair = np.unique(known * (np.int64(target.max()) + 1) + target, return_inverse=True)
+    cells = Histograms.tally(tuples.owner, pair[tuples.values], tuples.counts, tuples.groups, len(pairs))
+    owner, value = cells.owner, (pairs // (np.int64(target.max()) + 1))[cells.values]
+    new = np.flatnonzero(np.concatenate([[True], (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])]))
+    records, targets = np.add.reduceat(cells.counts, new), np.diff(np.append(new, len(owner)))
+    guessed = np.maximum.reduceat(cells.counts, new)
+    sums = [guessed, np.where(targets == 1, records, 0), np.where(records == 1, records, 0)]
+    first = np.searchsorted(owner[new], np.arange(cells.groups))
+    return Knowing(*(np.add.reduceat(part, first) for part in sums))
+
+
+def _bound(table: IntArray, classes: Histograms) -> int:
+    """No intermediate result of a numerator is larger (a factor 4 covers differences)."""
+    return 4 * int(table.sum()) * int(classes.sizes.max())
+
+
+def _largest(values: ExactArray, starts: IntArray) -> tuple[ExactArray, IntArray]:
+    """The largest of each stretch that begins at `starts`, and the first place in `values` that has it."""
+    largest: ExactArray = np.maximum.reduceat(values, starts)
+    places = np.flatnonzero(values == np.repeat(largest, np.diff(np.append(starts, len(values)))))
+    return largest, places[np.searchsorted(places, starts)]
+
+
+def _running_minimum(values: ExactArray, rank: IntArray) -> ExactArray:
+    """The least of the values up to each place of its stretch, by doubling; `rank` counts places in a stretch from
+    0.
+    """
+    least, step = values.copy(), 1
+    open_ = np.flatnonzero(rank >= step)
+    while len(open_):
+        least[open_] = np.minimum(least[open_], least[open_ - step])
+        step *= 2
+        open_ = open_[rank[open_] >= step]
+    return least

@@ -1,0 +1,167 @@
+"""Earth mover's distance of classes from the whole table, in exact integers.
+
+With c the counts of a class of s records and N the counts of the table of n records, every ground distance
+gives ``EMD = numerator / (scale * n * s)`` with an integer numerator (Li, Li and Venkatasubramanian 2007, 3.1-3.2):
+
+    equal         scale 2       sum over v of |n c_v - s N_v|
+    ordered       scale m - 1   sum over i < m of |n C_i - s X_i|, C and X cumulative
+    hierarchical  scale H       half the sum over nodes below the root of |n c - s N|
+
+A numerator is at most ``scale * n * s``. Where that may pass 2^62 the arithmetic is done in Python's integers.
+
+A ground distance is a class here, with a line of `runfile/distances.py` that says what settings fit it: its features
+say how far values are from each other, and all that plans with it or judges by it takes it from them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from tclose_spark.measures.distances.features import Features
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.table.arrays import ExactArray, IntArray
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class GroundDistance(ABC):
+    """The whole table's distribution of one sensitive attribute, with a ground distance between its values.
+
+    table: counts of the whole table by code, shape (m,).
+    """
+
+    table: IntArray
+
+    @staticmethod
+    @abstractmethod
+    def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
+        """The distance over a domain: its rows by code, its values in order (a missing one is None), its hierarchy."""
+
+    @property
+    @abstractmethod
+    def features(self) -> Features:
+        """What the distance is a weighted sum of absolute differences over."""
+
+    @property
+    def scale(self) -> int:
+        """EMD = numerator / (scale * n * class size)."""
+        return self.features.scale // self._factor
+
+    def numerators(self, classes: Histograms) -> ExactArray:
+        """Exact numerators of the classes' distances from the table, shape (groups,)."""
+        numerators = self.features.numerators(self.table, classes)
+        return numerators if self._factor == 1 else numerators // self._factor
+
+    @property
+    def _factor(self) -> int:
+        """What divides sums and scale: 2 of nodes below nodes, since at each of them as much comes up as goes down."""
+        return 2 if self.features.parents and self.features.plain else 1
+
+
+class EqualDistance(GroundDistance):
+    """Any two values are at distance 1: half the sum of absolute differences (Li et al. 2007, 3.2).
+
+    >>> distance = EqualDistance(np.array([2, 1, 1]))  # two of four people have value 0
+    >>> class_ = Histograms.dense(np.array([[2, 0, 0]]))  # a class of these two
+    >>> numerator = distance.numerators(class_).tolist()[0]
+    >>> numerator, Fraction(numerator, distance.scale * 4 * 2)
+    (8, Fraction(1, 2))
+    """
+
+    @staticmethod
+    def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
+        """See GroundDistance."""
+        return EqualDistance(table)
+
+    @cached_property
+    def features(self) -> Features:
+        """See GroundDistance."""
+        return Features(values=len(self.table), scale=2)
+
+
+class OrderedDistance(GroundDistance):
+    """Values i and j are at distance |i - j| / (m - 1): the cumulative differences (Li et al. 2007, 3.1).
+
+    The codes are the ranks of the values in the declared order. The distance of a domain of one value is always 0.
+
+    >>> distance = OrderedDistance(np.ones(9, dtype=np.int64))  # salaries 3K..11K (Li et al. 2007, example of 3.1)
+    >>> classes = Histograms.dense(np.array([[1, 1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1, 0, 0, 1]]))
+    >>> [str(Fraction(x, distance.scale * 9 * 3)) for x in distance.numerators(classes).tolist()]
+    ['3/8', '1/6']
+    """
+
+    @staticmethod
+    def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
+        """See GroundDistance."""
+        return OrderedDistance(table)
+
+    @cached_property
+    def features(self) -> Features:
+        """See GroundDistance."""
+        return Features(values=len(self.table), scale=max(len(self.table) - 1, 1), cumulative=True)
+
+
+@dataclass(frozen=True)
+class HierarchicalDistance(GroundDistance):
+    """Values are as far apart as their lowest common ancestor is high (Li et al. 2007, 3.2).
+
+    parents: H arrays; parents[0][leaf] is the node of height 1 above a leaf, parents[1][node] the one above that,
+    and so on to the root. Codes at each height follow the tree's order, so the children of a node are consecutive.
+
+    >>> tree = (np.array([0, 0, 1, 1]), np.array([0, 0]))  # leaves 0 and 1 below one node, 2 and 3 below another
+    >>> distance = HierarchicalDistance(np.ones(4, dtype=np.int64), tree)
+    >>> classes = Histograms.dense(np.array([[1, 0, 1, 0], [1, 1, 0, 0]]))  # one leaf of each node, or all of one node
+    >>> [str(Fraction(x, distance.scale * 4 * 2)) for x in distance.numerators(classes).tolist()]
+    ['1/4', '1/2']
+    """
+
+    parents: tuple[IntArray, ...]
+
+    @staticmethod
+    def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
+        """See GroundDistance."""
+        assert hierarchy is not None
+        return HierarchicalDistance(table, hierarchy.parents)
+
+    @cached_property
+    def features(self) -> Features:
+        """See GroundDistance."""
+        return Features(values=len(self.table), scale=2 * len(self.parents), parents=self.parents)
+
+
+DISTANCES: dict[str, type[GroundDistance]] = {
+    "equal": EqualDistance,
+    "ordered": OrderedDistance,
+    "hierarchical": HierarchicalDistance,
+}
+"""The class of each distance of a run file."""
+
+
+def ground_distance(
+    name: str, table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None
+) -> GroundDistance:
+    """The ground distance of this name over a domain. table: rows by code, shape (m,); values: in order.
+
+    >>> type(ground_distance("ordered", np.array([2, 1]), ["low", "high"], None)).__name__
+    'OrderedDistance'
+    """
+    return DISTANCES[name].of(table, values, hierarchy)
+
+
+def maximum(distance: GroundDistance, numerators: ExactArray, sizes: Sequence[int] | IntArray) -> Fraction:
+    """The largest distance among classes, exactly: one comparison for each distinct class size.
+
+    >>> distance = EqualDistance(np.array([2, 1, 1]))
+    >>> classes = Histograms.dense(np.array([[2, 0, 0], [0, 1, 1]]))
+    >>> maximum(distance, distance.numerators(classes), classes.sizes)
+    Fraction(1, 2)
+    """
+    sizes = np.asarray(sizes)
+    unit = distance.scale * int(distance.table.sum())
+    return max(Fraction(int(numerators[sizes == s].max()), unit * int(s)) for s in np.unique(sizes))

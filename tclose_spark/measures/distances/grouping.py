@@ -1,0 +1,63 @@
+"""A long domain in few groups, so that a class's distribution can be shown beside the table's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tclose_spark.measures.distances.bins import equal_mass
+from tclose_spark.table.arrays import IntArray
+
+MOST_SHOWN = 30
+OTHERS = "all others"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some values of a domain.
+
+    name: as a reader takes it.
+    part, whole: records of the class and of the table.
+    """
+
+    name: str
+    part: int
+    whole: int
+
+
+def group_values(
+    values: Sequence[str | None], part: IntArray, whole: IntArray, cumulative: bool, most: int = MOST_SHOWN
+) -> list[Group]:
+    """At most `most` groups of the values, in the domain's order: the values themselves where they are few; of more,
+    ranges of them where they have an order (cumulative), else those whose shares differ most, and all others.
+
+    part, whole: records of the class and of the table with each value, shape (m,).
+
+    >>> group_values(["a", "b", "c"], np.array([2, 0, 0]), np.array([2, 2, 1]), cumulative=False, most=2)
+    [Group(name='a', part=2, whole=2), Group(name='all others', part=0, whole=3)]
+    """
+    names = ["(missing)" if value is None else value for value in values]
+    if len(names) <= most:
+        return [Group(*each) for each in zip(names, part.tolist(), whole.tolist(), strict=True)]
+    if cumulative:
+        return _ranges(names, part, whole, equal_mass(part + whole, most))
+    s, n = int(part.sum()), int(whole.sum())
+    differs = np.abs(part / s - whole / n)
+    first = np.sort(np.argsort(-differs, kind="stable")[: most - 1])
+    rest = np.ones(len(names), dtype=np.bool_)
+    rest[first] = False
+    groups = [Group(names[code], int(part[code]), int(whole[code])) for code in first.tolist()]
+    return [*groups, Group(OTHERS, int(part[rest].sum()), int(whole[rest].sum()))]
+
+
+def _ranges(names: Sequence[str], part: IntArray, whole: IntArray, group: IntArray) -> list[Group]:
+    """Groups of consecutive values. group: of each value."""
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    ends = [*(starts[1:] - 1).tolist(), len(names) - 1]
+    sums = zip(np.add.reduceat(part, starts).tolist(), np.add.reduceat(whole, starts).tolist(), strict=True)
+    return [
+        Group(names[low] if low == high else f"{names[low]} to {names[high]}", *both)
+        for low, high, both in zip(starts.tolist(), ends, sums, strict=True)
+    ]

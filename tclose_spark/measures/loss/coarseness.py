@@ -1,0 +1,79 @@
+"""The coarsest label that a quasi-identifier may have, read from the labels themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tclose_spark.measures.loss.information_loss import interval_ends, set_members
+from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.table.dictionaries import group_equal
+from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coarsest:
+    """A limit on the labels of a quasi-identifier.
+
+    limit: of a number the length of an interval, in its units (days of dates and times); of a hierarchy the level of a
+        node, 0 for a value; of a set its members; of a value without any of these 0: not `*`.
+    numeric: whether labels are numbers and intervals, or two bounds.
+    levels: of a hierarchy, that of each label: the highest at which it stands for several values, else the lowest.
+    """
+
+    limit: Fraction
+    numeric: bool = False
+    levels: Mapping[str, int] | None = None
+
+    @staticmethod
+    def of(settings: QuasiIdentifier, hierarchy: Hierarchy | None) -> Coarsest | None:
+        """The limit in the run file, if there is one."""
+        if settings.coarsest is None:
+            return None
+        levels: dict[str, int] | None = None
+        if hierarchy is not None:
+            levels = {}
+            for level in range(hierarchy.height + 1):
+                for label, leaves in Counter(path[level] for path in hierarchy.paths).items():
+                    if leaves > 1 or label not in levels:
+                        levels[label] = level
+            levels[ROOT] = hierarchy.height
+        return Coarsest(limit=settings.coarsest, numeric=settings.is_numeric, levels=levels)
+
+    def broken_by(self, *label: Any) -> bool:
+        """Whether a label, or two bounds, say less than they may. A missing value that is published as one does not,
+        and `*` does wherever the limit is not the root's level.
+
+        >>> ten = Coarsest(limit=Fraction(10), numeric=True)
+        >>> [ten.broken_by(label) for label in ("35", "[30, 40]", "[30, 41]", "*", None)]
+        [False, False, True, True, False]
+        >>> ten.broken_by("30", "40"), ten.broken_by("30", "40.5")
+        (False, True)
+        >>> Coarsest(limit=Fraction(2)).broken_by("{Lyon, Pisa, Siena}")
+        True
+        """
+        if all(part is None for part in label):
+            return False
+        if self.levels is not None:
+            return self.levels[str(label[0])] > self.limit
+        if None in label or ROOT in label:
+            return True
+        if not self.numeric:
+            return self.limit > 0 and len(set_members(str(label[0]))) > self.limit
+        low, high = map(parse_quantity, map(str, label)) if len(label) == 2 else interval_ends(str(label[0]))
+        return high - low > self.limit
+
+    def broken(self, labels: Sequence[pa.Array]) -> NDArray[np.bool_]:
+        """Whether the label of each row is too coarse, shape (rows,). labels: its column, or its two bounds."""
+        group, first = group_equal(labels)
+        distinct = zip(*(column.take(pa.array(first)).to_pylist() for column in labels), strict=True)
+        verdicts: NDArray[np.bool_] = np.array([self.broken_by(*label) for label in distinct], dtype=np.bool_)[group]
+        return verdicts

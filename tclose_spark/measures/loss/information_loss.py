@@ -1,0 +1,179 @@
+"""Information loss of published labels, read from the labels themselves (NCP).
+
+NCP of a label: 0 for a value; for an interval its length over the range of all labels, at most 1; for an inner node the
+share of the hierarchy's leaves below it; for a set its share of the values that all labels name; 1 for `*` (Li et al.
+2007 call the table's figures discernibility and average class size; NCP is the normalized certainty penalty).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tclose_spark.measures.loss.foreign_labels import as_interval
+from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+
+
+class NoLabelError(ValueError):
+    """A text that is published is no label of its quasi-identifier."""
+
+
+INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
+
+
+ANY_INTERVAL = re.compile(r"^([\[\](])\s*([^\s,;]+)\s*[,;]\s*([^\s,;]+)\s*([\[\])])$")
+INFINITY = Fraction(10**2000)
+"""An end that a label leaves open, such as that of `80+`: beyond all numbers that are read."""
+INFINITE = {"-inf": -INFINITY, "inf": INFINITY}
+
+GENERALIZED = re.compile(
+    r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to|\.\.)\s*\d+\s*$|^\s*\d*0s\s*$|^\s*-?\d+\s*\+\s*$"
+)
+"""A text that looks like a mask or a range."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers from low to high; an end that is open does not belong to it."""
+
+    low: Fraction
+    high: Fraction
+    open_low: bool = False
+    open_high: bool = False
+
+
+def interval_ends(label: str) -> tuple[Fraction, Fraction]:
+    """The numbers between which a numeric label lies: `[lo, hi]`, or one number twice. Dates and times are days.
+
+    >>> [str(end) for end in interval_ends("[20, 29.5]")], interval_ends("7")
+    (['20', '59/2'], (Fraction(7, 1), Fraction(7, 1)))
+
+    Raises:
+        ValueError: if it is neither.
+    """
+    match = INTERVAL.match(label)
+    texts = (match[1], match[2]) if match else (label, label)
+    low, high = (parse_quantity(text) for text in texts)
+    if low > high:
+        raise ValueError("an interval without numbers")
+    return low, high
+
+
+def read_interval(label: str) -> Interval:
+    """The interval that a label of any tool says: a number, `[lo, hi]`, half-open as ARX writes it, `[lo, hi[`, or a
+    bin (see `as_interval`).
+
+    >>> interval = read_interval("[20, 30[")
+    >>> int(interval.low), int(interval.high), interval.open_high
+    (20, 30, True)
+
+    Raises:
+        ValueError: if it is none of these.
+    """
+    match = ANY_INTERVAL.match(as_interval(label))
+    if match is None:
+        number = parse_quantity(label)
+        return Interval(number, number)
+    first, low_text, high_text, last = match.groups()
+    low, high = (INFINITE.get(text) or parse_quantity(text) for text in (low_text, high_text))
+    open_low, open_high = first in "](", last in "[)"
+    if low > high or (low == high and (open_low or open_high)):
+        raise ValueError("an interval without numbers")
+    return Interval(low, high, open_low, open_high)
+
+
+def interval_or_none(label: str) -> Interval | None:
+    """The interval that a label says; None where it says none."""
+    try:
+        return read_interval(label)
+    except ValueError:
+        return None
+
+
+def set_members(label: str) -> list[str]:
+    """The members of a set label `{a, b}`; of any other label itself alone.
+
+    >>> set_members('{Pisa, "Siena, old"}'), set_members("Lyon")
+    (['Pisa', 'Siena, old'], ['Lyon'])
+    """
+    if not (len(label) > 2 and label.startswith("{") and label.endswith("}")):
+        return [label]
+    return next(csv.reader(io.StringIO(label[1:-1], newline=""), skipinitialspace=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelLoss:
+    """The information loss of the labels of one quasi-identifier.
+
+    span: the range of all labels, of a numeric one.
+    low: where this range begins; of foreign labels, whose open ends are taken to be its ends.
+    sets: labels may be sets of the `distinct` values that they name.
+    foreign: labels are another tool's (see `read_interval`), a text among numbers is a value, and one among values may
+        be a mask or a range (see GENERALIZED).
+    """
+
+    numeric: bool
+    span: Fraction = Fraction(0)
+    low: Fraction = Fraction(0)
+    distinct: int = 0
+    hierarchy: Hierarchy | None = None
+    sets: bool = False
+    foreign: bool = False
+
+    def of_interval(self, low: Fraction, high: Fraction) -> Fraction:
+        """Loss of publishing the closed interval low..high."""
+        return min(Fraction(1), (high - low) / self.span) if self.span else Fraction(0)
+
+    def of_bounds(self, low: str | None, high: str | None) -> Fraction:
+        """Loss of publishing a number as two bounds: 0 where both are missing, 1 where one is, or is `*`.
+
+        Raises:
+            NoLabelError: if one is no number.
+        """
+        if low is None or high is None or ROOT in (low, high):
+            return Fraction(not (low is None and high is None))
+        try:
+            return max(Fraction(0), self.of_interval(parse_quantity(low), parse_quantity(high)))
+        except ValueError:
+            raise NoLabelError("no number") from None
+
+    def of(self, label: str | None) -> Fraction:
+        """Loss of publishing a label, 0 to 1; 0 for a missing value published as NULL.
+
+        >>> ages = LabelLoss(numeric=True, span=Fraction(80))  # all labels together reach from 10 to 90
+        >>> [str(ages.of(label)) for label in ("35", "[30, 40]", "*", None)]
+        ['0', '1/8', '1', '0']
+        >>> str(LabelLoss(numeric=False, distinct=4, sets=True).of("{Lyon, Pisa}"))
+        '1/2'
+
+        Raises:
+            NoLabelError: if it is no label of this quasi-identifier.
+        """
+        if label is None or label == ROOT:
+            return Fraction(label == ROOT)
+        if self.numeric:
+            if self.foreign:
+                interval = interval_or_none(label)
+                if interval is None:
+                    return Fraction(0)
+                return self.of_interval(max(interval.low, self.low), min(interval.high, self.low + self.span))
+            try:
+                return self.of_interval(*interval_ends(label))
+            except ValueError:
+                raise NoLabelError("neither a number nor an interval") from None
+        if self.hierarchy is not None:
+            return self._of_node(label, self.hierarchy)
+        members = set_members(label) if self.sets else [label]
+        return Fraction(0) if len(members) == 1 else Fraction(len(members), self.distinct)
+
+    @staticmethod
+    def _of_node(label: str, hierarchy: Hierarchy) -> Fraction:
+        if label in hierarchy.leaf_set:
+            return Fraction(0)
+        if label not in hierarchy.leaves_under:
+            raise NoLabelError("no node of the hierarchy")
+        return Fraction(hierarchy.leaves_under[label], len(hierarchy.paths))

@@ -1,0 +1,1 @@
+"""What is measured or noted of rows while a release is written."""

@@ -1,0 +1,185 @@
+"""What public labels and hierarchies may name where rows are suppressed: the values that released rows have.
+
+Which rows a method suppresses is known once all tasks are done. So rows are written first as they are profiled, tasks
+note the values of the rows that they release, and if a label names a value that only suppressed rows have, the same
+classes are written once more, with labels that do not.
+
+Of a category every value is noted; a domain is small. Of a number only regions are (see `methods.method.Settled`), each
+with the lowest and the highest released value that it labels: so the driver holds as many as there are regions of
+several values, however many rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
+from tclose_spark.methods.method import Settled
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.hierarchies.building import built_columns
+from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, Hierarchy
+from tclose_spark.table.hierarchies.released import ReleasedHierarchy
+from tclose_spark.table.labels import MISSING, HierarchyLabels, NumericLabels, SetLabels, ranges
+from tclose_spark.table.rows import Rows
+
+VALUES = "values"
+"""The table in which tasks note values, by the place of their column: quasi-identifiers, then sensitive attributes."""
+NOTED = T.StructType(
+    [T.StructField(name, T.LongType()) for name in ("place", "low", "high", "lowest", "highest")],
+)
+Released = Mapping[int, IntArray]
+"""What released rows have, by the place of their column, of columns that need it: regions of codes (low, high), in this
+order, with the lowest and the highest code that released rows have in them, shape (4, regions). Where values are noted,
+each is a region of its own.
+"""
+
+
+def note_values(rows: Rows, settled: Settled, attributes: ResolvedAttributes) -> pa.Table:
+    """The values of released rows, as rows of NOTED: of categories, of sensitive attributes with a hierarchy, and of
+    numbers the ends of those with one region's label.
+
+    rows: of a task. settled: what it made of them, of the released rows alone (see `kept`).
+    """
+    released, noted = rows.take(settled.here), dict[int, IntArray]()
+    for place, quasi in enumerate(attributes.quasi_identifiers):
+        codes = released.quasi[place]
+        if quasi.domain.kind == "category":
+            noted[place] = np.stack([np.unique(codes)] * 4)
+        elif settled.regions is not None:
+            noted[place] = _ends(codes, *settled.regions[:, place])
+    cells = np.unique(released.cell)
+    for place, sensitive in enumerate(attributes.sensitive, len(attributes.quasi_identifiers)):
+        if sensitive.hierarchy is not None:
+            noted[place] = np.stack([np.unique(attributes.cells[cells, sensitive.column])] * 4)
+    places = np.repeat(np.array([*noted], dtype=np.int64), [found.shape[1] for found in noted.values()])
+    columns = np.concatenate([np.zeros((4, 0), dtype=np.int64), *noted.values()], axis=1)
+    return pa.table([pa.array(column, pa.int64()) for column in (places, *columns)], names=NOTED.names)
+
+
+def _ends(codes: IntArray, low: IntArray, high: IntArray) -> IntArray:
+    """Of the regions of several values that label rows of these codes: see Released."""
+    wide = low < high
+    codes, low, high = codes[wide], low[wide], high[wide]
+    order = np.lexsort([high, low])
+    codes, low, high = codes[order], low[order], high[order]
+    first = np.flatnonzero((np.diff(low, prepend=low[:1]) != 0) | (np.diff(high, prepend=high[:1]) != 0))
+    if not len(codes):
+        return np.zeros((4, 0), dtype=np.int64)
+    starts = np.append(0, first)
+    return np.stack([low[starts], high[starts], *ranges(codes, starts)])
+
+
+def read_values(table: DataFrame) -> Released:
+    """What all tasks noted; Spark adds it up."""
+    ends = F.min("lowest").alias("lowest"), F.max("highest").alias("highest")
+    noted = table.groupBy("place", "low", "high").agg(*ends).orderBy("place", "low", "high").toArrow()
+    places, *columns = (noted[name].to_numpy() for name in NOTED.names)
+    regions = np.stack(columns)
+    return {int(place): regions[:, places == place] for place in np.unique(places)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicNames:
+    """How a release is labelled where rows are suppressed.
+
+    quasi: the quasi-identifiers with hierarchies and labels that name released values; codes are as before.
+    ends: of each number with regions, those of several values, and the released codes that their labels end at.
+    hierarchies: those that were built, as the release may show them, by column.
+    differs: whether a label is another than it would be without this.
+    """
+
+    quasi: tuple[ResolvedQuasi, ...]
+    ends: Released
+    hierarchies: Mapping[str, Hierarchy]
+    differs: bool
+
+    @staticmethod
+    def of(spec: ReleaseSpec, attributes: ResolvedAttributes, released: Released) -> PublicNames:
+        """The names for a release with these values.
+
+        The hierarchy of a sensitive attribute stays where classes are compared with the input, whose distribution is
+        public.
+
+        Raises:
+            UnreachableError: if released rows have no value of a column with a hierarchy.
+        """
+        built, public, differs = built_columns(spec.attributes), dict[str, Hierarchy](), False
+        quasi, ends = [], {}
+        for place, q in enumerate(attributes.quasi_identifiers):
+            regions = released.get(place, np.zeros((4, 0), dtype=np.int64))
+            present = regions[0][regions[0] != MISSING]
+            if q.name in built and q.hierarchy is not None:
+                found = _named(spec, q.name, q.hierarchy, present)
+                public[q.name], differs = found.public, differs or found.renames(q.hierarchy)
+                q = replace(q, hierarchy=found.in_place, labeller=HierarchyLabels(found.in_place))
+            elif isinstance(q.labeller, SetLabels) and len(present) < len(q.labeller.values):
+                differs = True
+                q = replace(q, labeller=replace(q.labeller, whole=len(present)))
+            elif isinstance(q.labeller, NumericLabels) and place in released:
+                ends[place], differs = regions, differs or _moved(q.labeller, regions)
+            quasi.append(q)
+        for place, a in enumerate(attributes.sensitive, len(attributes.quasi_identifiers)):
+            if a.name in built and a.hierarchy is not None and spec.privacy.of == "released":
+                public[a.name] = _named(spec, a.name, a.hierarchy, released[place][0]).public
+        return PublicNames(quasi=tuple(quasi), ends=ends, hierarchies=public, differs=differs)
+
+    def shrink(self, settled: Settled) -> Settled:
+        """What a task made of its rows, with regions of numbers that end at released values."""
+        if settled.regions is None or not self.ends:
+            return settled
+        low, high = settled.regions.copy()
+        for place, regions in self.ends.items():
+            wide = np.flatnonzero(low[place] < high[place])
+            if len(wide):
+                found = _find(regions, low[place, wide], high[place, wide])
+                low[place, wide], high[place, wide] = regions[2:, found]
+        return replace(settled, regions=np.stack([low, high]))
+
+
+def _moved(labeller: NumericLabels, regions: IntArray) -> bool:
+    """Whether the label of a region is another one where it ends at released values."""
+    before, after = (labeller.cover(*ends) for ends in (regions[:2], regions[2:]))
+    return [before[1][i] for i in before[0]] != [after[1][i] for i in after[0]]
+
+
+def _find(regions: IntArray, low: IntArray, high: IntArray) -> IntArray:
+    """The places of these regions among all of a column, shape (n,)."""
+    lows, highs = np.unique(regions[0]), np.unique(regions[1])
+
+    def keys(low: IntArray, high: IntArray) -> IntArray:
+        return np.searchsorted(lows, low) * len(highs) + np.searchsorted(highs, high)
+
+    return np.searchsorted(keys(regions[0], regions[1]), keys(low, high))
+
+
+def _named(spec: ReleaseSpec, name: str, tree: Hierarchy, codes: IntArray) -> ReleasedHierarchy:
+    builder, key = built_columns(spec.attributes)[name]
+    return ReleasedHierarchy.of(builder, tree, {tree.leaves[code] for code in codes.tolist()}, key)
+
+
+def in_place(
+    spec: ReleaseSpec, trees: Mapping[str, Hierarchy], public: Mapping[str, Hierarchy]
+) -> dict[str, Hierarchy]:
+    """Hierarchies by column, of all values and with their codes, labelled as the public ones are."""
+    built = built_columns(spec.attributes)
+    return {
+        name: tree
+        if public[name] == tree
+        else ReleasedHierarchy.of(built[name][0], tree, public[name].leaf_set - {MISSING_LEAF}, built[name][1]).in_place
+        for name, tree in trees.items()
+    }
+
+
+def kept(settled: Settled, place: IntArray) -> Settled:
+    """What a task made of its rows, of those at these places alone."""
+    stay = np.isin(settled.here, place)
+    regions = None if settled.regions is None else settled.regions[:, :, stay]
+    return replace(settled, here=settled.here[stay], classes=settled.classes[stay], regions=regions)

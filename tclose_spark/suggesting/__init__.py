@@ -1,0 +1,1 @@
+"""A first run file for a table that nobody has described."""

@@ -1,0 +1,134 @@
+"""From what each column may be to the roles of a first run file: which quasi-identifiers and sensitive attributes are
+taken, which are left for the reader to take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tclose_spark.errors import InputError
+from tclose_spark.suggesting.judging import NEARLY_UNIQUE, Judged
+from tclose_spark.suggesting.unique_share import share_told
+from tclose_spark.table.arrays import IntArray
+
+MOST_QUASI = 8  # of more, hardly a label would say anything
+MOST_SENSITIVE = 2
+MOST_TOLD = 0.2  # of a quasi-identifier's entropy by insensitive columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Every column in one place, each in the order of what is likeliest.
+
+    more_quasi, more_sensitive: what would be one too; left out, and listed for the reader.
+    open: what neither name nor figures tell; left out, too.
+    """
+
+    direct: tuple[Judged, ...]
+    quasi: tuple[Judged, ...]
+    sensitive: tuple[Judged, ...]
+    insensitive: tuple[Judged, ...]
+    more_quasi: tuple[Judged, ...]
+    more_sensitive: tuple[Judged, ...]
+    open: tuple[Judged, ...]
+
+    @property
+    def left_out(self) -> tuple[Judged, ...]:
+        """What the release leaves out and a reader may want."""
+        return (*self.more_quasi, *self.more_sensitive, *self.open)
+
+
+def choose(columns: Sequence[Judged]) -> Choice:
+    """The roles of a first run file.
+
+    Raises:
+        InputError: if no two columns are left that could be a quasi-identifier and a sensitive attribute.
+    """
+
+    def of(role: str) -> list[Judged]:
+        return [one for one in columns if one.role == role]
+
+    quasi = _one_of_each_concept_first(sorted(of("quasi"), key=_known))
+    sensitive = sorted(of("sensitive"), key=_harmful)
+    spare = sorted(filter(_tells, of("open")), key=lambda one: -one.facts.entropy)
+    if not any(map(_tells, sensitive)):
+        either = [one for one in quasi if one.concept is not None and one.concept.either]
+        ambiguous, last = (either[-1:], quasi[-1:]) if len(quasi) > 1 else ([], [])
+        sensitive = [*(ambiguous or spare[:1] or last), *sensitive]
+    quasi = [one for one in quasi if one not in sensitive]
+    if not quasi:
+        quasi = [one for one in spare if one not in sensitive][:2] or sensitive[1:2]
+        sensitive = [one for one in sensitive if one not in quasi]
+    if not quasi or not any(map(_tells, sensitive)):
+        raise InputError(
+            f"none of the {len(columns)} columns could be a sensitive attribute beside a quasi-identifier (direct "
+            "identifiers, columns of one value and types that cannot be released are none); a release needs one of each"
+        )
+    chosen = _most_harmful([one for one in sensitive if _tells(one)])
+    used = {one.name for one in (*quasi, *sensitive)}
+    return Choice(
+        direct=tuple(of("direct")),
+        quasi=tuple(quasi[:MOST_QUASI]),
+        sensitive=tuple(chosen),
+        insensitive=tuple(of("insensitive")),
+        more_quasi=tuple(quasi[MOST_QUASI:]),
+        more_sensitive=tuple(one for one in sensitive if one not in chosen),
+        open=tuple(one for one in of("open") if one.name not in used),
+    )
+
+
+def without_telling(choice: Choice, codes: Mapping[str, IntArray]) -> Choice:
+    """The choice without insensitive columns that tell much of a quasi-identifier, alone or with those before them:
+    published as they are, they would take back what is generalized.
+
+    codes: of rows, a number for each value, by column.
+    """
+    kept: list[Judged] = []
+    lost: list[Judged] = []
+    for one in choice.insensitive:
+        by = [codes[other.name] for other in (*kept, one)]
+        told = {quasi.name: share_told(codes[quasi.name], by) for quasi in choice.quasi}
+        most = max(told, key=lambda name: told[name])
+        if told[most] > MOST_TOLD:
+            lost.append(replace(one, role="open", why=f"it tells {told[most]:.0%} of {most}"))
+        else:
+            kept.append(one)
+    return replace(choice, insensitive=tuple(kept), open=(*choice.open, *lost))
+
+
+def _most_harmful(ranked: Sequence[Judged]) -> Sequence[Judged]:
+    """The first; with the second where the names of both say plainly that they harm."""
+    both = ranked[:MOST_SENSITIVE]
+    plain = all(one.concept is not None and one.role == "sensitive" and one.concept.rank == 1 for one in both)
+    return both if plain and all(one.facts.uniqueness < NEARLY_UNIQUE for one in both) else ranked[:1]
+
+
+def _known(one: Judged) -> tuple[bool, int]:
+    """What is known of a person widely comes first; of other people and times last."""
+    assert one.concept is not None
+    return one.hint.of_others, one.concept.rank
+
+
+def _one_of_each_concept_first(ranked: Sequence[Judged]) -> list[Judged]:
+    """The first column of each concept, then the second of each, .."""
+    seen: dict[str, int] = {}
+    turns = []
+    for one in ranked:
+        assert one.concept is not None
+        turn = seen.get(one.concept.name, 0)
+        seen[one.concept.name] = turn + 1
+        turns.append((one.hint.of_others, turn, one))
+    return [one for _, _, one in sorted(turns, key=lambda item: item[:2])]
+
+
+def _harmful(one: Judged) -> tuple[bool, int, float]:
+    """What harms, by its name, comes first, then what tells most; what would point at people last."""
+    assert one.concept is not None
+    return one.facts.uniqueness >= NEARLY_UNIQUE, one.concept.rank, -one.facts.entropy
+
+
+def _tells(one: Judged) -> bool:
+    """Whether it can be published and says something: values, several, and none that look like a person's."""
+    facts = one.facts
+    return bool(facts.whole.present) and not facts.unusable and not facts.identifying and facts.distinct > 1

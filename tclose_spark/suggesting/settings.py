@@ -1,0 +1,132 @@
+"""The settings that a column is given in the run file, and what is said and asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tclose_spark.runfile.attributes import MEASURE
+from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.suggesting.facts import ColumnFacts
+from tclose_spark.suggesting.judging import Judged
+from tclose_spark.table.column_names.hints import words_of
+
+FEW = 10  # numbers of so many values or fewer are taken for codes
+MOST_IN_SETS = 20  # values of a category that are published as sets; of more, a set says little
+DATES, TIMES = ("month", "quarter", "year", "decade"), ("day", "month", "quarter", "year", "decade")
+CODED = frozenset(["zip", "zipcode", "postcode", "postal", "postalcode", "plz", "icd", "icd9", "icd10", "tract"])
+"""Words of codes whose beginning says more than their end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A column in the run file: its settings, and comments."""
+
+    name: str
+    settings: Mapping[str, Any]
+    said: tuple[str, ...]
+
+
+def quasi_line(one: Judged, taken: bool = True) -> Line:
+    """Of a quasi-identifier: numbers that measure become intervals, codes are cut from their end, dates become months
+    and years, few values sets of them. taken: whether it is one in the run file, and not only offered.
+    """
+    facts, said = one.facts, [_figures(one), *_remarks(one.facts)]
+    settings: dict[str, Any] = {"type": "categorical"}
+    if _is_measured(one):
+        settings = {"type": "numeric"}
+    elif facts.is_calendar:
+        settings["hierarchy"] = {"dates": TIMES if facts.kind == "timestamp" else DATES}
+    elif set(words_of(one.name)) & CODED:
+        settings["hierarchy"] = {"prefix": 1}
+    elif facts.whole.distinct <= MOST_IN_SETS:
+        settings["generalization"] = "set"
+    else:
+        said.append("! only * is coarser than its values; a hierarchy would keep more: a CSV, or {groups: {..: [..]}}")
+    if facts.is_date and not facts.is_calendar:
+        said.append("! dates as text; written as 2020-12-31 they could have hierarchy: {dates: [month, year]}")
+    if taken and one.concept is not None and one.concept.either:
+        said.append("? known from outside, or rather sensitive? Then it belongs to sensitive_attributes")
+    return Line(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
+
+
+def sensitive_line(one: Judged, t: str) -> Line:
+    """Of a sensitive attribute: ordered where its values are numbers that measure."""
+    facts = one.facts
+    ordered = facts.is_number and facts.distinct > FEW and not one.hint.codes
+    settings: dict[str, Any] = {"distance": "ordered" if ordered else "equal", "t": t}
+    said = [_figures(one)]
+    if ordered and facts.whole.missing:
+        settings["missing"] = "lowest"
+        said.append("? where are its missing values in the order: missing: lowest or highest")
+    if facts.is_number and not ordered:
+        said.append("? numbers, taken for codes; if they are in an order, write distance: ordered")
+    said += [*_remarks(facts), *_certain(facts, t)]
+    return Line(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
+
+
+def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
+    """A warning where a class may hold the most frequent value alone: its distance is at most what the value lacks."""
+    share_of_most = facts.most / facts.sampled
+    if t != MEASURE and 1 - share_of_most <= parse_number(t):
+        yield (
+            f"! {share_of_most:.1%} of rows have one value: with this t a class may hold it alone, and tell it of "
+            "all its rows; a smaller t, or an l such as l: {distinct: 2}, forbids that"
+        )
+
+
+def plain_line(one: Judged) -> Line:
+    """Of a column that has no settings."""
+    return Line(name=one.name, settings={}, said=(_figures(one), *_remarks(one.facts)))
+
+
+def kind_of(facts: ColumnFacts) -> str:
+    """Its type, in a word: what its values are, also where a file has them as text."""
+    if facts.kind == "text":
+        return "number" if facts.is_number else "date" if facts.is_date else "text"
+    return facts.kind
+
+
+def _is_measured(one: Judged) -> bool:
+    """Whether its values are numbers with distances between them: many, or an age; no codes."""
+    facts, words = one.facts, set(words_of(one.name))
+    if not facts.is_number or one.hint.codes or words & CODED:
+        return False
+    return facts.whole.distinct > FEW or (one.concept is not None and one.concept.name == "age")
+
+
+def _text(facts: ColumnFacts) -> dict[str, Any]:
+    return {"text": dict(facts.text)} if facts.text and facts.kind == "text" else {}
+
+
+def _figures(one: Judged) -> str:
+    facts = one.facts
+    parts = [f"{facts.whole.distinct:,} values", f"{share(facts.alone)} alone"]
+    if facts.whole.missing:
+        parts.append(f"{facts.whole.missing:,} missing")
+    return f"{one.why}; {', '.join(parts)}"
+
+
+def share(part: float) -> str:
+    """A share of rows, in words.
+
+    >>> share(0), share(0.0001), share(0.125)
+    ('none', '< 0.1%', '12.5%')
+    """
+    return "none" if not part else "< 0.1%" if part < 0.001 else f"{part:.1%}"
+
+
+def _remarks(facts: ColumnFacts) -> Iterator[str]:
+    """What a reader has to look at, without a value of a person."""
+    if facts.spellings:
+        cure = "the text options make them one" if facts.text else "no text option makes them one"
+        yield f"{facts.spellings:,} of its values are other spellings of another; {cure}"
+    if facts.placeholders:
+        listed = ", ".join(f"{word!r} in {rows:,} rows" for word, rows in facts.placeholders.items())
+        yield f"? may mean that it is missing: {listed}; a release takes it for a value"
+    for what, rows in facts.identifying.items():
+        yield f"! {rows:,} values look like {what}"
+    numbers = facts.whole.present - facts.whole.not_numbers
+    if facts.kind == "text" and facts.whole.not_numbers and numbers > 0.9 * facts.whole.present:
+        yield f"! all but {facts.whole.not_numbers:,} of its values are numbers; mend them, and write type: numeric"

@@ -1,0 +1,164 @@
+"""`suggest`: a table in, a first run file out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.loading import URI
+from tclose_spark.runfile.spec import Input
+from tclose_spark.suggesting.choosing import Choice, choose, without_telling
+from tclose_spark.suggesting.facts import Gathered
+from tclose_spark.suggesting.judging import Judged, judge
+from tclose_spark.suggesting.unique_share import Alone, sets_alone
+from tclose_spark.suggesting.writing import Draft, repeated, write
+
+SAMPLE = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggestion:
+    """What was found of a table, and the run file that follows.
+
+    rows: of the table; sampled: those that were looked at.
+    columns: every column with what it may be, in the table's order.
+    alone: the share of rows that sets of quasi-identifiers single out.
+    repeated: warnings of identifiers of persons that repeat.
+    yaml: the run file.
+    """
+
+    rows: int
+    sampled: int
+    columns: tuple[Judged, ...]
+    choice: Choice
+    alone: tuple[Alone, ...]
+    repeated: tuple[str, ...]
+    yaml: str
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The run file as a dictionary; its paths are relative to where it is to be written."""
+        tree: dict[str, Any] = yaml.safe_load(self.yaml)
+        return tree
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """The role that each column has in the run file; `left out` for those that it names in comments only."""
+        choice = self.choice
+        taken = {
+            "direct identifier": choice.direct,
+            "quasi-identifier": choice.quasi,
+            "sensitive attribute": choice.sensitive,
+            "insensitive attribute": choice.insensitive,
+        }
+        role_of = {one.name: role for role, group in taken.items() for one in group}
+        return {one.name: role_of.get(one.name, "left out") for one in self.columns}
+
+    def write(self, path: str | Path, overwrite: bool = False) -> Path:
+        """Writes the run file; returns where.
+
+        Raises:
+            ConfigurationError: if there is a file already, or it cannot be written.
+        """
+        file = Path(path)
+        if file.exists() and not overwrite:
+            raise ConfigurationError(f"--output: {file} exists already; give another path, or --overwrite")
+        try:
+            file.write_text(self.yaml, encoding="utf-8")
+        except OSError as error:
+            raise ConfigurationError(f"--output: {file} cannot be written ({error.strerror})") from None
+        return file
+
+    def _repr_html_(self) -> str:
+        """For Jupyter."""
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(one.name)}</td><td>{escape(self.roles[one.name])}</td><td>{escape(one.why)}</td></tr>"
+            for one in self.columns
+        )
+        return f"<table><tr><th>column</th><th>suggested</th><th>because of</th></tr>{rows}</table>"
+
+
+def require_t(text: str) -> None:
+    """Raises ConfigurationError unless a run file may have this t."""
+    try:
+        SensitiveAttribute.model_validate({"t": text})
+    except ValidationError:
+        raise ConfigurationError(f"--t {text}: expected a number above 0 and at most 1, or measure") from None
+
+
+def suggest_from(gathered: Gathered, source: Input, file: Path, k: int | None = None, t: str = "0.2") -> Suggestion:
+    """The suggestion that follows from facts.
+
+    source: where the table is, as the run file says it. file: where the run file is to be. k: None for one that suits
+    the table's size.
+
+    Raises:
+        InputError: if the table has no two columns that a release could be made of.
+    """
+    columns = tuple(judge(facts) for facts in gathered.facts)
+    choice = without_telling(choose(columns), gathered.codes)
+    alone = sets_alone(gathered.codes, [one.name for one in choice.quasi])
+    sampled = max(facts.sampled for facts in gathered.facts)
+    crowded = repeated(choice, exact=sampled >= gathered.rows)
+    draft = Draft(
+        name=name_of(source),
+        table=source.path if source.format == "table" else Path(source.path).name,
+        file=file.name,
+        source=source.model_copy(update={"path": path_from(source, file), "options": _read_as(source, gathered)}),
+        output=f"{name_of(source)}_release",
+        rows=gathered.rows,
+        sampled=sampled,
+        choice=choice,
+        alone=alone,
+        repeated=crowded,
+        k=k,
+        t=t,
+    )
+    return Suggestion(
+        rows=gathered.rows,
+        sampled=sampled,
+        columns=columns,
+        choice=choice,
+        alone=tuple(alone),
+        repeated=crowded,
+        yaml=write(draft),
+    )
+
+
+def name_of(source: Input) -> str:
+    """What the release is called: as the table, without its ending."""
+    last = source.path.rstrip("/").rpartition("/")[2]
+    stem = last.rpartition(".")[2] if source.format == "table" else last.partition(".")[0]
+    return "".join(c if c.isalnum() or c in "_-" else "_" for c in stem) or "table"
+
+
+def path_from(source: Input, file: Path) -> str:
+    """The table's path as the run file says it: relative where they are near each other."""
+    if source.format == "table" or URI.match(source.path):
+        return source.path
+    relative = os.path.relpath(source.path, file.resolve().parent)
+    return source.path if relative.startswith("../..") else relative
+
+
+def _read_as(source: Input, gathered: Gathered) -> dict[str, str]:
+    """The reader's options. Numbers of a CSV file are read as numbers where every row was looked at and no text would
+    become another by it: a code with zeros before it, a date, true and false.
+    """
+    options = dict(source.options)
+    given = {key.lower() for key in options}
+    facts = gathered.facts
+    same = all(not (one.coded or one.twice or one.dates or one.booleans) for one in facts)
+    same = same and all(one.sampled == gathered.rows for one in facts)
+    if source.format == "csv" and same and "inferschema" not in given:
+        options["inferSchema"] = "true"
+    return options

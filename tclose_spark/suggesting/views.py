@@ -1,0 +1,67 @@
+"""The table of columns on the terminal: a line as each is looked at, then the roles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+
+from tclose_spark.suggesting.facts import ColumnFacts
+from tclose_spark.suggesting.judging import Judged, judge
+from tclose_spark.suggesting.settings import kind_of
+from tclose_spark.suggesting.suggestion import Suggestion
+from tclose_spark.table.column_names.names import is_name
+
+NAME, KIND = 24, 7
+HEADING = f"{'column':<{NAME}} {'type':<{KIND}} {'values':>8} {'missing':>7} {'alone':>6}  looks like"
+ROLES = {"direct": "direct", "quasi": "quasi", "sensitive": "sensitive", "insensitive": "insensitive", "open": "?"}
+
+
+def column_line(facts: ColumnFacts) -> str:
+    """A column in 80 characters: how many values, how much is missing, how many are alone, what it may be."""
+    judged = judge(facts)
+    missing = facts.whole.missing / facts.whole.rows
+    share = "-" if not missing else "<1%" if missing < 0.01 else f"{missing:.0%}"
+    kind = kind_of(facts).replace("stamp", "")
+    return (
+        f"{_short(facts.name):<{NAME}} {kind:<{KIND}} {_counted(facts.whole.distinct):>8} {share:>7} "
+        f"{facts.alone:>6.1%}  {_looks(judged)}"
+    )
+
+
+def summary_lines(suggestion: Suggestion) -> Iterator[str]:
+    """The roles of the run file, and what to look at, in lines of at most 80 characters."""
+    for role in ("direct identifier", "quasi-identifier", "sensitive attribute", "insensitive attribute", "left out"):
+        names = [name for name, own in suggestion.roles.items() if own == role]
+        head = f"{len(names):>3} {role}{'' if len(names) == 1 or role == 'left out' else 's'}"
+        yield from _folded(head, [_short(name) for name in names])
+    worst = [one for one in suggestion.alone if len(one.columns) > 1][-1:]
+    for one in worst:
+        most = "" if suggestion.sampled >= suggestion.rows else "at most "
+        yield f"    {len(one.columns)} quasi-identifiers together single out {most}{one.share:.1%} of rows"
+    for warning in suggestion.repeated:
+        yield from wrap(warning, 80, initial_indent="note: ", subsequent_indent="      ")
+
+
+def _looks(judged: Judged) -> str:
+    about = judged.concept.name if judged.concept is not None and judged.role == judged.concept.role else ""
+    return f"{ROLES[judged.role]}{f': {about}' if about else ''}"
+
+
+def _short(name: str) -> str:
+    text = name if is_name(name) else "(no name)"
+    return text if len(text) <= NAME else f"{text[: NAME - 2]}.."
+
+
+def _counted(number: int) -> str:
+    return f"{number:,}" if number < 10**6 else f"{number / 10**6:,.1f}m"
+
+
+def _folded(head: str, names: list[str], width: int = 80) -> Iterator[str]:
+    line = f"{head}: " if names else head
+    for place, name in enumerate(names):
+        part = name + ("," if place < len(names) - 1 else "")
+        if len(line) + len(part) > width:
+            yield line.rstrip()
+            line = "      "
+        line += f"{part} "
+    yield line.rstrip()

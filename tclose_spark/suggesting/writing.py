@@ -1,0 +1,182 @@
+"""A choice of roles as a run file, with comments for who answers for the release."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from tclose_spark.runfile.spec import Input
+from tclose_spark.stages.warnings import repetition_warning
+from tclose_spark.suggesting.choosing import Choice
+from tclose_spark.suggesting.judging import is_shaped_like_a_key
+from tclose_spark.suggesting.settings import Line, plain_line, quasi_line, sensitive_line, share
+from tclose_spark.suggesting.unique_share import LARGEST, Alone
+from tclose_spark.table.column_names.hints import least_uniqueness
+from tclose_spark.table.domains import Repetition
+
+WIDTH = 116
+PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+MOST_TOLD = 3  # pairs whose share is told
+DIGITS = 300  # rows from which a class of K people is a small part of the table
+K = 10
+ONE_EACH = 0.9  # share of rows below which values of an identifier are fewer than its rows, where they are estimated
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """What a run file is written from.
+
+    table, file: what they are called in its comments.
+    rows, sampled: of the table, and of what was looked at.
+    repeated: warnings of identifiers that repeat.
+    """
+
+    name: str
+    table: str
+    file: str
+    source: Input
+    output: str
+    rows: int
+    sampled: int
+    choice: Choice
+    alone: Sequence[Alone]
+    repeated: Sequence[str]
+    k: int | None
+    t: str
+
+
+def least_k(rows: int) -> int:
+    """K; of a small table less, so that it has some classes."""
+    return K if rows >= DIGITS else max(2, min(K, rows // 30))
+
+
+def write(draft: Draft) -> str:
+    """The run file."""
+    choice = draft.choice
+    whole = draft.sampled >= draft.rows
+    environment = Environment(  # noqa: S701 - YAML, whose texts `scalar` quotes
+        loader=PackageLoader("tclose_spark", "suggesting"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals["comments"] = comments
+    return environment.get_template("suggest.yaml.j2").render(
+        name=scalar(draft.name),
+        table=in_comment(draft.table),
+        file=in_comment(draft.file),
+        looked_at=f"{draft.rows:,} rows" if whole else f"a sample of {draft.sampled:,} of {draft.rows:,} rows",
+        in_the="in the table" if whole else "in the sample (in the table fewer are)",
+        path=scalar(draft.source.path),
+        format=draft.source.format,
+        options=flow({key: _plain(value) for key, value in draft.source.options.items()}),
+        renamed=flow(draft.source.columns),
+        output=scalar(draft.output),
+        direct=[_shown(plain_line(one)) for one in choice.direct],
+        quasi=[_shown(quasi_line(one)) for one in choice.quasi],
+        more_quasi=[_shown(quasi_line(one, taken=False)) for one in choice.more_quasi],
+        sensitive=[_shown(sensitive_line(one, draft.t)) for one in choice.sensitive],
+        more_sensitive=[_shown(sensitive_line(one, draft.t)) for one in choice.more_sensitive],
+        insensitive=[_shown(plain_line(one)) for one in choice.insensitive],
+        open=[_shown(plain_line(one)) for one in choice.open],
+        alone=list(_singled_out(draft)),
+        crowded=[f"! {warning}; a table with one row for each person, or a larger k" for warning in draft.repeated],
+        k=draft.k or least_k(draft.rows),
+    )
+
+
+def repeated(choice: Choice, exact: bool) -> tuple[str, ...]:
+    """Warnings of identifiers of persons that repeat, among the columns that are not published generalized or judged.
+
+    exact: whether their values are counted, and not estimated.
+    """
+    warnings = []
+    for one in (*choice.direct, *choice.insensitive, *choice.open):
+        facts, least = one.facts, least_uniqueness(one.name)
+        if least is None and one.concept is None and is_shaped_like_a_key(facts):
+            least = 0.0
+        rows, values = facts.whole.present, facts.whole.distinct
+        if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):
+            warnings.append(repetition_warning(Repetition(one.name, rows, values)))
+    return tuple(warnings)
+
+
+def scalar(text: str) -> str:
+    """A text as YAML reads it again, whatever it holds.
+
+    >>> scalar("age"), scalar("no"), scalar("a: b"), scalar("12")
+    ('age', '"no"', '"a: b"', '"12"')
+    """
+    if PLAIN.fullmatch(text) and yaml.safe_load(text) == text:
+        return text
+    return str(yaml.safe_dump(text, default_style='"', width=math.inf)).strip()
+
+
+def flow(value: Any) -> str:
+    """Settings in one line.
+
+    >>> flow({"type": "numeric", "text": {"strip": True}, "t": "0.2"})
+    '{type: numeric, text: {strip: true}, t: 0.2}'
+    """
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{scalar(str(key))}: {flow(part)}' for key, part in value.items())}}}" if value else ""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(map(flow, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    is_number = isinstance(value, int) or re.fullmatch(r"[0-9]+(\.[0-9]+)?", str(value))
+    return str(value) if is_number else scalar(str(value))
+
+
+def comments(line: Mapping[str, Any], indent: int, further: str = "") -> str:
+    """The comments of a column, each in lines of at most WIDTH characters."""
+    return "".join(
+        f"{' ' * indent}# {further}{part}\n"
+        for said in line["said"]
+        for part in _folded(said, WIDTH - indent - len(further))
+    )
+
+
+def _folded(text: str, width: int) -> list[str]:
+    lines, line = [], ""
+    for word in in_comment(text).split(" "):
+        if line and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = f"  {word}"
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]
+
+
+def in_comment(text: str) -> str:
+    """A text that cannot end a comment."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _shown(line: Line) -> dict[str, Any]:
+    return {"key": scalar(line.name), "settings": flow(line.settings) or "{}", "said": line.said}
+
+
+def _plain(value: str) -> Any:
+    return value == "true" if value in ("true", "false") else value
+
+
+def _singled_out(draft: Draft) -> Sequence[str]:
+    """What sets of columns single out, those of all columns last."""
+    pairs = [one for one in draft.alone if len(one.columns) == 2][:MOST_TOLD]
+    larger = [one for one in draft.alone if len(one.columns) > 2]
+    return [
+        line
+        for one in (*pairs, *larger)
+        for line in _folded(
+            f"Alone by {'all of ' if len(one.columns) > LARGEST else ''}{', '.join(one.columns)}: {share(one.share)}",
+            WIDTH - 2,
+        )
+    ]

@@ -1,0 +1,1 @@
+"""Names of columns: what they suggest, and how messages show them."""

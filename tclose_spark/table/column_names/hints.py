@@ -1,0 +1,93 @@
+"""What the name of a column says of it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from tclose_spark.table.column_names.lexicon import (
+    CODES,
+    CONCEPTS,
+    NUMBERS,
+    OF_ONE,
+    OF_OTHERS,
+    OF_THINGS,
+    TECHNICAL,
+    Concept,
+)
+
+BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+|(?<=[A-Za-z])(?=[0-9]{4}$)")
+_ENTRIES = [
+    (frozenset(entry.split()), place, concept) for place, concept in enumerate(CONCEPTS) for entry in concept.words
+]
+
+KEYED = 0.02  # different values a row from which a column that calls itself a number or a key is taken for one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hint:
+    """What a name says.
+
+    concept: what the column is about, if the name says it.
+    numbers: whether it calls itself a number or a key: an identifier where it has many values.
+    codes: whether it calls itself a number, a key or a code: then its numbers measure nothing.
+    of_others: whether it is about another person or another time.
+    technical: whether all its words are of the table and not of people.
+    """
+
+    concept: Concept | None
+    numbers: bool
+    codes: bool
+    of_others: bool
+    technical: bool
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a column's name, in lower case and without accents.
+
+    >>> words_of("MaritalStatus"), words_of("native-country"), words_of("Prénom du père")
+    (('marital', 'status'), ('native', 'country'), ('prenom', 'du', 'pere'))
+    """
+    bare = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    return tuple(word.lower() for word in BOUNDARY.split(bare) if word)
+
+
+def hint_of(name: str) -> Hint:
+    """What a name says: of several meanings the one of most words, then a direct identifier, then as the lexicon has
+    them.
+
+    >>> hint_of("country_of_birth_self").concept.name, hint_of("birth_year").concept.name
+    ('origin', 'age')
+    >>> hint_of("drug_name").concept.name, hint_of("customerName").concept.name
+    ('health', "person's name")
+    """
+    words = frozenset(words_of(name))
+    found = [(-len(entry), place, concept) for entry, place, concept in _ENTRIES if entry <= words]
+    if words & OF_THINGS:
+        found = [one for one in found if one[2].name != "person's name"] or found
+    concept = min(found, key=lambda one: one[:2])[2] if found else None
+    return Hint(
+        concept=concept,
+        numbers=bool(words & NUMBERS),
+        codes=bool(words & (NUMBERS | CODES)),
+        of_others=bool(words & OF_OTHERS),
+        technical=bool(words) and words <= TECHNICAL,
+    )
+
+
+def least_uniqueness(name: str) -> float | None:
+    """From how many different values a row on a column of this name is an identifier of a person; None: it is none. So
+    where it repeats a person has several rows: people share names and addresses, but no patient number.
+
+    >>> least_uniqueness("patient_id"), least_uniqueness("ID"), least_uniqueness("hospital_id")
+    (0.0, 0.02, None)
+    >>> least_uniqueness("first_name"), least_uniqueness("mother_ssn"), least_uniqueness("zip")
+    (None, None, None)
+    """
+    hint = hint_of(name)
+    if hint.of_others:
+        return None
+    if hint.concept is not None:
+        return 0.0 if hint.concept.name in OF_ONE else None
+    return KEYED if hint.numbers and not OF_THINGS & set(words_of(name)) else None

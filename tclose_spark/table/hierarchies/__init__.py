@@ -1,0 +1,1 @@
+"""Value generalization hierarchies: read, built, and restricted to released values."""

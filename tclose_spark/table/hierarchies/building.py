@@ -1,0 +1,173 @@
+"""A hierarchy from what the run file says of it and the values that a column has."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from tclose_spark.errors import ConfigurationError, InputError, Offending
+from tclose_spark.runfile.attributes import Attributes, QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.hierarchies import HierarchyBuilder
+from tclose_spark.table.domains import Counts, by_value, number
+from tclose_spark.table.hierarchies import builders
+from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+
+HIERARCHIES, RELEASED_HIERARCHIES = "hierarchies", "released_hierarchies"
+"""The folders of those that were built: of all values, and where rows are suppressed of what is released."""
+HOMELESS = {
+    "intervals": "no number; mend them, or use another form",
+    "dates": "no date (such as 2024-02-29) and no time; mend them, or use another form",
+    "groups": "in no group; name them, or give other: LABEL",
+    "levels": "in no group; name them, or give other: LABEL",
+}
+"""What values are that a form has no place for, and what to do."""
+
+
+def built_columns(attributes: Attributes) -> dict[str, tuple[HierarchyBuilder, str]]:
+    """The columns whose hierarchy is built: how, and the key in the run file."""
+    columns = {}
+    for role in ("quasi_identifiers", "sensitive_attributes"):
+        for name, settings in getattr(attributes, role).items():
+            if isinstance(settings.hierarchy, HierarchyBuilder):
+                columns[name] = (settings.hierarchy, f"attributes.{role}.{name}.hierarchy")
+    return columns
+
+
+def build_hierarchies(attributes: Attributes, counts: Mapping[str, Counts]) -> dict[str, Hierarchy]:
+    """The hierarchies that the run file has built, by column. counts: the rows of each value, by column.
+
+    Raises:
+        InputError: if a value has no place in one, or cannot be written into a file.
+    """
+    trees = {}
+    for name, (builder, key) in built_columns(attributes).items():
+        if "/" in name or name.startswith("."):
+            raise InputError(
+                f"{key}: it is written to a file of the column's name, which {name!r} cannot be; rename it"
+            )
+        settings = settings_of(attributes, name)
+        numeric = isinstance(settings, QuasiIdentifier) and settings.reads_numbers
+        trees[name] = with_missing(build_hierarchy(builder, counts[name], name, key, numeric), settings, key)
+    return trees
+
+
+def file_of(name: str, folder: str = HIERARCHIES) -> str:
+    """Where a hierarchy that was built for a column is kept, in the folder that stays internal."""
+    return f"{folder}/{name}.csv"
+
+
+def settings_of(attributes: Attributes, name: str) -> QuasiIdentifier | SensitiveAttribute:
+    """What the run file says of a column that has a hierarchy."""
+    return attributes.quasi_identifiers.get(name) or attributes.sensitive_attributes[name]
+
+
+def with_missing(tree: Hierarchy, settings: QuasiIdentifier | SensitiveAttribute, key: str) -> Hierarchy:
+    """A hierarchy with the leaf that missing values of a sensitive attribute have, where they do (`missing: leaf`)."""
+    leaf = isinstance(settings, SensitiveAttribute) and settings.missing == "leaf"
+    return tree.with_missing(key) if leaf else tree
+
+
+def build_hierarchy(builder: HierarchyBuilder, counts: Counts, name: str, key: str, numeric: bool = False) -> Hierarchy:
+    """The hierarchy of a column whose values have so many rows; missing values are no leaf of it.
+
+    Its leaves are the values; of groups and levels also what they name and no row has, in their order. name, key: for
+    errors. numeric: what groups name are numbers, and those that are equal are one.
+
+    >>> build_hierarchy(HierarchyBuilder(prefix=1), {"81667": 3, "81671": 1}, "zip", "zip.hierarchy").paths[1]
+    ('81671', '8167*', '816**', '81***', '8****', '*')
+
+    Raises:
+        InputError: if a value has no place in it, or reads like a label, or cannot be written into a file.
+    """
+    present = by_value([value for value in counts if value is not None])
+    if not present:
+        raise InputError(f"{key}: column {name!r} has no value to build a hierarchy of; leave the hierarchy out")
+    if builder.form in ("groups", "levels"):
+        builder = _as_written(builder, present, key) if numeric else builder
+        values = list(dict.fromkeys([*(v for group in builder.grouped[0].values() for v in group), *present]))
+    else:
+        values = present
+    above = _labels(builder, values)
+    lost = [value for value, labels in zip(values, above, strict=True) if labels is None]
+    if lost:
+        _refuse(name, f"{key}.{builder.form}", HOMELESS[builder.form], lost, counts)
+    paths = [(value, *labels, ROOT) for value, labels in zip(values, above, strict=True) if labels is not None]
+    leaves = set(values)
+    alike = sorted({label for path in paths for label in path[1:-1] if label in leaves and label != path[0]})
+    if alike or ROOT in leaves:
+        _refuse(name, key, "written like a label of the hierarchy; rename them", alike or [ROOT], counts)
+    tree = _tree(paths, key)
+    hierarchy_csv(tree, key)
+    return tree
+
+
+def _labels(builder: HierarchyBuilder, values: Sequence[str]) -> builders.Above:
+    """The labels above each value, of the form that is asked for."""
+    if builder.intervals is not None:
+        return builders.intervals(values, builder.intervals)
+    if builder.prefix is not None:
+        return builders.prefixes(values, builder.prefix)
+    if builder.dates is not None:
+        return builders.dates(values, builder.dates)
+    if builder.order is not None:
+        return builders.in_order(values, builder.order)
+    return builders.grouped(values, builder)
+
+
+def _as_written(builder: HierarchyBuilder, present: Sequence[str], key: str) -> HierarchyBuilder:
+    """The builder with the numbers that it names written as the column has them.
+
+    Raises:
+        ConfigurationError: if two of its groups have one number.
+    """
+    numbers = Counter(number(member) for members in builder.grouped[0].values() for member in members)
+    twice = sum(times > 1 for each, times in numbers.items() if each is not None)
+    if twice:
+        raise ConfigurationError(
+            f"{key}: {twice} numbers are in several groups, or twice in one; expected one label for each"
+        )
+    written = {number(value): value for value in present}
+    lowest = {
+        label: tuple(written.get(number(member), member) for member in members)
+        for label, members in builder.grouped[0].items()
+    }
+    changed = {"groups": lowest} if builder.levels is None else {"levels": (lowest, *builder.levels[1:])}
+    return builder.model_copy(update=changed)
+
+
+def _tree(paths: Sequence[tuple[str, ...]], key: str) -> Hierarchy:
+    try:
+        return Hierarchy.build(paths, key)
+    except ConfigurationError:  # whose message may hold a value
+        raise InputError(f"{key}: values and labels do not make a tree; rename what reads alike") from None
+
+
+def _refuse(name: str, key: str, what: str, values: Sequence[str], counts: Counts) -> None:
+    rows = sum(counts.get(value, 0) for value in values)
+    count = f"{len(values)} value{'s' if len(values) > 1 else ''} in {rows} rows"
+    raise InputError(
+        f"{key}: {count} {'are' if len(values) > 1 else 'is'} {what}",
+        values=Offending(name, what, {value: counts.get(value, 0) for value in values}),
+    )
+
+
+def hierarchy_csv(tree: Hierarchy, key: str) -> str:
+    """The hierarchy as a CSV as ARX has it: no header, a row a leaf, leaf first, `*` last.
+
+    Raises:
+        InputError: if what is read from it would be another one.
+    """
+    for separator in (";", ","):
+        text = io.StringIO()
+        csv.writer(text, delimiter=separator, lineterminator="\n").writerows(tree.paths)
+        try:
+            if Hierarchy.parse(text.getvalue(), key) == tree:
+                return text.getvalue()
+        except ConfigurationError:
+            continue
+    raise InputError(
+        f"{key}: values with blanks at their ends, line breaks, or many separators have no place in a CSV; give the "
+        "column text: {strip: true}, or mend them"
+    )

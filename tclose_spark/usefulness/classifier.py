@@ -1,0 +1,169 @@
+"""What an analyst would do with a release: predict a sensitive attribute. A classifier trained on the release is tested
+on raw rows that it has not seen, beside one that is trained on the raw rows themselves.
+
+A label enters as what it says of a value: an interval as its middle, a node or a set as equal parts of its values. Raw
+values are labels that say one value. A third of the rows, by their hashes, are for testing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tclose_spark.in_memory.apply_plan import Released
+from tclose_spark.in_memory.measure import PublishedClasses
+from tclose_spark.in_memory.sample import ComparedTable
+from tclose_spark.measures.loss.query_error import RangeSpread, Spread
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
+from tclose_spark.table.arrays import HashArray, IntArray
+from tclose_spark.table.labels import MISSING, decode_numbers
+from tclose_spark.table.rows import Rows
+from tclose_spark.usefulness.queries import sensitive_codes, spread_labels
+
+MOST_VALUES = 50  # of an attribute that is predicted
+MOST_COLUMNS = 500  # that the values of a category become; one of more is left out
+MOST_TRAINED = 20_000  # rows that a classifier learns from
+MOST_TESTED = 20_000  # rows that it is tested on
+PARTS = 3  # of the rows, one of which is for testing
+PASSES = 50
+
+Features = NDArray[np.float32]
+
+
+def is_installed() -> bool:
+    """Whether the extra that this needs is there."""
+    return find_spec("sklearn") is not None
+
+
+def predicted(attributes: ResolvedAttributes) -> int | None:
+    """The number of the attribute that is predicted: the first that has few values."""
+    fitting = [i for i, a in enumerate(attributes.sensitive) if 1 < len(a.domain.values) <= MOST_VALUES]
+    return fitting[0] if fitting else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """A classifier's test: a `worth.Measure`.
+
+    target: the number of the attribute that is predicted.
+    test, answers: features and values of the rows for testing.
+    raw, majority: accuracy of what is trained on raw rows, and of always saying the most frequent value.
+    """
+
+    target: int
+    test: Features
+    answers: IntArray
+    raw: float
+    majority: float
+
+    @staticmethod
+    def of(table: ComparedTable, attributes: ResolvedAttributes, target: int) -> Accuracy | None:
+        """The test on these rows; None where there is nothing to learn from, or to test on."""
+        rows, quasi = table.rows, attributes.quasi_identifiers
+        codes, held_out = sensitive_codes(rows, attributes)[target], is_test(rows.hash)
+        learned, tested = chosen(~held_out, rows.hash, MOST_TRAINED), chosen(held_out, rows.hash, MOST_TESTED)
+        test, answers = raw_features(quasi, rows.take(tested)), codes[tested]
+        if not len(learned) or not test.size:
+            return None
+        said = predictions(raw_features(quasi, rows.take(learned)), codes[learned], test)
+        most = int(np.bincount(codes[~held_out]).argmax())
+        return Accuracy(
+            target=target,
+            test=test,
+            answers=answers,
+            raw=float(np.mean(said == answers)),
+            majority=float(np.mean(answers == most)),
+        )
+
+    def __call__(
+        self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes
+    ) -> Mapping[str, float]:
+        """Accuracies: trained on the release, on raw rows, and not at all. None of a release that has no row to learn
+        from.
+        """
+        hashes = released.rows.hash
+        learned = chosen(~is_test(hashes), hashes, MOST_TRAINED)
+        if not len(learned):
+            return {}
+        codes = sensitive_codes(released.rows, attributes)[self.target][learned]
+        parts = [
+            released_features(quasi, classes.labels[quasi.name], classes.of_row[learned])
+            for quasi in attributes.quasi_identifiers
+        ]
+        right = float(np.mean(predictions(np.concatenate(parts, axis=1), codes, self.test) == self.answers))
+        return {"accuracy": right, "accuracy_raw": self.raw, "accuracy_majority": self.majority}
+
+
+def is_test(hashes: HashArray) -> NDArray[np.bool_]:
+    """Which rows are for testing, shape (rows,)."""
+    held_out: NDArray[np.bool_] = (hashes >> np.uint64(33)) % np.uint64(PARTS) == 0
+    return held_out
+
+
+def chosen(which: NDArray[np.bool_], hashes: HashArray, most: int) -> IntArray:
+    """Of these rows at most so many, those of the least hashes, in their order."""
+    place = np.flatnonzero(which)
+    return place[np.argsort(hashes[place], kind="stable")[:most]]
+
+
+def predictions(features: Features, codes: IntArray, test: Features) -> IntArray:
+    """What a classifier that learned from these rows says of others: multinomial logistic regression on features from 0
+    to 1, PASSES passes of its solver. Where all rows have one value it says that.
+    """
+    if codes.min() == codes.max():
+        return np.full(len(test), codes[0])
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler
+    from threadpoolctl import threadpool_limits
+
+    made = make_pipeline(MinMaxScaler(), LogisticRegression(max_iter=PASSES, tol=1e-3))
+    with threadpool_limits(1), warnings.catch_warnings():  # more threads take ten times as long on tables like these
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        said: IntArray = made.fit(features, codes).predict(test)
+        return said
+
+
+def raw_features(quasi: Sequence[ResolvedQuasi], rows: Rows) -> Features:
+    """Features of raw rows, shape (rows, features)."""
+    parts = []
+    for q, codes in zip(quasi, rows.quasi, strict=True):
+        different, place = np.unique(codes, return_inverse=True)
+        known = different != MISSING
+        numbers = decode_numbers(different) if q.domain.kind == "double" else different.astype(np.float64)
+        values = np.where(known, numbers, np.nan)
+        parts.append(features_of(q, RangeSpread(low=values, high=values, whole=q.domain.kind != "double"), place))
+    return np.concatenate(parts, axis=1)
+
+
+def released_features(quasi: ResolvedQuasi, columns: Sequence[pa.Array], of_row: IntArray) -> Features:
+    """Features of released rows, shape (rows, features). columns: labels by class; of_row: the class of each row."""
+    if quasi.domain.kind == "category":  # a column for each value: only of the classes that are asked for
+        used, of_row = np.unique(of_row, return_inverse=True)
+        columns = [column.take(pa.array(used)) for column in columns]
+    spread, label = spread_labels(quasi, columns)
+    return features_of(quasi, spread, label[of_row])
+
+
+def features_of(quasi: ResolvedQuasi, spread: Spread, label: IntArray) -> Features:
+    """What labels of a quasi-identifier say of its value, shape (len(label), features). A missing value is the middle
+    of the range, or in none of the values. Numbers are parts of their range, from 0 to 1: float32 holds those of all
+    doubles.
+    """
+    if quasi.domain.kind != "category":
+        assert isinstance(spread, RangeSpread)
+        start, end = quasi.domain.low / 2, quasi.domain.high / 2  # halves: the sum of two may be above all doubles
+        middle = (spread.low / 4 + spread.high / 4 - start) / (end - start or 1.0)
+        return np.clip(np.where(np.isnan(middle), 0.5, middle), 0, 1).astype(np.float32)[label][:, None]
+    values = len(quasi.domain.values)
+    if not 0 < values <= MOST_COLUMNS:  # none: the column is missing in all rows
+        return np.zeros((len(label), 0), dtype=np.float32)
+    shares = np.stack([spread.shares(code, code) for code in range(values)], axis=1)
+    return shares.astype(np.float32)[label]

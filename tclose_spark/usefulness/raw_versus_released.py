@@ -1,0 +1,109 @@
+"""The raw side of a release, for the internal report: what raw rows tell and what is published of them, side by side.
+
+Measured on some rows whose labels are known (see `stages.linked_sample`); who else is like them is counted in the whole
+table. Nothing of it is for the public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tclose_spark.in_memory.apply_plan import Released
+from tclose_spark.in_memory.measure import PublishedClasses
+from tclose_spark.in_memory.sample import ComparedTable
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.method import Frequencies
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.observers.linked_sample import Linked
+from tclose_spark.table.domains import Profile
+from tclose_spark.table.rows import Rows
+from tclose_spark.usefulness.classifier import is_installed, predicted
+from tclose_spark.usefulness.cross_tables import CrossTable, Mean, cross_tables, means
+from tclose_spark.usefulness.raw_groups import RawGroups, raw_groups
+from tclose_spark.usefulness.utility_measures import Worth
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawSide:
+    """What the internal report says of the raw rows.
+
+    rows, suppressed: that it was measured on, of `whole`.
+    groups: who is like whom in the raw table; None where that is too much to count.
+    worth: figures of `compare.worth`; those of a classifier only where one can be trained.
+    target: the attribute that it predicts; why_no_classifier: "" where there is one.
+    """
+
+    rows: int
+    suppressed: int
+    whole: int
+    groups: RawGroups | None
+    means: Sequence[Mean] = ()
+    tables: Sequence[CrossTable] = ()
+    worth: dict[str, float] = field(default_factory=dict)
+    target: str | None = None
+    why_no_classifier: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values; of each cross table its figures, and the whole table of the strongest of each attribute."""
+        strongest = {a: max(of, key=lambda one: one.raw_v) for a, of in self._by_attribute().items()}
+        return {
+            **{name: getattr(self, name) for name in ("rows", "suppressed", "whole", "worth", "target")},
+            "why_no_classifier": self.why_no_classifier,
+            "groups": None if self.groups is None else asdict(self.groups),
+            "means": [asdict(one) for one in self.means],
+            "associations": [
+                {
+                    "quasi": one.quasi,
+                    "sensitive": one.sensitive,
+                    "raw": one.raw_v,
+                    "released": one.released_v,
+                    "moved": one.moved,
+                }
+                for one in self.tables
+            ],
+            "tables": [
+                {**asdict(one), "raw": one.raw.tolist(), "released": one.released.tolist()}
+                for one in strongest.values()
+            ],
+        }
+
+    def _by_attribute(self) -> dict[str, list[CrossTable]]:
+        found: dict[str, list[CrossTable]] = {}
+        for one in self.tables:
+            found.setdefault(one.sensitive, []).append(one)
+        return found
+
+
+def measure_raw_side(
+    linked: Linked, profile: Profile, attributes: ResolvedAttributes, spec: ReleaseSpec, frequencies: Frequencies
+) -> RawSide:
+    """What these rows say."""
+    everyone = Rows.concatenate([linked.rows, linked.suppressed])
+    groups = raw_groups(everyone, frequencies, attributes, spec.privacy.k)
+    if not len(linked.rows):
+        return RawSide(rows=0, suppressed=len(everyone), whole=linked.whole, groups=groups)
+    released = Released(rows=linked.rows, labels=linked.labels, suppressed=linked.suppressed)
+    classes = PublishedClasses.of(released, spec)
+    table = ComparedTable(profile=profile, rows=everyone, whole=linked.whole)
+    worth = Worth.of_table(table, attributes).of(released, classes, attributes)
+    target = predicted(attributes)
+    why = (
+        "scikit-learn is not installed (the extra `analysis`)"
+        if not is_installed()
+        else "no sensitive attribute has few enough values"
+        if target is None
+        else "there are too few rows"
+    )
+    return RawSide(
+        rows=len(linked.rows),
+        suppressed=len(linked.suppressed),
+        whole=linked.whole,
+        groups=groups,
+        means=list(means(attributes.quasi_identifiers, linked.rows, classes)),
+        tables=list(cross_tables(attributes, linked.rows, classes)),
+        worth=worth,
+        target=None if target is None else attributes.sensitive[target].name,
+        why_no_classifier="" if "accuracy" in worth else why,
+    )

@@ -1,0 +1,37 @@
+"""What a release is worth to who works with it, measured on the raw rows: so it stays inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tclose_spark.in_memory.apply_plan import Released
+from tclose_spark.in_memory.measure import PublishedClasses
+from tclose_spark.in_memory.sample import ComparedTable
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.usefulness.classifier import Accuracy, is_installed, predicted
+from tclose_spark.usefulness.queries import QueryError
+
+Measure = Callable[[Released, PublishedClasses, ResolvedAttributes], Mapping[str, float]]
+"""Figures of a release by name."""
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Several measures, made once for a table."""
+
+    measures: Sequence[Measure] = ()
+
+    @staticmethod
+    def of_table(table: ComparedTable, attributes: ResolvedAttributes) -> Worth:
+        """All measures that can be made on these rows."""
+        target = predicted(attributes) if is_installed() else None
+        accuracy = None if target is None else Accuracy.of(table, attributes, target)
+        queries = QueryError.of(table, attributes)
+        return Worth([queries] if accuracy is None else [queries, accuracy])
+
+    def of(self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes) -> dict[str, float]:
+        """The figures of all of them."""
+        return {
+            name: figure for measure in self.measures for name, figure in measure(released, classes, attributes).items()
+        }

@@ -1,0 +1,328 @@
+"""The join with people whom an attacker knows, against trying every person on every class."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from strategies import CITIES
+
+from tclose_spark.auditing.attacks.background import EVERYTHING, MISSING, STRANGE, Axis, BackgroundJoin, join_background
+from tclose_spark.checks.classes.class_table import JudgedQuasi
+from tclose_spark.errors import InputError
+from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+
+TREES = {"city": CITIES}
+AGE = JudgedQuasi("age", ("age",), LabelLoss(numeric=True, span=Fraction(60), foreign=True))
+CITY = JudgedQuasi("city", ("city",), LabelLoss(numeric=False, hierarchy=CITIES))
+JOB = JudgedQuasi("job", ("job",), LabelLoss(numeric=False, distinct=4, sets=True))
+SEX = JudgedQuasi("sex", ("sex",), LabelLoss(numeric=False))
+BOUNDS = JudgedQuasi("year", ("year_min", "year_max"), LabelLoss(numeric=True, span=Fraction(60)))
+QUASI = [AGE, CITY, JOB]
+
+
+def class_table(spark: SparkSession, classes: Sequence[tuple[Any, ...]], quasi: Sequence[JudgedQuasi]) -> DataFrame:
+    """Classes (label, ..., records); labels are text."""
+    names = ", ".join(f"{column}: string" for q in quasi for column in q.columns)
+    return spark.createDataFrame(
+        [(row[:-1], row[-1]) for row in classes], f"quasi_identifiers struct<{names}>, size bigint"
+    )
+
+
+def join(
+    spark: SparkSession,
+    classes: Sequence[tuple[Any, ...]],
+    people: Sequence[tuple[Any, ...]],
+    schema: str,
+    quasi: Sequence[JudgedQuasi] = QUASI,
+) -> BackgroundJoin:
+    background = spark.createDataFrame(list(people), schema).repartition(2)
+    return join_background(class_table(spark, classes, quasi), background, quasi, TREES)
+
+
+# --- worked examples
+
+
+def test_a_list_of_everybody(spark: SparkSession):
+    """The table's people and two more, of whom one fits no class."""
+    classes = [("[20, 29]", "f", 2), ("[30, 39]", "*", 3)]
+    people = [(21, "f"), (29, "f"), (30, "f"), (35, "m"), (39, "f"), (33, "m"), (25, "m")]
+    found = join(spark, classes, people, "age int, sex string", [AGE, SEX])
+    assert (found.joined, found.people, found.candidates) == (("age", "sex"), 7, 6)
+    assert found.members == 2  # two women in their twenties, two records: both are in the table
+    risks = found.risks
+    assert (risks.prosecutor, risks.prosecutor_mean) == (Fraction(1, 2), Fraction(2, 5))  # picks a record of 2, or of 3
+    assert risks.journalist == Fraction(1, 2)  # two people for each of the first two records
+    assert risks.marketer == (2 * Fraction(1, 2) + 3 * Fraction(1, 4)) / 5
+    assert (risks.presence, risks.unmatched) == (1, 0)
+
+
+def test_a_list_that_lacks_people_of_the_table(spark: SparkSession):
+    """Nobody fits the second class, whose three records are of people that are not listed."""
+    found = join(spark, [("20", 2), ("30", 3)], [(20,), (20,), (20,), (50,)], "age int", [AGE])
+    assert (found.people, found.candidates, found.members) == (4, 3, 0)
+    assert found.risks.unmatched == 1
+    assert (
+        found.risks.marketer == (2 * Fraction(1, 3) + 3 * Fraction(1, 3)) / 5
+    )  # at least three people have its labels
+
+
+def test_people_who_fit_several_classes(spark: SparkSession):
+    """Both classes have a record for each of those who fit; the one who fits both is one member."""
+    found = join(spark, [("[20, 29]", 2), ("[25, 39]", 2)], [(20,), (27,), (31,)], "age int", [AGE])
+    assert (found.people, found.candidates, found.members) == (3, 3, 3)
+    assert found.risks.members == 4  # which counts in each class
+    assert found.risks.journalist == Fraction(1, 2)
+
+
+def test_all_classes_alike_by_the_columns_that_are_known_are_one(spark: SparkSession):
+    """Of age alone: two records of each label."""
+    classes = [("[20, 29]", "f", 1), ("[20, 29]", "m", 1), ("*", "f", 2)]
+    found = join(spark, classes, [(20,), (50,)], "age int", [AGE, SEX])
+    assert found.joined == ("age",)
+    assert found.risks.prosecutor == Fraction(1, 2)
+    # one fits the first two records (raised to two people), two the others
+    assert (found.members, found.risks.journalist, found.risks.unmatched) == (2, Fraction(1, 2), 1)
+
+
+@pytest.mark.parametrize(
+    ("schema", "people"),
+    [
+        ("age string", [("39",), ("39.0",), ("039",), (" 39 ",), ("thirty-nine",), ("38.9",), (None,)]),
+        ("age double", [(39.0,), (39.0,), (39.0,), (39.0,), (40.5,), (38.9,), (float("nan"),)]),
+        ("age decimal(9,3)", [(39,), (39,), (39,), (39,), (40,), (38,), (None,)]),
+    ],
+    ids=["text", "doubles", "decimals"],
+)
+def test_numbers_are_numbers_however_they_are_written(
+    spark: SparkSession, schema: str, people: Sequence[tuple[Any, ...]]
+):
+    rows = [(Decimal(x),) for (x,) in people if x is not None] + [(None,)] if "decimal" in schema else people
+    found = join(spark, [("39", 4), ("[39.0, 39.5]", 1)], rows, schema, [AGE])
+    assert (found.people, found.candidates, found.members) == (7, 4, 4)
+
+
+def test_a_value_that_stands_twice_in_a_set_is_one(spark: SparkSession):
+    assert join(spark, [("{cook, cook}", 1)], [("cook",)], "job string", [JOB]).risks.journalist == 1
+
+
+def test_numbers_below_nodes_are_numbers_however_they_are_written(spark: SparkSession):
+    tree = Hierarchy.build([("38", "thirties", "*"), ("39", "thirties", "*"), ("40", "forties", "*")], "ages")
+    age = JudgedQuasi("age", ("age",), LabelLoss(numeric=False, hierarchy=tree))
+    people = spark.createDataFrame(
+        [(38.0,), (39.0,), (None,)], "age double"
+    )  # as pandas writes whole numbers of which one is missing
+    assert join_background(class_table(spark, [("thirties", 2)], [age]), people, [age], {"age": tree}).candidates == 2
+
+
+@pytest.mark.parametrize(
+    ("leaves", "schema", "people"),
+    [
+        (
+            ("2024-01-05T12:30:00", "2024-01-09T00:00:00"),
+            "at timestamp",
+            ("2024-01-05 12:30:00", "2024-01-09 00:00:00"),
+        ),
+        (
+            ("2024-01-05T12:30:00", "2024-01-09T00:00:00"),
+            "at string",
+            ("2024-01-05 12:30:00", "2024-01-09T01:00+01:00"),
+        ),
+        (("2024-01-05", "2024-01-09"), "at date", ("2024-01-05", "2024-01-09")),
+        (("2024-01-05", "2024-01-09"), "at timestamp", ("2024-01-05 12:30:00", "2024-01-09 00:00:00")),
+        (("0.5", "1.25"), "at string", ("0.50", "1.250")),
+    ],
+)
+def test_times_and_numbers_below_nodes_are_themselves_however_they_are_written(
+    spark: SparkSession, leaves: tuple[str, str], schema: str, people: tuple[str, str]
+):
+    tree = Hierarchy.build([(leaves[0], "first", "*"), (leaves[1], "second", "*")], "at")
+    at = JudgedQuasi("at", ("at",), LabelLoss(numeric=False, hierarchy=tree))
+    name, kind = schema.split()
+    known = spark.createDataFrame([(text,) for text in (*people, "2024-02-01")], f"{name} string")
+    known = known.select(F.col(name).cast(kind).alias(name))
+    found = join_background(class_table(spark, [("first", 1), ("second", 1)], [at]), known, [at], {"at": tree})
+    assert (found.people, found.candidates, found.members) == (3, 2, 2)
+
+
+def test_bounds_are_joined_as_the_interval_between_them(spark: SparkSession):
+    classes = [("20", "1990", "1999", 1), ("20", "2000", "2000", 1)]
+    found = join(spark, classes, [(20, 1995), (20, 1989), (20, 2000)], "age int, year int", [AGE, BOUNDS])
+    assert (found.joined, found.people, found.candidates) == (("age", "year"), 3, 2)
+
+
+def test_nothing_to_join_by(spark: SparkSession):
+    with pytest.raises(
+        InputError, match="--background: the table has none of the quasi-identifiers; expected columns such as 'age'"
+    ):
+        join(spark, [("20", 1)], [("Anna",)], "name string", [AGE])
+
+
+def test_no_people(spark: SparkSession):
+    classes = class_table(spark, [("20", 1)], [AGE])
+    with pytest.raises(InputError, match="--background: the table has no rows"):
+        join_background(classes, spark.createDataFrame([], "age int"), [AGE], {})
+
+
+# --- against every person tried on every class: what each label covers, said apart
+
+ANYBODY: Callable[[Any], bool] = lambda _: True  # noqa: E731
+COVERS: dict[str, dict[str | None, Callable[[Any], bool]]] = {
+    "age": {
+        "[20, 29]": lambda x: x is not None and 20 <= x <= 29,
+        "[29, 35.5[": lambda x: x is not None and 29 <= x < 35.5,
+        "]35.5, 50]": lambda x: x is not None and 35.5 < x <= 50,
+        "]20, 50[": lambda x: x is not None and 20 < x < 50,
+        "35.50": lambda x: x == 35.5,
+        "*": ANYBODY,
+        None: lambda x: x is None,
+    },
+    "city": {
+        "Pisa": lambda x: x == "Pisa",
+        "Tuscany": lambda x: x in ("Pisa", "Siena"),
+        "Italy": lambda x: x in ("Pisa", "Siena", "Bari"),
+        "France": lambda x: x in ("Lyon", "Nice"),
+        "*": ANYBODY,
+        None: lambda x: x is None,
+    },
+    "job": {
+        "cook": lambda x: x == "cook",
+        "{clerk, cook}": lambda x: x in ("clerk", "cook"),
+        '{"cook, chief", nurse}': lambda x: x in ("cook, chief", "nurse"),
+        "*": ANYBODY,
+        None: lambda x: x is None,
+    },
+}
+PEOPLE: dict[str, list[Any]] = {
+    "age": [None, 19.0, 20.0, 24.5, 29.0, 35.5, 35.75, 50.0, 51.0],
+    "city": [None, "Pisa", "Siena", "Bari", "Lyon", "Oslo"],
+    "job": [None, "cook", "clerk", "nurse", "cook, chief", "pilot"],
+}
+
+
+def by_trial(
+    classes: Mapping[tuple[Any, ...], int], people: Sequence[tuple[Any, ...]], names: Sequence[str]
+) -> dict[str, Any]:
+    """All figures of a join, person by person and class by class."""
+    fits = {
+        labels: [
+            p
+            for p, person in enumerate(people)
+            if all(COVERS[n][x](v) for n, x, v in zip(names, labels, person, strict=True))
+        ]
+        for labels in classes
+    }
+    complete = [labels for labels, inside in fits.items() if len(inside) <= classes[labels]]
+    population = {labels: max(len(inside), classes[labels]) for labels, inside in fits.items()}
+    records = sum(classes.values())
+    return {
+        "people": len(people),
+        "candidates": len({p for inside in fits.values() for p in inside}),
+        "members": len({p for labels in complete for p in fits[labels]}),
+        "prosecutor": Fraction(1, min(classes.values())),
+        "prosecutor_mean": Fraction(len(classes), records),
+        "journalist": Fraction(1, min(population.values())),
+        "marketer": sum(Fraction(classes[labels], population[labels]) for labels in classes) / records,
+        "presence": max(Fraction(classes[labels], population[labels]) for labels in classes),
+        "unmatched": sum(len(inside) < classes[labels] for labels, inside in fits.items()),
+    }
+
+
+@pytest.mark.parametrize(
+    ("seed", "names", "most"),
+    [(1, ("age", "city", "job"), 4), (2, ("age", "city", "job"), 1), (3, ("city",), 9), (4, ("age", "job"), 9)],
+    ids=["all columns", "one record for each label", "by a hierarchy", "by numbers and sets"],
+)
+def test_a_drawn_join_is_what_trying_gives(spark: SparkSession, seed: int, names: tuple[str, ...], most: int):
+    """People may be missing every value, be outside all intervals, and live where no node is."""
+    draw = np.random.default_rng(seed)
+    drawn_labels = {tuple(draw.choice(np.array(list(COVERS[q.name]), dtype=object)) for q in QUASI) for _ in range(30)}
+    table = [(*labels, int(draw.integers(1, most + 1))) for labels in sorted(drawn_labels, key=str)]
+    people = [tuple(draw.choice(np.array(PEOPLE[name], dtype=object)) for name in names) for _ in range(80)]
+    places = [[q.name for q in QUASI].index(name) for name in names]
+    classes: Counter[tuple[Any, ...]] = Counter()
+    for row in table:
+        classes[tuple(row[i] for i in places)] += row[-1]
+
+    kinds = {"age": "double", "city": "string", "job": "string"}
+    found = join(spark, table, people, ", ".join(f"{name} {kinds[name]}" for name in names))
+    expected = by_trial(classes, people, names)
+    figures = {**vars(found.risks), **{name: getattr(found, name) for name in ("people", "candidates", "members")}}
+    assert {name: figures[name] for name in expected} == expected
+    assert found.joined == names
+    assert expected["candidates"] > 0
+    assert expected["unmatched"] < len(classes)
+
+
+# --- axes, pure
+
+
+def test_a_numeric_axis():
+    axis = Axis.of(AGE, ["[20, 29]", "[29, 40[", "]20, 40[", "*", None, "35"], None)
+    assert axis.ends == (20, 29, 35, 40)
+    # below 20, 20, between, 29, between, 35, between, 40, above
+    assert [axis.point(x) for x in ("19.9", "20", "20.0", "28", "2.9e1", "30", "35", "39", "40", "41")] == [
+        0,
+        1,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+    ]
+    assert (axis.point(None), axis.point("many"), axis.point("Infinity")) == (MISSING, STRANGE, STRANGE)
+    assert axis.ranges("[20, 29]") == [(1, 3)]
+    assert axis.ranges("[29, 40[") == [(3, 6)]
+    assert axis.ranges("]20, 40[") == [(2, 6)]
+    assert axis.ranges("35") == [(5, 5)]
+    assert axis.ranges("*") == [EVERYTHING]
+    assert axis.ranges(None) == [(MISSING, MISSING)]
+
+
+def test_people_fit_bins(spark: SparkSession):
+    """Without an end a bin covers everybody beyond the other one; a decade ends before the next."""
+    people = [(-3.0,), (19.0,), (20.0,), (29.5,), (30.0,), (80.0,), (107.0,)]
+    found = join(spark, [("<20", 2), ("20s", 2), ("80+", 2)], people, "age double", [AGE])
+    assert (found.people, found.candidates, found.members) == (7, 6, 6)
+
+
+def test_bins_among_values_say_not_whom_they_cover(spark: SparkSession):
+    with pytest.raises(InputError, match=r"sex: labels \(1\) do not say whom they cover"):
+        join(spark, [("20-29", 2), ("f", 2)], [("f",)], "sex string", [SEX])
+
+
+def test_an_axis_of_a_hierarchy():
+    axis = Axis.of(CITY, ["Italy", "Lyon"], CITIES)
+    codes = {city: axis.point(city) for city in CITIES.leaves}
+    assert sorted(codes.values()) == [0, 1, 2, 3, 4]
+    for node in ("Pisa", "Tuscany", "Italy", "France"):
+        ((low, high),) = axis.ranges(node)
+        assert {city for city, code in codes.items() if low <= code <= high} == {
+            path[0] for path in CITIES.paths if node in path
+        }
+    assert (axis.point("Oslo"), axis.point("Italy"), axis.point(None)) == (STRANGE, STRANGE, MISSING)
+
+
+def test_an_axis_of_values_and_sets():
+    axis = Axis.of(JOB, ["{b, d}", '{"a, c", b}', "d", "*", None], None)
+    assert axis.places == {"a, c": 0, "b": 1, "d": 2}
+    assert axis.ranges("{b, d}") == [(1, 1), (2, 2)]
+    assert axis.ranges("d") == [(2, 2)]
+    assert (axis.point("a, c"), axis.point("{b, d}"), axis.point("e")) == (0, STRANGE, STRANGE)
+    plain = Axis.of(SEX, ["{b, d}", "f"], None)  # where labels are no sets, braces are text
+    assert plain.ranges("{b, d}") == [(plain.point("{b, d}"),) * 2]
+
+
+def test_everything_covers_what_no_other_label_does():
+    low, high = EVERYTHING
+    assert low <= MISSING < STRANGE < 0
+    assert high > 2 * 10**9

@@ -1,0 +1,510 @@
+"""What is printed of an audit and of an explanation: every guarantee, labels as they are in the table, nothing that
+crashes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from tclose_spark.auditing import audit as auditing
+from tclose_spark.auditing import commands
+from tclose_spark.auditing.attacks.background import BackgroundJoin
+from tclose_spark.auditing.attacks.exposures import Exposure
+from tclose_spark.auditing.audit import Audit, audit_table
+from tclose_spark.auditing.explain import Explanation
+from tclose_spark.auditing.question import ask
+from tclose_spark.auditing.views import MOST_LINES, audit_lines, explanation_lines
+from tclose_spark.checks.classes.class_table import JudgedAttribute
+from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
+from tclose_spark.measures.disclosure.reidentification import risks
+from tclose_spark.measures.distances.ground_distances import OrderedDistance
+from tclose_spark.measures.distances.transport import transport_plan
+from tclose_spark.runfile.attributes import Recursive, SensitiveAttribute
+
+Labels = Mapping[str, Any]
+OLD: Labels = {"age": "[20, 29]", "sex": "*"}
+FIRST: Labels = {"age": "]30, 39]", "sex": "f"}
+
+
+def k_of(asked: int | None, achieved: int, classes: int = 0, rows: int = 0, worst: Labels = OLD) -> Guarantee:
+    return Guarantee(
+        measure="k-anonymity",
+        attribute=None,
+        required=asked,
+        achieved=achieved,
+        classes=classes,
+        rows=rows,
+        worst=worst,
+    )
+
+
+def audit(
+    guarantees: Sequence[Guarantee],
+    exposures: Sequence[Exposure] = (),
+    background: BackgroundJoin | None = None,
+    notes: Sequence[str] = (),
+    losses: Mapping[str, float] | None = None,
+) -> Audit:
+    """An audit of 1,200 rows in 300 classes that found this."""
+    figures = ClassFigures(
+        rows=1200,
+        classes=300,
+        smallest=2,
+        largest=31,
+        discernibility=98_765,
+        losses=losses or {"age": 0.25, "sex": 0.0},
+        released_losses={},
+        homogeneous={},
+        guarantees=tuple(guarantees),
+    )
+    return Audit(
+        question=ask(["age", "sex"]),
+        figures=figures,
+        guarantees=tuple(guarantees),
+        exposures=tuple(exposures),
+        background=background,
+        notes=tuple(notes),
+    )
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Callable[[Any], str]:
+    """`printed(lines)`: what `tclose audit` and `tclose explain` write."""
+
+    def text(lines: Any) -> str:
+        capsys.readouterr()
+        commands._print(lines)
+        return capsys.readouterr().out
+
+    return text
+
+
+def cells(text: str, first: str) -> list[str]:
+    """The cells of the one line of a table that begins with this text."""
+    (line,) = [line for line in text.splitlines() if line.strip("│┃ ").startswith(first)]
+    return [cell.strip() for cell in line.strip("│ ").split("│")]
+
+
+# --- the audit
+
+
+def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
+    text = printed(
+        audit_lines(
+            audit(
+                [
+                    k_of(5, 2, classes=7, rows=1234),
+                    Guarantee(
+                        measure="t-closeness",
+                        attribute="salary",
+                        required=Fraction(1, 5),
+                        achieved=Fraction(5, 12),
+                        classes=3,
+                        rows=10,
+                        worst=FIRST,
+                    ),
+                    Guarantee(
+                        measure="t-closeness",
+                        attribute="town",
+                        required=None,
+                        achieved=Fraction(1, 2),
+                        classes=0,
+                        rows=0,
+                        worst=OLD,
+                    ),
+                    Guarantee(
+                        measure="distinct l-diversity",
+                        attribute="salary",
+                        required=2,
+                        achieved=3,
+                        classes=0,
+                        rows=0,
+                        worst=FIRST,
+                    ),
+                    Guarantee(
+                        measure="entropy l-diversity",
+                        attribute="salary",
+                        required=Fraction(5, 2),
+                        achieved=2.6666666,
+                        classes=0,
+                        rows=0,
+                        worst=FIRST,
+                    ),
+                    Guarantee(
+                        measure="recursive (c, l)-diversity",
+                        attribute="salary",
+                        required=Recursive(c=Fraction(3), l=2),
+                        achieved=False,
+                        classes=1,
+                        rows=4,
+                        worst=FIRST,
+                    ),
+                    Guarantee(
+                        measure="(n, t)-closeness",
+                        attribute="salary",
+                        required="n = 9, t = 0.2",
+                        achieved=0.25,
+                        classes=1,
+                        rows=4,
+                        worst={**FIRST, "(superset)": "age=*, sex=f"},
+                    ),
+                    Guarantee(
+                        measure="t-closeness of tuples",
+                        attribute="salary and town",
+                        required=None,
+                        achieved=Fraction(3, 4),
+                        classes=0,
+                        rows=0,
+                        worst=FIRST,
+                    ),
+                ]
+            ),
+            "people.csv",
+        )
+    )
+    assert text.startswith("people.csv: 1,200 rows in 300 classes; NOT everything that was asked holds\n")
+    old, first = "age='[20, 29]', sex='*'", "age=']30, 39]', sex='f'"
+    assert cells(text, "k-anonymity") == ["k-anonymity", "", "5", "2", "NO", "7", "1,234", old]
+    lines = [line for line in text.splitlines() if "│ t-closeness " in line and "tuples" not in line]
+    assert [[cell.strip() for cell in line.strip("│ ").split("│")] for line in lines] == [
+        ["t-closeness", "salary", "0.2", "0.416667 = 5/12", "NO", "3", "10", first],
+        ["t-closeness", "town", "", "0.5 = 1/2", "told", "", "", old],  # nothing was asked, so nothing breaks it
+    ]
+    assert cells(text, "distinct l-diversity")[1:] == ["salary", "2", "3", "yes", "0", "0", first]
+    assert cells(text, "entropy l-diversity")[1:] == ["salary", "2.5", "2.66667", "yes", "0", "0", first]
+    assert cells(text, "recursive (c, l)-diversity")[1:] == ["salary", "(3, 2)", "no", "NO", "1", "4", first]
+    assert cells(text, "(n, t)-closeness")[1:] == [
+        "salary",
+        "n = 9, t = 0.2",
+        "0.25",
+        "NO",
+        "1",
+        "4",
+        f"{first}, (superset)='age=*, sex=f'",
+    ]
+    assert cells(text, "t-closeness of tuples")[1:] == ["salary and town", "", "0.75 = 3/4", "told", "", "", first]
+
+
+@pytest.mark.parametrize(
+    ("asked", "broken", "verdict"),
+    [
+        (2, 0, "everything that was asked holds"),
+        (3, 1, "NOT everything that was asked holds"),
+        (None, 0, "nothing was asked"),
+    ],
+)
+def test_the_verdict_stands_first(printed: Callable[[Any], str], asked: int | None, broken: int, verdict: str):
+    text = printed(audit_lines(audit([k_of(asked, 2, broken, broken)]), "people.csv"))
+    assert text.splitlines()[0] == f"people.csv: 1,200 rows in 300 classes; {verdict}"
+
+
+def test_what_the_table_is_worth_and_notes(printed: Callable[[Any], str]):
+    text = printed(
+        audit_lines(audit([k_of(2, 2)], notes=["zip: labels such as '12*' look generalized [so]"]), "people.csv")
+    )
+    assert "Utility: information loss (NCP) 0.1250 (age 0.2500, sex 0.0000)\n" in text
+    assert "average class size 4.0 (from 2 to 31), discernibility 98,765\n" in text
+    assert "note: zip: labels such as '12*' look generalized [so]\n" in text
+    assert "Attacks" not in text  # without sensitive attributes there are none
+
+
+def test_attacks(printed: Callable[[Any], str]):
+    text = printed(
+        audit_lines(
+            audit(
+                [k_of(2, 2)],
+                [
+                    Exposure(
+                        attack="homogeneity",
+                        attribute="pay",
+                        criterion="all records of the class have one pay",
+                        classes=3,
+                        people=1017,
+                        before=0.1,
+                        after=1.0,
+                        about="[low]",
+                        worst=FIRST,
+                    ),
+                    Exposure(
+                        attack="skewness",
+                        attribute="pay",
+                        criterion="belief in a pay rises by more than 0.2",
+                        classes=0,
+                        people=0,
+                        before=0.25,
+                        after=0.3333333,
+                        about=None,
+                        worst=OLD,
+                    ),
+                    Exposure(
+                        attack="knowing another",
+                        attribute="pay",
+                        criterion="who knows the class and town is certain of pay",
+                        classes=2,
+                        people=5,
+                        before=0.4,
+                        after=0.65,
+                        about="town",
+                    ),
+                ],
+            ),
+            "people.csv",
+        )
+    )
+    labels = ["age=']30, 39]', sex='f'", "age='[20, 29]', sex='*'"]
+    assert cells(text, "homogeneity")[1:] == [
+        "all records of the class have one pay",
+        "3",
+        "1,017",
+        "0.100 -> 1.000",
+        "[low]",
+        labels[0],
+    ]
+    assert cells(text, "skewness")[1:] == [
+        "belief in a pay rises by more than 0.2",
+        "0",
+        "0",
+        "0.250 -> 0.333",
+        "missing",
+        labels[1],
+    ]
+    assert cells(text, "knowing another")[2:] == [
+        "2",
+        "5",
+        "0.400 -> 0.650",
+        "(mean over rows, knowing town)",
+    ]  # no one class
+
+
+def test_the_background_join(printed: Callable[[Any], str]):
+    found = risks(np.array([2, 4]), np.array([1, 8]))  # two records that one person fits, four that eight do
+    text = printed(
+        audit_lines(
+            audit(
+                [k_of(2, 2)],
+                background=BackgroundJoin(joined=("age", "sex"), people=1009, candidates=9, members=1, risks=found),
+            ),
+            "people.csv",
+        )
+    )
+    assert "Join with the background table, by age, sex" in [line.strip() for line in text.splitlines()]
+    assert cells(text, "prosecutor")[1] == "0.500000"
+    assert cells(text, "journalist")[1] == "0.500000"
+    assert cells(text, "marketer")[1] == "0.250000"  # 2 records with 1/2, 4 with 4/8 an eighth each: (1 + 1/2) / 6
+    assert cells(text, "membership")[1:] == [
+        "1",
+        "of 1,009 rows of the background table are of people who can be seen to be in the table, if all its people are "
+        "among them",
+    ]
+    assert "│ 1,000    │ can be seen not to be in it: they fit no class" in text
+    assert (
+        "note: 1 classes have more records than the background table has that fit them: people of the table are not in "
+        "the background table" in text
+    )
+
+
+# --- names and labels are printed as they are
+
+STRANGE = ["[bold]", "[/]", "[/red]", "a[0]", "{a, b}", "größer ≥ 5", "東京", "a.b", "back\\slash", "]30, 39["]
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_names_and_values_in_brackets_are_no_markup(printed: Callable[[Any], str], name: str):
+    worst = {name: "f"}
+    text = printed(
+        audit_lines(
+            audit(
+                [
+                    Guarantee(
+                        measure="t-closeness",
+                        attribute=name,
+                        required=None,
+                        achieved=Fraction(1, 2),
+                        classes=0,
+                        rows=0,
+                        worst=worst,
+                    )
+                ],
+                [
+                    Exposure(
+                        attack="skewness",
+                        attribute=name,
+                        criterion=f"belief in a {name} rises",
+                        classes=0,
+                        people=0,
+                        before=0.2,
+                        after=0.3,
+                        about=name,
+                        worst=worst,
+                    )
+                ],
+                notes=[f"{name}: differ"],
+                losses={name: 0.5},
+            ),
+            name,
+        )
+    )
+    assert cells(text, "t-closeness")[1] == name
+    assert cells(text, "t-closeness")[-1] == f"{name}='f'"
+    attack = cells(text, "skewness")
+    assert (attack[1], attack[5], attack[6]) == (f"belief in a {name} rises", name, f"{name}='f'")
+    assert f"\nnote: {name}: differ\n" in text
+    assert f"({name} 0.5000)" in text
+    assert text.startswith(f"{name}: 1,200 rows")
+
+
+@pytest.mark.parametrize("name", ["[bold]", "[/]"])
+def test_the_background_table_is_named_as_it_is(printed: Callable[[Any], str], name: str):
+    found = BackgroundJoin(joined=(name,), people=8, candidates=8, members=0, risks=risks(np.array([4]), np.array([8])))
+    assert f"Join with the background table, by {name}" in printed(
+        audit_lines(audit([k_of(2, 2)], background=found), "people.csv")
+    )
+
+
+def test_a_missing_label_is_not_the_text_missing(printed: Callable[[Any], str]):
+    text = printed(audit_lines(audit([k_of(2, 2, worst={"age": None, "sex": "missing"})]), "people.csv"))
+    assert cells(text, "k-anonymity")[-1] == "age=missing, sex='missing'"
+
+
+@pytest.mark.parametrize("value", ["a\\[b]", "1:100:5"])
+def test_no_value_is_rewritten(printed: Callable[[Any], str], value: str):
+    text = printed(
+        audit_lines(
+            audit(
+                [k_of(2, 2)],
+                [
+                    Exposure(
+                        attack="skewness",
+                        attribute="pay",
+                        criterion="so",
+                        classes=0,
+                        people=0,
+                        before=0.2,
+                        after=0.3,
+                        about=value,
+                        worst=OLD,
+                    )
+                ],
+            ),
+            "people.csv",
+        )
+    )
+    assert cells(text, "skewness")[5] == value
+
+
+# --- the explanation
+
+
+def explanation(
+    values: Sequence[str | None], part: Sequence[int], whole: Sequence[int], labels: Labels = FIRST, **asked: Any
+) -> Explanation:
+    """Of a class with `part` records of each value in a table with `whole`."""
+    distance = OrderedDistance(np.array(whole))
+    judged = JudgedAttribute(
+        "pay", tuple(values), distance, SensitiveAttribute.model_validate({"distance": "ordered", **asked})
+    )
+    return Explanation(
+        labels=labels,
+        attribute=judged,
+        part=np.array(part),
+        whole=distance.table,
+        plan=transport_plan(distance, np.array(part)),
+    )
+
+
+def test_a_class_explained(printed: Callable[[Any], str]):
+    text = printed(
+        explanation_lines(explanation(["3k", "[4k]", None], [2, 0, 0], [2, 1, 1], {"age": "30", "sex": "f"}, t="0.25"))
+    )
+    assert text.startswith("Class age='30', sex='f': 2 records, compared with 4\n")
+    # a quarter of the mass moves one step of two, a quarter moves both: 1/4 * 1/2 + 1/4 * 1
+    assert "Earth mover's distance of pay (ordered): 0.375 = 3/8, asked 0.25: does NOT hold\n" in text
+    assert cells(text, "3k") == ["3k", "2", "1.0000", "0.5000", "+0.5000"]
+    assert cells(text, "[4k]") == ["[4k]", "0", "0.0000", "0.2500", "-0.2500"]
+    assert cells(text, "missing") == ["missing", "0", "0.0000", "0.2500", "-0.2500"]
+    assert cells(text, "1 ") == ["1", "0.25", "3k", "[4k]", "0.5", "0.125"]
+    assert cells(text, "2 ") == ["2", "0.25", "3k", "missing", "1", "0.25"]
+    assert text.endswith("The costs add up to 0.375.\n")
+
+
+def test_a_distance_that_equals_t_holds(printed: Callable[[Any], str]):
+    assert "3/8, asked 0.375: holds\n" in printed(
+        explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1], t="0.375"))
+    )
+    assert "3/8\n" in printed(explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1])))  # nothing asked
+
+
+def test_the_class_is_named_as_it_is(printed: Callable[[Any], str]):
+    assert printed(explanation_lines(explanation(["1", "2"], [1, 0], [1, 1], OLD))).startswith(
+        "Class age='[20, 29]', sex='*': 1 records, compared with 2\n"
+    )
+
+
+def test_of_many_values_and_moves_the_largest_are_shown(printed: Callable[[Any], str]):
+    """Half of the table has the first value, the class has it always; so each other value gets a move, the farther the
+    dearer.
+    """
+    others = MOST_LINES + 4
+    text = printed(
+        explanation_lines(
+            explanation([f"v{i}." for i in range(others + 1)], [1, *[0] * others], [others, *[1] * others])
+        )
+    )
+    assert f"({others + 1 - MOST_LINES} values with smaller differences are left out; --json has all)" in text
+    assert cells(text, "v0.")[1] == "1"  # the largest difference is among those shown
+    values, moves = text.split("Transport plan")
+    assert sum(line.startswith("│ v") for line in values.splitlines()) == MOST_LINES
+    assert sum(line.startswith("│") for line in moves.splitlines()) == MOST_LINES
+    assert cells(moves, "1 ")[1:] == [f"{1 / (2 * others):.6g}", "v0.", f"v{others}.", "1", f"{1 / (2 * others):.6g}"]
+    cheaper = Fraction(sum(range(1, others - MOST_LINES + 1)), others * 2 * others)
+    total = Fraction(others + 1, 4 * others)
+    assert (
+        f"The costs add up to {float(total):.6g}. (4 cheaper moves, which cost {float(cheaper):.6g}, are left out; "
+        "--json has all)" in text
+    )
+
+
+def test_what_fits_is_shown_whole(printed: Callable[[Any], str]):
+    others = MOST_LINES - 1
+    text = printed(
+        explanation_lines(
+            explanation([f"v{i}." for i in range(others + 1)], [1, *[0] * others], [others, *[1] * others])
+        )
+    )
+    assert "left out" not in text
+
+
+# --- from a table
+
+
+def test_a_table_without_sensitive_attributes_and_with_strange_names(
+    spark: SparkSession, printed: Callable[[Any], str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(auditing, "validate", lambda *_: mock.Mock(passed=mock.ANY))
+    monkeypatch.setattr(auditing, "suite_json", lambda *_: "")
+    table = spark.createDataFrame(
+        [("[20, 29]", "zażółć"), ("[20, 29]", "zażółć"), ("[30, 59]", "*")], "`age.[x]` string, `stadt ü` string"
+    )
+    found, _ = audit_table(table, ask(["age.[x]", "stadt ü"], k=2))
+    text = printed(audit_lines(found, "people.csv"))
+    assert text.startswith("people.csv: 3 rows in 2 classes; NOT everything that was asked holds\n")
+    assert cells(text, "k-anonymity") == [
+        "k-anonymity",
+        "",
+        "2",
+        "1",
+        "NO",
+        "1",
+        "1",
+        "age.[x]='[30, 59]', stadt ü='*'",
+    ]
+    # ages span 39 years: two records lose 9/39, one 29/39, and of the town one loses all
+    assert (
+        f"(NCP) {((2 * 9 + 29) / 39 + 1) / 3 / 2:.4f} (age.[x] {(2 * 9 + 29) / 39 / 3:.4f}, stadt ü {1 / 3:.4f})"
+        in text
+    )

@@ -1,0 +1,194 @@
+"""One class explained: which one, for which attribute, and a plan that costs the distance."""
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from strategies import CITIES
+
+from tclose_spark.auditing.explain import Explanation, explain_class
+from tclose_spark.auditing.inputs import judged_attributes
+from tclose_spark.auditing.question import Question, ask
+from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
+from tclose_spark.checks.classes.tallies import count_values, tally_classes
+from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.measures.loss.information_loss import LabelLoss
+
+ROWS = [
+    ("[20, 29]", "f", "flu", 1, "Pisa"),
+    ("[20, 29]", "f", "flu", 2, "Siena"),
+    ("[20, 29]", "f", "flu", 3, "Lyon"),
+    ("[30, 39]", "m", "gout", 2, "Bari"),
+    ("[30, 39]", "m", "flu", 3, "Nice"),
+    ("[30, 39]", None, "gout", 1, "Pisa"),
+    ("[30, 39]", None, "gout", 1, "Siena"),
+]
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession) -> DataFrame:
+    """Seven records in three classes."""
+    return spark.createDataFrame(ROWS, "age string, sex string, disease string, pay int, city string")
+
+
+def question(**t: Any) -> Question:
+    """Of all three attributes, with these bounds."""
+    settings = {
+        "disease": {},
+        "pay": {"distance": "ordered"},
+        "city": {"distance": "hierarchical", "hierarchy": "cities.csv"},
+    }
+    return ask(["age", "sex"], {name: {**of, **({"t": t[name]} if name in t else {})} for name, of in settings.items()})
+
+
+def explained(table: DataFrame, asked: Question, *args: Any, **more: Any) -> Explanation:
+    return explain_class(table, asked, *args, hierarchies={"city": CITIES}, **more)
+
+
+def test_the_farthest_class_of_an_attribute(table: DataFrame):
+    """Pay is 1, 2, 3 for 3, 2, 2 of seven; both records with no sex have 1."""
+    found = explained(table, question(), "pay")
+    assert found.labels == {"age": "[30, 39]", "sex": None}
+    assert (found.attribute.name, found.attribute.values) == ("pay", ("1", "2", "3"))
+    assert (found.part.tolist(), found.whole.tolist()) == ([2, 0, 0], [3, 2, 2])
+    # two sevenths of the mass move one step of two, two sevenths move both
+    assert found.emd == Fraction(2, 7) * Fraction(1, 2) + Fraction(2, 7)
+    assert [(move.source, move.target, move.mass, move.distance) for move in found.plan.moves] == [
+        (0, 1, Fraction(2, 7), Fraction(1, 2)),
+        (0, 2, Fraction(2, 7), Fraction(1)),
+    ]
+
+
+def test_the_farthest_attribute_is_the_one_that_uses_most_of_its_t(table: DataFrame):
+    """Of gout 4/7 are lacking in the class without a sex, and pay is 3/7 away: without a t disease is the farthest."""
+    free = explained(table, question(city=1, pay=1, disease=1))
+    assert (free.attribute.name, free.labels["sex"], free.emd) == ("disease", None, Fraction(4, 7))
+    asked = explained(table, question(pay="0.6", disease="0.9"))
+    assert (asked.attribute.name, asked.labels["sex"], asked.emd) == ("pay", None, Fraction(3, 7))
+
+
+@pytest.mark.parametrize("attribute", ["pay", "city"])
+def test_the_plan_costs_the_distance_of_the_class_table(table: DataFrame, attribute: str):
+    asked = question()
+    found = explained(table, asked, attribute, {"age": "[20, 29]"})
+    tallies = tally_classes(table, ["age", "sex"], ["disease", "pay", "city"])
+    attributes = judged_attributes(
+        table, count_values(tallies, ["disease", "pay", "city"])[0], asked, {"city": CITIES}, None
+    )
+    quasi = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in ("age", "sex")]
+    emds = {
+        tuple(row["quasi_identifiers"]): row[f"emd_{attribute}"]
+        for row in class_table(tallies, quasi, attributes).collect()
+    }
+    assert found.labels == {"age": "[20, 29]", "sex": "f"}
+    assert (
+        float(found.emd)
+        == pytest.approx(emds["[20, 29]", "f"])
+        == pytest.approx(float(sum(m.mass * m.distance for m in found.plan.moves)))
+    )
+    # what the moves leave is the table's distribution
+    left = [Fraction(int(c), 3) for c in found.part]
+    for move in found.plan.moves:
+        left[move.source] -= move.mass
+        left[move.target] += move.mass
+    assert left == [Fraction(int(c), 7) for c in found.whole]
+
+
+def test_a_class_by_its_labels_of_which_one_is_missing(table: DataFrame):
+    found = explained(table, question(), "disease", {"sex": None})
+    assert found.labels == {"age": "[30, 39]", "sex": None}
+    assert dict(zip(found.attribute.values, found.part.tolist(), strict=True)) == {"flu": 0, "gout": 2}
+
+
+def test_labels_are_compared_and_told_as_text(spark: SparkSession):
+    table = spark.createDataFrame([(39, 1.5, "a"), (40, 2.5, "b")], "age int, weight double, disease string")
+    found = explain_class(table, ask(["age", "weight"], {"disease": {}}), labels={"age": "39"})
+    assert (found.labels, found.part.tolist()) == ({"age": "39", "weight": "1.5"}, [1, 0])
+
+
+def test_against_the_distribution_of_a_reference(spark: SparkSession, table: DataFrame):
+    """Where one of four has gout, and one mumps, which nobody in the table has."""
+    reference = spark.createDataFrame([("flu",), ("flu",), ("gout",), ("mumps",)], "disease string")
+    found = explain_class(table, ask(["age", "sex"], {"disease": {}}), labels={"sex": "m"}, reference=reference)
+    assert found.attribute.values == ("flu", "gout", "mumps")
+    assert (found.part.tolist(), found.whole.tolist()) == ([1, 1, 0], [2, 1, 1])
+    assert found.emd == Fraction(1, 4)
+
+
+def test_as_json(table: DataFrame):
+    told = explained(table, question(pay="0.25"), "pay", {"sex": None}).to_json()
+    assert json.loads(json.dumps(told)) == {
+        "class": {"age": "[30, 39]", "sex": None},
+        "attribute": "pay",
+        "distance": "ordered",
+        "emd": 3 / 7,
+        "emd_exact": "3/7",
+        "asked": 0.25,
+        "records": 2,
+        "values": [
+            {"value": "1", "class": 2, "table": 3},
+            {"value": "2", "class": 0, "table": 2},
+            {"value": "3", "class": 0, "table": 2},
+        ],
+        "moves": [
+            {"from": "1", "to": "2", "mass": "2/7", "distance": "1/2", "cost": "1/7"},
+            {"from": "1", "to": "3", "mass": "2/7", "distance": "1", "cost": "2/7"},
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("attribute", "labels", "error", "message"),
+    [
+        (
+            "wage",
+            None,
+            ConfigurationError,
+            r"--attribute: 'wage' is none of the sensitive attributes \(disease, pay, city\)",
+        ),
+        (None, {"zip": "1"}, ConfigurationError, r"--class zip: expected quasi-identifiers \(age, sex\)"),
+        (None, {"disease": "flu"}, ConfigurationError, r"--class disease: expected quasi-identifiers \(age, sex\)"),
+        (
+            None,
+            {"age": "[20,29]"},
+            InputError,
+            r"--class: the table has no class with age='\[20,29\]'; .* blanks included",
+        ),
+        (
+            None,
+            {"age": "[30, 39]"},
+            InputError,
+            "--class: the table has several classes with .*; give the other quasi-identifiers too",
+        ),
+    ],
+)
+def test_what_cannot_be_explained_is_named(
+    table: DataFrame, attribute: str | None, labels: Any, error: type[Exception], message: str
+):
+    with pytest.raises(error, match=message):
+        explained(table, question(), attribute, labels)
+
+
+def test_without_sensitive_attributes_there_is_nothing_to_explain(table: DataFrame):
+    with pytest.raises(ConfigurationError, match="which attribute is to be explained\\? Give --sensitive"):
+        explained(table, ask(["age"]))
+
+
+def test_a_column_that_is_not_there_is_named(table: DataFrame):
+    with pytest.raises(InputError, match="quasi-identifier 'zip' is not in the table; it has age, sex"):
+        explained(table, ask(["age", "zip"], {"pay": {}}))
+    with pytest.raises(InputError, match="sensitive attribute 'wage' is not in the table"):
+        explained(table, ask(["age"], {"wage": {}}))
+
+
+def test_a_table_without_rows(table: DataFrame):
+    with pytest.raises(InputError, match="the table has no rows"):
+        explained(table.where("age = 'none'"), question())
+
+
+def test_the_tallies_of_a_question(table: DataFrame):
+    """What both commands start from: each row once."""
+    tallies = tally_classes(table, ["sex"], ["pay"])
+    assert {row["l0"]: sum(row["n"]) for row in tallies.collect()} == {"f": 3, "m": 2, None: 2}

@@ -1,0 +1,368 @@
+"""What the labels of a table that any tool made lose, and what is noted of labels that are not what they seem.
+
+Not called test_labels.py: there is a tests/table/test_labels.py, and pytest wants each name once.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from strategies import CITIES
+
+from tclose_spark.auditing.audit import audit_table
+from tclose_spark.auditing.labels import LabelFacts, judged_quasi
+from tclose_spark.auditing.published_bounds import with_bounds
+from tclose_spark.auditing.question import Question, ask
+from tclose_spark.checks.classes.class_table import class_table
+from tclose_spark.checks.classes.tallies import tally_classes
+from tclose_spark.errors import InputError
+from tclose_spark.measures.loss.information_loss import GENERALIZED, INFINITY, LabelLoss, read_interval
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+
+TREES = {"city": CITIES}
+Column = Mapping[str | None, Fraction | float]
+
+
+def losses(
+    table: DataFrame, question: Question, trees: Mapping[str, Hierarchy] = TREES
+) -> dict[tuple[Any, ...], dict[str, float]]:
+    """{labels: {quasi-identifier: loss}} of each class, and no notes."""
+    tallies = tally_classes(table, question.labels, [])
+    quasi, notes = judged_quasi(tallies, question, trees)
+    assert notes == []
+    return {
+        tuple(row["quasi_identifiers"]): row["losses"].asDict() for row in class_table(tallies, quasi, []).collect()
+    }
+
+
+def notes(table: DataFrame, trees: Mapping[str, Hierarchy] = TREES) -> list[str]:
+    question = ask(table.columns)
+    return judged_quasi(tally_classes(table, question.labels, []), question, trees)[1]
+
+
+def labels(spark: SparkSession, **columns: Sequence[str | None]) -> DataFrame:
+    return spark.createDataFrame(
+        list(zip(*columns.values(), strict=True)), ", ".join(f"{name} string" for name in columns)
+    )
+
+
+# Five labels of each kind, and what each loses.
+KINDS: dict[str, Column] = {
+    # from 20 to 59
+    "closed": {"[20, 29]": Fraction(9, 39), "[30, 59]": Fraction(29, 39), "20": 0, "*": 1, None: 0},
+    # ARX: from 20 to 45
+    "arx": {"[20, 30[": Fraction(10, 25), "]30, 45]": Fraction(15, 25), "25": 0, "*": 1, None: 0},
+    # from -1.5 to 10
+    "others": {
+        "[-1.5, 0)": Fraction(3, 23),
+        "(0; 2.0]": Fraction(4, 23),
+        "[0,10]": Fraction(20, 23),
+        "1e1": 0,
+        "[7, 7]": 0,
+    },
+    # from 40 to 79
+    "bins": {"50s": Fraction(10, 39), "60-69": Fraction(9, 39), "70..79": Fraction(9, 39), "40": 0, "*": 1},
+    # all the same number: no range to lose
+    "same": {"7": 0, "7.0": 0, "[7, 7]": 0, "*": 1, None: 0},
+    "city": {"Pisa": 0, "Tuscany": Fraction(2, 5), "Italy": Fraction(3, 5), "*": 1, None: 0},
+    # of cook, nurse, "cook, chief" and clerk
+    "job": {
+        "{cook, nurse}": Fraction(2, 4),
+        '{"cook, chief", nurse, cook}': Fraction(3, 4),
+        "clerk": 0,
+        "*": 1,
+        None: 0,
+    },
+    "sex": {"f": 0, "m": 0, "other": 0, "*": 1, None: 0},
+    "nothing": {"*": 1, None: 0},
+}
+
+
+def test_what_labels_of_each_kind_lose(spark: SparkSession):
+    columns = {name: [*kind, *list(kind)[:1] * 5][:5] for name, kind in KINDS.items()}
+    table = labels(spark, **columns)
+    found = losses(table, ask(list(KINDS)))
+    assert found == {
+        row: {name: pytest.approx(float(KINDS[name][label])) for name, label in zip(KINDS, row, strict=True)}
+        for row in zip(*columns.values(), strict=True)
+    }
+
+
+def test_columns_of_numbers_are_labels_too(spark: SparkSession):
+    table = spark.createDataFrame(
+        [(20, 1.5, True), (30, None, True), (40, float("nan"), False)], "age int, weight double, smokes boolean"
+    )
+    assert losses(table, ask(table.columns)) == {
+        row: {"age": 0, "weight": 0, "smokes": 0}
+        for row in [("20", "1.5", "true"), ("30", None, "true"), ("40", None, "false")]
+    }
+
+
+def test_bounds_are_one_quasi_identifier(spark: SparkSession):
+    table = spark.createDataFrame(
+        [(20, 29, "f"), (30, 60, "f"), (25, 25, "*"), (None, None, "f")], "age_min int, age_max int, sex string"
+    )
+    question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}})
+    assert losses(table, question) == {
+        ("20", "29", "f"): {"age": pytest.approx(9 / 40), "sex": 0},
+        ("30", "60", "f"): {"age": pytest.approx(30 / 40), "sex": 0},
+        ("25", "25", "*"): {"age": 0, "sex": 1},
+        (None, None, "f"): {"age": 0, "sex": 0},
+    }
+
+
+@pytest.mark.parametrize(
+    "names", [["sex", "age"], ["sex", "age_min", "age_max"], ["sex", "age_max", "age_min"]], ids=",".join
+)
+@pytest.mark.parametrize("kind", ["int", "string"])
+def test_bounds_are_paired_by_their_names(spark: SparkSession, names: list[str], kind: str):
+    """As two numbers of one value each they would lose nothing."""
+    rows = [(20, 29, "f"), (20, 29, "f"), (30, 60, "f"), (None, None, "f")]
+    table = spark.createDataFrame(rows, "age_min int, age_max int, sex string").selectExpr(
+        f"cast(age_min as {kind}) age_min", f"cast(age_max as {kind}) age_max", "sex"
+    )
+    found, notes = with_bounds(table, ask(names))
+    assert found.columns == {"sex": ("sex",), "age": ("age_min", "age_max")}
+    assert notes == ["age: age_min and age_max are its bounds, and count as one quasi-identifier"]
+    told, _ = audit_table(table, ask(names))
+    assert told.figures.losses["age"] == pytest.approx((2 * 9 / 40 + 30 / 40) / 4)
+    assert notes[0] in told.notes
+
+
+@pytest.mark.parametrize("rows", [[(3, 2)], [("young", "3")], [("2", "3"), ("3", "2")]], ids=str)
+def test_columns_that_are_no_bounds_are_not_paired(spark: SparkSession, rows: list[tuple[Any, Any]]):
+    table = spark.createDataFrame(rows, ["age_min", "age_max"])
+    question = ask(["age_min", "age_max"])
+    assert with_bounds(table, question) == (question, [])
+
+
+@pytest.mark.parametrize(
+    "names", [["age"], ["age_min"], ["age", "age_min", "age_max"], ["age_min", "age_max"]], ids=",".join
+)
+def test_a_column_that_is_there_is_itself(spark: SparkSession, names: list[str]):
+    table = spark.createDataFrame([(1, 1, 2)], ["age", "age_min", "age_max"])
+    assert with_bounds(table, ask(names)) == (ask(names), [])
+
+
+def test_spellings_are_told_by_count_and_column(spark: SparkSession):
+    diseases = ["flu", "flu ", "FLU", "gout", "gout"]
+    table = spark.createDataFrame([("Rome", d) for d in diseases] + [("ROME", "gout")], ["city", "disease"])
+    notes = audit_table(table, ask(["city"], {"disease": {}}))[0].notes
+    assert [note for note in notes if note.startswith("disease: 2 of its values differ from another by case, blanks")]
+    assert [note for note in notes if note.startswith("city: 1 of its labels differ from another by case, blanks")]
+    assert not any(text in note for note in notes for text in ("flu", "FLU", "Rome", "ROME"))
+
+
+def test_bounds_that_are_text_are_numbers(spark: SparkSession):
+    table = labels(spark, age_min=["20", "30"], age_max=["29", "60"])
+    question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}})
+    assert [list(found.values()) for found in losses(table, question).values()] == [
+        [pytest.approx(9 / 40)],
+        [pytest.approx(30 / 40)],
+    ]
+
+
+def test_numbers_with_a_hierarchy_are_read_in_one_way(spark: SparkSession):
+    tree = Hierarchy.build([("39.0", "thirties", "*"), ("40.0", "forties", "*")], "ages")
+    table = spark.createDataFrame([(39.0,), (40.0,)], "age double")
+    assert losses(table, ask(["age"]), {"age": tree}) == {("39.0",): {"age": 0}, ("40.0",): {"age": 0}}
+
+
+def test_labels_that_are_no_nodes_are_counted(spark: SparkSession):
+    table = labels(spark, city=["Pisa", "Umbria", "Oslo", None])
+    with pytest.raises(InputError, match="quasi-identifier 'city': its hierarchy lacks 2 labels"):
+        notes(table)
+
+
+def test_bounds_that_are_no_numbers_are_counted(spark: SparkSession):
+    question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}})
+    tallies = tally_classes(labels(spark, age_min=["20", "young"], age_max=["29", "60"]), question.labels, [])
+    with pytest.raises(InputError, match=r"quasi-identifier 'age': texts \(1\) are among its bounds; expected numbers"):
+        judged_quasi(tallies, question, {})
+
+
+# --- notes
+
+
+def test_labels_that_are_not_what_they_seem_are_noted(spark: SparkSession):
+    table = labels(
+        spark,
+        zip=["47677", "476**", "476**"],
+        age=["20-29", "50s", "unknown"],
+        pay=[">= 40", "< 40", "< 40"],
+        town=["Rome", "rome", "Paris"],
+        street=["Via  Roma", "via Roma", "Via Po"],
+        plain=["Rome", "Paris", "a-b"],
+        numbers=["[20, 29]", "-5", "*"],
+        city=["Pisa", "Tuscany", "*"],  # with its hierarchy
+    )
+    generalized = (
+        "and nothing says how far: they count as values (no information lost); give a hierarchy to measure them"
+    )
+    alike = (
+        "1 of its labels differ from another by case, blanks, width or Unicode form only, and are labels of their own"
+    )
+    assert notes(table) == [
+        f"zip: labels look generalized (1), {generalized}",
+        f"age: labels look generalized (2), {generalized}",
+        "pay: some labels have one end only, as <20 or 80+ would; the information loss takes the lowest or the highest "
+        "number of all labels for the other, and leaves out what lies beyond",
+        f"town: {alike}",
+        f"street: {alike}",
+    ]
+
+
+def test_a_bin_with_one_end_loses_up_to_the_farthest_number(spark: SparkSession):
+    """The labels reach from 5 to 80."""
+    table = labels(spark, age=["5", "<20", "20-39", "60+", "80"])
+    quasi, told = judged_quasi(tally_classes(table, ["age"], []), ask(["age"]), {})
+    assert [note.startswith("age: some labels have one end only") for note in told] == [True]
+    assert [quasi[0].loss.of(label) for label in ("5", "<20", "20-39", "60+", "80")] == [
+        0,
+        Fraction(15, 75),
+        Fraction(19, 75),
+        Fraction(20, 75),
+        0,
+    ]
+
+
+def test_bins_are_no_bounds(spark: SparkSession):
+    question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}})
+    tallies = tally_classes(labels(spark, age_min=["20", "30s"], age_max=["29", "60"]), question.labels, [])
+    with pytest.raises(InputError, match=r"quasi-identifier 'age': texts \(1\) are among its bounds; expected numbers"):
+        judged_quasi(tallies, question, {})
+
+
+@pytest.mark.parametrize("reference", [False, True], ids=["alone", "with a reference"])
+def test_a_padded_order_is_noted(spark: SparkSession, reference: bool):
+    """Fifty unused values make one half one in 102: what is asked then holds."""
+    table = spark.createDataFrame([("a", "low"), ("b", "high")], "zip string, pay string")
+    order = ["low", "high", *(f"none {i}" for i in range(50))]
+    audits = [
+        audit_table(
+            table,
+            ask(["zip"], {"pay": {"distance": "ordered", "order": listed, "t": "0.1"}}),
+            reference=table.limit(1) if reference else None,
+        )[0]
+        for listed in (order[:2], order)
+    ]
+    assert [audit.verdict for audit in audits] == ["violated", "holds"]
+    assert [note for note in audits[0].notes if "order" in note] == []
+    assert "pay: 50 of the 52 values of its order are in no row; they can make distances smaller" in audits[1].notes
+
+
+def test_nan_beside_null_is_noted(spark: SparkSession):
+    rows = [("a", float("nan"), 1.0), ("a", None, float("nan")), ("a", None, 2.0)]
+    table = spark.createDataFrame(rows, "zip string, weight double, pay double")
+    told = audit_table(table, ask(["zip", "weight"], {"pay": {}}, k=3))[0]
+    assert told.holds  # as one class
+    assert [note for note in told.notes if "NaN" in note] == [
+        "weight: 1 rows have NaN and 2 have NULL; both count as missing here, one value, and a reader of Parquet tells "
+        "them apart: classes may be smaller and distances larger than stated"
+    ]
+
+
+def test_intervals_beside_a_text_are_noted(spark: SparkSession):
+    """The text counts as a value, and the intervals are still measured."""
+    table = labels(spark, age=["[20, 29]", "[30, 59]", "unknown"])
+    question = ask(["age"])
+    tallies = tally_classes(table, ["age"], [])
+    quasi, told = judged_quasi(tallies, question, {})
+    assert told == ["age: texts stand among intervals (1), and count as values (no information lost)"]
+    found = {row["quasi_identifiers"]["age"]: row["loss"] for row in class_table(tallies, quasi, []).collect()}
+    assert found == {"[20, 29]": pytest.approx(9 / 39), "[30, 59]": pytest.approx(29 / 39), "unknown": 0}
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        *("476**", "*77", "4*7", ">= 40", "≤ 40", " <3", "20-29", "20 - 29", "20\u201329", "20 to 29", "-5-3"),
+        *("20..29", "50s", "80+", "9-3"),
+    ],
+)
+def test_labels_that_look_generalized(label: str):
+    assert GENERALIZED.match(label)
+
+
+@pytest.mark.parametrize(
+    "label", ["*", "47677", "a-b", "20-29-b", "to", "-5", "2001-02-03", "{a, b}", "3 > 2", "5s", "C++", "+49"]
+)
+def test_labels_that_do_not(label: str):
+    assert not GENERALIZED.match(label)
+
+
+# --- pure
+
+
+def test_what_labels_have_in_common():
+    facts = LabelFacts()
+    for label in ("[20, 30[", "-4.5", "*", "]30, 45]"):
+        facts.see(label)
+    assert (facts.low, facts.high, facts.numeric) == (Fraction(-9, 2), 45, True)
+    facts.see("{a, b}")
+    assert (facts.texts, facts.sets, facts.numeric) == ({"{a, b}"}, True, True)  # a text beside intervals is a value
+
+
+def test_numbers_without_intervals_are_values_beside_a_text():
+    facts = LabelFacts()
+    for label in ("20", "[30, 30]", "*"):
+        facts.see(label)
+    assert facts.numeric
+    facts.see("unknown")
+    assert not facts.numeric
+
+
+@pytest.mark.parametrize(
+    "label", ["[30, 20]", "]20, 20]", "[20, 20[", "[a, b]", "20 30", "[20]", "[20, 29", "1/0", "[1, 1e99999]"]
+)
+def test_what_is_no_interval_is_a_text(label: str):
+    facts = LabelFacts()
+    facts.see(label)
+    assert (facts.low, facts.texts) == (None, {label})
+
+
+@pytest.mark.parametrize(
+    ("label", "low", "high"),
+    [
+        ("50s", 50, 60),
+        ("1990s", 1990, 2000),
+        ("50-59", 50, 59),
+        (" 50 \u2013 59 ", 50, 59),
+        ("-5-3", -5, 3),
+        ("0.5..1.5", Fraction(1, 2), Fraction(3, 2)),
+        ("05 to 09", 5, 9),
+        ("<20", -INFINITY, 20),
+        ("≤20", -INFINITY, 20),
+        (">= 65", 65, INFINITY),
+        ("80+", 80, INFINITY),
+        ("(18.0, inf]", 18, INFINITY),
+    ],
+)
+def test_bins_are_intervals(label: str, low: Fraction, high: Fraction):
+    interval = read_interval(label)
+    assert (interval.low, interval.high) == (low, high)
+    assert (interval.open_low, interval.open_high) == (
+        label[0] in "<≤(",
+        label in ("50s", "1990s", "<20", ">= 65", "80+"),
+    )
+
+
+@pytest.mark.parametrize(
+    "label", ["5s", "59-50", "2001-02", "a-b", "20-29-39", "+", "<", "C++", "12 Main", "06108-1234"]
+)
+def test_what_is_no_bin_is_a_text(label: str):
+    facts = LabelFacts()
+    facts.see(label)
+    assert (facts.low, facts.bins, facts.texts) == (None, set(), {label})
+
+
+def test_the_loss_of_another_tools_interval():
+    loss = LabelLoss(numeric=True, span=Fraction(40), foreign=True)
+    assert [
+        loss.of(label) for label in ("[20, 30[", "]20, 30)", "(20; 30]", "[20, 30]", "30", "[0, 99]", "*", None)
+    ] == [
+        *[Fraction(1, 4)] * 4,
+        *[0, 1, 1, 0],
+    ]

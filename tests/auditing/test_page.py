@@ -1,0 +1,115 @@
+"""Pages of audits and explanations: every figure is there, labels are data, nothing is fetched."""
+
+import os
+import stat
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from test_report_html import Page
+from test_show import FIRST, OLD, audit, explanation, k_of
+
+from tclose_spark.auditing import commands
+from tclose_spark.auditing.attacks.background import BackgroundJoin
+from tclose_spark.auditing.attacks.exposures import Exposure
+from tclose_spark.auditing.page import audit_page, explanation_page
+from tclose_spark.checks.classes.figures import Guarantee
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.measures.disclosure.reidentification import risks
+
+T = Guarantee(
+    measure="t-closeness",
+    attribute="pay",
+    required=Fraction(1, 5),
+    achieved=Fraction(5, 12),
+    classes=3,
+    rows=1234,
+    worst={"age": "<b>old</b>", "sex": None},
+    size=12,
+)
+TOLD = Guarantee(
+    measure="entropy l-diversity", attribute="pay", required=None, achieved=2.5, classes=0, rows=0, worst=OLD
+)
+SKEW = Exposure(
+    attack="skewness",
+    attribute="pay",
+    criterion="belief rises",
+    classes=3,
+    people=4321,
+    before=0.25,
+    after=0.75,
+    about="<i>high",
+    worst=FIRST,
+    size=9,
+)
+
+
+def test_an_audit_as_a_page():
+    page = Page(audit_page(audit([k_of(5, 5), T, TOLD], [SKEW], notes=["look < twice"]), "people.csv"))
+    assert page.only("h1") == "people.csv"
+    assert page.only("strong") == "NOT everything that was asked holds"
+    assert page.only("tr", "t-closeness of pay").endswith("0.2 0.416667 = 5/12 no 3 1,234")
+    assert "worst class: age <b>old</b>, sex (missing) (12 rows)" in page.only("tr", "t-closeness of pay")
+    assert page.only("tr", "entropy").endswith("2.5 only told")
+    assert page.only("tr", "skewness").endswith("3 4,321 25% 75%")
+    assert "<i>high" in page.only("tr", "skewness")
+    assert "<i>high" not in page.source
+    assert page.only("li", "look < twice")
+
+
+@pytest.mark.parametrize(("asked", "said"), [(5, "Everything that was asked holds"), (None, "Nothing was asked")])
+def test_the_verdict_of_an_audit(asked: int | None, said: str):
+    assert Page(audit_page(audit([k_of(asked, 5)]))).only("strong") == said
+
+
+def test_an_audit_without_labels_shows_none():
+    source = audit_page(audit([T], [SKEW]).without_labels())
+    assert "b&gt;old" not in source
+    assert "i&gt;high" not in source
+    assert "worst class: 12 rows" in source
+
+
+def test_a_background_join_is_on_the_page():
+    import numpy as np
+
+    joined = BackgroundJoin(
+        joined=("age",),
+        people=100,
+        candidates=90,
+        members=7,
+        risks=risks(np.array([4, 5]), np.array([8, 5])),
+        guesses=(),
+    )
+    page = Page(audit_page(audit([k_of(5, 5)], background=joined)))
+    assert page.after("Membership").startswith("7 of 100 rows of the background table")
+    assert page.after("Not in it").startswith("10 rows of the background table")
+
+
+def test_a_class_explained_as_a_page():
+    page = Page(explanation_page(explanation(["low", "<b>high", None], [2, 0, 0], [1, 1, 2], t="1/5"), "people.csv"))
+    assert page.only("strong") == "Farther than t = 0.2"
+    assert page.only("tr", "low 2") == "low 2 100% 25%"
+    assert page.only("tr", "low (missing)").endswith("50% 1 0.5")
+    assert [tag for tag, attributes in page.tags if tag == "svg" and attributes["role"] == "img"]
+    assert "<b>high" not in page.source
+
+
+@pytest.mark.parametrize("make", [audit_page, explanation_page])
+def test_a_page_is_one_file(make: Any):
+    given: Any = audit([T]) if make is audit_page else explanation(["a", "b"], [1, 1], [1, 3])
+    page = Page(make(given))
+    assert not {tag for tag, _ in page.tags} & {"script", "link", "iframe", "img"}
+    assert "http" not in page.source
+    assert not page.open
+
+
+def test_a_page_is_for_its_owner_and_replaces_nothing(tmp_path: Path):
+    path = str(tmp_path / "page.html")
+    commands._write_page(path, "a page")
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    with pytest.raises(ConfigurationError, match=r"--html: .* exists already"):
+        commands.run_explain(cast(Any, SimpleNamespace(question=None)), None, [], False, path)
+    with pytest.raises(ConfigurationError, match=r"--html: the folder of .* does not exist"):
+        commands._check_outputs({"--html": str(tmp_path / "none/page.html")})

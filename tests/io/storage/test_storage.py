@@ -1,0 +1,177 @@
+"""Folders behind a URI, moved in one step or file by file, as object stores do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tclose_spark import pipeline
+from tclose_spark.io.run import Run
+from tclose_spark.io.storage.folders import LocalFolder, hadoop, move, open_folder
+from tclose_spark.io.storage.hadoop import HadoopFolder
+
+FILES = {"part 1%.parquet": "one", "part-2.parquet": "two", "_delta_log/00.json": "log"}
+
+
+@pytest.fixture(autouse=True, params=["in one step", "file by file"])
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "file by file":
+        monkeypatch.setattr(hadoop, "MOVES_WHOLE", frozenset())
+    return str(request.param)
+
+
+@pytest.fixture
+def staging(spark: SparkSession, tmp_path: Path) -> HadoopFolder:
+    folder = HadoopFolder(f"file://{tmp_path}/staging", spark)
+    for name, text in FILES.items():
+        folder.write(f"release/{name}", text)
+    return folder
+
+
+@pytest.fixture
+def public(spark: SparkSession, tmp_path: Path) -> HadoopFolder:
+    return HadoopFolder(f"file://{tmp_path}/public", spark)
+
+
+def held(folder: HadoopFolder, name: str = "release") -> dict[str, str]:
+    """The files below a folder, without the checksums of a local Hadoop file system."""
+    root = Path(folder.path(name).removeprefix("file://"))
+    files = [file for file in root.rglob("*") if file.is_file() and not file.name.endswith(".crc")]
+    return {str(file.relative_to(root)): file.read_text() for file in files}
+
+
+def test_a_folder_moves_in_place_of_an_older_one(staging: HadoopFolder, public: HadoopFolder) -> None:
+    public.write("release/older.parquet", "older")
+    move("release", staging, public)
+    assert held(public) == FILES
+    assert [name for name in staging.names() if not name.endswith(".crc")] == []
+
+
+def test_a_file_moves_in_place_of_an_older_one(staging: HadoopFolder, public: HadoopFolder) -> None:
+    staging.write("certificate.json", "new")
+    public.write("certificate.json", "old")
+    move("certificate.json", staging, public)
+    assert public.read("certificate.json") == "new"
+    assert not staging.exists("certificate.json")
+    assert held(staging) == FILES
+
+
+def test_which_folders_move_their_files_at_once(spark: SparkSession, kind: str) -> None:
+    assert open_folder("/srv/out", spark).moves_at_once
+    assert not open_folder("/Volumes/a/b/c", spark).moves_at_once
+    assert open_folder("file:///srv/out", spark).moves_at_once == (kind == "in one step")
+
+
+class BreaksOff(OSError):
+    pass
+
+
+@pytest.fixture
+def broken_off(staging: HadoopFolder, public: HadoopFolder, monkeypatch: pytest.MonkeyPatch, kind: str) -> list[str]:
+    """A move file by file that ended before its last one; what had arrived."""
+    if kind == "in one step":
+        pytest.skip("it does not break off")
+    public.write("release/older.parquet", "older")
+    whole: Callable[..., None] = HadoopFolder._move_file
+
+    def one_less(self: HadoopFolder, source: HadoopFolder, name: str) -> None:
+        if name.endswith("part-2.parquet"):
+            raise BreaksOff
+        whole(self, source, name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HadoopFolder, "_move_file", one_less)
+        patch.setattr(hadoop, "AT_ONCE", 1)
+        with pytest.raises(BreaksOff):
+            move("release", staging, public)
+    return sorted(held(public))
+
+
+def test_a_move_that_broke_off_goes_on(broken_off: list[str], staging: HadoopFolder, public: HadoopFolder) -> None:
+    assert broken_off == ["_delta_log/00.json", "part 1%.parquet"]
+    assert held(staging) == {"part-2.parquet": "two"}
+    move("release", staging, public)
+    assert held(public) == FILES
+    assert not staging.exists("release.moving")
+
+
+def test_what_was_staged_anew_does_not_mix_with_what_had_arrived(
+    broken_off: list[str], staging: HadoopFolder, public: HadoopFolder
+) -> None:
+    staging.remove("release")
+    staging.write("release/part-3.parquet", "three")
+    move("release", staging, public)
+    assert held(public) == {"part-3.parquet": "three"}
+
+
+def test_across_file_systems_by_copies(
+    staging: HadoopFolder, public: HadoopFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HadoopFolder, "_is_beside", lambda self, other: False)
+    move("release", staging, public)
+    assert held(public) == FILES
+    assert not staging.exists("release")
+
+
+def test_one_of_many_writers_gets_a_new_file(public: HadoopFolder) -> None:
+    public.create()
+    with ThreadPoolExecutor(8) as writers:
+        for lock in map(str, range(50)):
+            got = list(writers.map(lambda i, lock=lock: public.write_new(lock, str(i)), range(8)))
+            assert sum(got) == 1
+            assert public.read(lock) == str(got.index(True))
+
+
+def test_what_a_file_system_refuses_is_no_file_that_is_there(public: HadoopFolder, tmp_path: Path) -> None:
+    (tmp_path / "public").write_text("a file where the folder would be")
+    with pytest.raises(Exception, match=r"public|Not a directory"):
+        public.write_new("lock", "mine")
+
+
+def test_a_file_that_cannot_be_read_is_named(public: HadoopFolder) -> None:
+    public.create()
+    with pytest.raises(OSError, match="gone") as refused:
+        public.sha256("gone")
+    assert refused.value.filename == public.path("gone")
+
+
+def test_links_are_files_and_empty_folders_are_listed(tmp_path: Path) -> None:
+    there, folder = tmp_path / "there", LocalFolder(str(tmp_path / "link"))
+    (there / "release/_delta_log").mkdir(parents=True)
+    (there / "release/empty").mkdir()
+    (there / "release/part").write_text("one")
+    (tmp_path / "link").symlink_to(there)
+    for name, to in {"file": "part", "folder": tmp_path, "broken": "nothing"}.items():
+        (there / "release" / name).symlink_to(to)
+    (there / "release/_delta_log/00.json").write_text("log")
+    links = {f"release/{name}" for name in ("file", "folder", "broken")}
+    files = {"release/part": 3, "release/_delta_log/00.json": 3, "release/empty/": 0}
+    for found in (folder.sizes(), folder.sizes("release")):
+        assert {name: size for name, size in found.items() if name not in links} == files
+        assert links < found.keys()
+    assert folder.sizes("release/folder").keys() == {"release/folder"}
+    assert folder.sizes("release/part") == {"release/part": 3}
+    assert folder.sizes("nothing") == {}
+    assert len({folder.sha256(name) for name in (*links, *files)}) == 6  # no two are alike
+
+
+def test_a_release_behind_a_uri(make_run: Callable[..., Run], tmp_path: Path) -> None:
+    people: dict[str, Any] = {
+        "age": [20 + i for i in range(12)],
+        "sex": ["f", "m"] * 6,
+        "disease": ["flu", "gout", "flu"] * 4,
+    }
+    run = make_run(people, output={"path": f"file://{tmp_path}/out"})
+    run.public.write("report.html.partial", "of a copy that broke off")
+    assert pipeline.release(run)["verdict"] == "holds"
+    assert sorted(path.name for path in (tmp_path / "out/public").iterdir() if path.suffix != ".crc") == [
+        "certificate.json",
+        "release",
+        "report.html",
+    ]
+    assert pipeline.verify(run, finished=True).holds

@@ -1,0 +1,251 @@
+"""One fingerprint: the stages in processes of their own, through the command and spark-submit, in local mode and on a
+cluster.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyspark
+import pytest
+from pyspark.sql import SparkSession
+
+from tclose_spark import pipeline
+from tclose_spark.io.run import Run
+from tclose_spark.io.spark.jars import to_be_found
+from tclose_spark.synthetic.census import generate_people, write_hierarchies
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+SPARK_HOME = Path(pyspark.__file__).parent
+PACKAGES = to_be_found()["spark.jars.packages"]
+STAGES = ("profile", "plan", "anonymize", "verify", "report", "publish")
+HOST = "127.0.0.1"
+
+
+@pytest.fixture(scope="module")
+def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run file of 200 people in 8 files."""
+    folder = tmp_path_factory.mktemp("people")
+    (folder / "people.parquet").mkdir()
+    people = pa.table(
+        {
+            "age": [20 + i * 7 % 41 for i in range(200)],
+            "sex": ["f" if i * 5 % 9 < 4 else "m" for i in range(200)],
+            "disease": [["flu", "flu", "gout", "ulcer", None][i * 3 % 5] for i in range(200)],
+            "region": [["north", "south", "east"][i * 2 % 3] for i in range(200)],
+        }
+    )
+    for i in range(8):
+        pq.write_table(people.slice(25 * i, 25), folder / f"people.parquet/{i}.parquet")
+    return write_run(folder, None, k=8, sensitive={"disease": {"t": "0.2"}}, insensitive_attributes=["region"])
+
+
+@pytest.fixture(scope="module")
+def fingerprint(conf: Path, open_run: Callable[..., Run]) -> str:
+    """Of the release that the session of the tests makes."""
+    found: str = pipeline.release(open_run(conf))["release"]["fingerprint"]
+    return found
+
+
+def environment(temporary: Path) -> dict[str, str]:
+    """The environment of a process that shares no temporary files with others."""
+    temporary.mkdir(parents=True)
+    return {
+        **os.environ,
+        "TMPDIR": str(temporary),
+        "SPARK_LOCAL_DIRS": str(temporary),
+        "PYSPARK_PYTHON": sys.executable,
+    }
+
+
+def run(command: list[Any], env: Mapping[str, str], folder: Path) -> None:
+    done = subprocess.run(
+        list(map(str, command)), env=dict(env), cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def submit(job: str, conf: Path, output: Path, temporary: Path, *options: str) -> None:
+    """spark-submit jobs/<job>.py, the output set to a folder of its own; no temporary file is left to the next."""
+    submitted = [BIN / "spark-submit", "--packages", PACKAGES, *options, ROOT / "jobs" / f"{job}.py"]
+    run([*submitted, "--config", conf, "--set", f"output.path={output}"], environment(temporary), conf.parent)
+    shutil.rmtree(temporary)
+
+
+def published(output: Path) -> str:
+    found: str = json.loads((output / "public/certificate.json").read_text())["release"]["fingerprint"]
+    return found
+
+
+@pytest.mark.slow
+def test_the_stages_by_the_command_in_processes_of_their_own(conf: Path, fingerprint: str, tmp_path: Path) -> None:
+    for stage in STAGES:
+        temporary = tmp_path / stage
+        run([BIN / "tclose", stage, conf, "--set", f"output.path={tmp_path}/out"], environment(temporary), tmp_path)
+        shutil.rmtree(temporary)
+    assert published(tmp_path / "out") == fingerprint
+
+
+@pytest.mark.slow
+def test_the_stages_by_spark_submit(conf: Path, fingerprint: str, tmp_path: Path) -> None:
+    for stage in STAGES:
+        submit(stage, conf, tmp_path / "out", tmp_path / stage, "--master", "local[2]")
+    assert published(tmp_path / "out") == fingerprint
+
+
+# --- a standalone master with two workers, on this machine
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind((HOST, 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def start(folder: Path, name: str, *arguments: object) -> tuple[subprocess.Popen[bytes], Path]:
+    """A daemon of Spark, and its log."""
+    log = folder / f"{name}.log"
+    command = [str(SPARK_HOME / "bin/spark-class"), *map(str, arguments)]
+    env = {**os.environ, "SPARK_HOME": str(SPARK_HOME), "SPARK_DAEMON_MEMORY": "256m", "PYSPARK_PYTHON": sys.executable}
+    with log.open("wb") as out:
+        return subprocess.Popen(command, env=env, cwd=folder, stdout=out, stderr=subprocess.STDOUT), log
+
+
+def wait_for(log: Path, text: str, times: int = 1) -> None:
+    for _ in range(120):
+        if log.read_text().count(text) >= times:
+            return
+        time.sleep(0.5)
+    raise AssertionError(log.read_text()[-2000:])
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The URL of a master with two workers, and the folder where the workers keep what they ran (w1, w2)."""
+    folder, port = tmp_path_factory.mktemp("cluster"), free_port()
+    url = f"spark://{HOST}:{port}"
+    daemons = []
+    try:
+        master, log = start(
+            folder,
+            "master",
+            "org.apache.spark.deploy.master.Master",
+            "--host",
+            HOST,
+            "--port",
+            port,
+            "--webui-port",
+            free_port(),
+        )
+        daemons.append(master)
+        wait_for(log, "I have been elected leader")
+        for name in ("w1", "w2"):
+            size = ("--cores", 1, "--memory", "1g", "--webui-port", free_port(), "-d", folder / name)
+            daemons.append(start(folder, name, "org.apache.spark.deploy.worker.Worker", "--host", HOST, *size, url)[0])
+        wait_for(log, "Registering worker", 2)
+        yield url, folder
+    finally:
+        for daemon in daemons:
+            daemon.terminate()
+        for daemon in daemons:
+            daemon.wait(timeout=30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [("release",), STAGES], ids=["all at once", "stage by stage"])
+def test_on_two_workers(
+    cluster: tuple[str, Path], conf: Path, fingerprint: str, tmp_path: Path, jobs: tuple[str, ...]
+) -> None:
+    url, folder = cluster
+    before = {path for name in ("w1", "w2") for path in (folder / name).glob("app-*")}
+    for job in jobs:
+        submit(job, conf, tmp_path / "out", tmp_path / job, "--master", url, "--conf", "spark.executor.memory=700m")
+    assert published(tmp_path / "out") == fingerprint
+    ran = {path.parent.name for name in ("w1", "w2") for path in (folder / name).glob("app-*") if path not in before}
+    assert ran == {"w1", "w2"}
+
+
+# --- the closeness tree: several blocks, a lost executor
+
+
+@pytest.fixture(scope="module")
+def crowd(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of 100,000 people, whom conf/demo.yaml releases in several blocks."""
+    folder = tmp_path_factory.mktemp("crowd")
+    generate_people(spark, 100_000, partitions=8).write.parquet(str(folder / "people.parquet"))
+    write_hierarchies(folder / "hierarchies")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def crowd_fingerprint(crowd: Path, open_run: Callable[..., Run]) -> str:
+    """Of the release of the crowd by the session of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TCLOSE_DEMO", str(crowd))
+        found: str = pipeline.release(open_run(ROOT / "conf/demo.yaml", f"output.path={crowd}/out"))["release"][
+            "fingerprint"
+        ]
+    record = json.loads((crowd / "out/internal/run.json").read_text())["stages"]["anonymize"]["method"]
+    assert record["tasks"] >= 2
+    return found
+
+
+def executors() -> list[int]:
+    """The processes of all executors on this machine."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            try:
+                command = (process / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"CoarseGrainedExecutorBackend" in command and b"java" in command.split(b"\0")[0]:
+                found.append(int(process.name))
+    return found
+
+
+@pytest.mark.slow
+def test_an_executor_that_is_lost_changes_nothing(
+    cluster: tuple[str, Path], crowd: Path, crowd_fingerprint: str, tmp_path: Path
+) -> None:
+    url, _ = cluster
+    log = tmp_path / "submit.log"
+    job = [
+        BIN / "spark-submit",
+        "--packages",
+        PACKAGES,
+        "--master",
+        url,
+        "--conf",
+        "spark.executor.memory=700m",
+        ROOT / "jobs/release.py",
+    ]
+    job += ["--config", ROOT / "conf/demo.yaml", "--set", f"output.path={tmp_path}/out"]
+    env = {**environment(tmp_path / "temporary"), "TCLOSE_DEMO": str(crowd)}
+    with log.open("wb") as out:
+        running = subprocess.Popen(list(map(str, job)), env=env, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        wait_for(log, "plan  ", 2)  # its note and its time: the rows are on their way now
+        time.sleep(3)
+        before = executors()
+        assert len(before) == 2
+        os.kill(before[0], signal.SIGKILL)
+        assert "anonymize" not in log.read_text()
+        assert running.wait(timeout=300) == 0, log.read_text()[-2000:]
+    finally:
+        running.kill()
+    assert published(tmp_path / "out") == crowd_fingerprint

@@ -1,0 +1,67 @@
+"""`coarsest`: no label of a release is coarser; classes that would have one are left out, or nothing is published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from strategies import town
+
+from tclose_spark import pipeline
+from tclose_spark.errors import GuaranteeError
+from tclose_spark.io.run import Run
+from tclose_spark.io.tables.columns import read_delta
+
+LIMIT = 40
+TOWN = pa.Table.from_pylist([{**row, "age": 20 + (row["age"] - 20) % 30} for row in town(594)])
+OLD = pa.table(
+    {
+        "age": [60, 61, 110, 111, 112, 113],
+        "sex": ["f"] * 6,
+        "city": ["Pisa"] * 6,
+        "disease": ["flu", "gout", "mumps", "ulcer", "flu", "gout"],
+        "grade": [1, 2, 3, 4, 5, 1],
+    }
+)
+ROLES = {
+    "quasi": {"age": {"type": "numeric", "coarsest": LIMIT}, "sex": {}, "city": {"hierarchy": "cities.csv"}},
+    "sensitive": {"grade": {"distance": "ordered", "t": "0.4"}},
+    "drop_others": True,
+    "k": 5,
+    "method": {"name": "closeness_tree", "effort": "fast"},
+}
+
+
+@pytest.fixture(scope="module")
+def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run over a town in which six people are older than all others."""
+    return write_run(tmp_path_factory.mktemp("coarsest"), pa.concat_tables([TOWN, OLD]), **ROLES)
+
+
+def length(label: str) -> int:
+    low, high = json.loads(label) if label.startswith("[") else (int(label), int(label))
+    return high - low
+
+
+def test_classes_that_are_too_wide_are_left_out(conf: Path, open_run: Callable[..., Run], tmp_path: Path) -> None:
+    run = open_run(conf, "privacy.suppression_limit=0.1", f"output.path={tmp_path}")
+    certificate = pipeline.release(run)
+    ages = [row["age"] for row in read_delta(run.spark, run.public.path("release")).select("age").collect()]
+    assert len(ages) == certificate["release"]["rows"] == 600 - certificate["suppressed"]["rows"]
+    assert max(map(length, ages)) <= LIMIT
+    assert 5 <= certificate["suppressed"]["rows"] <= 60
+    assert certificate["suppressed"]["guarantees"]["t"]["grade"]["achieved"] <= 0.4
+    assert certificate["attributes"]["quasi_identifiers"]["age"]["coarsest"] == str(LIMIT)
+
+
+@pytest.mark.parametrize("limit", ["0", "0.004"])
+def test_more_than_may_be_left_out_is_not_published(
+    conf: Path, open_run: Callable[..., Run], tmp_path: Path, limit: str
+) -> None:
+    run = open_run(conf, f"privacy.suppression_limit={limit}", f"output.path={tmp_path}")
+    with pytest.raises(GuaranteeError, match=r"age: \d+ classes \(\d+ rows\) have labels .* coarser than coarsest: 40"):
+        pipeline.release(run)
+    assert not run.finished

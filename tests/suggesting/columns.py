@@ -1,0 +1,41 @@
+"""Columns of drawn tables, and their facts as `gather` finds them, without Spark."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tclose_spark.suggesting.facts import ColumnFacts, Gathered, WholeCounts, facts_of
+from tclose_spark.suggesting.patterns import ISO_DATE
+from tclose_spark.suggesting.unique_share import codes_of
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+
+
+def is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(NUMBER.fullmatch(value)) and len(re.sub("[^0-9]|^0+", "", re.sub("[eE].*", "", value))) <= 15
+    return math.isfinite(value)
+
+
+def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
+    """The facts of a table's column of which the sample is all rows."""
+    present = [value for value in values if value is not None]
+    kind = "text" if any(isinstance(value, str) for value in present) else "integer"
+    whole = WholeCounts(
+        rows=len(values),
+        missing=len(values) - len(present),
+        distinct=len(set(present)),
+        not_numbers=sum(not is_number(value) for value in present),
+        marked=0,
+        iso_dates=sum(bool(re.fullmatch(ISO_DATE, str(value))) for value in present),
+    )
+    return facts_of(name, kind, pa.array(values, pa.string() if kind == "text" else pa.int64()), whole, unusable)
+
+
+def gathered(table: pa.Table) -> Gathered:
+    """What `gather` finds of a table whose every row is looked at; its columns are numbers or texts."""
+    found = [facts(name, table[name].to_pylist()) for name in table.column_names]
+    return Gathered(table.num_rows, tuple(found), {name: codes_of(table[name]) for name in table.column_names})
