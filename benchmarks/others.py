@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from tclose_spark.comparing.read_rows import read_rows
 from tclose_spark.comparing.request import Combination, combinations, read_ks, read_methods, read_ts
-from tclose_spark.comparing.trial import outcome_of
+from tclose_spark.comparing.trial import run_trial
 from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.in_memory.measure import PublishedClasses, measure
 from tclose_spark.in_memory.sample import ComparedTable
@@ -39,7 +39,7 @@ from tclose_spark.runfile.loading import read_tree, spec_of
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.rows import Codec
 from tclose_spark.usefulness.queries import QueryError
-from tclose_spark.usefulness.utility_measures import Worth
+from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = ROOT / "build/others"
@@ -123,7 +123,7 @@ def of_anjana(asked: Combination, table: ComparedTable, hierarchies: Any, error:
 
 
 def of_ours(asked: Combination, table: ComparedTable, hierarchies: Any, error: QueryError) -> dict:
-    outcome = outcome_of(asked, table, hierarchies, Worth([error]), plan_only=False)
+    outcome = run_trial(asked, table, hierarchies, UtilityMeasures([error]), plan_only=False)
     kept = ("ncp", "query_error", "classes", "suppressed")
     figures = {name: outcome.figures[name] for name in kept if name in outcome.figures}
     named = {"method": asked.method, "k": asked.k, "t": asked.t, "state": outcome.state}

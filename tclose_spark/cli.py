@@ -19,7 +19,7 @@ from tclose_spark.api.errors import DEBUG, known, unexpected
 from tclose_spark.api.running import STAGES, carry_out_stages
 from tclose_spark.errors import ConfigurationError, TcloseError
 from tclose_spark.io.input.files import check_files
-from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, noticed
+from tclose_spark.io.interrupts import MESSAGE, SHORT, handle_signals, run_with_timeout
 from tclose_spark.io.messages import as_json as line_as_json
 from tclose_spark.io.messages import in_json, level_of, require_log_format
 from tclose_spark.io.spark import driver
@@ -550,7 +550,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run_command(arguments: Sequence[str], last: bool) -> int:
     """The exit code of one command. last: nothing follows in this process but Spark's end."""
     given = list(arguments)
-    with noticed(SHORT if given[:1] in READS_ONLY else MESSAGE, last) as interrupt:
+    with handle_signals(SHORT if given[:1] in READS_ONLY else MESSAGE, last) as interrupt:
         try:
             require_log_format()
             code = app(args=given, standalone_mode=False)
@@ -572,7 +572,7 @@ def _cancel_jobs() -> None:
     """Cancels what a session that outlives this command still runs for it."""
     session = sys.modules.get("tclose_spark.io.spark.session")
     if session is not None:
-        apart(session.cancel_jobs)
+        run_with_timeout(session.cancel_jobs)
 
 
 def _failed(error: Exception) -> int:

@@ -59,9 +59,9 @@ from tclose_spark.stages.warnings import (
 )
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.hierarchies.building import RELEASED_HIERARCHIES
-from tclose_spark.table.local_rows import HeldRows
+from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
-from tclose_spark.usefulness.raw_versus_released import measure_raw_side
+from tclose_spark.usefulness.raw_versus_released import measure_raw_versus_released
 
 LINKED_SAMPLE, STAGED_ROWS, STAGED_COLUMNS = "linked_sample.json", "rows", "columns.json"
 
@@ -282,10 +282,10 @@ def _raw_side(run: Run) -> dict[str, Any] | None:
     if linked is None:
         return None
     rows = Rows.concatenate([linked.rows, linked.suppressed])
-    whole = HeldRows(rows, profiled.distinct_rows) if len(rows) == profiled.rows else _encoded(run, profiled)
+    whole = LocalRows(rows, profiled.distinct_rows) if len(rows) == profiled.rows else _encoded(run, profiled)
     trees = in_place(run.spec, run.hierarchies, run.public_hierarchies)
     attributes = ResolvedAttributes.of(run.spec.attributes, profiled, trees, run.spec.privacy.n)
-    return measure_raw_side(linked, profiled, attributes, run.spec, whole.frequencies).to_json()
+    return measure_raw_versus_released(linked, profiled, attributes, run.spec, whole.frequencies).to_json()
 
 
 def publish(run: Run) -> Mapping[str, Any]:

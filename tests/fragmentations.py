@@ -10,22 +10,24 @@ import numpy as np
 from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.box_deltas import Bounds, box_deltas
-from tclose_spark.methods.dealing.spread import Spread, spread_of
+from tclose_spark.methods.dealing.fragment_diameter import FragmentDiameter, diameter_of
 
 
-def ordered(values: int) -> Spread:
-    return spread_of(OrderedDistance(np.ones(values, dtype=np.int64)))
+def ordered(values: int) -> FragmentDiameter:
+    return diameter_of(OrderedDistance(np.ones(values, dtype=np.int64)))
 
 
-def equal(values: int) -> Spread:
-    return spread_of(EqualDistance(np.ones(values, dtype=np.int64)))
+def equal(values: int) -> FragmentDiameter:
+    return diameter_of(EqualDistance(np.ones(values, dtype=np.int64)))
 
 
-def hierarchical(values: int, parents: tuple[np.ndarray, ...]) -> Spread:
-    return spread_of(HierarchicalDistance(np.ones(values, dtype=np.int64), parents))
+def hierarchical(values: int, parents: tuple[np.ndarray, ...]) -> FragmentDiameter:
+    return diameter_of(HierarchicalDistance(np.ones(values, dtype=np.int64), parents))
 
 
-def aggregate_bounds(matrix: MultiplicityMatrix, fragment_of: np.ndarray, spreads: Sequence[Spread]) -> Bounds:
+def aggregate_bounds(
+    matrix: MultiplicityMatrix, fragment_of: np.ndarray, spreads: Sequence[FragmentDiameter]
+) -> Bounds:
     """The exact aggregate bounds of kind domain (Gowda 2023, Definition 7). fragment_of: 0..f-1, of each cell."""
     found = []
     for codes, spread in zip(matrix.codes.T, spreads, strict=True):

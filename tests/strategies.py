@@ -255,7 +255,7 @@ def settle_all(plan: Plan, rows: Rows, batches: Iterable[IntArray] | None = None
     stayed, classes = [], []
     for number, parts in enumerate(sent):
         here = np.concatenate(parts)
-        settled = plan.settle(rows.take(here), number)
+        settled = plan.assign_classes(rows.take(here), number)
         assert set(settled.figures) == set(plan.figures)
         stayed.append(here[settled.here])
         classes.append(settled.classes)

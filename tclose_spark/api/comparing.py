@@ -10,7 +10,7 @@ from tclose_spark.api.planning import for_now
 from tclose_spark.api.specs import Spec, Table
 from tclose_spark.api.work import Log, announcer, working_on
 from tclose_spark.comparing.commands import folder_of
-from tclose_spark.comparing.request import ALL, Asked, combinations, read_ks, read_methods, read_ts
+from tclose_spark.comparing.request import ALL, ComparisonRequest, combinations, read_ks, read_methods, read_ts
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.registry import MethodSettings
 
@@ -60,9 +60,9 @@ def compare(
             read_ts(_listed(t), tree),
             read_methods(_methods(methods), tree.get("method")),
         )
-        from tclose_spark.comparing.run_comparison import compare_all
+        from tclose_spark.comparing.run_comparison import run_comparison
 
-        question = Asked(
+        question = ComparisonRequest(
             spec=given.spec,
             combinations=asked,
             sample=str(sample),
@@ -70,7 +70,7 @@ def compare(
             plan_only=plan_only,
             overwrite=overwrite,
         )
-        comparison = compare_all(question, given.session, announcer(log))
+        comparison = run_comparison(question, given.session, announcer(log))
         comparison.require_all_hold()
         return comparison
 

@@ -74,7 +74,7 @@ def in_python(text: str) -> str:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Every error of the body is a `TcloseError`, whose message and traceback show no value of a person; with
     TCLOSE_DEBUG they are as they were raised.
     """

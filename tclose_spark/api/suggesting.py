@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclose_spark.api.errors import told
+from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.specs import Table
 from tclose_spark.api.work import working
 from tclose_spark.errors import ConfigurationError
@@ -49,7 +49,7 @@ def suggest(
         ConfigurationError: if a setting is wrong.
     """
     path = fspath(table) if isinstance(table, str | PathLike) else ""
-    with told():
+    with translate_errors():
         require_t(str(t))
         if k is not None and k < 2:
             raise ConfigurationError(f"k={k}: expected at least 2")
@@ -68,7 +68,7 @@ def _gathered(
     name: str,
 ) -> tuple[Gathered, Input]:
     """The facts of a table, and where it is."""
-    from tclose_spark.io.input.damaged_text import Opened, explained
+    from tclose_spark.io.input.damaged_text import SourceTable, translate_read_errors
     from tclose_spark.io.input.frames import as_dataframe
     from tclose_spark.io.input.typed import source_of
     from tclose_spark.suggesting.gathering import gather
@@ -78,6 +78,6 @@ def _gathered(
         opened = open_unknown(spark, source_of(path, format, options))
     else:
         frame = as_dataframe(spark, table)
-        opened = with_plain_names(Opened(frame, Input(path=name, format="table"), frame.columns))
-    with explained(opened):
+        opened = with_plain_names(SourceTable(frame, Input(path=name, format="table"), frame.columns))
+    with translate_read_errors(opened):
         return gather(opened.table, sample), opened.source

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from tclose_spark.api.errors import told
+from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.specs import Spec, Table, Where, complete_tree, in_memory
 from tclose_spark.io.input.arrow_frames import is_spark
-from tclose_spark.io.interrupts import apart, patient
+from tclose_spark.io.interrupts import interruptible, run_with_timeout
 from tclose_spark.io.spark import driver
 from tclose_spark.runfile.loading import spec_of
 from tclose_spark.runfile.spec import FRAME, ReleaseSpec
@@ -60,7 +60,7 @@ def working(title: str, table: Any = None, path: str = "") -> Iterator[SparkSess
     Raises:
         TcloseError: for every error of the body.
     """
-    with told(), patient(_forget_call):
+    with translate_errors(), interruptible(_forget_call):
         if is_spark(table):
             from tclose_spark.io.spark.session import require_delta_of
 
@@ -76,7 +76,7 @@ def working(title: str, table: Any = None, path: str = "") -> Iterator[SparkSess
             with borrowed(session):
                 yield session
         except KeyboardInterrupt:
-            apart(cancel_jobs)
+            run_with_timeout(cancel_jobs)
             raise
 
 
@@ -93,7 +93,7 @@ def working_on(
 ) -> Iterator[Given]:
     """A run on a table, at work. nowhere, reads: see `complete_tree`."""
     view = f"{FRAME}_{uuid4().hex}"
-    with told():
+    with translate_errors():
         tree = complete_tree(table, spec, output, view=view, overrides=overrides, nowhere=nowhere, reads=reads)
         complete = spec_of(tree)
     with working(f"tclose {title} {complete.name}", table, complete.input.path) as session:

@@ -18,7 +18,7 @@ from tclose_spark.auditing.inputs import check_table, judged_attributes, normal,
 from tclose_spark.auditing.published_bounds import with_bounds
 from tclose_spark.auditing.question import Question
 from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, JudgedQuasi, class_table
-from tclose_spark.checks.classes.tallies import Tally, count_values, tally_classes
+from tclose_spark.checks.classes.tallies import ClassTally, count_values, tally_classes
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.spark.session import kept
 from tclose_spark.io.spark.shuffles import sized_shuffles
@@ -123,7 +123,7 @@ def explain_class(
         attributes = judged_attributes(table, counts, question, trees, reference)
         wanted = [a for a in attributes if attribute in (None, a.name)]
         rows = _class_of(tallies, question, labels if labels else _farthest(tallies, question, attributes, wanted))
-    tally = Tally.read(rows, len(question.labels))
+    tally = ClassTally.read(rows, len(question.labels))
     classes = Classes.of(tally, attributes)
     class_labels = {name: column[0].as_py() for name, column in zip(question.labels, tally.labels, strict=True)}
     explained = [_explained(class_labels, a, classes) for a in wanted]

@@ -26,7 +26,7 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.domains import MOST_VALUES, Counts
 from tclose_spark.table.hierarchies.building import build_hierarchy, hierarchy_csv
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.hierarchies.outline import Node, Outline
+from tclose_spark.table.hierarchies.outline import Outline, OutlineNode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -145,7 +145,7 @@ def _form(text: str) -> HierarchyBuilder:
 def _opened(given: HierarchyArguments, spec: ReleaseSpec | None, spark: SparkSession) -> Iterator[DataFrame]:
     """The table, of the run file or as it is typed. Errors of its files end here."""
     from tclose_spark.auditing.tables import open_table
-    from tclose_spark.io.input.damaged_text import Opened, checked, explained
+    from tclose_spark.io.input.damaged_text import SourceTable, checked, translate_read_errors
     from tclose_spark.io.input.reading import read_table
 
     with as_typed():
@@ -153,9 +153,9 @@ def _opened(given: HierarchyArguments, spec: ReleaseSpec | None, spark: SparkSes
             opened = open_table(spark, given.source, [given.column], given.format, options_of(given.options))
             table = opened.table
         else:
-            opened = Opened(read_table(spark, spec.input), spec.input, [given.column])
+            opened = SourceTable(read_table(spark, spec.input), spec.input, [given.column])
             table = checked(opened)
-        with explained(opened):
+        with translate_read_errors(opened):
             yield table
 
 
@@ -216,7 +216,7 @@ def outline_lines(outline: Outline, column: str, depth: int | None, most: int) -
     yield Text(INTERNAL)
 
 
-def _drawn(node: Node, depth: int | None, most: int) -> Tree:
+def _drawn(node: OutlineNode, depth: int | None, most: int) -> Tree:
     """A node and what is below it, so many levels and so many children of each node."""
     what = f"{node.label}  {node.rows:,} rows" + (f", {node.leaves:,} values" if node.children else "")
     tree = Tree(Text(what))

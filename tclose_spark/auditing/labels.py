@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from tclose_spark.auditing.question import Question
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.labels.vocabulary import members, named_by
+from tclose_spark.checks.labels.vocabulary import members, vocabulary_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.spark.workers import Mapper, map_batches
 from tclose_spark.measures.loss.foreign_labels import as_interval
@@ -125,7 +125,7 @@ def judged_quasi(
                 )
         else:
             column = question.labels.index(name)
-            distinct = len(named_by(tallies, {column: members})[column].names) if column_facts[0].sets else 0
+            distinct = len(vocabulary_of(tallies, {column: members})[column].names) if column_facts[0].sets else 0
             loss = LabelLoss(numeric=False, distinct=distinct, sets=column_facts[0].sets, foreign=True)
             notes += _notes(name, column_facts[0])
         quasi.append(JudgedQuasi(name, columns, loss, covers=not question.aggregates))

@@ -20,7 +20,7 @@ MOST_MOVES = 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class ReportLine:
     """A guarantee as the page shows it. met: None where nothing was asked."""
 
     name: str
@@ -73,10 +73,10 @@ def explanation_page(explanation: Explanation, name: str = "table") -> str:
     )
 
 
-def _lines(guarantees: tuple[Guarantee, ...]) -> Iterator[Line]:
+def _lines(guarantees: tuple[Guarantee, ...]) -> Iterator[ReportLine]:
     for g in guarantees:
         told = g.required is None
-        yield Line(
+        yield ReportLine(
             name=f"{g.measure} of {g.attribute}" if g.attribute else g.measure,
             asked="" if told else asked_text(g),
             achieved=achieved_text(g),

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.auditing.question import Question
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.damaged_text import Opened, checked, explained
+from tclose_spark.io.input.damaged_text import SourceTable, checked, translate_read_errors
 from tclose_spark.io.input.frames import as_dataframe
 from tclose_spark.io.input.reading import read_table, renamed
 from tclose_spark.io.input.typed import source_of, unread
@@ -40,7 +40,7 @@ def opened_tables(
         for other, columns in ((reference, sensitive), (background, list(question.quasi_identifiers)))
     ]
     opened = open_table(spark, table, [*question.labels, *sensitive], kind, given, question.renamed)
-    with explained(*[one for one in (opened, *others) if one is not None]):
+    with translate_read_errors(*[one for one in (opened, *others) if one is not None]):
         reference, background = (None if other is None else other.table for other in others)
         yield opened.table, reference, background
 
@@ -52,14 +52,14 @@ def open_table(
     kind: str | None,
     options: Mapping[str, str],
     new_names: Mapping[str, str] = MappingProxyType({}),
-) -> Opened:
+) -> SourceTable:
     """A table in memory; or that at a path, read as `kind`, by default what its path says it is. Its text, in these
     columns, is what the file holds. new_names: of its columns, where one of `columns` is not there but its old name is.
     """
     if not isinstance(table, str):
         frame = as_dataframe(spark, table)
         names = renamed(frame.columns, _needed(new_names, frame, columns))
-        return Opened(frame.toDF(*names), Input(path=FRAME, format="table"), columns)
+        return SourceTable(frame.toDF(*names), Input(path=FRAME, format="table"), columns)
     source = source_of(table, kind, options)
     try:
         read = read_table(spark, source)
@@ -67,10 +67,10 @@ def open_table(
         if needed:
             source = source.model_copy(update={"columns": needed})
             read = read_table(spark, source)
-        opened = Opened(read, source, columns)
+        opened = SourceTable(read, source, columns)
     except InputError as error:
         raise unread(error, source) from None
-    with explained(opened):
+    with translate_read_errors(opened):
         return replace(opened, table=checked(opened))
 
 

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from tclose_spark.checks.classes.tallies import Tally, add_up, tally_schema
+from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema
 from tclose_spark.io.spark.capabilities import java_of
 from tclose_spark.io.spark.workers import Mapper, at_first, map_batches
 from tclose_spark.io.storage.folders import NO_PATTERN, for_spark
@@ -161,7 +161,7 @@ def _as_text(column: pa.DictionaryArray) -> pa.DictionaryArray:
 def _tallied(columns: Sequence[pa.Array], texts: Sequence[pa.Array], labels: int, schema: pa.Schema) -> pa.RecordBatch:
     """The tally of some rows; in its first row their fingerprint."""
     found = Fingerprint.of(columns)
-    tally = Tally.of(texts[:labels], None, texts[labels:], np.ones(found.rows, dtype=np.int64))
+    tally = ClassTally.of(texts[:labels], None, texts[labels:], np.ones(found.rows, dtype=np.int64))
     part = tally.write(pa.schema(list(schema)[:-2]))
     figures = [at_first(n, len(part), pa.int64()) for n in (found.rows, found.digest)]
     return pa.RecordBatch.from_arrays([*part.columns, *figures], schema=schema)

@@ -24,7 +24,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, JudgedQuasi, measure_column
 from tclose_spark.checks.classes.figures import Guarantee
-from tclose_spark.checks.classes.tallies import Tally
+from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.checks.expectations import Expectation, expect_present
 from tclose_spark.checks.labels.superset_boxes import BEST, BoxProofs, open_classes
 from tclose_spark.io.tables.columns import quoted
@@ -106,7 +106,7 @@ def _in_boxes(
             f"counts of values, and the driver holds {MOST_CLASSES:,} and {MOST_COUNTS:,}; a class that neither the "
             "whole table nor its own records prove counts as not proven"
         ]
-    tally = Tally.read(tallies.toArrow(), sum(len(q.columns) for q in quasi))
+    tally = ClassTally.read(tallies.toArrow(), sum(len(q.columns) for q in quasi))
     held = Classes.of(tally, attributes)
     near = {}
     for a in attributes:

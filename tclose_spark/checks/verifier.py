@@ -20,7 +20,7 @@ from tclose_spark.checks.classes.class_table import (
     judged_attribute,
 )
 from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
-from tclose_spark.checks.classes.suppressed import LeftOut, input_listing, suppressed_class
+from tclose_spark.checks.classes.suppressed import SuppressedRows, input_listing, suppressed_class
 from tclose_spark.checks.classes.tallies import count_values
 from tclose_spark.checks.classes.tuples import tuple_closeness
 from tclose_spark.checks.classes.worst import worst_classes
@@ -118,7 +118,7 @@ def verify_release(
         if not any(counts):
             raise GuaranteeError("the release has no rows; nothing is published")
         released = rows.fingerprint
-        left = LeftOut.of(evidence.suppressed, spec.privacy, profile, counts)
+        left = SuppressedRows.of(evidence.suppressed, spec.privacy, profile, counts)
         attributes = _judged_attributes(release, left.compared(counts), spec, hierarchies)
         tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
         with _labels_required():
@@ -258,7 +258,12 @@ def _judged_attributes(
 
 
 def _disagreements(
-    evidence: Evidence, released: Fingerprint, profile: Profile, figures: ClassFigures, left: LeftOut, privacy: Privacy
+    evidence: Evidence,
+    released: Fingerprint,
+    profile: Profile,
+    figures: ClassFigures,
+    left: SuppressedRows,
+    privacy: Privacy,
 ) -> list[str]:
     """What speaks against the release being the input, generalized, less what may be suppressed."""
     problems = []
@@ -310,7 +315,7 @@ def _as_json(
     quasi: Sequence[JudgedQuasi],
     attributes: Sequence[JudgedAttribute],
     released: Sequence[Counts],
-    left: LeftOut,
+    left: SuppressedRows,
     apart: ClassFigures | None,
 ) -> dict[str, Any]:
     """The figures as the certificate takes them. released: how many rows have each value of each attribute; apart: the

@@ -9,14 +9,17 @@ from collections.abc import Collection, Mapping, Sequence
 
 from tclose_spark.checks.classes.class_table import JudgedAttribute
 from tclose_spark.checks.classes.figures import ClassFigures
-from tclose_spark.checks.labels.vocabulary import Named
+from tclose_spark.checks.labels.vocabulary import LabelVocabulary
 from tclose_spark.runfile.text import count_spellings
 
 SPELLED = "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
 
 
 def warnings_of(
-    figures: ClassFigures, quasi: Mapping[str, Named], attributes: Sequence[JudgedAttribute], texts: Sequence[str]
+    figures: ClassFigures,
+    quasi: Mapping[str, LabelVocabulary],
+    attributes: Sequence[JudgedAttribute],
+    texts: Sequence[str],
 ) -> list[str]:
     """All warnings of a release. quasi: what its labels name; texts: the columns that are text."""
     sentences = [f"{name}: the published value is * in all rows" for name, named in quasi.items() if named.suppressed]

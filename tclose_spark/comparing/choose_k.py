@@ -16,20 +16,20 @@ import numpy as np
 
 from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.comparing.request import AS_ASKED, Combination
-from tclose_spark.comparing.trial import outcome_of
+from tclose_spark.comparing.trial import run_trial
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.measures.loss.tradeoff import best_k, costs, normalised
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.usefulness.utility_measures import Worth
+from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
 SAMPLE_ROWS = 20_000
 MOST_CANDIDATES = 40  # of more, so many from the smallest to the largest in equal proportions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
+class CandidateK:
     """A k that was tried.
 
     t, loss: the largest distance of a class, and NCP.
@@ -55,7 +55,7 @@ class ChosenK:
     alpha: str
     best_normalised: int
     rows: int
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CandidateK, ...]
 
     def to_json(self) -> dict[str, Any]:
         """As the run's record has it."""
@@ -94,7 +94,7 @@ def choose_k(
     failed = None
     for k in candidates_of(table):
         asked = Combination(method=spec.method.name, k=k, t=AS_ASKED, spec=spec.with_k(k))
-        outcome = outcome_of(asked, table, hierarchies, Worth(), plan_only=False)
+        outcome = run_trial(asked, table, hierarchies, UtilityMeasures(), plan_only=False)
         if outcome.state == "refused":
             raise ConfigurationError(outcome.why)
         if outcome.state == "broken":
@@ -123,7 +123,7 @@ def weighed(made: list[tuple[int, Outcome]], alpha: Fraction, rows: int) -> Chos
     cost = costs(t, loss, float(alpha)).tolist()
     scaled = costs(normalised(t).tolist(), normalised(loss).tolist(), float(alpha)).tolist()
     candidates = tuple(
-        Candidate(k=k, t=of_t, loss=of_loss, cost=c, normalised=n)
+        CandidateK(k=k, t=of_t, loss=of_loss, cost=c, normalised=n)
         for k, of_t, of_loss, c, n in zip(ks, t, loss, cost, scaled, strict=True)
     )
     return ChosenK(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from tclose_spark.comparing.request import Asked, combinations, read_ks, read_methods, read_ts
+from tclose_spark.comparing.request import ComparisonRequest, combinations, read_ks, read_methods, read_ts
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.spark.driver import start_early
 from tclose_spark.runfile.loading import read_tree, resolve, spec_of
@@ -48,7 +48,7 @@ def run_compare(given: CompareArguments, announce: Callable[[str], None]) -> Non
     methods = read_methods(given.methods, tree.get("method"))
     asked = combinations(tree, read_ks(given.ks, spec), read_ts(given.ts, tree), methods)
     output = folder_of(given.output, spec.output)
-    question = Asked(
+    question = ComparisonRequest(
         spec=spec,
         combinations=asked,
         sample=given.sample,
@@ -57,11 +57,11 @@ def run_compare(given: CompareArguments, announce: Callable[[str], None]) -> Non
         overwrite=given.overwrite,
     )
     start_early(spec.input.path)
-    from tclose_spark.comparing.run_comparison import compare_all
+    from tclose_spark.comparing.run_comparison import run_comparison
     from tclose_spark.comparing.store import PAGE
     from tclose_spark.io.spark.session import get_session
 
-    comparison = compare_all(question, get_session(f"tclose compare {spec.name}"), announce)
+    comparison = run_comparison(question, get_session(f"tclose compare {spec.name}"), announce)
     _print(comparison, f"{output}/{PAGE}")
     comparison.require_all_hold()
 

@@ -44,7 +44,7 @@ class Combination:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ComparisonRequest:
     """A whole comparison.
 
     spec: the run file that all combinations are variants of.

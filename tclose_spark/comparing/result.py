@@ -8,13 +8,13 @@ from typing import Any
 
 from tclose_spark.comparing.outcome import Outcome, frontier
 from tclose_spark.comparing.request import Combination
-from tclose_spark.comparing.store import Kept
-from tclose_spark.comparing.trial import outcome_of
+from tclose_spark.comparing.store import ComparisonStore
+from tclose_spark.comparing.trial import run_trial
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.report.framing import in_frame, printed
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.usefulness.utility_measures import Worth
+from tclose_spark.usefulness.utility_measures import UtilityMeasures
 from tclose_spark.version import __version__
 
 PLAN = "plan"
@@ -81,17 +81,17 @@ class Comparison:
 
 def carry_out_all(
     asked: Sequence[Combination],
-    kept: Kept,
+    kept: ComparisonStore,
     table: Callable[[], ComparedTable],
     hierarchies: Mapping[str, Hierarchy],
-    worth_of: Callable[[ComparedTable], Worth],
+    worth_of: Callable[[ComparedTable], UtilityMeasures],
     variant: str,
     announce: Callable[[str], None],
 ) -> list[Outcome]:
     """The outcome of each combination; of one that is kept that which is kept.
 
     table: the rows, for which there may be no need. hierarchies: those of files.
-    variant: how releases are planned and measured (see `Kept`).
+    variant: how releases are planned and measured (see `ComparisonStore`).
     """
     found = [kept.outcome(combination, variant) for combination in asked]
     missing = [combination for combination, outcome in zip(asked, found, strict=True) if outcome is None]
@@ -101,10 +101,10 @@ def carry_out_all(
         return [outcome for outcome in found if outcome is not None]
     compared = table()
     hierarchies = {**hierarchies, **compared.built}
-    worth = Worth() if variant == PLAN else worth_of(compared)
+    worth = UtilityMeasures() if variant == PLAN else worth_of(compared)
     made = {}
     for number, combination in enumerate(missing, start=len(asked) - len(missing) + 1):
-        outcome = outcome_of(combination, compared, hierarchies, worth, variant == PLAN)
+        outcome = run_trial(combination, compared, hierarchies, worth, variant == PLAN)
         kept.keep(combination, variant, outcome)
         made[id(combination)] = outcome
         announce(f"compare    {number} of {len(asked)}: {outcome}")

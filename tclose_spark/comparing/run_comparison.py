@@ -10,19 +10,19 @@ from pyspark.sql import SparkSession
 from tclose_spark.comparing.page import render_page
 from tclose_spark.comparing.read_rows import read_rows
 from tclose_spark.comparing.remarks import remarks
-from tclose_spark.comparing.request import Asked
+from tclose_spark.comparing.request import ComparisonRequest
 from tclose_spark.comparing.result import PLAN, Comparison, carry_out_all
-from tclose_spark.comparing.store import Kept, key_of
+from tclose_spark.comparing.store import ComparisonStore, key_of
 from tclose_spark.in_memory.sample import ComparedTable, read_sample
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import open_folder
 from tclose_spark.io.storage.lock import locked
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.usefulness.classifier import is_installed
-from tclose_spark.usefulness.utility_measures import Worth
+from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
 
-def compare_all(asked: Asked, session: SparkSession, announce: Callable[[str], None]) -> Comparison:
+def run_comparison(asked: ComparisonRequest, session: SparkSession, announce: Callable[[str], None]) -> Comparison:
     """Compares, and writes what people read into the comparison's folder. What is finished there is not done again; of
     a table in memory, which may be another each time, all is.
 
@@ -32,7 +32,7 @@ def compare_all(asked: Asked, session: SparkSession, announce: Callable[[str], N
     spec, most = asked.spec, read_sample(asked.sample)
     run, folder = Run(spec, session, announce), open_folder(asked.output, session)
     trees = json.dumps({name: hierarchy.paths for name, hierarchy in sorted(run.hierarchies.items())})
-    kept = Kept(folder, key_of(spec, trees, asked.sample))
+    kept = ComparisonStore(folder, key_of(spec, trees, asked.sample))
 
     def rows() -> ComparedTable:
         table = kept.table()
@@ -43,9 +43,9 @@ def compare_all(asked: Asked, session: SparkSession, announce: Callable[[str], N
         announce(f"compare    on {len(table.rows):,} of {table.whole:,} rows")
         return table
 
-    def worth(table: ComparedTable) -> Worth:
+    def worth(table: ComparedTable) -> UtilityMeasures:
         trees = {**run.hierarchies, **table.built}
-        return Worth.of_table(table, ResolvedAttributes.of(spec.attributes, table.profile, trees))
+        return UtilityMeasures.of_table(table, ResolvedAttributes.of(spec.attributes, table.profile, trees))
 
     folder.create(private=True)
     with locked(folder):

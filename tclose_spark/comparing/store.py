@@ -23,7 +23,7 @@ RESULT, PAGE, PLOT = "compare.json", "compare.html", "compare.svg"
 
 
 @dataclass(frozen=True)
-class Kept:
+class ComparisonStore:
     """A comparison's folder, held by its lock. `key`: of all combinations that may stand in it."""
 
     folder: Folder

@@ -10,18 +10,22 @@ from typing import Any
 from tclose_spark.comparing.outcome import Outcome, State
 from tclose_spark.comparing.request import Combination
 from tclose_spark.errors import ConfigurationError, UnreachableError
-from tclose_spark.in_memory.apply_plan import carry_out
+from tclose_spark.in_memory.apply_plan import apply_plan
 from tclose_spark.in_memory.measure import Figures, PublishedClasses, measure
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, PlanningInput, method_of, require_supersets
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.usefulness.utility_measures import Worth
+from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
 
-def outcome_of(
-    combination: Combination, table: ComparedTable, hierarchies: Mapping[str, Hierarchy], worth: Worth, plan_only: bool
+def run_trial(
+    combination: Combination,
+    table: ComparedTable,
+    hierarchies: Mapping[str, Hierarchy],
+    worth: UtilityMeasures,
+    plan_only: bool,
 ) -> Outcome:
     """What becomes of a combination on this table.
 
@@ -34,7 +38,7 @@ def outcome_of(
     attributes = ResolvedAttributes.of(spec.attributes, table.profile, hierarchies, spec.privacy.n)
     try:
         plan = planned(spec, attributes, table)
-        released = None if plan_only else carry_out(plan, attributes, table.rows, spec)
+        released = None if plan_only else apply_plan(plan, attributes, table.rows, spec)
     except UnreachableError as error:
         return Outcome(**named, state="unreachable", why=str(error), figures={}, seconds=time.process_time() - begun)
     except ConfigurationError as error:

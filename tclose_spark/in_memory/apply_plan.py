@@ -32,7 +32,7 @@ class Released:
     suppressed: Rows
 
 
-def carry_out(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: ReleaseSpec) -> Released:
+def apply_plan(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: ReleaseSpec) -> Released:
     """The release of a table of these rows.
 
     Raises:
@@ -48,7 +48,7 @@ def carry_out(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: Rele
         sent = row[ends[number] : ends[number + 1]]
         if not len(sent):
             continue
-        settled = plan.settle(rows.take(sent), number)
+        settled = plan.assign_classes(rows.take(sent), number)
         stayed.append(sent[settled.here])
         tasks.append(np.full(len(settled.here), number))
         figures.append(settled.figures)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.labels.loss import judged_quasi, published_columns
 from tclose_spark.checks.labels.superset_boxes import BoxProofs, open_classes
-from tclose_spark.checks.labels.vocabulary import Named, members, numbers, themselves
+from tclose_spark.checks.labels.vocabulary import LabelVocabulary, members, numbers, themselves
 from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.measures.distances.ground_distances import GroundDistance, maximum
 from tclose_spark.measures.distances.histograms import Histograms
@@ -161,12 +161,12 @@ def _near(
     return BoxProofs.of(labels, classes.sizes, near, quasi, n).proves
 
 
-def _named(name: str, classes: PublishedClasses, spec: ReleaseSpec) -> Named:
+def _named(name: str, classes: PublishedClasses, spec: ReleaseSpec) -> LabelVocabulary:
     """What the labels of a quasi-identifier name, all together."""
     settings = spec.attributes.quasi_identifiers[name]
     reader = numbers if settings.is_numeric else members if settings.generalization == "set" else themselves
     said = {label for column in classes.labels[name] for label in column.unique().to_pylist()}
-    return Named(frozenset(reader(said - {None, ROOT})), said == {ROOT})
+    return LabelVocabulary(frozenset(reader(said - {None, ROOT})), said == {ROOT})
 
 
 def _by_name(sensitive: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain, sensitive_domain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import MISSING, decode_numbers
-from tclose_spark.table.local_rows import HeldRows
+from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Codec, Rows
 
 MOST_ROWS = 1_000_000
@@ -40,11 +40,11 @@ class ComparedTable:
     built: Mapping[str, Hierarchy] = field(default_factory=dict)
 
     @cached_property
-    def held(self) -> HeldRows:
+    def held(self) -> LocalRows:
         """What methods plan from. The profile's count of different rows is that of the whole input, of which these
         rows were drawn.
         """
-        return HeldRows(self.rows, self.profile.distinct_rows)
+        return LocalRows(self.rows, self.profile.distinct_rows)
 
     @property
     def digest(self) -> str:

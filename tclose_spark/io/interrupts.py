@@ -97,7 +97,7 @@ def abandoned_with(action: Callable[[], object]) -> Callable[[], None]:
 
 
 @contextmanager
-def noticed(message: str = MESSAGE, last: bool = False) -> Iterator[Interrupt]:
+def handle_signals(message: str = MESSAGE, last: bool = False) -> Iterator[Interrupt]:
     """Signals raise KeyboardInterrupt in the body, and the yielded Interrupt says which came, and this message.
     last: nothing follows in this process but Spark's end, which no signal is to cut short: they are ignored then.
 
@@ -133,7 +133,7 @@ def noticed(message: str = MESSAGE, last: bool = False) -> Iterator[Interrupt]:
 
 
 @contextmanager
-def patient(raising: Callable[[], object]) -> Iterator[None]:
+def interruptible(raising: Callable[[], object]) -> Iterator[None]:
     """Ctrl-C raises KeyboardInterrupt in the body, after what is `held`. Nothing leaves the process, which is a
     notebook's or another's program, and SIGTERM is theirs. raising: what is done before that.
 
@@ -171,7 +171,7 @@ def raise_again() -> None:
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """A signal in the body is raised after it, however long it takes; a second one at once."""
     interrupt = _current
     if interrupt is None or threading.current_thread() is not threading.main_thread():
@@ -220,11 +220,11 @@ def _leave(interrupt: Interrupt, code: int) -> None:
     """Ends the process here and now."""
     interrupt.tell()
     for action in reversed(_abandoning):
-        apart(action, 0.5)
+        run_with_timeout(action, 0.5)
     os._exit(code)
 
 
-def apart(action: Callable[[], object], seconds: float = 5.0) -> None:
+def run_with_timeout(action: Callable[[], object], seconds: float = 5.0) -> None:
     """Does something in a thread of its own, not longer than so many seconds, and forgets what goes wrong.
 
     A connection to the JVM belongs to a thread, and that of an interrupted call is of no use any more. While a process

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from numba import njit, types
 
 from tclose_spark.kernels.caching import folder, is_ours, keep_compiled_kernels
-from tclose_spark.kernels.compile_lock import turn
+from tclose_spark.kernels.compile_lock import compile_lock
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -27,7 +27,7 @@ def kernel(function: Kernel) -> Kernel:
     compile_, template = compiled.compile, compiled.get_call_template
 
     def compile_in_turn(kinds: Any) -> Any:
-        with turn(folder(function.__module__)):
+        with compile_lock(folder(function.__module__)):
             return compile_(kinds)
 
     if is_ours(function):

@@ -18,7 +18,7 @@ _held: set[str] = set()
 
 
 @contextmanager
-def turn(folder: str) -> Iterator[None]:
+def compile_lock(folder: str) -> Iterator[None]:
     """The body runs while no other process runs one for the same folder. A process that ends gives its turn up.
 
     A kernel is compiled inside the turns of those that call it. Modules import one another in no circle, so processes

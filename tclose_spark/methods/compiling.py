@@ -108,4 +108,4 @@ def _use(method: Mapping[str, Any]) -> None:
     plan = method_of(settings).make_plan(given)
     row, task = plan.route(rows)
     for number in range(plan.tasks):
-        plan.settle(rows.take(row[task == number]), number)
+        plan.assign_classes(rows.take(row[task == number]), number)

@@ -88,7 +88,7 @@ def require_supersets(attributes: ResolvedAttributes, k: int) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settled:
+class ClassAssignment:
     """What a task made of the rows sent to it.
 
     here: the places in them of the rows that stay, shape (stayed,).
@@ -144,7 +144,7 @@ class Plan(Protocol):
         """How many parts of the table are finished each by itself, for the progress."""
         ...
 
-    def settle(self, rows: Rows, task: int) -> Settled:
+    def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
         """Which of the rows sent to a task stay there, and the class number of each; and which it suppresses.
 
         Every class has k rows and meets every t and l by itself, also where another task makes one of the same labels:

@@ -22,7 +22,7 @@ WHOLE = {"input": "whole input table, suppressed rows included", "released": "wh
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guarantee:
+class GuaranteeRow:
     """One line of what is required and what is reached.
 
     exact_required, exact_reached: fractions, "" where the figures are exact as they are.
@@ -138,7 +138,7 @@ def _filled(achieved: float, required: float) -> float:
     return round(min(BAR, MARK * achieved / required), 2) if required > 0 else BAR
 
 
-def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[Guarantee]:
+def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[GuaranteeRow]:
     """All lines: k, each t, each l. whole: what distances are measured from."""
     k = guarantees["k"]
     yield _at_least("k-anonymity", "", "rows in the smallest class", k, met=k["achieved"] >= k["required"])
@@ -148,10 +148,10 @@ def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[Guarantee
         yield from _diversity(attribute, kinds)
 
 
-def _at_least(name: str, attribute: str, meaning: str, figure: Mapping[str, Any], met: bool) -> Guarantee:
+def _at_least(name: str, attribute: str, meaning: str, figure: Mapping[str, Any], met: bool) -> GuaranteeRow:
     """The line of a figure that has to reach what is required."""
     achieved, required = figure["achieved"], figure["required"]
-    return Guarantee(
+    return GuaranteeRow(
         name=name,
         attribute=attribute,
         meaning=meaning,
@@ -162,12 +162,12 @@ def _at_least(name: str, attribute: str, meaning: str, figure: Mapping[str, Any]
     )
 
 
-def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> Guarantee:
+def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> GuaranteeRow:
     """The line of a t, which may be measured without being required; compared as exact fractions."""
     meaning = f"largest distance of a class from the {whole}; {DISTANCES[t['distance']].meaning}"
     reached, exact = number(t["achieved"]), t["achieved_exact"]
     if t["required"] is None:
-        return Guarantee(
+        return GuaranteeRow(
             name="t-closeness",
             attribute=attribute,
             meaning=meaning,
@@ -178,7 +178,7 @@ def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> Guarantee:
         )
     met = Fraction(exact) <= Fraction(t["required_exact"])
     required, bar = f"at most {number(t['required'])}", _filled(t["achieved"], t["required"])
-    return Guarantee(
+    return GuaranteeRow(
         name="t-closeness",
         attribute=attribute,
         meaning=meaning,
@@ -191,7 +191,7 @@ def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> Guarantee:
     )
 
 
-def _near(attribute: str, nt: Mapping[str, Any], whole: str, classes: int) -> Guarantee:
+def _near(attribute: str, nt: Mapping[str, Any], whole: str, classes: int) -> GuaranteeRow:
     """The line of (n, t)-closeness. Each class was proven by exact fractions; the largest distance is to be read."""
     by = nt["classes"]
     meaning = (
@@ -199,7 +199,7 @@ def _near(attribute: str, nt: Mapping[str, Any], whole: str, classes: int) -> Gu
         f"{number(by['whole_table'])} classes are near to the {whole}, {number(by['itself'])} have as many rows "
         f"themselves, {number(by['superset'])} are near to another; {DISTANCES[nt['distance']].meaning}"
     )
-    return Guarantee(
+    return GuaranteeRow(
         name="(n, t)-closeness",
         attribute=attribute,
         meaning=meaning,
@@ -211,7 +211,7 @@ def _near(attribute: str, nt: Mapping[str, Any], whole: str, classes: int) -> Gu
     )
 
 
-def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[Guarantee]:
+def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[GuaranteeRow]:
     """The lines of the kinds of l-diversity that are required of an attribute."""
     if figure := kinds.get("distinct"):
         met = figure["achieved"] >= figure["required"]
@@ -229,7 +229,7 @@ def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[Guarantee]:
             "below"
         )
         reached = "in every class" if figure["holds"] else "not in every class"
-        yield Guarantee(
+        yield GuaranteeRow(
             name="Recursive l-diversity",
             attribute=attribute,
             meaning=meaning,

@@ -30,7 +30,7 @@ class Plotted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorstClass:
+class WorstClassSection:
     """The class that is farthest from the table, of one attribute. entry: see `checks.worst`."""
 
     attribute: str
@@ -152,7 +152,7 @@ def _beyond(bins: Binned, end: float, what: str) -> int:
     return sum(each[what] for each in bins if each["to"] > end + 1e-9)
 
 
-def worst_class(name: str, entry: Mapping[str, Any], whole: str) -> WorstClass:
+def worst_class(name: str, entry: Mapping[str, Any], whole: str) -> WorstClassSection:
     """The farthest class of an attribute. whole: what it is compared with."""
     groups = entry["groups"]
     size, rows = sum(each["part"] for each in groups), sum(each["whole"] for each in groups)
@@ -170,7 +170,7 @@ def worst_class(name: str, entry: Mapping[str, Any], whole: str) -> WorstClass:
         told=f"Shares of {name} in its farthest class and in the {whole}: {facts}",
         across="share of rows",
     )
-    return WorstClass(
+    return WorstClassSection(
         attribute=name, plot=Plotted(title=f"{name}: the farthest class", svg=svg, facts=facts), entry=entry
     )
 

@@ -25,7 +25,7 @@ from tclose_spark.io.spark.workers import Mapper, map_batches
 from tclose_spark.io.tables.columns import SUPPRESSED
 from tclose_spark.io.tables.made_files import FILE, TABLE, parquet_files
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import Plan, Settled
+from tclose_spark.methods.method import ClassAssignment, Plan
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import Encoder
 from tclose_spark.stages.generalize import Generalizer, as_moments, raw_type
@@ -207,7 +207,7 @@ class Anonymizer:
             sent = pa.Table.from_batches(received)
             rows = codec.unpack(b"".join(sent["rows"].to_pylist()))
             passing = _passing(sent["beside"])
-            settled = plan.settle(rows, the_task(sent["task"]))
+            settled = plan.assign_classes(rows, the_task(sent["task"]))
             beside = passing[len(passing) - insensitive :]
             sorted_rows = replace(rows, cell=cell_places[rows.cell])
             place, labels = _labelled(first_labels, sorted_rows, settled, beside)
@@ -293,7 +293,7 @@ def _passing(beside: pa.ChunkedArray) -> list[pa.Array]:
 
 
 def _labelled(
-    generalizer: Generalizer, rows: Rows, settled: Settled, insensitive: Sequence[pa.Array]
+    generalizer: Generalizer, rows: Rows, settled: ClassAssignment, insensitive: Sequence[pa.Array]
 ) -> tuple[IntArray, list[pa.Array]]:
     """(places in the rows of those that stay, in the order in which they are published; their published columns)."""
     here = settled.here

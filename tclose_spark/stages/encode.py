@@ -17,7 +17,7 @@ from tclose_spark.stages.frequencies import count_keys
 from tclose_spark.stages.staging import HASH, StagedColumns, read_batches
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
-from tclose_spark.table.local_rows import HeldRows, draw, repeated, share_of
+from tclose_spark.table.local_rows import LocalRows, draw, repeated, share_of
 from tclose_spark.table.rows import Codec, Rows
 from tclose_spark.table.tally import Tally
 
@@ -58,7 +58,7 @@ class EncodedTable:
 
     def __init__(self, batches: DataFrame, encoder: Encoder, profile: Profile, most_local: int = MOST_LOCAL) -> None:
         self._batches, self._encoder, self._profile = batches, encoder, profile
-        self._local = HeldRows(self._brought(), profile.distinct_rows) if profile.rows <= most_local else None
+        self._local = LocalRows(self._brought(), profile.distinct_rows) if profile.rows <= most_local else None
 
     def _brought(self) -> Rows:
         encoder = self._encoder

@@ -16,7 +16,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError, Offending
-from tclose_spark.io.input.damaged_text import Opened, check_text, explained, holds_damage, is_damaged, malformed_rows
+from tclose_spark.io.input.damaged_text import (
+    SourceTable,
+    check_text,
+    holds_damage,
+    is_damaged,
+    malformed_rows,
+    translate_read_errors,
+)
 from tclose_spark.io.spark.shuffles import sized_shuffles
 from tclose_spark.io.tables.columns import (
     INTEGRAL,
@@ -91,8 +98,8 @@ def profile_table(
     """
     check_columns(table, spec)
     _check_text(table, spec)
-    opened = Opened(table, spec.input, spec.attributes.published)
-    with explained(opened):
+    opened = SourceTable(table, spec.input, spec.attributes.published)
+    with translate_read_errors(opened):
         if table.isEmpty():
             raise InputError(f"input.path: {spec.input.path} has no rows")
         columns, marks = StagedColumns.of(table, spec), _marks(table, spec)

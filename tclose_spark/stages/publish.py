@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
-from tclose_spark.io.interrupts import done, held
+from tclose_spark.io.interrupts import defer_interrupts, done
 from tclose_spark.io.run import CERTIFICATE, LINKED, PUBLIC, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
@@ -80,7 +80,7 @@ def publish_release(run: Run) -> Mapping[str, Any]:
         )
     if run.spec.output.table is not None:
         require_replaceable(run.spec.output.table, run.spark)
-    with held():  # an interrupt waits, so that no release lies there without its evidence
+    with defer_interrupts():  # an interrupt waits, so that no release lies there without its evidence
         with run.stage("publish"):
             try:
                 _place(run, state["stages"]["report"]["files"]["public"])
@@ -117,7 +117,7 @@ def finish_publication(run: Run) -> bool:
     expected = run.state["stages"]["report"]["files"]["public"][CERTIFICATE]
     if run.staging.exists(CERTIFICATE) or run.public.sha256(CERTIFICATE) != expected:
         return False
-    with held():
+    with defer_interrupts():
         _keep(run)
     run.announce("note: a publication that broke off is finished now")
     return True

@@ -39,7 +39,7 @@ def run_suggest(given: SuggestArguments, announce: Announce) -> tuple[Suggestion
     if file.exists() and not given.overwrite:
         raise ConfigurationError(f"--output: {file} exists already; give another path, or --overwrite")
     start_early(source.path)
-    from tclose_spark.io.input.damaged_text import explained
+    from tclose_spark.io.input.damaged_text import translate_read_errors
     from tclose_spark.io.spark.session import get_session
     from tclose_spark.suggesting.gathering import gather
     from tclose_spark.suggesting.opening import open_unknown
@@ -47,7 +47,7 @@ def run_suggest(given: SuggestArguments, announce: Announce) -> tuple[Suggestion
     with as_typed():
         opened = open_unknown(get_session("tclose suggest"), source)
         announce(HEADING)
-        with explained(opened):
+        with translate_read_errors(opened):
             gathered = gather(opened.table, most, lambda facts: announce(column_line(facts)))
     suggestion = suggest_from(gathered, opened.source, file, given.k, given.t)
     for line in summary_lines(suggestion):

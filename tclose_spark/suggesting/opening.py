@@ -7,7 +7,7 @@ from itertools import chain, count
 from pyspark.sql import SparkSession
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.damaged_text import Opened, checked, explained
+from tclose_spark.io.input.damaged_text import SourceTable, checked, translate_read_errors
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.input.typed import unread
 from tclose_spark.io.tables.columns import MALFORMED, plain_name, quoted
@@ -15,7 +15,7 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.table.column_names.names import SEPARATORS, is_name
 
 
-def open_unknown(spark: SparkSession, source: Input) -> Opened:
+def open_unknown(spark: SparkSession, source: Input) -> SourceTable:
     """The table; a CSV file is read with the separator that its header has, where none is given.
 
     Raises:
@@ -35,12 +35,12 @@ def open_unknown(spark: SparkSession, source: Input) -> Opened:
             f"input.path: the first line of {source.path} looks like a record and not like names of columns; if it is "
             "one, give --option header=false"
         )
-    opened = Opened(table, source, names)
-    with explained(opened):
-        return with_plain_names(Opened(checked(opened), source, names))
+    opened = SourceTable(table, source, names)
+    with translate_read_errors(opened):
+        return with_plain_names(SourceTable(checked(opened), source, names))
 
 
-def with_plain_names(opened: Opened) -> Opened:
+def with_plain_names(opened: SourceTable) -> SourceTable:
     """The table with names that Delta can hold; what is renamed is said by the source's `columns`."""
     columns, taken = {}, {name.lower() for name in opened.table.columns}
     for name in opened.table.columns:
@@ -52,7 +52,7 @@ def with_plain_names(opened: Opened) -> Opened:
     if not columns:
         return opened
     table = opened.table.select(*[quoted(name).alias(columns.get(name, name)) for name in opened.table.columns])
-    return Opened(table, opened.source.model_copy(update={"columns": columns}), table.columns)
+    return SourceTable(table, opened.source.model_copy(update={"columns": columns}), table.columns)
 
 
 def _separator(header: str) -> str | None:

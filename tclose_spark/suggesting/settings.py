@@ -20,7 +20,7 @@ CODED = frozenset(["zip", "zipcode", "postcode", "postal", "postalcode", "plz", 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class SettingLine:
     """A column in the run file: its settings, and comments."""
 
     name: str
@@ -28,7 +28,7 @@ class Line:
     said: tuple[str, ...]
 
 
-def quasi_line(one: Judged, taken: bool = True) -> Line:
+def quasi_line(one: Judged, taken: bool = True) -> SettingLine:
     """Of a quasi-identifier: numbers that measure become intervals, codes are cut from their end, dates become months
     and years, few values sets of them. taken: whether it is one in the run file, and not only offered.
     """
@@ -48,10 +48,10 @@ def quasi_line(one: Judged, taken: bool = True) -> Line:
         said.append("! dates as text; written as 2020-12-31 they could have hierarchy: {dates: [month, year]}")
     if taken and one.concept is not None and one.concept.either:
         said.append("? known from outside, or rather sensitive? Then it belongs to sensitive_attributes")
-    return Line(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
+    return SettingLine(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
 
 
-def sensitive_line(one: Judged, t: str) -> Line:
+def sensitive_line(one: Judged, t: str) -> SettingLine:
     """Of a sensitive attribute: ordered where its values are numbers that measure."""
     facts = one.facts
     ordered = facts.is_number and facts.distinct > FEW and not one.hint.codes
@@ -63,7 +63,7 @@ def sensitive_line(one: Judged, t: str) -> Line:
     if facts.is_number and not ordered:
         said.append("? numbers, taken for codes; if they are in an order, write distance: ordered")
     said += [*_remarks(facts), *_certain(facts, t)]
-    return Line(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
+    return SettingLine(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
 
 
 def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
@@ -76,9 +76,9 @@ def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
         )
 
 
-def plain_line(one: Judged) -> Line:
+def plain_line(one: Judged) -> SettingLine:
     """Of a column that has no settings."""
-    return Line(name=one.name, settings={}, said=(_figures(one), *_remarks(one.facts)))
+    return SettingLine(name=one.name, settings={}, said=(_figures(one), *_remarks(one.facts)))
 
 
 def kind_of(facts: ColumnFacts) -> str:

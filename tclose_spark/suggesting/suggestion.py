@@ -18,7 +18,7 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.choosing import Choice, choose, without_telling
 from tclose_spark.suggesting.facts import Gathered
 from tclose_spark.suggesting.judging import Judged, judge
-from tclose_spark.suggesting.unique_share import Alone, sets_alone
+from tclose_spark.suggesting.unique_share import UniqueShare, sets_alone
 from tclose_spark.suggesting.writing import Draft, repeated, write
 
 SAMPLE = 100_000
@@ -39,7 +39,7 @@ class Suggestion:
     sampled: int
     columns: tuple[Judged, ...]
     choice: Choice
-    alone: tuple[Alone, ...]
+    alone: tuple[UniqueShare, ...]
     repeated: tuple[str, ...]
     yaml: str
 

@@ -17,7 +17,7 @@ LARGEST = 4  # columns of a set that is grown from a pair
 
 
 @dataclass(frozen=True)
-class Alone:
+class UniqueShare:
     """Columns, and the share of the sample's rows that are alone with their values of them.
 
     In the whole table a smaller share is alone: a person who is alone there is alone in every sample.
@@ -70,21 +70,21 @@ def _tuples(columns: Iterable[IntArray]) -> IntArray:
     return codes
 
 
-def sets_alone(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> list[Alone]:
+def sets_alone(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> list[UniqueShare]:
     """Every pair of the first MOST_PAIRED columns, then the worst pair grown by the worst column to LARGEST, and all
     of them together; each with the share that it singles out, pairs worst first.
     """
     tried = list(ranked[:MOST_PAIRED])
-    pairs = [Alone(pair, share_alone(codes[name] for name in pair)) for pair in combinations(tried, 2)]
+    pairs = [UniqueShare(pair, share_alone(codes[name] for name in pair)) for pair in combinations(tried, 2)]
     found = sorted(pairs, key=lambda one: (-one.share, one.columns))
     grown = found[:1]
     while grown and len(grown[-1].columns) < min(LARGEST, len(tried)):
         more = [
-            Alone((*grown[-1].columns, name), share_alone(codes[c] for c in (*grown[-1].columns, name)))
+            UniqueShare((*grown[-1].columns, name), share_alone(codes[c] for c in (*grown[-1].columns, name)))
             for name in tried
             if name not in grown[-1].columns
         ]
         grown.append(max(more, key=lambda one: one.share))
-    together = Alone(tuple(tried), share_alone(codes[name] for name in tried))
+    together = UniqueShare(tuple(tried), share_alone(codes[name] for name in tried))
     whole = [together] if len(tried) > max(2, len(grown[-1].columns) if grown else 0) else []
     return [*found, *grown[1:], *whole]

@@ -15,8 +15,8 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.stages.warnings import repetition_warning
 from tclose_spark.suggesting.choosing import Choice
 from tclose_spark.suggesting.judging import is_shaped_like_a_key
-from tclose_spark.suggesting.settings import Line, plain_line, quasi_line, sensitive_line, share
-from tclose_spark.suggesting.unique_share import LARGEST, Alone
+from tclose_spark.suggesting.settings import SettingLine, plain_line, quasi_line, sensitive_line, share
+from tclose_spark.suggesting.unique_share import LARGEST, UniqueShare
 from tclose_spark.table.column_names.hints import least_uniqueness
 from tclose_spark.table.domains import Repetition
 
@@ -45,7 +45,7 @@ class Draft:
     rows: int
     sampled: int
     choice: Choice
-    alone: Sequence[Alone]
+    alone: Sequence[UniqueShare]
     repeated: Sequence[str]
     k: int | None
     t: str
@@ -160,7 +160,7 @@ def in_comment(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _shown(line: Line) -> dict[str, Any]:
+def _shown(line: SettingLine) -> dict[str, Any]:
     return {"key": scalar(line.name), "settings": flow(line.settings) or "{}", "said": line.said}
 
 

@@ -32,7 +32,7 @@ def repeated(drawn: Rows, n: IntArray, most: int) -> Rows:
 
 
 @dataclass(frozen=True)
-class HeldRows:
+class LocalRows:
     """The rows, and about how many different ones there are in the table that they are drawn from (that of the whole
     table, where these are a part of it that was drawn by `draw`).
     """

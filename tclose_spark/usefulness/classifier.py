@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.in_memory.measure import PublishedClasses
 from tclose_spark.in_memory.sample import ComparedTable
-from tclose_spark.measures.loss.query_error import RangeSpread, Spread
+from tclose_spark.measures.loss.query_error import LabelSpread, RangeSpread
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
 from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.labels import MISSING, decode_numbers
@@ -152,7 +152,7 @@ def released_features(quasi: ResolvedQuasi, columns: Sequence[pa.Array], of_row:
     return features_of(quasi, spread, label[of_row])
 
 
-def features_of(quasi: ResolvedQuasi, spread: Spread, label: IntArray) -> Features:
+def features_of(quasi: ResolvedQuasi, spread: LabelSpread, label: IntArray) -> Features:
     """What labels of a quasi-identifier say of its value, shape (len(label), features). A missing value is the middle
     of the range, or in none of the values. Numbers are parts of their range, from 0 to 1: float32 holds those of all
     doubles.

@@ -14,9 +14,9 @@ from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.measures.loss.information_loss import interval_ends, set_members
 from tclose_spark.measures.loss.query_error import (
     CountQuery,
+    LabelSpread,
     RangeSpread,
     SetSpread,
-    Spread,
     SpreadRelease,
     count,
     draw_queries,
@@ -107,7 +107,7 @@ def spread_release(released: Released, classes: PublishedClasses, attributes: Re
     return SpreadRelease(spreads=spreads, label=number, classes=holders, rows=rows_of)
 
 
-def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[Spread, IntArray]:
+def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[LabelSpread, IntArray]:
     """(the values that different labels of a quasi-identifier stand for, the label of each class)."""
     if len(columns) == 2:
         low, high = (bounds_of(column, quasi) for column in columns)
@@ -129,7 +129,7 @@ def bounds_of(column: pa.Array, quasi: ResolvedQuasi) -> FloatArray:
     return np.array([np.nan if text is None else float(parse_quantity(text) * quasi.domain.scale) for text in texts])
 
 
-def _numeric(texts: Sequence[str | None], whole: bool, scale: int) -> Spread:
+def _numeric(texts: Sequence[str | None], whole: bool, scale: int) -> LabelSpread:
     """`*` stands for all numbers that the other labels name. scale: codes in one unit of labels."""
     ends = [None if text is None or text == ROOT else interval_ends(text) for text in texts]
     known = [end for end in ends if end is not None]
@@ -146,7 +146,7 @@ def _numeric(texts: Sequence[str | None], whole: bool, scale: int) -> Spread:
     return RangeSpread(low=low, high=high, whole=whole)
 
 
-def _nodes(texts: Sequence[str | None], quasi: ResolvedQuasi) -> Spread:
+def _nodes(texts: Sequence[str | None], quasi: ResolvedQuasi) -> LabelSpread:
     """Leaves below a node are consecutive codes; `*` stands for the whole domain."""
     below: dict[str, tuple[float, float]] = {ROOT: (0, len(quasi.domain.values) - 1)}
     if quasi.hierarchy is None:
@@ -159,7 +159,7 @@ def _nodes(texts: Sequence[str | None], quasi: ResolvedQuasi) -> Spread:
     return RangeSpread(low=ends[:, 0], high=ends[:, 1], whole=True)
 
 
-def _sets(texts: Sequence[str | None], quasi: ResolvedQuasi) -> Spread:
+def _sets(texts: Sequence[str | None], quasi: ResolvedQuasi) -> LabelSpread:
     place = {value: code for code, value in enumerate(quasi.domain.values)}
     every = list(range(len(place)))
     members = [

@@ -22,11 +22,11 @@ from tclose_spark.table.rows import Rows
 from tclose_spark.usefulness.classifier import is_installed, predicted
 from tclose_spark.usefulness.cross_tables import CrossTable, Mean, cross_tables, means
 from tclose_spark.usefulness.raw_groups import RawGroups, raw_groups
-from tclose_spark.usefulness.utility_measures import Worth
+from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
 
 @dataclass(frozen=True, kw_only=True)
-class RawSide:
+class RawVersusReleased:
     """What the internal report says of the raw rows.
 
     rows, suppressed: that it was measured on, of `whole`.
@@ -76,18 +76,18 @@ class RawSide:
         return found
 
 
-def measure_raw_side(
+def measure_raw_versus_released(
     linked: Linked, profile: Profile, attributes: ResolvedAttributes, spec: ReleaseSpec, frequencies: Frequencies
-) -> RawSide:
+) -> RawVersusReleased:
     """What these rows say."""
     everyone = Rows.concatenate([linked.rows, linked.suppressed])
     groups = raw_groups(everyone, frequencies, attributes, spec.privacy.k)
     if not len(linked.rows):
-        return RawSide(rows=0, suppressed=len(everyone), whole=linked.whole, groups=groups)
+        return RawVersusReleased(rows=0, suppressed=len(everyone), whole=linked.whole, groups=groups)
     released = Released(rows=linked.rows, labels=linked.labels, suppressed=linked.suppressed)
     classes = PublishedClasses.of(released, spec)
     table = ComparedTable(profile=profile, rows=everyone, whole=linked.whole)
-    worth = Worth.of_table(table, attributes).of(released, classes, attributes)
+    worth = UtilityMeasures.of_table(table, attributes).of(released, classes, attributes)
     target = predicted(attributes)
     why = (
         "scikit-learn is not installed (the extra `analysis`)"
@@ -96,7 +96,7 @@ def measure_raw_side(
         if target is None
         else "there are too few rows"
     )
-    return RawSide(
+    return RawVersusReleased(
         rows=len(linked.rows),
         suppressed=len(linked.suppressed),
         whole=linked.whole,

@@ -17,18 +17,18 @@ Measure = Callable[[Released, PublishedClasses, ResolvedAttributes], Mapping[str
 
 
 @dataclass(frozen=True)
-class Worth:
+class UtilityMeasures:
     """Several measures, made once for a table."""
 
     measures: Sequence[Measure] = ()
 
     @staticmethod
-    def of_table(table: ComparedTable, attributes: ResolvedAttributes) -> Worth:
+    def of_table(table: ComparedTable, attributes: ResolvedAttributes) -> UtilityMeasures:
         """All measures that can be made on these rows."""
         target = predicted(attributes) if is_installed() else None
         accuracy = None if target is None else Accuracy.of(table, attributes, target)
         queries = QueryError.of(table, attributes)
-        return Worth([queries] if accuracy is None else [queries, accuracy])
+        return UtilityMeasures([queries] if accuracy is None else [queries, accuracy])
 
     def of(self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes) -> dict[str, float]:
         """The figures of all of them."""

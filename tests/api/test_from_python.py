@@ -295,22 +295,22 @@ def test_an_interrupt_is_raised_after_what_is_held_and_the_handler_is_put_back(h
     done = []
 
     def hold() -> None:
-        with interrupts.held():
+        with interrupts.defer_interrupts():
             signal.raise_signal(signal.SIGINT)
             done.append("held")
         done.append("after")
 
-    with pytest.raises(KeyboardInterrupt), interrupts.patient(lambda: done.append("forgotten")):
+    with pytest.raises(KeyboardInterrupt), interrupts.interruptible(lambda: done.append("forgotten")):
         hold()
     assert done == ["held"]
-    with pytest.raises(KeyboardInterrupt), interrupts.patient(lambda: done.append("forgotten")):
+    with pytest.raises(KeyboardInterrupt), interrupts.interruptible(lambda: done.append("forgotten")):
         signal.raise_signal(signal.SIGINT)
     assert done == ["held", "forgotten"]
 
 
 def test_sigterm_is_the_programs_own(handler: None):
     before = signal.getsignal(signal.SIGTERM)
-    with interrupts.patient(lambda: None):
+    with interrupts.interruptible(lambda: None):
         assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -318,7 +318,7 @@ def test_another_thread_changes_no_handler(handler: None):
     before, seen = signal.getsignal(signal.SIGINT), []
 
     def work() -> None:
-        with interrupts.patient(lambda: None), interrupts.held():
+        with interrupts.interruptible(lambda: None), interrupts.defer_interrupts():
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import tclose_spark as tc
-from tclose_spark.api.errors import in_python, told
+from tclose_spark.api.errors import in_python, translate_errors
 from tclose_spark.api.judging import _question
 from tclose_spark.api.specs import complete_tree
 from tclose_spark.runfile.loading import load_spec, spec_of
@@ -196,23 +196,23 @@ def test_wrong_columns_of_an_audit_are_told(given, says):
 def test_errors_name_arguments_and_carry_what_the_exit_code_says():
     codes = (tc.GuaranteeError, 1), (tc.ConfigurationError, 2), (tc.InputError, 2), (tc.UnreachableError, 3)
     assert [(kind, kind.exit_code) for kind, _ in codes] == list(codes)
-    with pytest.raises(tc.ConfigurationError, match="give overwrite=True to replace") as found, told():
+    with pytest.raises(tc.ConfigurationError, match="give overwrite=True to replace") as found, translate_errors():
         raise tc.ConfigurationError("give --overwrite to replace it")
     assert found.value.exit_code == 2
     assert in_python("run `tclose verify --finished`, a -- b, x--y") == "run `tclose verify finished`, a -- b, x--y"
 
 
 def test_what_is_not_ours_shows_no_value(monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(tc.TcloseError) as found, told():
+    with pytest.raises(tc.TcloseError) as found, translate_errors():
         raise ValueError("Ann earns 12,345")
     assert (type(found.value), found.value.exit_code) == (tc.TcloseError, 70)
     assert "unexpected ValueError" in str(found.value)
     assert "Ann" not in str(found.value)
     assert found.value.__suppress_context__
-    with pytest.raises(tc.ConfigurationError) as found, told():
+    with pytest.raises(tc.ConfigurationError) as found, translate_errors():
         raise tc.ConfigurationError("the disk is full") from RuntimeError("Ann earns 12,345")
     assert found.value.__cause__ is None
     assert found.value.__suppress_context__
     monkeypatch.setenv("TCLOSE_DEBUG", "1")
-    with pytest.raises(ValueError, match="Ann"), told():
+    with pytest.raises(ValueError, match="Ann"), translate_errors():
         raise ValueError("Ann earns 12,345")

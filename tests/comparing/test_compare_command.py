@@ -118,7 +118,7 @@ def _plan_of_one_class_less_close(spec: Any, attributes: Any, table: Any) -> Any
     """Classes of two rows, whatever they are."""
     import numpy as np
 
-    from tclose_spark.methods.method import Settled
+    from tclose_spark.methods.method import ClassAssignment
 
     class Plan:
         tasks, figures = 1, dict[str, Any]()
@@ -129,8 +129,8 @@ def _plan_of_one_class_less_close(spec: Any, attributes: Any, table: Any) -> Any
         def route(self, rows: Any) -> Any:
             return np.arange(len(rows)), np.zeros(len(rows), dtype=np.int64)
 
-        def settle(self, rows: Any, task: int) -> Settled:
-            return Settled(here=np.arange(len(rows)), classes=np.arange(len(rows)) // 2)
+        def assign_classes(self, rows: Any, task: int) -> ClassAssignment:
+            return ClassAssignment(here=np.arange(len(rows)), classes=np.arange(len(rows)) // 2)
 
     return Plan()
 

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 from strategies import count_in, make_problem, town
 
-from tclose_spark.in_memory.apply_plan import Released, carry_out
+from tclose_spark.in_memory.apply_plan import Released, apply_plan
 from tclose_spark.methods.method import method_of
 from tclose_spark.stages.observers.linked_sample import Linked
-from tclose_spark.table.local_rows import HeldRows
-from tclose_spark.usefulness.raw_versus_released import measure_raw_side
+from tclose_spark.table.local_rows import LocalRows
+from tclose_spark.usefulness.raw_versus_released import measure_raw_versus_released
 
 
 def test_the_raw_side_is_measured_without_the_column() -> None:
@@ -18,11 +18,13 @@ def test_the_raw_side_is_measured_without_the_column() -> None:
     quasi = {"age": {"type": "numeric"}, "void": {}, "weight": {"type": "numeric"}}
     problem, rows = make_problem(records, {"disease": {"t": "0.5"}}, quasi, {}, k=4)
     plan = method_of(problem.spec.method).make_plan(problem.given(count_in(rows)))
-    released: Released = carry_out(plan, problem.attributes, rows, problem.spec)
+    released: Released = apply_plan(plan, problem.attributes, rows, problem.spec)
     labels = [pa.array(column.to_pylist(), pa.string()) for column in released.labels]
     linked = Linked(rows=released.rows, labels=labels, suppressed=released.suppressed, whole=len(rows))
-    held = HeldRows(rows, len(np.unique(rows.hash)))
-    found = measure_raw_side(linked, problem.profile, problem.attributes, problem.spec, held.frequencies).to_json()
+    held = LocalRows(rows, len(np.unique(rows.hash)))
+    found = measure_raw_versus_released(
+        linked, problem.profile, problem.attributes, problem.spec, held.frequencies
+    ).to_json()
     assert [one["name"] for one in found["means"]] == ["age"]
     assert [one["quasi"] for one in found["associations"]] == ["age"]
     assert found["worth"]["query_error"] >= 0

@@ -8,7 +8,7 @@ from strategies import make_problem, town
 from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.comparing.request import Combination
 from tclose_spark.comparing.result import PLAN, carry_out_all
-from tclose_spark.comparing.store import OUTCOMES, Kept
+from tclose_spark.comparing.store import OUTCOMES, ComparisonStore
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.storage.folders import LocalFolder
@@ -37,7 +37,7 @@ class Dying(LocalFolder):
 
 
 def finished(path):
-    kept = Kept(LocalFolder(str(path)), "first")
+    kept = ComparisonStore(LocalFolder(str(path)), "first")
     kept.folder.create(private=True)
     kept.begin(overwrite=False)
     kept.keep(ASKED, "", REFUSED)
@@ -48,10 +48,10 @@ def finished(path):
 def test_overwriting_that_is_broken_off_never_leaves_what_is_of_another_comparison(tmp_path, steps):
     finished(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        Kept(Dying(str(tmp_path), steps), "second").begin(overwrite=True)
+        ComparisonStore(Dying(str(tmp_path), steps), "second").begin(overwrite=True)
     with pytest.raises(ConfigurationError, match="another input"):
-        Kept(LocalFolder(str(tmp_path)), "second").begin(overwrite=False)
-    again = Kept(LocalFolder(str(tmp_path)), "second")
+        ComparisonStore(LocalFolder(str(tmp_path)), "second").begin(overwrite=False)
+    again = ComparisonStore(LocalFolder(str(tmp_path)), "second")
     again.begin(overwrite=True)
     assert again.outcome(ASKED, "") is None
     assert not (tmp_path / OUTCOMES).exists()
@@ -61,7 +61,7 @@ def test_who_only_plans_learns_nothing_and_draws_no_queries(tmp_path):
     problem, rows = make_problem(town(40), {"disease": {"t": "0.4"}}, k=4)
     table = ComparedTable(profile=problem.profile, rows=rows, whole=len(rows))
     asked = [Combination(method="stack_and_deal", k=4, t="0.4", spec=problem.spec)]
-    kept = Kept(LocalFolder(str(tmp_path)), "key")
+    kept = ComparisonStore(LocalFolder(str(tmp_path)), "key")
 
     def worth(table):
         raise AssertionError("it is not measured")

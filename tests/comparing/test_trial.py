@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from strategies import CITIES, QUASI, content, drawn, make_problem, people, town
 
 from tclose_spark.comparing.request import Combination
-from tclose_spark.comparing.trial import outcome_of, planned
-from tclose_spark.in_memory.apply_plan import carry_out
+from tclose_spark.comparing.trial import planned, run_trial
+from tclose_spark.in_memory.apply_plan import apply_plan
 from tclose_spark.in_memory.measure import PublishedClasses, measure
 from tclose_spark.in_memory.sample import ComparedTable, table_of_its_own
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.method import Settled
+from tclose_spark.methods.method import ClassAssignment
 from tclose_spark.runfile.spec import Privacy
 from tclose_spark.table.rows import Codec
 from tclose_spark.usefulness.queries import QueryError
-from tclose_spark.usefulness.utility_measures import Worth
+from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
 SENSITIVE = {"disease": {"t": "0.4"}, "grade": {"distance": "ordered", "t": "measure"}}
 
@@ -34,7 +34,7 @@ def compared(problem, rows):
 
 def release(problem, rows):
     plan = planned(problem.spec, problem.attributes, compared(problem, rows))
-    return carry_out(plan, problem.attributes, rows, problem.spec)
+    return apply_plan(plan, problem.attributes, rows, problem.spec)
 
 
 def test_every_row_is_released_once_with_labels_that_the_figures_are_of():
@@ -73,11 +73,11 @@ def test_what_cannot_be_reached_or_is_refused_is_an_outcome_with_its_message():
     problem, rows = make_problem(town(40), {"disease": {"t": "0.4"}}, k=41)
     table = compared(problem, rows)
     above = Combination(method="stack_and_deal", k=41, t="0.4", spec=problem.spec)
-    outcome = outcome_of(above, table, problem.hierarchies, Worth(), plan_only=False)
+    outcome = run_trial(above, table, problem.hierarchies, UtilityMeasures(), plan_only=False)
     assert outcome.state == "unreachable"
     assert "the table has 40 rows" in outcome.why
     refused = Combination(method="x", k=2, t="0.4", spec=None, refused="no such thing")
-    outcome = outcome_of(refused, table, problem.hierarchies, Worth(), plan_only=False)
+    outcome = run_trial(refused, table, problem.hierarchies, UtilityMeasures(), plan_only=False)
     assert (outcome.state, outcome.why) == ("refused", "no such thing")
 
 
@@ -88,7 +88,7 @@ def test_classes_that_a_method_cannot_make_are_an_outcome_with_its_message(monke
     method = {"name": "fragmentation", "sizing": "measured", "most_fragments": 1}
     problem, rows = make_problem(records, {"disease": {"t": "0.3"}}, {"sex": {}}, k=4, **method)
     asked = Combination(method="fragmentation", k=4, t="0.3", spec=problem.spec)
-    outcome = outcome_of(asked, compared(problem, rows), problem.hierarchies, Worth(), plan_only=False)
+    outcome = run_trial(asked, compared(problem, rows), problem.hierarchies, UtilityMeasures(), plan_only=False)
     assert outcome.state == "unreachable"
     assert "blocks of near rows break a t even as one class" in outcome.why
 
@@ -97,7 +97,7 @@ def test_planning_only_moves_no_row(monkeypatch):
     monkeypatch.setattr("tclose_spark.comparing.trial.carry_out", None)
     problem, rows = make_problem(town(40), {"disease": {"t": "0.4"}}, k=4)
     asked = Combination(method="stack_and_deal", k=4, t="0.4", spec=problem.spec)
-    outcome = outcome_of(asked, compared(problem, rows), problem.hierarchies, Worth(), plan_only=True)
+    outcome = run_trial(asked, compared(problem, rows), problem.hierarchies, UtilityMeasures(), plan_only=True)
     assert outcome.state == "planned"
     assert outcome.figures["plan"]["classes"] >= 1
     json.dumps(outcome.to_json())
@@ -119,10 +119,10 @@ class Fixed:
     def describe(self, figures):
         return figures
 
-    def settle(self, rows, task):
+    def assign_classes(self, rows, task):
         place = {key: i for i, key in enumerate(self.keys)}
         of_row = self.classes[[place[key] for key in rows.hash.tolist()]]
-        return Settled(
+        return ClassAssignment(
             here=np.flatnonzero(of_row >= 0),
             classes=of_row[of_row >= 0],
             suppressed=np.flatnonzero(of_row < 0),
@@ -132,7 +132,7 @@ class Fixed:
         self.keys = rows.hash.tolist()
         alike = set(zip(self.keys, self.classes.tolist(), strict=True))
         assert len(alike) == len(set(self.keys))  # rows that are alike are in one class
-        return carry_out(self, problem.attributes, rows, problem.spec)
+        return apply_plan(self, problem.attributes, rows, problem.spec)
 
 
 def different(records):
@@ -238,7 +238,7 @@ def test_a_release_with_labels_that_are_too_coarse_is_no_release_and_no_error():
     records = different(town(40))
     problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi=NARROW, k=30)
     asked = Combination(method="stack_and_deal", k=30, t="1", spec=problem.spec)
-    outcome = outcome_of(asked, compared(problem, rows), problem.hierarchies, Worth(), plan_only=False)
+    outcome = run_trial(asked, compared(problem, rows), problem.hierarchies, UtilityMeasures(), plan_only=False)
     assert (outcome.state, outcome.why) == ("coarse", "labels of age are coarser than coarsest")
     assert outcome.loss is None
 

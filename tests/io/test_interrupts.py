@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from tclose_spark import cli, pipeline
 from tclose_spark.auditing import commands
 from tclose_spark.io import interrupts
-from tclose_spark.io.interrupts import MESSAGE, SHORT, apart, held, noticed
+from tclose_spark.io.interrupts import MESSAGE, SHORT, defer_interrupts, handle_signals, run_with_timeout
 from tclose_spark.io.run import ORDER, Run
 from tclose_spark.synthetic.census import generate_people, write_hierarchies
 
@@ -37,7 +37,7 @@ def handlers() -> Iterator[None]:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_interrupts_and_is_told(number: signal.Signals, code: int) -> None:
-    with noticed() as interrupt:
+    with handle_signals() as interrupt:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
         assert interrupt.exit_code == code
@@ -50,7 +50,7 @@ def test_a_start_is_not_interrupted_but_what_follows_it() -> None:
         signal.raise_signal(signal.SIGINT)
         done.append("started")
 
-    with noticed() as interrupt, pytest.raises(KeyboardInterrupt), held():
+    with handle_signals() as interrupt, pytest.raises(KeyboardInterrupt), defer_interrupts():
         start()
     assert done == ["started"]
     assert interrupt.received == signal.SIGINT
@@ -62,7 +62,7 @@ def test_a_second_signal_does_not_wait_for_a_start() -> None:
         signal.raise_signal(signal.SIGINT)
         pytest.fail("it waited")
 
-    with noticed(), pytest.raises(KeyboardInterrupt), held():
+    with handle_signals(), pytest.raises(KeyboardInterrupt), defer_interrupts():
         start()
 
 
@@ -77,7 +77,7 @@ def test_what_a_finalizer_swallows_is_raised_again_and_not_shown(monkeypatch: py
         def __del__(self) -> None:
             self.action()
 
-    with noticed():
+    with handle_signals():
         Finalized(lambda: signal.raise_signal(signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
             interrupts.raise_again()
@@ -89,7 +89,7 @@ def test_what_a_finalizer_swallows_is_raised_again_and_not_shown(monkeypatch: py
 
 
 def test_what_is_done_is_not_interrupted() -> None:
-    with noticed() as interrupt:
+    with handle_signals() as interrupt:
         interrupts.done()
         signal.raise_signal(signal.SIGTERM)
     assert interrupt.received == signal.SIGTERM
@@ -123,7 +123,7 @@ def test_a_command_that_is_still_imported_ends_in_one_line() -> None:
 
 
 def test_impatience_does_not_interrupt_the_end() -> None:
-    with noticed() as interrupt:
+    with handle_signals() as interrupt:
         interrupt.ending = True
         signal.raise_signal(signal.SIGINT)
     assert interrupt.received == signal.SIGINT
@@ -131,8 +131,8 @@ def test_impatience_does_not_interrupt_the_end() -> None:
 
 def test_what_is_done_apart_neither_fails_nor_lasts() -> None:
     begun = time.monotonic()
-    apart(lambda: time.sleep(30), seconds=0.1)
-    apart(lambda: 1 / 0)
+    run_with_timeout(lambda: time.sleep(30), seconds=0.1)
+    run_with_timeout(lambda: 1 / 0)
     assert time.monotonic() - begun < 10
 
 
@@ -184,8 +184,8 @@ def test_what_is_held_is_not_left_in_the_middle() -> None:
         "import os, signal, time\n"
         "from tclose_spark.io import interrupts\n"
         "interrupts.PATIENCE = 0.1\n"
-        "with interrupts.noticed(last=True):\n"
-        "    with interrupts.held():\n"
+        "with interrupts.handle_signals(last=True):\n"
+        "    with interrupts.defer_interrupts():\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "        time.sleep(1)\n"
         "        print('done', flush=True)\n"

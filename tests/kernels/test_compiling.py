@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tclose_spark.kernels import kernel
-from tclose_spark.kernels.compile_lock import turn
+from tclose_spark.kernels.compile_lock import compile_lock
 from tclose_spark.kernels.structures import make_words, structure
 
 
@@ -134,5 +134,5 @@ def test_a_process_that_is_killed_gives_its_turn_up(tmp_path: Path):
 
 
 def test_without_a_lock_a_turn_is_had_all_the_same(tmp_path: Path):
-    with turn(str(tmp_path / "missing")), turn(str(tmp_path)), turn(str(tmp_path)):
+    with compile_lock(str(tmp_path / "missing")), compile_lock(str(tmp_path)), compile_lock(str(tmp_path)):
         assert [file.name for file in tmp_path.iterdir()] == ["lock"]

@@ -15,7 +15,7 @@ import pytest
 
 from tclose_spark import pipeline
 from tclose_spark.checks.labels.loss import judged_quasi, measured_on
-from tclose_spark.checks.labels.vocabulary import Named
+from tclose_spark.checks.labels.vocabulary import LabelVocabulary
 from tclose_spark.errors import InputError
 from tclose_spark.in_memory.sample import _narrowed
 from tclose_spark.io.input.reading import renamed
@@ -114,7 +114,7 @@ def test_loss_by_labels_takes_the_range_of_the_run_file() -> None:
         "privacy": {"k": 2},
     }
     spec = ReleaseSpec.model_validate(tree)
-    named = {"age": Named(frozenset({"20", "50"}), suppressed=False)}
+    named = {"age": LabelVocabulary(frozenset({"20", "50"}), suppressed=False)}
     (quasi,) = judged_quasi(spec, named, {})
     assert quasi.loss.of("[20, 50]") == Fraction(1, 4)
     assert measured_on(spec, named, {}) == {"age": {"span": "120"}}

@@ -23,7 +23,7 @@ from tclose_spark.io.tables.made_files import rows_of, write_tables
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation
-from tclose_spark.methods.method import GroupCounts, Plan, Settled
+from tclose_spark.methods.method import ClassAssignment, GroupCounts, Plan
 from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
 from tclose_spark.stages.anonymize import RELEASE, Anonymizer, _cell_places
 from tclose_spark.stages.generalize import Generalizer
@@ -105,7 +105,7 @@ def in_memory(run: Run, table: DataFrame) -> Counter[tuple[str, ...]]:
     problem = Problem(run.spec, profile, run.hierarchies, rows.take(rows.sorted_by_hash()))
     plan = plan_by_method(problem, count_in(rows), 10**6)
     assert plan.tasks == 1
-    settled = plan.settle(rows, 0)
+    settled = plan.assign_classes(rows, 0)
     order, labels = Generalizer.of(attributes_of(run, profile).quasi_identifiers).publish(
         rows.take(settled.here), settled.classes, []
     )
@@ -267,12 +267,12 @@ def women_only() -> Plan:
         def route(self, rows: Rows) -> tuple[Any, Any]:
             return np.arange(len(rows)), rows.quasi[1]
 
-        def settle(self, rows: Rows, task: int) -> Settled:
+        def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
             everyone, nobody = np.arange(len(rows)), np.zeros(0, dtype=np.int64)
             figures = {"rows": float(len(rows))}
             if task:
-                return Settled(here=nobody, classes=nobody, figures=figures, suppressed=everyone)
-            return Settled(here=everyone, classes=0 * everyone, figures=figures)
+                return ClassAssignment(here=nobody, classes=nobody, figures=figures, suppressed=everyone)
+            return ClassAssignment(here=everyone, classes=0 * everyone, figures=figures)
 
         def describe(self, figures: dict[str, float]) -> dict[str, Any]:
             return dict(figures)

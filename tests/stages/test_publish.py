@@ -19,7 +19,7 @@ from people import read, run_stages, tree
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.io.interrupts import noticed
+from tclose_spark.io.interrupts import handle_signals
 from tclose_spark.io.run import NEEDED, Run
 from tclose_spark.io.storage.folders import LocalFolder, replacing
 from tclose_spark.stages import publish
@@ -220,7 +220,7 @@ def test_a_signal_while_a_release_is_placed_waits(
             signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(publish, "move", interrupted)
-    with noticed():
+    with handle_signals():
         again = pipeline.release(open_run(conf, f"output.path={output}", overwrite=True))
     assert again == json.loads((output / "public/certificate.json").read_text())
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tclose_spark.table.local_rows import HeldRows
+from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import TooManyKeysError
 from tclose_spark.usefulness.cross_tables import cramers_v
@@ -28,7 +28,7 @@ TABLE = rows((30, 0, 0), (30, 0, 0), (30, 0, 1), (30, 1, 2), (40, 1, 3), (40, 1,
 
 
 def groups_of(sample: Rows, k: int = 3):
-    return raw_groups(sample, HeldRows(TABLE, 6).frequencies, OneAttribute(), k)  # type: ignore[arg-type]
+    return raw_groups(sample, LocalRows(TABLE, 6).frequencies, OneAttribute(), k)  # type: ignore[arg-type]
 
 
 def test_people_are_counted_among_all_rows_of_the_table():

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from tclose_spark.auditing.attacks.background import EVERYTHING, Axis, Guesses, codes_of, corners, one_label
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
-from tclose_spark.checks.classes.tallies import Tally
+from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.io.spark.session import kept
 from tclose_spark.io.spark.workers import map_batches
 from tclose_spark.io.tables.columns import plain
@@ -201,7 +201,7 @@ def _guesses(
 ) -> Guesses | None:
     keys, m = [label.alias(f"l{i}") for i, label in enumerate(published)], len(judged.values)
     counted = tallies.select(*keys, f"v{place}", "n").limit(MOST_CLASSES + 1).toArrow()
-    tally = Tally.read(counted, len(keys))
+    tally = ClassTally.read(counted, len(keys))
     if counted.num_rows > MOST_CLASSES or tally.tuples.groups * m > MOST_CELLS:
         return None
     texts = [column.to_pylist() for column in tally.labels]

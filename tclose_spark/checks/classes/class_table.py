@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from tclose_spark.checks.classes.tallies import Tally
+from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.io.spark.workers import Mapper, map_batches
 from tclose_spark.io.tables.columns import quoted
 from tclose_spark.measures import diversity
@@ -56,7 +56,7 @@ class Classes:
     marginals: Mapping[str, Histograms]
 
     @staticmethod
-    def of(tally: Tally, attributes: Sequence[JudgedAttribute]) -> Classes:
+    def of(tally: ClassTally, attributes: Sequence[JudgedAttribute]) -> Classes:
         """The classes of a tally, its text coded by the attributes' domains."""
         coded = [
             pc.index_in(text, value_set=pa.array(a.values, pa.string())).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -254,7 +254,7 @@ def _measure(
     def measure(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
-                tally = Tally.whole(batch, columns)
+                tally = ClassTally.whole(batch, columns)
                 classes = Classes.of(tally, attributes)
                 published = iter(tally.labels)
                 losses = [q.losses([next(published) for _ in q.columns]) for q in quasi]

@@ -17,7 +17,7 @@ from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.hierarchies.hierarchy import ROOT
 
-Bins = Mapping[int, tuple[int, int]]
+BinCounts = Mapping[int, tuple[int, int]]
 """(classes, their rows) by bin; bins without classes are left out."""
 
 SIZES = tuple(sorted({*range(1, 65), *(round(2 ** (i / 8)) for i in range(48, 8 * 48))}))
@@ -33,7 +33,7 @@ MISSING, EXACT, EVERYTHING = -1, 0, 10_000
 """Bins of precision: a missing value, a value, and `*`."""
 
 
-class Spread(Protocol):
+class FigureHistogram(Protocol):
     """A figure of every class, in bins."""
 
     def bins(self, classes: pa.RecordBatch) -> IntArray:
@@ -42,7 +42,7 @@ class Spread(Protocol):
 
 
 @dataclass(frozen=True)
-class SizeSpread:
+class SizeHistogram:
     """Class sizes, in bins of SIZES."""
 
     def bins(self, classes: pa.RecordBatch) -> IntArray:
@@ -50,7 +50,7 @@ class SizeSpread:
         bins: IntArray = np.searchsorted(np.array(SIZES), classes["size"].to_numpy(), side="right") - 1
         return bins
 
-    def to_json(self, bins: Bins) -> list[dict[str, int]]:
+    def to_json(self, bins: BinCounts) -> list[dict[str, int]]:
         """Bins as least and most size, without gaps."""
         ends = [*(least - 1 for least in SIZES[1:]), 2**63 - 1]
         found = {i: bins.get(i, (0, 0)) for i in range(min(bins), max(bins) + 1)}
@@ -58,7 +58,7 @@ class SizeSpread:
 
 
 @dataclass(frozen=True)
-class ShareSpread:
+class ShareHistogram:
     """A share of 1 of each class, in a column of the class table: over another column, where that is given."""
 
     column: str
@@ -69,13 +69,13 @@ class ShareSpread:
         share = classes[self.column].to_numpy() / (1.0 if self.over is None else classes[self.over].to_numpy())
         return _upper_bins(share, SHARES)
 
-    def to_json(self, bins: Bins) -> list[dict[str, Any]]:
+    def to_json(self, bins: BinCounts) -> list[dict[str, Any]]:
         """Bins by their upper end."""
         return _as_shares(bins, 1 / SHARES)
 
 
 @dataclass(frozen=True)
-class DistanceSpread:
+class DistanceHistogram:
     """The distance of each class, in bins up to t, or up to 1 without t. A distance that is t is not beyond it."""
 
     column: str
@@ -95,7 +95,7 @@ class DistanceSpread:
         within = distance <= float(self.t)
         return np.where(within, np.minimum(bins, TO_T), np.maximum(bins, TO_T + 1)).astype(np.int64)
 
-    def to_json(self, bins: Bins) -> list[dict[str, Any]]:
+    def to_json(self, bins: BinCounts) -> list[dict[str, Any]]:
         """Bins by their upper end. The last one that there may be holds all that is farther, and says from where on."""
         told = _as_shares(bins, self.width)
         if told and told[-1]["bin"] == FARTHEST and FARTHEST * self.width < 1:
@@ -104,7 +104,7 @@ class DistanceSpread:
 
 
 @dataclass(frozen=True)
-class PrecisionSpread:
+class PrecisionHistogram:
     """How coarse the label of a quasi-identifier is.
 
     label: its published column, or the first of two. Numbers are told by the width of their interval, sets by their
@@ -136,7 +136,7 @@ class PrecisionSpread:
         wide = np.where(width > 0, 1 + np.searchsorted(WIDTHS, width * (1 - 1e-9)), EXACT)
         return np.where((height == MISSING) | (height == EVERYTHING), height, wide)
 
-    def to_json(self, bins: Bins) -> list[dict[str, Any]]:
+    def to_json(self, bins: BinCounts) -> list[dict[str, Any]]:
         """Finest first."""
         return [
             {"precision": self._named(i), "classes": classes, "rows": rows}
@@ -153,7 +153,7 @@ class PrecisionSpread:
         return f"level {i} of its hierarchy"
 
 
-AnySpread = SizeSpread | ShareSpread | DistanceSpread | PrecisionSpread
+AnySpread = SizeHistogram | ShareHistogram | DistanceHistogram | PrecisionHistogram
 
 
 def counted(bins: IntArray, sizes: IntArray) -> dict[int, tuple[int, int]]:
@@ -164,7 +164,7 @@ def counted(bins: IntArray, sizes: IntArray) -> dict[int, tuple[int, int]]:
     return dict(zip(which.tolist(), zip(classes.tolist(), rows.tolist(), strict=True), strict=True))
 
 
-def together(one: Sequence[Bins], other: Sequence[Bins]) -> tuple[Bins, ...]:
+def together(one: Sequence[BinCounts], other: Sequence[BinCounts]) -> tuple[BinCounts, ...]:
     """The bins of the classes of both."""
     return tuple(
         {i: _sum(a.get(i, (0, 0)), b.get(i, (0, 0))) for i in a.keys() | b.keys()}
@@ -181,7 +181,7 @@ def _upper_bins(share: FloatArray, bins: int) -> IntArray:
     return np.clip(np.ceil(share * bins - 1e-9), np.where(share > 0, 1, 0), bins).astype(np.int64)
 
 
-def _as_shares(bins: Bins, width: float) -> list[dict[str, Any]]:
+def _as_shares(bins: BinCounts, width: float) -> list[dict[str, Any]]:
     return [
         {"bin": i, "to": round(i * width, 12), "classes": classes, "rows": rows}
         for i, (classes, rows) in sorted(bins.items())

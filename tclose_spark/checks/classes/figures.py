@@ -17,12 +17,20 @@ from pyspark.sql import DataFrame
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
 from tclose_spark.checks.classes.figure_histograms import (
     AnySpread,
-    DistanceSpread,
-    PrecisionSpread,
-    ShareSpread,
-    SizeSpread,
+    DistanceHistogram,
+    PrecisionHistogram,
+    ShareHistogram,
+    SizeHistogram,
 )
-from tclose_spark.checks.classes.partial_figures import BILLIONTHS, Loss, Part, Seen, Watch, Watched, WatchedDistance
+from tclose_spark.checks.classes.partial_figures import (
+    BILLIONTHS,
+    Loss,
+    PartialFigures,
+    Watch,
+    Watched,
+    WatchedDistance,
+    WorstClass,
+)
 from tclose_spark.io.spark.workers import Mapper, map_batches
 from tclose_spark.io.tables.columns import quoted
 from tclose_spark.table.arrays import FloatArray
@@ -236,7 +244,7 @@ class _Asked:
             ),
         )
 
-    def figures(self, part: Part, suppressed: int) -> ClassFigures:
+    def figures(self, part: PartialFigures, suppressed: int) -> ClassFigures:
         """The figures of all classes, of which this is said."""
         guarantees = tuple(map(self._guarantee, self.reported, part.worst, part.broken))
         lost = [loss / BILLIONTHS for loss in part.lost]
@@ -262,7 +270,7 @@ class _Asked:
             guessed={name: n / part.rows for name, n in zip(self.attributes, part.guessed, strict=True)},
         )
 
-    def _spread(self, part: Part) -> dict[str, Any]:
+    def _spread(self, part: PartialFigures) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for (measure, *of), spread, bins in zip(self.spreads, self.spreads.values(), part.spreads, strict=True):
             if of:
@@ -271,7 +279,7 @@ class _Asked:
                 found[measure] = spread.to_json(bins)
         return found
 
-    def _guarantee(self, reported: Reported, worst: Seen, broken: tuple[int, int]) -> Guarantee:
+    def _guarantee(self, reported: Reported, worst: WorstClass, broken: tuple[int, int]) -> Guarantee:
         return Guarantee(
             measure=reported.measure,
             attribute=reported.attribute,
@@ -283,10 +291,10 @@ class _Asked:
             size=worst.size,
         )
 
-    def _named(self, seen: Seen) -> Labels:
+    def _named(self, seen: WorstClass) -> Labels:
         return dict(zip(self.labels, seen.labels, strict=False))
 
-    def _shown(self, seen: Seen) -> dict[str, Any]:
+    def _shown(self, seen: WorstClass) -> dict[str, Any]:
         emd = dict(zip(self.attributes, seen.emd, strict=True))
         return {"size": seen.size, "labels": self._named(seen), "emd": emd}
 
@@ -295,13 +303,13 @@ def _spreads(
     quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute]
 ) -> Iterator[tuple[tuple[str, ...], AnySpread]]:
     """By measure, and by the attribute or quasi-identifier that it is of."""
-    yield ("sizes",), SizeSpread()
+    yield ("sizes",), SizeHistogram()
     for a in attributes:
-        yield ("emd", a.name), DistanceSpread(a.column("emd"), a.settings.t)
-        yield ("guess", a.name), ShareSpread(a.column("mode"), over="size")
-        yield ("gain", a.name), ShareSpread(a.column("gain"))
+        yield ("emd", a.name), DistanceHistogram(a.column("emd"), a.settings.t)
+        yield ("guess", a.name), ShareHistogram(a.column("mode"), over="size")
+        yield ("gain", a.name), ShareHistogram(a.column("gain"))
     for q in quasi:
-        yield ("precision", q.name), PrecisionSpread(q.name, q.columns[0], q.loss)
+        yield ("precision", q.name), PrecisionHistogram(q.name, q.columns[0], q.loss)
 
 
 def _reported(a: JudgedAttribute) -> list[Reported]:

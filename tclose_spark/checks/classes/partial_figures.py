@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.figure_histograms import Bins, Spread, counted, together
+from tclose_spark.checks.classes.figure_histograms import BinCounts, FigureHistogram, counted, together
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.table.arrays import FloatArray, IntArray
 
@@ -23,7 +23,7 @@ BILLIONTHS = 10**9
 EXTREMES = 10  # classes at either end of the sizes that are shown
 
 
-class Seen(NamedTuple):
+class WorstClass(NamedTuple):
     """A class.
 
     rank: what it is looked at for; the smaller, the farther off.
@@ -109,7 +109,7 @@ class WatchedDistance(Watched):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class PartialFigures:
     """What is said of some classes.
 
     squares: the sum of their squared sizes.
@@ -131,14 +131,14 @@ class Part:
     homogeneous: tuple[tuple[int, int], ...]
     coarse: tuple[tuple[int, int], ...]
     broken: tuple[tuple[int, int], ...]
-    worst: tuple[Seen, ...]
-    largest: tuple[Seen, ...]
-    smallest: tuple[Seen, ...]
-    spreads: tuple[Bins, ...] = ()
+    worst: tuple[WorstClass, ...]
+    largest: tuple[WorstClass, ...]
+    smallest: tuple[WorstClass, ...]
+    spreads: tuple[BinCounts, ...] = ()
 
-    def __add__(self, other: Part) -> Part:
+    def __add__(self, other: PartialFigures) -> PartialFigures:
         """What is said of the classes of both."""
-        return Part(
+        return PartialFigures(
             rows=self.rows + other.rows,
             classes=self.classes + other.classes,
             squares=self.squares + other.squares,
@@ -173,7 +173,7 @@ class Watch:
     emd: Sequence[str]
     likeliest: Sequence[str]
     figures: Sequence[Watched]
-    spreads: Sequence[Spread] = ()
+    spreads: Sequence[FigureHistogram] = ()
     spread: Sequence[str] = ()
 
     @property
@@ -184,7 +184,7 @@ class Watch:
             dict.fromkeys(["quasi_identifiers", "size", "losses", *self.distinct, *self.emd, *self.likeliest, *watched])
         )
 
-    def part(self, classes: pa.RecordBatch) -> Part:
+    def part(self, classes: pa.RecordBatch) -> PartialFigures:
         """What is said of some rows of the class table."""
         sizes = classes["size"].to_numpy()
         labels = classes["quasi_identifiers"].flatten()
@@ -193,7 +193,7 @@ class Watch:
             (rank, _first_of(labels, rows[sizes[rows] == sizes[rows].min()])) for rank, rows in self._farthest(classes)
         ]
         distinct_sizes, of_size = np.unique(sizes, return_counts=True)
-        return Part(
+        return PartialFigures(
             rows=int(sizes.sum()),
             classes=len(sizes),
             squares=sum(int(size) ** 2 * int(n) for size, n in zip(distinct_sizes, of_size, strict=True)),
@@ -207,7 +207,7 @@ class Watch:
                 for limit, columns in self.limits
             ),
             broken=tuple(_count(figure.breaks(classes), sizes) for figure in self.figures),
-            worst=tuple(Seen(rank, int(sizes[row]), _labels(labels, row)) for rank, row in worst),
+            worst=tuple(WorstClass(rank, int(sizes[row]), _labels(labels, row)) for rank, row in worst),
             largest=self._extreme(classes, labels, -sizes),
             smallest=self._extreme(classes, labels, sizes),
             spreads=tuple(counted(spread.bins(classes), sizes) for spread in self.spreads),
@@ -216,7 +216,7 @@ class Watch:
     def _farthest(self, classes: pa.RecordBatch) -> list[tuple[Any, IntArray]]:
         return [figure.farthest(classes) for figure in self.figures]
 
-    def _extreme(self, classes: pa.RecordBatch, labels: Sequence[pa.Array], rank: IntArray) -> tuple[Seen, ...]:
+    def _extreme(self, classes: pa.RecordBatch, labels: Sequence[pa.Array], rank: IntArray) -> tuple[WorstClass, ...]:
         """The classes of lowest rank, which follows from their sizes."""
         last = np.partition(rank, EXTREMES - 1)[EXTREMES - 1] if len(rank) > EXTREMES else rank.max()
         rows = np.flatnonzero(rank <= last)
@@ -227,7 +227,7 @@ class Watch:
             rows = rows[pc.sort_indices(table, sort_keys=keys, null_placement="at_start").to_numpy()[:EXTREMES]]
         emd = [classes[name].take(pa.array(rows)).to_pylist() for name in self.emd]
         seen = [
-            Seen(int(rank[row]), abs(int(rank[row])), _labels(labels, int(row)), tuple(of[i] for of in emd))
+            WorstClass(int(rank[row]), abs(int(rank[row])), _labels(labels, int(row)), tuple(of[i] for of in emd))
             for i, row in enumerate(rows)
         ]
         return _first(seen)
@@ -246,7 +246,7 @@ def _sums(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> t
     return tuple((a[0] + b[0], a[1] + b[1]) for a, b in zip(one, other, strict=True))
 
 
-def _first(seen: Sequence[Seen]) -> tuple[Seen, ...]:
+def _first(seen: Sequence[WorstClass]) -> tuple[WorstClass, ...]:
     return tuple(heapq.nsmallest(EXTREMES, seen, key=lambda each: each.place))
 
 

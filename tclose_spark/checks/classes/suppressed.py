@@ -18,7 +18,7 @@ from tclose_spark.table.listing import LONGEST, listing
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class SuppressedRows:
     """The rows that are suppressed.
 
     rows: how many, as counted while the rows were written.
@@ -32,10 +32,10 @@ class LeftOut:
     public: bool
 
     @staticmethod
-    def of(rows: int, privacy: Privacy, profile: Profile, released: Sequence[Counts]) -> LeftOut:
+    def of(rows: int, privacy: Privacy, profile: Profile, released: Sequence[Counts]) -> SuppressedRows:
         """What the profile's input has and the released rows, counted by attribute, lack."""
         values = tuple(map(values_left, profile.sensitive, released))
-        return LeftOut(rows, values, rows > 0 and privacy.of == "input")
+        return SuppressedRows(rows, values, rows > 0 and privacy.of == "input")
 
     @property
     def unexplained(self) -> list[int]:
@@ -69,7 +69,7 @@ def values_left(domain: SensitiveDomain, released: Counts) -> dict[str | None, i
     return {value: n for value, n in left.items() if n}
 
 
-def suppressed_class(left: LeftOut, k: int, attributes: Sequence[JudgedAttribute]) -> ClassFigures:
+def suppressed_class(left: SuppressedRows, k: int, attributes: Sequence[JudgedAttribute]) -> ClassFigures:
     """The figures of the suppressed rows as one class. Its guarantees are those of every class."""
     columns: dict[str, Any] = {"quasi_identifiers": [{"are": "suppressed"}], "size": [left.rows]}
     for a, counts in zip(attributes, left.values, strict=True):

@@ -32,7 +32,7 @@ MOST_VALUES = 2_000_000  # distinct values, or tuples of them, that a driver is 
 
 
 @dataclass(frozen=True)
-class Tally:
+class ClassTally:
     """Some classes.
 
     labels: one array a published column, a row a class.
@@ -45,7 +45,9 @@ class Tally:
     values: list[pa.Array]
 
     @staticmethod
-    def of(labels: Sequence[pa.Array], owner: IntArray | None, values: Sequence[pa.Array], counts: IntArray) -> Tally:
+    def of(
+        labels: Sequence[pa.Array], owner: IntArray | None, values: Sequence[pa.Array], counts: IntArray
+    ) -> ClassTally:
         """The tally of observations: `counts[i]` records with the values[.][i] in the class labelled by the row
         `owner[i]` of `labels` (i itself where owner is None). Rows with equal labels are one class; every row owns an
         observation.
@@ -55,29 +57,31 @@ class Tally:
             group_equal(values) if values else (np.zeros(len(counts), dtype=np.int64), np.zeros(1, dtype=np.int64))
         )
         tuples = Histograms.tally(group if owner is None else group[owner], code, counts, len(first), len(place))
-        return Tally(
+        return ClassTally(
             [decoded(column.take(pa.array(first))) for column in labels],
             tuples,
             [decoded(column.take(pa.array(place))) for column in values],
         )
 
     @staticmethod
-    def whole(batch: pa.RecordBatch, labels: int) -> Tally:
+    def whole(batch: pa.RecordBatch, labels: int) -> ClassTally:
         """The tally in rows of `tally_classes` that are whole classes: as it is, each entry a tuple of its own."""
         *values, counts = batch.columns[labels:]
         entries = counts.flatten().to_numpy()
         offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(counts).to_numpy())]).astype(np.int64)
-        return Tally(
+        return ClassTally(
             batch.columns[:labels], Histograms(offsets, np.arange(len(entries)), entries), [c.flatten() for c in values]
         )
 
     @staticmethod
-    def read(batch: pa.RecordBatch | pa.Table, labels: int) -> Tally:
+    def read(batch: pa.RecordBatch | pa.Table, labels: int) -> ClassTally:
         """The tally in rows of `tally_classes`, whole or in part, with equal labels added up."""
         columns = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in batch.columns]
         counts = columns[-1]
         owner = np.repeat(np.arange(batch.num_rows), pc.list_value_length(counts).to_numpy())
-        return Tally.of(columns[:labels], owner, [c.flatten() for c in columns[labels:-1]], counts.flatten().to_numpy())
+        return ClassTally.of(
+            columns[:labels], owner, [c.flatten() for c in columns[labels:-1]], counts.flatten().to_numpy()
+        )
 
     def write(self, schema: pa.Schema) -> pa.RecordBatch:
         """As rows of `tally_classes`."""
@@ -138,7 +142,7 @@ def _tally_rows(labels: int, at_once: int, schema: pa.Schema) -> Mapper:
     def counted(held: list[pa.RecordBatch]) -> pa.RecordBatch:
         columns = [column.combine_chunks() for column in pa.Table.from_batches(held).columns]
         ones = np.ones(len(columns[0]), dtype=np.int64)
-        return Tally.of(columns[:labels], None, columns[labels:], ones).write(schema)
+        return ClassTally.of(columns[:labels], None, columns[labels:], ones).write(schema)
 
     return tally
 
@@ -153,8 +157,8 @@ def _add_up(labels: int, schema: pa.Schema) -> Mapper:
                 table = pa.Table.from_batches([batch] if held is None else [held, batch])
                 last = _start_of_last_class(table, labels)
                 if last:
-                    yield Tally.read(table.slice(0, last), labels).write(schema)
-                held = Tally.read(table.slice(last), labels).write(schema)
+                    yield ClassTally.read(table.slice(0, last), labels).write(schema)
+                held = ClassTally.read(table.slice(last), labels).write(schema)
         if held is not None:
             yield held
 

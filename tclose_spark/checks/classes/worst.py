@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute
 from tclose_spark.checks.classes.figures import ClassFigures
-from tclose_spark.checks.classes.tallies import Tally
+from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.table.arrays import IntArray
@@ -36,7 +36,7 @@ def worst_classes(
         return {}
     wanted = [tuple(each[name] for name in labels) for each in worst.values()]
     found_rows = tallies.mapInArrow(lambda batches: (_of(wanted, batch) for batch in batches), tallies.schema)
-    tally = Tally.read(found_rows.toArrow(), len(labels))
+    tally = ClassTally.read(found_rows.toArrow(), len(labels))
     classes = Classes.of(tally, attributes)
     rows = list(zip(*(column.to_pylist() for column in tally.labels), strict=True))
     place = {row: i for i, row in enumerate(rows)}

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.labels.vocabulary import Named, members, named_by, numbers, themselves
+from tclose_spark.checks.labels.vocabulary import LabelVocabulary, members, numbers, themselves, vocabulary_of
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import QuasiIdentifier
@@ -33,15 +33,15 @@ def published_columns(spec: ReleaseSpec) -> dict[str, tuple[str, ...]]:
     }
 
 
-def names_of_release(tallies: DataFrame, spec: ReleaseSpec) -> dict[str, Named]:
+def names_of_release(tallies: DataFrame, spec: ReleaseSpec) -> dict[str, LabelVocabulary]:
     """What the labels of each quasi-identifier name."""
     quasi = spec.attributes.quasi_identifiers
     columns = [name for name, columns in published_columns(spec).items() for _ in columns]
     readers = [
         numbers if quasi[n].is_numeric else members if quasi[n].generalization == "set" else themselves for n in columns
     ]
-    by_column = named_by(tallies, dict(enumerate(readers)))
-    together: dict[str, Named] = {}
+    by_column = vocabulary_of(tallies, dict(enumerate(readers)))
+    together: dict[str, LabelVocabulary] = {}
     for place, name in enumerate(columns):
         together[name] = by_column[place] | together[name] if name in together else by_column[place]
     return together
@@ -49,7 +49,7 @@ def names_of_release(tallies: DataFrame, spec: ReleaseSpec) -> dict[str, Named]:
 
 def judged_quasi(
     spec: ReleaseSpec,
-    named: Mapping[str, Named],
+    named: Mapping[str, LabelVocabulary],
     hierarchies: Mapping[str, Hierarchy],
     aggregates: Collection[str] = (),
 ) -> list[JudgedQuasi]:
@@ -71,14 +71,14 @@ def judged_quasi(
     return judged
 
 
-def _span(settings: QuasiIdentifier, named: Named) -> Fraction:
+def _span(settings: QuasiIdentifier, named: LabelVocabulary) -> Fraction:
     """What the length of an interval is measured on: the range of the run file, else that of all labels."""
     limits = settings.limits
     return named.span if limits is None else limits[1] - limits[0]
 
 
 def measured_on(
-    spec: ReleaseSpec, named: Mapping[str, Named], hierarchies: Mapping[str, Hierarchy]
+    spec: ReleaseSpec, named: Mapping[str, LabelVocabulary], hierarchies: Mapping[str, Hierarchy]
 ) -> dict[str, dict[str, Any]]:
     """What the loss of each quasi-identifier's labels is measured on; nothing of those whose loss is not, or whose
     hierarchy says it. A hierarchy that was built has the table's own values as leaves: of it no more is told than how

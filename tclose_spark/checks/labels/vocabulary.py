@@ -46,7 +46,7 @@ def themselves(labels: Collection[str]) -> Collection[str]:
 
 
 @dataclass(frozen=True)
-class Named:
+class LabelVocabulary:
     """What the labels of a quasi-identifier name.
 
     suppressed: they are all `*`.
@@ -55,9 +55,9 @@ class Named:
     names: frozenset[str]
     suppressed: bool
 
-    def __or__(self, other: Named) -> Named:
+    def __or__(self, other: LabelVocabulary) -> LabelVocabulary:
         """What both name together."""
-        return Named(self.names | other.names, self.suppressed and other.suppressed)
+        return LabelVocabulary(self.names | other.names, self.suppressed and other.suppressed)
 
     @property
     def span(self) -> Fraction:
@@ -66,7 +66,7 @@ class Named:
         return max(ends) - min(ends) if ends else Fraction(0)
 
 
-def named_by(tallies: DataFrame, readers: Mapping[int, Reader]) -> dict[int, Named]:
+def vocabulary_of(tallies: DataFrame, readers: Mapping[int, Reader]) -> dict[int, LabelVocabulary]:
     """What the labels `l<i>` of tallies name, for each i of `readers`. One job; a task sends distinct names only.
 
     Raises:
@@ -85,7 +85,10 @@ def named_by(tallies: DataFrame, readers: Mapping[int, Reader]) -> dict[int, Nam
     order = list(readers)
     for place, name in zip(counted["place"].to_pylist(), counted["name"].to_pylist(), strict=True):
         names[order[place]].add(name)
-    return {i: Named(frozenset(n for n in said if n not in (None, ROOT)), said == {ROOT}) for i, said in names.items()}
+    return {
+        i: LabelVocabulary(frozenset(n for n in said if n not in (None, ROOT)), said == {ROOT})
+        for i, said in names.items()
+    }
 
 
 def _read(readers: Sequence[Reader]) -> Mapper:

@@ -24,7 +24,7 @@ from tclose_spark.runfile.spec import Input
 
 
 @dataclass(frozen=True)
-class Opened:
+class SourceTable:
     """A table that was read.
 
     source: where from.
@@ -43,7 +43,7 @@ class Opened:
 
 
 @contextlib.contextmanager
-def explained(*tables: Opened) -> Iterator[None]:
+def translate_read_errors(*tables: SourceTable) -> Iterator[None]:
     """Turns errors from inside the tasks that read these tables into InputErrors."""
     try:
         yield
@@ -67,7 +67,7 @@ def is_damaged(column: Column) -> Column:
     return F.coalesce(F.contains(column, F.lit(REPLACEMENT)) | F.contains(column, F.lit(NUL)), F.lit(False))
 
 
-def check_text(opened: Opened) -> None:
+def check_text(opened: SourceTable) -> None:
     """Raises InputError if a column of text holds bytes that its encoding does not have, or NUL: with the rows of each
     column.
     """
@@ -95,7 +95,7 @@ def check_text(opened: Opened) -> None:
         )
 
 
-def malformed_rows(opened: Opened, malformed: int, rows: int) -> InputError:
+def malformed_rows(opened: SourceTable, malformed: int, rows: int) -> InputError:
     """The error of a CSV file with malformed rows."""
     cure = (
         looks_like(opened.table, opened.source)
@@ -106,7 +106,7 @@ def malformed_rows(opened: Opened, malformed: int, rows: int) -> InputError:
     )
 
 
-def checked(opened: Opened) -> DataFrame:
+def checked(opened: SourceTable) -> DataFrame:
     """The table, without its mark of malformed rows. One pass over a CSV file, none over others.
 
     Raises:
@@ -138,7 +138,7 @@ def _count_rows(table: DataFrame, conditions: Sequence[Column], more: Sequence[C
     return [int(counted[i] or 0) if counted else 0 for i in range(len(conditions))]
 
 
-def _count_malformed(opened: Opened, texts: Sequence[str]) -> dict[str, int]:
+def _count_malformed(opened: SourceTable, texts: Sequence[str]) -> dict[str, int]:
     """How many rows of each column of a CSV file are no UTF-8: a U+FFFD that the file holds is text like any other.
 
     Read as ISO-8859-1 every byte is one character, and separators, quotes and line ends are what they are in UTF-8.

@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from tclose_spark.io.interrupts import abandoned_with, apart
+from tclose_spark.io.interrupts import abandoned_with, run_with_timeout
 from tclose_spark.io.spark.installation import compiler, driver_memory, master, require_java
 from tclose_spark.io.spark.jars import delta_settings
 from tclose_spark.io.spark.jvm import PORT, Jvm
@@ -90,6 +90,6 @@ def _finish(jvm: Jvm) -> None:
     pyspark = sys.modules.get("pyspark")
     context = None if pyspark is None else pyspark.SparkContext._active_spark_context
     if jvm.runs and context is not None:
-        apart(context.stop)
+        run_with_timeout(context.stop)
     logging.disable()  # py4j's threads would log that the JVM is gone
     jvm.end()

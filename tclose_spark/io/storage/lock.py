@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.interrupts import abandoned_with, apart
+from tclose_spark.io.interrupts import abandoned_with, run_with_timeout
 from tclose_spark.io.storage.folders import Folder
 
 LOCK = "lock"
@@ -95,7 +95,7 @@ def locked(folder: Folder, name: str = LOCK, what: str | None = None) -> Iterato
     try:
         yield
     finally:
-        apart(release)
+        run_with_timeout(release)
         taken_back()
 
 

@@ -28,7 +28,7 @@ CHANCE = 1 / 20  # that anything is called more than chance where all is chance
 
 
 @dataclass(frozen=True)
-class Tally:
+class NarrownessTally:
     """Rows by value of a quasi-identifier, height of their label, and sensitive value: arrays of shape (values,
     heights, m). The last height is that of suppressed rows, which have no label.
 
@@ -52,7 +52,7 @@ def label_heights(value: IntArray, starts: IntArray, nodes: Sequence[IntArray]) 
 
 def tally(
     values: Sequence[IntArray], trees: Sequence[Sequence[IntArray]], sensitive: IntArray, starts: IntArray, m: int
-) -> list[Tally]:
+) -> list[NarrownessTally]:
     """The tallies, one for each quasi-identifier, of rows that hold whole classes, one after another from `starts`.
 
     values: of each quasi-identifier the code of each row, and trees: its nodes (see `label_heights`). sensitive: the
@@ -73,7 +73,10 @@ def tally(
         for place, sums in zip(places, said, strict=True):  # weights are whole numbers: their sum is exact in any order
             sums += np.bincount(np.repeat(place[rows], many) + code, weights, len(sums)).astype(np.int64)
     people = [np.bincount(place + sensitive, minlength=len(sums)) for place, sums in zip(places, said, strict=True)]
-    return [Tally(n.reshape(shape), sums.reshape(shape)) for n, sums, shape in zip(people, said, shapes, strict=True)]
+    return [
+        NarrownessTally(n.reshape(shape), sums.reshape(shape))
+        for n, sums, shape in zip(people, said, shapes, strict=True)
+    ]
 
 
 def heights_of(nodes: Sequence[IntArray]) -> int:
@@ -83,7 +86,7 @@ def heights_of(nodes: Sequence[IntArray]) -> int:
 
 def tally_at(
     height: int, values: Sequence[IntArray], trees: Sequence[Sequence[IntArray]], sensitive: IntArray, m: int
-) -> list[Tally]:
+) -> list[NarrownessTally]:
     """The tallies of rows that are all at one height of each quasi-identifier; -1: of suppressed rows. See `tally`.
     Nothing is said of them.
     """
@@ -92,11 +95,11 @@ def tally_at(
         shape = (len(nodes[0]), heights_of(nodes), m)
         place = (value * shape[1] + height % shape[1]) * m + sensitive
         people = np.bincount(place, minlength=int(np.prod(shape))).reshape(shape)
-        tallies.append(Tally(people, np.zeros_like(people)))
+        tallies.append(NarrownessTally(people, np.zeros_like(people)))
     return tallies
 
 
-def with_suppressed(counted: Tally, compared_with_input: bool) -> Tally:
+def with_suppressed(counted: NarrownessTally, compared_with_input: bool) -> NarrownessTally:
     """A tally of the whole table in which suppressed rows are said to have the distribution that is public: their own
     where classes are compared with the input, else that of the released rows.
     """
@@ -104,7 +107,7 @@ def with_suppressed(counted: Tally, compared_with_input: bool) -> Tally:
     public = suppressed.sum(axis=0) if compared_with_input else released
     said = counted.said.copy()
     said[:, -1] = suppressed.sum(axis=1, keepdims=True) * (public * UNIT // max(int(public.sum()), 1))
-    return Tally(counted.people, said)
+    return NarrownessTally(counted.people, said)
 
 
 def _pairs(owner: IntArray, inside: Histograms) -> Iterator[tuple[slice, IntArray, IntArray]]:
@@ -153,7 +156,7 @@ class LeftBehind:
         return self.true - max(self.said, self.narrow)
 
 
-def left_behind(counted: Tally, nodes: Sequence[IntArray], k: int) -> list[LeftBehind]:
+def left_behind(counted: NarrownessTally, nodes: Sequence[IntArray], k: int) -> list[LeftBehind]:
     """For each value and node with at least k people, some of them in narrow and some in wide classes: the sensitive
     value that those left in wide classes have more often than chance would give them, with the most evidence.
     """

@@ -15,7 +15,7 @@ OTHERS = "all others"
 
 
 @dataclass(frozen=True)
-class Group:
+class ValueGroup:
     """Some values of a domain.
 
     name: as a reader takes it.
@@ -29,7 +29,7 @@ class Group:
 
 def group_values(
     values: Sequence[str | None], part: IntArray, whole: IntArray, cumulative: bool, most: int = MOST_SHOWN
-) -> list[Group]:
+) -> list[ValueGroup]:
     """At most `most` groups of the values, in the domain's order: the values themselves where they are few; of more,
     ranges of them where they have an order (cumulative), else those whose shares differ most, and all others.
 
@@ -40,7 +40,7 @@ def group_values(
     """
     names = ["(missing)" if value is None else value for value in values]
     if len(names) <= most:
-        return [Group(*each) for each in zip(names, part.tolist(), whole.tolist(), strict=True)]
+        return [ValueGroup(*each) for each in zip(names, part.tolist(), whole.tolist(), strict=True)]
     if cumulative:
         return _ranges(names, part, whole, equal_mass(part + whole, most))
     s, n = int(part.sum()), int(whole.sum())
@@ -48,16 +48,16 @@ def group_values(
     first = np.sort(np.argsort(-differs, kind="stable")[: most - 1])
     rest = np.ones(len(names), dtype=np.bool_)
     rest[first] = False
-    groups = [Group(names[code], int(part[code]), int(whole[code])) for code in first.tolist()]
-    return [*groups, Group(OTHERS, int(part[rest].sum()), int(whole[rest].sum()))]
+    groups = [ValueGroup(names[code], int(part[code]), int(whole[code])) for code in first.tolist()]
+    return [*groups, ValueGroup(OTHERS, int(part[rest].sum()), int(whole[rest].sum()))]
 
 
-def _ranges(names: Sequence[str], part: IntArray, whole: IntArray, group: IntArray) -> list[Group]:
+def _ranges(names: Sequence[str], part: IntArray, whole: IntArray, group: IntArray) -> list[ValueGroup]:
     """Groups of consecutive values. group: of each value."""
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     ends = [*(starts[1:] - 1).tolist(), len(names) - 1]
     sums = zip(np.add.reduceat(part, starts).tolist(), np.add.reduceat(whole, starts).tolist(), strict=True)
     return [
-        Group(names[low] if low == high else f"{names[low]} to {names[high]}", *both)
+        ValueGroup(names[low] if low == high else f"{names[low]} to {names[high]}", *both)
         for low, high, both in zip(starts.tolist(), ends, sums, strict=True)
     ]

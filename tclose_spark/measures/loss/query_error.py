@@ -25,7 +25,7 @@ from tclose_spark.table.labels import MISSING
 FloatArray = NDArray[np.float64]
 
 
-class Spread(Protocol):
+class LabelSpread(Protocol):
     """The labels of a quasi-identifier, each with the values that it stands for."""
 
     def shares(self, low: float, high: float) -> FloatArray:
@@ -132,7 +132,7 @@ class SpreadRelease:
     classes, rows: by sensitive attribute and value, the classes that have rows of it, and how many.
     """
 
-    spreads: Sequence[Spread]
+    spreads: Sequence[LabelSpread]
     label: Sequence[IntArray]
     classes: Sequence[Mapping[int, IntArray]]
     rows: Sequence[Mapping[int, IntArray]]

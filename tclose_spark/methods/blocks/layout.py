@@ -12,7 +12,7 @@ import numpy as np
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.routing_tree import RoutingTree
-from tclose_spark.methods.method import Settled
+from tclose_spark.methods.method import ClassAssignment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.ranks import in_order
 from tclose_spark.table.rows import Rows
@@ -64,9 +64,9 @@ class BlockLayout:
         """See Plan."""
         return np.arange(len(rows)), self.task_of[self.block(rows)]
 
-    def settle(
+    def assign_classes(
         self, rows: Rows, task: int, classes_of: ClassesOf, figures: Mapping[str, Literal["sum", "max"]]
-    ) -> Settled:
+    ) -> ClassAssignment:
         """See Plan. Each block of the task is put into classes by itself, its rows in the order of their hashes.
 
         figures: how those of several blocks become one.
@@ -89,7 +89,7 @@ class BlockLayout:
             classes_here, figures_here = classes_of(dense_block)
             classes[places] = first_class[number] + classes_here
             measured.append(figures_here)
-        return Settled(
+        return ClassAssignment(
             here=np.arange(len(rows)), classes=classes, blocks=len(measured), figures=together(measured, figures)
         )
 

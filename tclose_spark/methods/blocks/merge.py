@@ -18,14 +18,14 @@ def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[In
     merged, too, as long as a block has at most `most` rows, since a block is divided anew. counts: rows of each leaf by
     cell, shape (leaves, cells), of the whole table. Exact; the whole table must hold.
     """
-    groups: dict[int, list[Group]] = {}  # of each node: groups that hold, or one
+    groups: dict[int, list[LeafGroup]] = {}  # of each node: groups that hold, or one
     needed = 0
 
-    def below(child: int) -> list[Group]:
+    def below(child: int) -> list[LeafGroup]:
         if child >= 0:
             return groups.pop(child)
         cells = counts[-1 - child]
-        return [Group([-1 - child], cells, dense.holds(cells))]
+        return [LeafGroup([-1 - child], cells, dense.holds(cells))]
 
     for node in reversed(range(len(splits.quasi))):  # children have higher numbers
         left, right = below(int(splits.left[node])), below(int(splits.right[node]))
@@ -40,7 +40,7 @@ def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[In
     return block_of, needed
 
 
-class Group(NamedTuple):
+class LeafGroup(NamedTuple):
     """Leaves, their rows by cell, and whether these hold what is required."""
 
     leaves: list[int]
@@ -48,7 +48,7 @@ class Group(NamedTuple):
     held: bool
 
 
-def _heal(dense: Dense, groups: list[Group]) -> list[Group]:
+def _heal(dense: Dense, groups: list[LeafGroup]) -> list[LeafGroup]:
     """The groups, those that do not hold merged with the one before, or the next one, until all hold or one is left."""
     groups, place = list(groups), 0
     while place < len(groups) and len(groups) > 1:
@@ -60,8 +60,8 @@ def _heal(dense: Dense, groups: list[Group]) -> list[Group]:
     return groups
 
 
-def _merge_two(dense: Dense, groups: list[Group], first: int) -> None:
+def _merge_two(dense: Dense, groups: list[LeafGroup], first: int) -> None:
     """Merge the group `first` with the next one."""
     one, other = groups[first : first + 2]
     cells = one.cells + other.cells
-    groups[first : first + 2] = [Group(one.leaves + other.leaves, cells, dense.holds(cells))]
+    groups[first : first + 2] = [LeafGroup(one.leaves + other.leaves, cells, dense.holds(cells))]

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, Protocol
 
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.layout import ClassesOf
-from tclose_spark.methods.method import Settled
+from tclose_spark.methods.method import ClassAssignment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
@@ -31,9 +31,9 @@ class Layout(Protocol):
         """See Plan."""
         ...
 
-    def settle(
+    def assign_classes(
         self, rows: Rows, task: int, classes_of: ClassesOf, figures: Mapping[str, Literal["sum", "max"]]
-    ) -> Settled:
+    ) -> ClassAssignment:
         """See Plan. Each block of the task is put into classes by itself. figures: how those of several become one."""
         ...
 
@@ -69,6 +69,6 @@ class BlocksPlan(ABC):
         """See Plan."""
         return self.layout.route(rows)
 
-    def settle(self, rows: Rows, task: int) -> Settled:
+    def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
         """See Plan."""
-        return self.layout.settle(rows, task, self.classes_of, self.figures)
+        return self.layout.assign_classes(rows, task, self.classes_of, self.figures)

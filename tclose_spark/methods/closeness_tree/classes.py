@@ -6,7 +6,7 @@ import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
-from tclose_spark.methods.closeness_tree.carve.tree import Growth, Tree, grow
+from tclose_spark.methods.closeness_tree.carve.tree import Tree, TreeGrowth, grow
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, Effort
 from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
 from tclose_spark.table.arrays import IntArray
@@ -16,7 +16,7 @@ TRIAL = 4  # sweeps, after which trees are compared: what a tree loses by itself
 SEED = 2026
 
 
-def put_into_classes(block: Block, growth: Growth, effort: Effort) -> tuple[IntArray, dict[str, float]]:
+def put_into_classes(block: Block, growth: TreeGrowth, effort: Effort) -> tuple[IntArray, dict[str, float]]:
     """(the class of each row of a block, shape (n,), from 0; figures as `ClosenessTreePlan.figures` names them).
 
     Every class holds what is required if the block does. growth: of the tree, where the effort is one tree.

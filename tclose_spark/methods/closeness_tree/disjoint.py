@@ -15,17 +15,17 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.regions.block import RegionDense
-from tclose_spark.methods.regions.cutting import Growth
+from tclose_spark.methods.regions.cutting import RegionGrowth
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
-from tclose_spark.methods.regions.search import Search
+from tclose_spark.methods.regions.search import RegionSearch
 from tclose_spark.methods.regions.space import best_way, median_way
 
 CUTS = 16  # of numbers, at each part
 EAGER, SPARING = (0.0, 0.0), (8.0, 0.2)
 """Ways to grow: (price, beta) of the closeness that is spent: none, and that of the carve tree."""
 PILOTS = 4
-MEDIANS = Search(Growth(median_way()))
+MEDIANS = RegionSearch(RegionGrowth(median_way()))
 ROWS_PER_BLOCK, ROWS_PER_TASK = 100_000, 100_000
 SAMPLE_ROWS = 200_000
 
@@ -48,17 +48,17 @@ def read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, s
     return RegionPlan.from_json(tree, RegionDense(attributes, k), searches_of(settings, attributes.rows, k))
 
 
-def searches_of(settings: ClosenessTree, rows: int, k: int) -> tuple[Search, ...]:
+def searches_of(settings: ClosenessTree, rows: int, k: int) -> tuple[RegionSearch, ...]:
     """How the blocks of a table of so many rows are cut with an effort; at medians, too, which costs little, so that a
     block never loses more than by t-Mondrian.
     """
     effort, halvings = settings.effort, max(log2(rows / k), 1.0)
 
-    def growth(pilots: int, *ways: tuple[float, float]) -> Growth:
-        return Growth(best_way([price for price, _ in ways], [beta / halvings for _, beta in ways], CUTS), pilots)
+    def growth(pilots: int, *ways: tuple[float, float]) -> RegionGrowth:
+        return RegionGrowth(best_way([price for price, _ in ways], [beta / halvings for _, beta in ways], CUTS), pilots)
 
     if isinstance(effort, int):
-        return (Search(growth(max(effort, 1), EAGER), 1), MEDIANS)
+        return (RegionSearch(growth(max(effort, 1), EAGER), 1), MEDIANS)
     if effort == "thorough":
-        return (Search(growth(PILOTS, EAGER), 1), Search(growth(PILOTS - 1, EAGER, SPARING), 2), MEDIANS)
-    return (Search(growth(PILOTS, EAGER), 0 if effort == "fast" else 1), MEDIANS)
+        return (RegionSearch(growth(PILOTS, EAGER), 1), RegionSearch(growth(PILOTS - 1, EAGER, SPARING), 2), MEDIANS)
+    return (RegionSearch(growth(PILOTS, EAGER), 0 if effort == "fast" else 1), MEDIANS)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tclose_spark.methods.closeness_tree.carve.tree import Growth
+from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 
 GROWTHS = tuple(
-    Growth(beta=beta, price=price)
+    TreeGrowth(beta=beta, price=price)
     for beta, price in (
         (0.2, 8.0),
         (0.4, 4.0),

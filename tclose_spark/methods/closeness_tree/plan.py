@@ -20,7 +20,7 @@ from tclose_spark.methods.blocks.plan import BlocksPlan
 from tclose_spark.methods.blocks.planning import SampledTable, plan_blocks
 from tclose_spark.methods.blocks.routing_tree import Splits
 from tclose_spark.methods.closeness_tree.carve.goal import is_wide
-from tclose_spark.methods.closeness_tree.carve.tree import Growth, grow
+from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, ROWS_PER_BLOCK, Effort, effort_of
 from tclose_spark.methods.method import PlanningInput, PlanReport
@@ -41,7 +41,7 @@ class ClosenessTreePlan(BlocksPlan):
     """
 
     layout: BlockLayout
-    growth: Growth
+    growth: TreeGrowth
     effort: Effort
 
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {
@@ -93,7 +93,7 @@ class ClosenessTreePlan(BlocksPlan):
     def from_json(tree: Mapping[str, Any], dense: Dense, effort: Effort) -> ClosenessTreePlan:
         """The plan that `to_json` wrote."""
         return ClosenessTreePlan(
-            layout=BlockLayout.from_json(tree, dense), growth=Growth(**tree["growth"]), effort=effort
+            layout=BlockLayout.from_json(tree, dense), growth=TreeGrowth(**tree["growth"]), effort=effort
         )
 
 
@@ -137,7 +137,7 @@ class Trial:
         """
         rows = self._rows(TRIED_ROWS)
         self._log(f"growing blocks in {PLANNED} ways on a sample of {len(sample.cell):,} rows, {rows:,} to the end")
-        stopped = Growth(
+        stopped = TreeGrowth(
             scale=self._table.scale,
             stop=stop,
             most=2 * stop,
@@ -155,7 +155,7 @@ class Trial:
         sample = self._table.sample
         return min(len(sample.cell), TRIED_IN_BINS if is_wide(sample.requirement).any() else most)
 
-    def _loss(self, growth: Growth, block: IntArray) -> float:
+    def _loss(self, growth: TreeGrowth, block: IntArray) -> float:
         """What the sample's first rows lose each, in blocks that are grown to the end.
 
         block: of each of these rows, shape (rows,).

@@ -22,7 +22,7 @@ import numpy as np
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, tally
 from tclose_spark.methods.dealing.box_deltas import box_deltas
-from tclose_spark.methods.dealing.spread import spread_of
+from tclose_spark.methods.dealing.fragment_diameter import diameter_of
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
 from tclose_spark.table.arrays import FloatArray, IntArray
 
@@ -115,7 +115,7 @@ def _measure(
     Of very many features, each MOST_FEATURES-th part is added up: its features are taken for their mean, and what each
     fragment differs from its means is charged to its Delta, by the triangle inequality.
     """
-    f, m, spread = len(rows), len(distance.table), spread_of(distance)
+    f, m, spread = len(rows), len(distance.table), diameter_of(distance)
     features = distance.features
     whole = features.counts(distance.table[None, :]) / distance.table.sum()
     starts = np.unique(

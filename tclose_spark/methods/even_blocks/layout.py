@@ -21,7 +21,7 @@ from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.layout import ClassesOf, together
 from tclose_spark.methods.dealing.numbering import Numbering
 from tclose_spark.methods.dealing.stacks import compositions
-from tclose_spark.methods.method import Settled
+from tclose_spark.methods.method import ClassAssignment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
@@ -66,9 +66,9 @@ class EvenBlocks:
         """See Plan. A row may be sent to two tasks, of which one keeps it."""
         return self.numbering.route(rows)
 
-    def settle(
+    def assign_classes(
         self, rows: Rows, task: int, classes_of: ClassesOf, figures: Mapping[str, Literal["sum", "max"]]
-    ) -> Settled:
+    ) -> ClassAssignment:
         """See Plan. Each block of the task is put into classes by itself, its rows in the order of their hashes.
 
         figures: how those of several blocks become one.
@@ -85,7 +85,7 @@ class EvenBlocks:
             classes_here, figures_here = classes_of(dense_block)
             classes[start:end] = first_class[block[start]] + classes_here
             measured.append(figures_here)
-        return Settled(here=here, classes=classes, blocks=len(measured), figures=together(measured, figures))
+        return ClassAssignment(here=here, classes=classes, blocks=len(measured), figures=together(measured, figures))
 
     def to_json(self) -> dict[str, Any]:
         """What `from_json` reads."""

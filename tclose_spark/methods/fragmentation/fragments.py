@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, tally
 from tclose_spark.methods.dealing.box_deltas import Bounds, box_deltas
-from tclose_spark.methods.dealing.spread import Spread
+from tclose_spark.methods.dealing.fragment_diameter import FragmentDiameter
 from tclose_spark.table.arrays import IntArray
 
 CHUNK = 1 << 20  # entries of a dense table of histograms held at once: 8 MiB
@@ -25,7 +25,7 @@ MOST_CUTS = 64
 boxes.
 """
 
-Bins = Mapping[int, IntArray]
+ValueBins = Mapping[int, IntArray]
 """For some ordered attributes the bin of each value: cuts are at the edges of bins only."""
 
 
@@ -42,7 +42,7 @@ class Fragment:
 
 
 @dataclass(frozen=True)
-class Cuts:
+class FragmentCuts:
     """Possible cuts of fragments, one an entry.
 
     attribute, last: shape (cuts,); the attribute, and the last code of the half that stays, in the order along the
@@ -58,10 +58,10 @@ class Cuts:
         return len(self.attribute)
 
     @staticmethod
-    def joined(parts: Sequence[Cuts], attributes: int) -> Cuts:
+    def joined(parts: Sequence[FragmentCuts], attributes: int) -> FragmentCuts:
         """The cuts of all parts."""
         none = np.zeros(0, dtype=np.int64)
-        return Cuts(
+        return FragmentCuts(
             np.concatenate([none, *(part.attribute for part in parts)]),
             np.concatenate([none, *(part.last for part in parts)]),
             np.concatenate([np.zeros((0, attributes)), *(part.changes for part in parts)]),
@@ -79,7 +79,7 @@ class Fragments(Protocol):
         """What a fragment adds to each aggregate bound."""
         ...
 
-    def cuts(self, fragment: Fragment) -> Cuts:
+    def cuts(self, fragment: Fragment) -> FragmentCuts:
         """The cuts of a fragment, by attribute, then in the order along it."""
         ...
 
@@ -102,7 +102,7 @@ class _Column:
 class DomainFragments:
     """Fragments for bounds of kind domain: sets of cells, cut between the units of their spreads."""
 
-    def __init__(self, matrix: MultiplicityMatrix, spreads: Sequence[Spread], bins: Bins) -> None:
+    def __init__(self, matrix: MultiplicityMatrix, spreads: Sequence[FragmentDiameter], bins: ValueBins) -> None:
         self._matrix = matrix
         self._spreads = spreads
         self._bins = bins
@@ -121,7 +121,7 @@ class DomainFragments:
             for spread, column in zip(self._spreads, columns, strict=True)
         )
 
-    def cuts(self, fragment: Fragment) -> Cuts:
+    def cuts(self, fragment: Fragment) -> FragmentCuts:
         """See Fragments."""
         counts = self._matrix.counts[fragment.cells]
         columns = [self._column(fragment, attribute) for attribute in range(len(self._spreads))]
@@ -135,8 +135,10 @@ class DomainFragments:
             changes = [self._changes(s, columns[s], group, counts, len(ends)) for s in range(len(columns))]
             last = np.zeros(int(units.max()) + 1, dtype=np.int64)
             last[units] = column.codes  # codes ascend, so the greatest of a unit stays
-            cuts.append(Cuts(np.full(len(ends), attribute, dtype=np.int64), last[ends], np.stack(changes, axis=1)))
-        return Cuts.joined(cuts, len(self._spreads))
+            cuts.append(
+                FragmentCuts(np.full(len(ends), attribute, dtype=np.int64), last[ends], np.stack(changes, axis=1))
+            )
+        return FragmentCuts.joined(cuts, len(self._spreads))
 
     def halves(self, fragment: Fragment, attribute: int, last: int) -> tuple[Fragment, Fragment]:
         """See Fragments."""
@@ -205,7 +207,7 @@ class PaperFragments:
     A box is cut between any two indexes, so a half may have no rows; such a half is not cut again.
     """
 
-    def __init__(self, matrix: MultiplicityMatrix, spreads: Sequence[Spread], bins: Bins) -> None:
+    def __init__(self, matrix: MultiplicityMatrix, spreads: Sequence[FragmentDiameter], bins: ValueBins) -> None:
         if not all(spread.features.cumulative and spread.features.plain for spread in spreads):
             raise ValueError("the papers' bounds are for ordered attributes only; use the bounds of the domain")
         self._matrix = matrix
@@ -222,12 +224,12 @@ class PaperFragments:
         deltas = box_deltas(self._matrix.codes[fragment.cells], self._matrix.counts[fragment.cells], fragment.box)
         return tuple(delta / self._matrix.rows for delta in deltas)
 
-    def cuts(self, fragment: Fragment) -> Cuts:
+    def cuts(self, fragment: Fragment) -> FragmentCuts:
         """See Fragments."""
         assert fragment.box is not None
         attributes = range(self._matrix.attributes)
         if not len(fragment.cells):
-            return Cuts.joined([], len(attributes))
+            return FragmentCuts.joined([], len(attributes))
         codes, counts = self._matrix.codes[fragment.cells], self._matrix.counts[fragment.cells].astype(np.float64)
         first, last = fragment.box.T
         cuts = []
@@ -247,8 +249,8 @@ class PaperFragments:
                 rest = all_rows - rows
                 upper = _box_delta(rest, all_moment - moment - shift * rest, span - shift)
                 changes[:, s] = lower + upper - _box_delta(all_rows, all_moment, span)
-            cuts.append(Cuts(np.full(len(ends), a, dtype=np.int64), ends, changes / self._matrix.rows))
-        return Cuts.joined(cuts, len(attributes))
+            cuts.append(FragmentCuts(np.full(len(ends), a, dtype=np.int64), ends, changes / self._matrix.rows))
+        return FragmentCuts.joined(cuts, len(attributes))
 
     def halves(self, fragment: Fragment, attribute: int, last: int) -> tuple[Fragment, Fragment]:
         """See Fragments."""

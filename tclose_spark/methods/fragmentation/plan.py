@@ -16,18 +16,18 @@ import numpy as np
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, require_plain
+from tclose_spark.methods.dealing.fragment_diameter import diameter_of
 from tclose_spark.methods.dealing.nearest import classes_per_block
 from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Numbering
 from tclose_spark.methods.dealing.plan import DealtPlan
 from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable
-from tclose_spark.methods.dealing.spread import spread_of
 from tclose_spark.methods.fragmentation.binning import bin_of
 from tclose_spark.methods.fragmentation.describe import largest_fragments
 from tclose_spark.methods.fragmentation.joining import join_until_close
 from tclose_spark.methods.fragmentation.search import SearchPath, find_fragmentation
-from tclose_spark.methods.fragmentation.sizing import Candidate, conform_exactly, prove
+from tclose_spark.methods.fragmentation.sizing import SizedFragmentation, conform_exactly, prove
 from tclose_spark.methods.fragmentation.trials import Trials
-from tclose_spark.methods.method import PlanningInput, PlanReport, Settled, require_rows
+from tclose_spark.methods.method import ClassAssignment, PlanningInput, PlanReport, require_rows
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
@@ -47,12 +47,12 @@ class FragmentationPlan(DealtPlan):
     attributes: tuple[ResolvedSensitive, ...]
     codes: IntArray
     measured: bool
-    chosen: Candidate | None = None
-    candidates: tuple[Candidate, ...] = ()
+    chosen: SizedFragmentation | None = None
+    candidates: tuple[SizedFragmentation, ...] = ()
     largest: tuple[tuple[int, list[str]], ...] = ()
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {"joined": "sum", "broken": "sum"}
 
-    def settle(self, rows: Rows, task: int) -> Settled:
+    def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
         """See Plan."""
         dealt = self.numbering.deal(rows, task)
         stayed = rows.take(dealt.here)
@@ -61,7 +61,7 @@ class FragmentationPlan(DealtPlan):
             classes, joined, broken = join_until_close(
                 self.attributes, self.codes[stayed.cell], classes, self.numbering.blocks(classes)
             )
-        return Settled(here=dealt.here, classes=classes, figures={"joined": joined, "broken": broken})
+        return ClassAssignment(here=dealt.here, classes=classes, figures={"joined": joined, "broken": broken})
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan."""
@@ -172,7 +172,7 @@ def search(given: PlanningInput) -> SearchPath:
     thresholds = [a.t for a in attributes]
     path = find_fragmentation(
         given.attributes.matrix,
-        [spread_of(a.distance) for a in attributes],
+        [diameter_of(a.distance) for a in attributes],
         thresholds,
         kind=method.bounds,
         objective="hinge" if as_papers else "steepest",
@@ -218,7 +218,7 @@ def _looked_at(given: PlanningInput, path: SearchPath) -> list[int]:
     return sorted({int(f) - 1 for f in np.geomspace(first + 1, path.steps + 1, CANDIDATES).round()})
 
 
-def candidate(given: PlanningInput, path: SearchPath, steps: int) -> Candidate:
+def candidate(given: PlanningInput, path: SearchPath, steps: int) -> SizedFragmentation:
     """The fragmentation after so many steps of a search, and the class size that is proven for it."""
     attributes, method = given.attributes.sensitive, given.settings
     matrix, fragment_of = given.attributes.matrix, path.fragmentation(steps)
@@ -231,6 +231,6 @@ def candidate(given: PlanningInput, path: SearchPath, steps: int) -> Candidate:
     return prove(matrix, fragment_of, table, bounds, limits, tuple(a.name for a in attributes), given.k)
 
 
-def _say(c: Candidate, attributes: Sequence[ResolvedSensitive]) -> str:
+def _say(c: SizedFragmentation, attributes: Sequence[ResolvedSensitive]) -> str:
     bounds = ", ".join(f"{a.name} {bound:.4f}" for a, bound in zip(attributes, c.bounds, strict=True))
     return f"{c.fragments:,} fragments: bounds {bounds}; classes of {c.size:,} rows; loss on the sample {c.loss:.3f}"

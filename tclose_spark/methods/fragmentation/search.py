@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.box_deltas import Bounds
-from tclose_spark.methods.dealing.spread import Spread
+from tclose_spark.methods.dealing.fragment_diameter import FragmentDiameter
 from tclose_spark.methods.fragmentation.fragments import (
-    Bins,
-    Cuts,
     DomainFragments,
     Fragment,
+    FragmentCuts,
     Fragments,
     PaperFragments,
+    ValueBins,
 )
 from tclose_spark.table.arrays import IntArray
 
@@ -112,12 +112,12 @@ class SearchPath:
 
 def find_fragmentation(
     matrix: MultiplicityMatrix,
-    spreads: Sequence[Spread],
+    spreads: Sequence[FragmentDiameter],
     thresholds: Thresholds,
     *,
     kind: Kind = "domain",
     objective: Objective = "steepest",
-    bins: Bins | None = None,
+    bins: ValueBins | None = None,
     stop: Stop | None = None,
     most: int | None = None,
     limit: float | None = None,
@@ -237,12 +237,12 @@ class _Search:
     def _replace(self, parent: int, halves: list[tuple[int, Fragment]]) -> None:
         """Forget a fragment's cuts and learn those of its halves."""
         stay = self._owner != parent
-        old = Cuts(self.cuts.attribute[stay], self.cuts.last[stay], self.cuts.changes[stay])
+        old = FragmentCuts(self.cuts.attribute[stay], self.cuts.last[stay], self.cuts.changes[stay])
         new = [self._kind.cuts(half) for _, half in halves]
         self._owner = np.concatenate(
             [self._owner[stay], *(np.full(len(c), n) for (n, _), c in zip(halves, new, strict=True))]
         )
-        self.cuts = Cuts.joined([old, *new], len(self._t))
+        self.cuts = FragmentCuts.joined([old, *new], len(self._t))
 
     def path(self) -> SearchPath:
         """The way here."""
@@ -260,7 +260,9 @@ class _Search:
         )
 
 
-def _fragments(matrix: MultiplicityMatrix, spreads: Sequence[Spread], kind: Kind, bins: Bins) -> Fragments:
+def _fragments(
+    matrix: MultiplicityMatrix, spreads: Sequence[FragmentDiameter], kind: Kind, bins: ValueBins
+) -> Fragments:
     for attribute, bin_of in bins.items():
         if not spreads[attribute].features.cumulative or len(bin_of) != spreads[attribute].domain:
             raise ValueError("bins are of an ordered attribute, one number for each of its values")

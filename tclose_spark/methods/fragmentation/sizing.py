@@ -21,7 +21,7 @@ EACH_SIZE = 64  # up to here every size is looked at, above about every fiftieth
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
+class SizedFragmentation:
     """A fragmentation that may be taken, and the classes that are dealt from it.
 
     fragments: how many.
@@ -48,7 +48,7 @@ class Candidate:
     loss: float = 1.0
     measured: bool = False
 
-    def resized(self, size: int, loss: float) -> Candidate:
+    def resized(self, size: int, loss: float) -> SizedFragmentation:
         """The same fragmentation with classes of a size that was measured."""
         e = self.stack.rows // size
         return replace(self, size=self.stack.rows // e, classes=e, loss=loss, measured=True)
@@ -99,7 +99,7 @@ def prove(
     limits: FloatArray,
     names: tuple[str, ...],
     k: int,
-) -> Candidate:
+) -> SizedFragmentation:
     """The smallest class size of at least k rows at which the bounds of all classes hold, by proportional shares.
 
     limits: t of each attribute, infinite where there is none. Where an aggregate bound is above, one class of all rows
@@ -113,7 +113,7 @@ def prove(
     order, stack, size, e, proven = _first_proven(table, stacks, limits, k if provable else n, n)
     below = _first_proven(table, stacks, limits, 2, min(k, n)) if provable and k > 2 else None
     smallest = below[2] if below is not None and np.all(below[4] <= limits) else size
-    return Candidate(
+    return SizedFragmentation(
         fragments=fragments,
         fragment_of=fragment_of,
         bounds=bounds,
@@ -154,7 +154,7 @@ def gcd_classes(rows: Sequence[int] | IntArray) -> int:
 
 def conform_exactly(
     matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray, bounds: tuple[float, ...], k: int
-) -> Candidate:
+) -> SizedFragmentation:
     """Classes that conform exactly (Gowda 2023, 4.4.2): as many as divide the rows of every fragment, and have k rows.
 
     rows: of each fragment, shape (f,).
@@ -162,7 +162,7 @@ def conform_exactly(
     most = gcd_classes(rows)
     small = [d for d in range(1, isqrt(most) + 1) if most % d == 0]
     e = max(d for d in {1, *small, *(most // d for d in small)} if d == 1 or matrix.rows // d >= k)
-    return Candidate(
+    return SizedFragmentation(
         fragments=len(rows),
         fragment_of=fragment_of,
         bounds=bounds,

@@ -19,7 +19,7 @@ from tclose_spark.methods.dealing.locality import (
 )
 from tclose_spark.methods.dealing.nearest import deal_sample_nearest
 from tclose_spark.methods.fragmentation.joining import breaking
-from tclose_spark.methods.fragmentation.sizing import Candidate
+from tclose_spark.methods.fragmentation.sizing import SizedFragmentation
 from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.table.arrays import IntArray
@@ -43,14 +43,14 @@ class Trials:
         ]
         self.locality = Locality(make_digits(attributes.quasi_identifiers, given.sample))
 
-    def lose(self, c: Candidate) -> Candidate:
+    def lose(self, c: SizedFragmentation) -> SizedFragmentation:
         """A candidate with what its classes lose."""
         if not self.locality.order:
             part = c.fragment_of[self._rows.cell]
             self.locality = choose_locality(self.locality, self._rows, part, c.stack, c.size, self._loss_of)
         return replace(c, loss=information_loss(self._rows, self._deal(c, c.size), self._loss_of))
 
-    def measure(self, c: Candidate, best: float = 1.0) -> list[Candidate]:
+    def measure(self, c: SizedFragmentation, best: float = 1.0) -> list[SizedFragmentation]:
         """A candidate with classes of the least size, of those tried, at which no class of the sample breaks a t.
 
         Nothing where that loses more than `best`: with more rows a class than fragments, larger classes lose more.
@@ -69,7 +69,7 @@ class Trials:
                 return [c.resized(max(size, self._k), loss)]
         return []
 
-    def _deal(self, c: Candidate, size: int) -> IntArray:
+    def _deal(self, c: SizedFragmentation, size: int) -> IntArray:
         return deal_sample_nearest(
             self.locality, self._rows, c.fragment_of[self._rows.cell], c.stack, size, self._widths
         )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.sorting import heap_sort
 from tclose_spark.methods.regions.axes import NODES, NUMBERS, SETS, VALUES
-from tclose_spark.methods.regions.space import Rules, Space
+from tclose_spark.methods.regions.space import CutRules, CutWorkspace
 from tclose_spark.table.arrays import IntArray
 
 CROWDED = 8  # a domain of more codes than so many times the rows is sorted, else counted
 
 
 @kernel
-def order_rows(j: int, rows: IntArray, rules: Rules, space: Space) -> None:
+def order_rows(j: int, rows: IntArray, rules: CutRules, space: CutWorkspace) -> None:
     """space.order[j]: the rows in the order of their codes of j, those of one code as they stand; with space.codes,
     space.below and space.length of j.
 
@@ -48,7 +48,7 @@ def order_rows(j: int, rows: IntArray, rules: Rules, space: Space) -> None:
 
 
 @kernel
-def common_height(j: int, first: int, last: int, rules: Rules) -> int:
+def common_height(j: int, first: int, last: int, rules: CutRules) -> int:
     """The lowest height at which two codes of a hierarchy have one node."""
     nodes = rules.widths.nodes[j]
     for height in range(len(nodes)):
@@ -58,7 +58,7 @@ def common_height(j: int, first: int, last: int, rules: Rules) -> int:
 
 
 @kernel
-def divide_nodes(j: int, rules: Rules, space: Space) -> int:
+def divide_nodes(j: int, rules: CutRules, space: CutWorkspace) -> int:
     """The children of the node of a hierarchy that a part lies in, into space.starts; how many."""
     codes, length, starts, nodes = space.codes[j], space.length[j], space.starts, rules.widths.nodes[j]
     first = 1 if rules.widths.missing[j] and codes[0] == 0 else 0
@@ -76,7 +76,7 @@ def divide_nodes(j: int, rules: Rules, space: Space) -> int:
 
 
 @kernel
-def find_children(j: int, cut: int, rules: Rules, space: Space) -> int:
+def find_children(j: int, cut: int, rules: CutRules, space: CutWorkspace) -> int:
     """The children into which a split divides a part, into space.starts: places among its codes of j where they begin,
     then how many codes there are; the number of children, 0 if their labels would meet.
 
@@ -106,14 +106,14 @@ def find_children(j: int, cut: int, rules: Rules, space: Space) -> int:
 
 
 @kernel
-def first_cut(j: int, rules: Rules, space: Space) -> int:
+def first_cut(j: int, rules: CutRules, space: CutWorkspace) -> int:
     """The first place of a cut that may be tried: 1, beyond the missing value where that cannot leave alone."""
     missing = rules.widths.missing[j] and space.codes[j, 0] == 0
     return 2 if missing and rules.axes.kinds[j] == SETS and space.length[j] > 2 else 1
 
 
 @kernel
-def last_cut(j: int, rules: Rules, space: Space) -> int:
+def last_cut(j: int, rules: CutRules, space: CutWorkspace) -> int:
     """The last place: the missing value leaves numbers before any other cut; hierarchies and values have one split."""
     if rules.axes.kinds[j] >= NODES:
         return 1

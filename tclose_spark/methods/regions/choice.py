@@ -9,7 +9,7 @@ from tclose_spark.kernels.widths import width
 from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, holds
 from tclose_spark.methods.regions.axes import NODES
 from tclose_spark.methods.regions.children import find_children, first_cut, last_cut, order_rows
-from tclose_spark.methods.regions.space import MEDIAN, Rules, Space
+from tclose_spark.methods.regions.space import MEDIAN, CutRules, CutWorkspace
 from tclose_spark.table.arrays import IntArray
 
 FLOOR = 0.02  # no closeness ratio is aimed at below this
@@ -18,7 +18,7 @@ LATE = -1e9  # added to the score of a split that passes the limit of its depth:
 
 
 @kernel
-def count_values(rows: IntArray, rules: Rules, values: IntArray) -> None:
+def count_values(rows: IntArray, rules: CutRules, values: IntArray) -> None:
     """values: rows by sensitive value."""
     values[:] = 0
     for row in rows:
@@ -26,13 +26,13 @@ def count_values(rows: IntArray, rules: Rules, values: IntArray) -> None:
 
 
 @kernel
-def part_width(j: int, rules: Rules, space: Space) -> float:
+def part_width(j: int, rules: CutRules, space: CutWorkspace) -> float:
     """The width of a part's label of j."""
     return width(j, space.codes[j, 0], space.codes[j, space.length[j] - 1], rules.widths)
 
 
 @kernel
-def lost_rows(size: int, rules: Rules, space: Space) -> float:
+def lost_rows(size: int, rules: CutRules, space: CutWorkspace) -> float:
     """The information loss of a part as a class, in rows times quasi-identifiers."""
     total = 0.0
     for j in range(len(rules.columns)):
@@ -41,7 +41,7 @@ def lost_rows(size: int, rules: Rules, space: Space) -> float:
 
 
 @kernel
-def limit_of(size: int, way: int, rules: Rules) -> float:
+def limit_of(size: int, way: int, rules: CutRules) -> float:
     """The closeness ratio that the children of a part of so many rows may have, by its depth: it is spent little by
     little.
     """
@@ -50,7 +50,7 @@ def limit_of(size: int, way: int, rules: Rules) -> float:
 
 
 @kernel
-def rate(j: int, cut: int, rows: IntArray, ratio: float, way: int, rules: Rules, space: Space) -> float:
+def rate(j: int, cut: int, rows: IntArray, ratio: float, way: int, rules: CutRules, space: CutWorkspace) -> float:
     """The score of a split: the width gained for the bits that it takes and for the closeness ratio that is spent; NONE
     if a child does not hold what is required.
 
@@ -93,7 +93,7 @@ def rate(j: int, cut: int, rows: IntArray, ratio: float, way: int, rules: Rules,
 
 
 @kernel
-def keep(found: int, score: float, j: int, cut: int, space: Space) -> int:
+def keep(found: int, score: float, j: int, cut: int, space: CutWorkspace) -> int:
     """Keeps a split among the best, as many as there is room for; how many there are now."""
     splits, scores = space.splits, space.scores
     place = found
@@ -109,7 +109,7 @@ def keep(found: int, score: float, j: int, cut: int, space: Space) -> int:
 
 
 @kernel
-def find_best(rows: IntArray, way: int, rules: Rules, space: Space) -> int:
+def find_best(rows: IntArray, way: int, rules: CutRules, space: CutWorkspace) -> int:
     """The splits of a part with the best scores, best first, into space.splits; how many."""
     found, size = 0, len(rows)
     ratio = closeness_ratio(space.whole, size, rules.requirement, space.excess)
@@ -132,7 +132,7 @@ def find_best(rows: IntArray, way: int, rules: Rules, space: Space) -> int:
 
 
 @kernel
-def median(j: int, rules: Rules, space: Space) -> int:
+def median(j: int, rules: CutRules, space: CutWorkspace) -> int:
     """The place of the cut that is nearest to the median of a part, of those at which labels do not meet; the lower one
     of two. 0 if there is none.
     """
@@ -146,7 +146,7 @@ def median(j: int, rules: Rules, space: Space) -> int:
 
 
 @kernel
-def find_median(rows: IntArray, rules: Rules, space: Space) -> int:
+def find_median(rows: IntArray, rules: CutRules, space: CutWorkspace) -> int:
     """1 and the split into space.splits: at the median of the quasi-identifier of the widest label, of those that hold;
     0 if none does. Ties of widths go to the first one.
     """
@@ -173,7 +173,7 @@ def find_median(rows: IntArray, rules: Rules, space: Space) -> int:
 
 
 @kernel
-def enter(rows: IntArray, rules: Rules, space: Space) -> bool:
+def enter(rows: IntArray, rules: CutRules, space: CutWorkspace) -> bool:
     """Looks at a part: space.codes with the rest, and space.whole; whether it is large enough to be divided."""
     for j in range(len(rules.columns)):
         order_rows(j, rows, rules, space)
@@ -184,7 +184,7 @@ def enter(rows: IntArray, rules: Rules, space: Space) -> bool:
 
 
 @kernel
-def find_splits(rows: IntArray, way: int, rules: Rules, space: Space) -> int:
+def find_splits(rows: IntArray, way: int, rules: CutRules, space: CutWorkspace) -> int:
     """The splits of a part that `enter` looked at that are worth trying, best first, into space.splits; how many."""
     if rules.way.choice == MEDIAN:
         return find_median(rows, rules, space)

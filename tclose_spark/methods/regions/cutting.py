@@ -13,12 +13,12 @@ from tclose_spark.kernels.structures import structure
 from tclose_spark.methods.regions.block import RegionBlock
 from tclose_spark.methods.regions.children import find_children, order_rows
 from tclose_spark.methods.regions.choice import enter, find_splits, lost_rows
-from tclose_spark.methods.regions.space import Rules, Space, Way, rules_of, space_of
+from tclose_spark.methods.regions.space import CutRules, CutWorkspace, Way, rules_of, space_of
 from tclose_spark.table.arrays import IntArray
 
 
 @structure
-class Cuts(NamedTuple):
+class RegionCuts(NamedTuple):
     """A tree of parts; part 0 is the whole, and a part comes before those that it is divided into.
 
     quasi: the quasi-identifier that a part is divided by, -1: it is a region, shape (parts,).
@@ -35,7 +35,7 @@ class Cuts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Growth:
+class RegionGrowth:
     """way: see Way.
     pilots: so many of the best splits of a part are tried to the end, as the way alone would go on from each, and the
         one that loses least is taken; 1: the best one.
@@ -45,7 +45,7 @@ class Growth:
     pilots: int = 1
 
 
-def cut(block: RegionBlock, growth: Growth, not_by: Sequence[int] | IntArray = ()) -> Cuts:
+def cut(block: RegionBlock, growth: RegionGrowth, not_by: Sequence[int] | IntArray = ()) -> RegionCuts:
     """The regions of a block, which as a whole holds what is required: no two of their labels meet.
 
     not_by: quasi-identifiers that the whole block is not divided by.
@@ -58,12 +58,12 @@ def cut(block: RegionBlock, growth: Growth, not_by: Sequence[int] | IntArray = (
     stack, other = np.zeros((2, n + 1, 3), dtype=np.int64)
     space, rules = space_of(block, growth.pilots), rules_of(block, growth.way)
     space.banned[list(not_by)] = True
-    tree = Cuts(quasi, parent, lo, hi, region)
+    tree = RegionCuts(quasi, parent, lo, hi, region)
     made = _grow(rows, trial, stack, other, rules, space, space_of(block, 1), tree)
-    return Cuts(quasi[:made], parent[:made], lo[:made], hi[:made], region)
+    return RegionCuts(quasi[:made], parent[:made], lo[:made], hi[:made], region)
 
 
-def first_splits(block: RegionBlock, growth: Growth) -> list[list[IntArray]]:
+def first_splits(block: RegionBlock, growth: RegionGrowth) -> list[list[IntArray]]:
     """The best splits of a whole block, by each way, as the places of the rows of their children."""
     n, known = len(block.cell), dict[tuple[int, int], None]()
     space, rules = space_of(block, growth.pilots), rules_of(block, growth.way)
@@ -79,7 +79,7 @@ def first_splits(block: RegionBlock, growth: Growth) -> list[list[IntArray]]:
 
 
 @kernel
-def _divide(j: int, at: int, rows: IntArray, rules: Rules, space: Space) -> int:
+def _divide(j: int, at: int, rows: IntArray, rules: CutRules, space: CutWorkspace) -> int:
     """Put the rows of a part in the order of a split's children, which begin at the places of space.ends; how many."""
     order_rows(j, rows, rules, space)
     parts = find_children(j, at, rules, space)
@@ -94,7 +94,7 @@ def _divide(j: int, at: int, rows: IntArray, rules: Rules, space: Space) -> int:
 
 @kernel
 def _try_out(
-    rows: IntArray, first: int, end: int, way: int, stack: IntArray, rules: Rules, space: Space, most: float
+    rows: IntArray, first: int, end: int, way: int, stack: IntArray, rules: CutRules, space: CutWorkspace, most: float
 ) -> float:
     """What the rows first..end-1 lose if the best split is taken at each part; beyond `most` it is not followed."""
     stack[0, 0], stack[0, 1], height, total = first, end, 1, 0.0
@@ -113,7 +113,9 @@ def _try_out(
 
 
 @kernel
-def _choose(rows: IntArray, trial: IntArray, stack: IntArray, rules: Rules, space: Space, inner: Space) -> bool:
+def _choose(
+    rows: IntArray, trial: IntArray, stack: IntArray, rules: CutRules, space: CutWorkspace, inner: CutWorkspace
+) -> bool:
     """The split of a part into space.tried[0]: of those that each way finds, tried to the end, the one that loses
     least; whether there is one.
     """
@@ -147,10 +149,10 @@ def _grow(
     trial: IntArray,
     stack: IntArray,
     other: IntArray,
-    rules: Rules,
-    space: Space,
-    inner: Space,
-    tree: Cuts,
+    rules: CutRules,
+    space: CutWorkspace,
+    inner: CutWorkspace,
+    tree: RegionCuts,
 ) -> int:
     """Grow the tree of `Cuts`; how many parts it has.
 

@@ -14,7 +14,7 @@ from tclose_spark.methods.blocks.plan import BlocksPlan
 from tclose_spark.methods.method import PlanReport
 from tclose_spark.methods.regions.block import RegionBlock, RegionDense
 from tclose_spark.methods.regions.layout import RegionLayout
-from tclose_spark.methods.regions.search import Search, find_near_regions
+from tclose_spark.methods.regions.search import RegionSearch, find_near_regions
 from tclose_spark.table.arrays import IntArray
 
 
@@ -28,7 +28,7 @@ class RegionPlan(BlocksPlan):
     """
 
     layout: RegionLayout
-    searches: tuple[Search, ...]
+    searches: tuple[RegionSearch, ...]
 
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {
         "rows": "sum",
@@ -73,13 +73,13 @@ class RegionPlan(BlocksPlan):
         )
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], dense: RegionDense, searches: tuple[Search, ...]) -> RegionPlan:
+    def from_json(tree: Mapping[str, Any], dense: RegionDense, searches: tuple[RegionSearch, ...]) -> RegionPlan:
         """The plan that `to_json` wrote."""
         return RegionPlan(layout=RegionLayout.from_json(tree, dense), searches=searches)
 
 
 def put_into_regions(
-    block: RegionBlock, searches: tuple[Search, ...], dense: RegionDense
+    block: RegionBlock, searches: tuple[RegionSearch, ...], dense: RegionDense
 ) -> tuple[IntArray, dict[str, float]]:
     """(the class of each row of a block, shape (n,), from 0; figures as `RegionPlan.figures` names them).
 

@@ -19,7 +19,7 @@ from tclose_spark.methods.attributes import ResolvedQuasi, require_plain
 from tclose_spark.methods.blocks.planning import MOST_COUNTS
 from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.regions.block import RegionDense
-from tclose_spark.methods.regions.cutting import Growth, cut
+from tclose_spark.methods.regions.cutting import RegionGrowth, cut
 from tclose_spark.methods.regions.layout import RegionLayout
 from tclose_spark.methods.regions.tree import RegionTree, tree_of
 from tclose_spark.table.arrays import IntArray
@@ -30,7 +30,7 @@ CEILING = 0.95  # of the closeness ratio on the sample, so that most parts hold 
 LEAST = 40  # rows of the sample that a part has, so that this is so; neither where the sample is the whole table
 
 
-def plan_regions(given: PlanningInput, growth: Growth, rows_per_block: int, rows_per_task: int) -> RegionLayout:
+def plan_regions(given: PlanningInput, growth: RegionGrowth, rows_per_block: int, rows_per_task: int) -> RegionLayout:
     """The regions of a table, of at most about `rows_per_block` rows where the sample can tell them apart, in tasks of
     about `rows_per_task` rows. A table that is no larger is one.
 
@@ -79,7 +79,7 @@ def _require_one_level(quasi_identifiers: Sequence[ResolvedQuasi]) -> None:
 
 
 def _cut(
-    given: PlanningInput, dense: RegionDense, growth: Growth, rows_per_block: int
+    given: PlanningInput, dense: RegionDense, growth: RegionGrowth, rows_per_block: int
 ) -> tuple[RegionTree, IntArray, int]:
     """(the parts of the table, the rows of each by cell, how many were not divided after all)."""
     sample = given.sample.take(np.arange(min(len(given.sample), max(dense.most_rows, 1))))
@@ -123,7 +123,7 @@ def _of_sample(dense: RegionDense, scale: float) -> RegionDense:
 
 
 def _cut_parts(
-    tree: RegionTree, sample: Rows, dense: RegionDense, growth: Growth, banned: dict[int, IntArray]
+    tree: RegionTree, sample: Rows, dense: RegionDense, growth: RegionGrowth, banned: dict[int, IntArray]
 ) -> RegionTree:
     """The tree with some parts cut on the sample, each by no quasi-identifier that it may not be cut by first."""
     part_of, scale = tree.part_of(sample), growth.way.scale

@@ -8,30 +8,30 @@ import numpy as np
 
 from tclose_spark.methods.blocks.figures import by_class, closeness_ratios, rows_lost
 from tclose_spark.methods.regions.block import RegionBlock, RegionDense
-from tclose_spark.methods.regions.cutting import Growth, cut, first_splits
+from tclose_spark.methods.regions.cutting import RegionGrowth, cut, first_splits
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 FEW = 200  # rows in which looking ahead is not worth its while
 
 
 @dataclass(frozen=True)
-class Search:
+class RegionSearch:
     """growth: how a block is cut.
     ahead: so many splits deep each of its best splits is tried, with all that follows found as without looking ahead;
         so what is found loses no more than that.
     """
 
-    growth: Growth
+    growth: RegionGrowth
     ahead: int = 0
 
 
-def find_regions(block: RegionBlock, search: Search) -> tuple[IntArray, float]:
+def find_regions(block: RegionBlock, search: RegionSearch) -> tuple[IntArray, float]:
     """(the region of each row of a block, shape (n,), from 0; the rows that are lost by them)."""
     regions = np.unique(cut(block, search.growth).region, return_inverse=True)[1]
     least = rows_lost(block, regions)
     if search.ahead == 0 or len(regions) < FEW:
         return regions, least
-    nearer = Search(search.growth, search.ahead - 1)
+    nearer = RegionSearch(search.growth, search.ahead - 1)
     for parts in first_splits(block, search.growth):
         found, lost, number = np.zeros(len(regions), dtype=np.int64), 0.0, 0
         for part in parts:
@@ -45,7 +45,7 @@ def find_regions(block: RegionBlock, search: Search) -> tuple[IntArray, float]:
     return regions, least
 
 
-def find_near_regions(block: RegionBlock, search: Search, dense: RegionDense) -> tuple[IntArray, FloatArray]:
+def find_near_regions(block: RegionBlock, search: RegionSearch, dense: RegionDense) -> tuple[IntArray, FloatArray]:
     """(the region of each row of a block, shape (n,), from 0; EMD / t of each region, from what it is near to).
 
     With (n, t)-closeness (Li et al. 2010) a region of n rows is one in any case, and a smaller one where it is near to

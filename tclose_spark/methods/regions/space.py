@@ -43,7 +43,7 @@ class Way(NamedTuple):
 
 
 @structure
-class Rules(NamedTuple):
+class CutRules(NamedTuple):
     """What holds for all parts of a block.
 
     columns: dense codes of each quasi-identifier, shape (q, n).
@@ -59,7 +59,7 @@ class Rules(NamedTuple):
 
 
 @structure
-class Space(NamedTuple):
+class CutWorkspace(NamedTuple):
     """Arrays to work in, made once for a block.
 
     codes: the codes that occur in a part, ascending, of each quasi-identifier, shape (q, most).
@@ -98,19 +98,19 @@ class Space(NamedTuple):
     banned: NDArray[np.bool_]
 
 
-def rules_of(block: RegionBlock, way: Way) -> Rules:
+def rules_of(block: RegionBlock, way: Way) -> CutRules:
     """The rules of a block."""
     columns = np.ascontiguousarray(block.quasi.T)
-    return Rules(columns, block.cell, block.widths, block.axes, block.requirement, way)
+    return CutRules(columns, block.cell, block.widths, block.axes, block.requirement, way)
 
 
-def space_of(block: RegionBlock, pilots: int) -> Space:
+def space_of(block: RegionBlock, pilots: int) -> CutWorkspace:
     """Room to work in with a block, of which the best `pilots` splits of a part are kept."""
     n, q = block.quasi.shape
     longest = int(block.widths.domains.max())
     most = min(longest, n)
     values = block.requirement.tables.shape
-    return Space(
+    return CutWorkspace(
         codes=np.zeros((q, most), np.int64),
         below=np.zeros((q, most + 1), np.int64),
         length=np.zeros(q, np.int64),

@@ -12,7 +12,7 @@ import numpy as np
 
 from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.methods.regions.axes import NODES, NUMBERS, VALUES, kind_of
-from tclose_spark.methods.regions.cutting import Cuts
+from tclose_spark.methods.regions.cutting import RegionCuts
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import MISSING, NumericLabels
@@ -123,7 +123,7 @@ class RegionTree:
         return RegionTree(*(np.array(tree["parts"][name], dtype=np.int64) for name in ("quasi", "parent", "lo", "hi")))
 
 
-def tree_of(cuts: Cuts, quasi_identifiers: Sequence[ResolvedQuasi], codes: Sequence[IntArray]) -> RegionTree:
+def tree_of(cuts: RegionCuts, quasi_identifiers: Sequence[ResolvedQuasi], codes: Sequence[IntArray]) -> RegionTree:
     """The parts that rows were cut into, for all rows of their table; codes: what the rows' dense codes stand for.
 
     What lies between or beyond the rows' codes goes with those beside it where labels can not meet; else with none.

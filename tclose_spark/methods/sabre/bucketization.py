@@ -1,15 +1,8 @@
 """SABRE's first phase: values of the sensitive attribute are put into buckets (Cao et al. 2011; Weber, 2.3.4).
 
-One bucket of all values is split until the bound is below t: the sum over buckets of their share of the rows times
-Delta, the farthest that rows can move inside one (see `methods.dealing.spread`). Of all splits that which lowers the
-bound most is made, the first one of those that are alike.
-
-    numbers, any order   a bucket is a stretch of values, cut in two anywhere
-    hierarchies          a bucket is the values below a node, split into all the children of the node
-    equal distances      a hierarchy of one level: all values, or each by itself
-
-Delta is exact: the distance is convex, so it is largest where all rows of a bucket have one value. A bucket whose bound
-is t leaves no room for rounding, so the sum has to be below t.
+The search starts with one bucket of all values. It splits buckets until the bound is below t: the sum over buckets of
+their share of the rows times Delta, the farthest that rows can move inside one (`methods.dealing.fragment_diameter`).
+Each step takes the split that lowers the bound most, the first of equal ones.
 """
 
 from __future__ import annotations
@@ -19,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
-from tclose_spark.methods.dealing.spread import Spread, spread_of
+from tclose_spark.methods.dealing.fragment_diameter import FragmentDiameter, diameter_of
 from tclose_spark.table.arrays import IntArray
 
 CHUNK = 1 << 22  # entries of a dense table of halves held at once: 32 MiB
@@ -37,7 +30,7 @@ def bucketize(distance: GroundDistance, limit: Fraction) -> IntArray:
     >>> bucketize(salaries, Fraction(1, 10)).tolist()
     [0, 0, 1, 1, 2, 3]
     """
-    spread, n = spread_of(distance), int(distance.table.sum())
+    spread, n = diameter_of(distance), int(distance.table.sum())
     buckets = [np.flatnonzero(distance.table)]
     splits = [_best_split(buckets[0], distance, spread)]
     bound = _weighted(buckets[0], distance, spread)
@@ -53,12 +46,12 @@ def bucketize(distance: GroundDistance, limit: Fraction) -> IntArray:
     return bucket_of
 
 
-def _weighted(codes: IntArray, distance: GroundDistance, spread: Spread) -> int:
+def _weighted(codes: IntArray, distance: GroundDistance, spread: FragmentDiameter) -> int:
     """The row-weighted Delta of the bucket of these codes."""
     return int(spread.weighted(codes, distance.table[codes][None, :])[0])
 
 
-def _best_split(codes: IntArray, distance: GroundDistance, spread: Spread) -> Split:
+def _best_split(codes: IntArray, distance: GroundDistance, spread: FragmentDiameter) -> Split:
     """The split of a bucket; it lowers nothing (-1) where a bucket has one value."""
     if len(codes) == 1:
         return -1, []

@@ -28,7 +28,7 @@ from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Dealt, Numberi
 from tclose_spark.methods.dealing.orders import orders
 from tclose_spark.methods.dealing.plan import DealtPlan
 from tclose_spark.methods.dealing.stacks import stack_by_frequency, stack_by_value
-from tclose_spark.methods.method import PlanningInput, PlanReport, Settled
+from tclose_spark.methods.method import ClassAssignment, PlanningInput, PlanReport
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal
 from tclose_spark.methods.stack_and_deal.sizing import SizeReport, Stacks, choose_size, layered_deal
 from tclose_spark.methods.widths import QuasiWidths
@@ -49,11 +49,11 @@ class StackAndDealPlan(DealtPlan):
     loss: float | None = None
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {}
 
-    def settle(self, rows: Rows, task: int) -> Settled:
+    def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
         """See Plan."""
         dealt = self.numbering.deal(rows, task)
         classes = dealt.classes if self.layers is None else self._in_layers(dealt, self.layers, task)
-        return Settled(here=dealt.here, classes=self.gathered(rows.take(dealt.here), dealt.part, classes))
+        return ClassAssignment(here=dealt.here, classes=self.gathered(rows.take(dealt.here), dealt.part, classes))
 
     def _in_layers(self, dealt: Dealt, layers: LayeredDeal, task: int) -> IntArray:
         """The classes of a task's rows as the layers of its groups have them."""

@@ -13,17 +13,17 @@ import numpy as np
 
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
 from tclose_spark.methods.t_incognito.levels import Levels
-from tclose_spark.methods.t_incognito.losses import Node
+from tclose_spark.methods.t_incognito.losses import LatticeNode
 from tclose_spark.methods.t_incognito.requirement import Mask
 
 MOST_HELD = 20_000_000  # entries of frequency sets that are held to roll up from
 Nodes = Mask
 """Of each node of a lattice, by its levels, whether it is one of these."""
 
-Visit = Callable[[Node, FrequencySet], bool]
+Visit = Callable[[LatticeNode, FrequencySet], bool]
 """Looks at a candidate and says whether it holds."""
 
-Skip = Callable[[Node], bool]
+Skip = Callable[[LatticeNode], bool]
 """Whether a candidate need not be looked at."""
 
 
@@ -67,7 +67,7 @@ class Walk:
     lattice: Lattice
     subset: tuple[int, ...]
     base: FrequencySet
-    base_node: Node
+    base_node: LatticeNode
 
     def holding(
         self, candidates: Nodes, visit: Visit, generalizes: bool, skip: Skip = lambda _: False
@@ -78,9 +78,9 @@ class Walk:
         """
         holds, visited = np.zeros_like(candidates), 0
         start = self._start(candidates)
-        below: dict[Node, FrequencySet] = {}
+        below: dict[LatticeNode, FrequencySet] = {}
         for nodes in by_height(candidates):
-            here: dict[Node, FrequencySet] = {}
+            here: dict[LatticeNode, FrequencySet] = {}
             held = sum(len(groups.group) for groups in below.values())
             for node in nodes:
                 if (generalizes and holds[node]) or skip(node):
@@ -98,13 +98,15 @@ class Walk:
             below = here
         return holds & candidates, visited
 
-    def _start(self, candidates: Nodes) -> tuple[Node, FrequencySet]:
+    def _start(self, candidates: Nodes) -> tuple[LatticeNode, FrequencySet]:
         """(the node of the lowest level of each quasi-identifier among candidates, its frequency set)."""
         least = least_levels(candidates)
         finer = list(enumerate(self.base_node))
         return least, self.lattice.roll_up(self.base, finer, list(zip(self.subset, least, strict=True)))
 
-    def _groups(self, node: Node, below: dict[Node, FrequencySet], start: tuple[Node, FrequencySet]) -> FrequencySet:
+    def _groups(
+        self, node: LatticeNode, below: dict[LatticeNode, FrequencySet], start: tuple[LatticeNode, FrequencySet]
+    ) -> FrequencySet:
         finer = [(*node[:i], level - 1, *node[i + 1 :]) for i, level in enumerate(node) if level]
         at_hand = [(near, below[near]) for near in finer if near in below] or [start]
         near, groups = min(at_hand, key=lambda pair: len(pair[1].group))
@@ -114,12 +116,12 @@ class Walk:
         return self.lattice.roll_up(groups, at, to)
 
 
-def least_levels(candidates: Nodes) -> Node:
+def least_levels(candidates: Nodes) -> LatticeNode:
     """The lowest level of each quasi-identifier among candidates."""
     return tuple(int(levels.min()) for levels in np.nonzero(candidates))
 
 
-def by_height(candidates: Nodes) -> Iterator[list[Node]]:
+def by_height(candidates: Nodes) -> Iterator[list[LatticeNode]]:
     """Candidates of equal height, the lowest first; among them in the order of their levels."""
     nodes = np.argwhere(candidates)
     heights = nodes.sum(axis=1)
@@ -137,7 +139,7 @@ def joined(holds: Mapping[tuple[int, ...], Nodes], subset: tuple[int, ...], shap
     return candidates
 
 
-def no_finer(shape: tuple[int, ...], least: Node) -> Nodes:
+def no_finer(shape: tuple[int, ...], least: LatticeNode) -> Nodes:
     """The nodes that are at least at these levels."""
     nodes = np.zeros(shape, dtype=bool)
     nodes[tuple(slice(level, None) for level in least)] = True

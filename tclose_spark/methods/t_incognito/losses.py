@@ -27,7 +27,7 @@ from tclose_spark.methods.t_incognito.requirement import Mask
 from tclose_spark.table.arrays import FloatArray
 from tclose_spark.table.labels import range_losses
 
-Node = tuple[int, ...]
+LatticeNode = tuple[int, ...]
 """A level for each quasi-identifier."""
 
 Metric = Literal["ncp", "discernibility", "entropy"]
@@ -84,12 +84,12 @@ class LabelCosts:
         )
         return LabelCosts(costs, means, most, tuple(q.weight for q in quasi), rows)
 
-    def least(self, node: Node) -> float:
+    def least(self, node: LatticeNode) -> float:
         """The loss of a node where nothing is suppressed; suppressing rows adds to it."""
         parts = zip(self.weights, self.means, node, strict=True)
         return math.fsum(weight * means[level] for weight, means, level in parts) / len(node)
 
-    def of(self, node: Node, groups: FrequencySet, left: Mask) -> float:
+    def of(self, node: LatticeNode, groups: FrequencySet, left: Mask) -> float:
         """The loss of a node with these groups suppressed, shape (groups,)."""
         here = np.flatnonzero(left)
         added = [
@@ -118,17 +118,17 @@ class Losses:
         """The losses over these levels."""
         return Losses(metric, LabelCosts.ncp(quasi, levels), LabelCosts.entropy(quasi, levels))
 
-    def least(self, node: Node) -> float:
+    def least(self, node: LatticeNode) -> float:
         """What a node loses at least, before its groups are known."""
         return 0.0 if self.metric == "discernibility" else self._costs.least(node)
 
-    def of(self, node: Node, groups: FrequencySet, left: Mask) -> float | int:
+    def of(self, node: LatticeNode, groups: FrequencySet, left: Mask) -> float | int:
         """What a node loses by the metric that chooses."""
         if self.metric == "discernibility":
             return discernibility(groups, left, self.ncp.rows)
         return self._costs.of(node, groups, left)
 
-    def all(self, node: Node, groups: FrequencySet, left: Mask) -> dict[str, float | int]:
+    def all(self, node: LatticeNode, groups: FrequencySet, left: Mask) -> dict[str, float | int]:
         """What a node loses by each, by its name."""
         return {
             "ncp": self.ncp.of(node, groups, left),

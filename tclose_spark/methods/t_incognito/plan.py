@@ -15,7 +15,7 @@ import numpy as np
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.exact import WIDEST
-from tclose_spark.methods.method import PlanReport, Settled
+from tclose_spark.methods.method import ClassAssignment, PlanReport
 from tclose_spark.methods.t_incognito.scanning import labels_of
 from tclose_spark.table.arrays import Codes, IntArray
 from tclose_spark.table.rows import Rows
@@ -70,7 +70,7 @@ class TIncognitoPlan:
         parts = self.parts[span]
         return self._first_task[span] + (rows.hash % parts.astype(np.uint64)).astype(np.int64)
 
-    def settle(self, rows: Rows, task: int) -> Settled:
+    def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
         """See Plan."""
         keys = self.keys(rows)
         if len(rows) != self.rows[task] or np.any(self._task_of(rows, keys) != task):
@@ -82,7 +82,7 @@ class TIncognitoPlan:
         _, classes, sizes = np.unique(keys[here], return_inverse=True, return_counts=True)
         labels = labels_of(rows.take(here), self.low)
         regions = [[end[label] for end, label in zip(ends, labels, strict=True)] for ends in (self.low, self.high)]
-        return Settled(
+        return ClassAssignment(
             here=here,
             classes=classes,
             regions=np.array(regions, dtype=np.int64).reshape(2, len(self.low), len(here)),

@@ -13,11 +13,11 @@ from tclose_spark.methods.method import PlanningInput, PlanReport, require_rows
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
 from tclose_spark.methods.t_incognito.lattice import Lattice
 from tclose_spark.methods.t_incognito.levels import Levels, lattice_size
-from tclose_spark.methods.t_incognito.losses import Losses, Node
+from tclose_spark.methods.t_incognito.losses import LatticeNode, Losses
 from tclose_spark.methods.t_incognito.plan import TIncognitoPlan, group_keys
 from tclose_spark.methods.t_incognito.requirement import GroupRequirement
 from tclose_spark.methods.t_incognito.scanning import count_base, count_values
-from tclose_spark.methods.t_incognito.search import NoNodeError, Search, Solution
+from tclose_spark.methods.t_incognito.search import LatticeSearch, NoNodeError, Solution
 from tclose_spark.methods.t_incognito.suppression import Suppression
 from tclose_spark.methods.t_incognito.tasks import ROWS_PER_TASK, with_tasks
 
@@ -48,7 +48,7 @@ def make_plan(
         of=given.of,
         class_of_suppressed=class_of_suppressed,
     )
-    search = Search(
+    search = LatticeSearch(
         suppression=suppression,
         losses=Losses.of_levels(given.settings.metric, quasi, levels),
         lattice=Lattice(levels, len(given.attributes.cells)),
@@ -89,7 +89,7 @@ def _require_room(levels: Sequence[Levels]) -> None:
         )
 
 
-def _least_alone(search: Search, values: Sequence[FrequencySet]) -> Node:
+def _least_alone(search: LatticeSearch, values: Sequence[FrequencySet]) -> LatticeNode:
     """The lowest level of each quasi-identifier that may hold, were it the only one (subset property).
 
     Raises:
@@ -108,7 +108,7 @@ def _least_alone(search: Search, values: Sequence[FrequencySet]) -> Node:
     return tuple(least)
 
 
-def _planned(given: PlanningInput, search: Search, solution: Solution, rows_per_task: int) -> TIncognitoPlan:
+def _planned(given: PlanningInput, search: LatticeSearch, solution: Solution, rows_per_task: int) -> TIncognitoPlan:
     at = [of.levels[level] for of, level in zip(search.lattice.levels, solution.node, strict=True)]
     keys = group_keys(list(solution.groups.labels.astype(np.int64)), [len(level.low) for level in at])
     plan = TIncognitoPlan(
@@ -125,7 +125,7 @@ def _planned(given: PlanningInput, search: Search, solution: Solution, rows_per_
     return with_tasks(plan, given, requirement, (keys, solution.groups.sizes), compared, rows_per_task)
 
 
-def _reported(given: PlanningInput, search: Search, solution: Solution) -> PlanReport:
+def _reported(given: PlanningInput, search: LatticeSearch, solution: Solution) -> PlanReport:
     kept = solution.groups.only(np.flatnonzero(~solution.suppressed))
     compared = search.suppression.compared(solution.groups, solution.suppressed)
     emd = search.suppression.requirement.largest_distances(kept, compared)

@@ -13,7 +13,7 @@ from tclose_spark.measures.exact import WIDEST
 from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, number_tuples
 from tclose_spark.methods.t_incognito.levels import Levels
-from tclose_spark.methods.t_incognito.losses import Node
+from tclose_spark.methods.t_incognito.losses import LatticeNode
 from tclose_spark.table.arrays import Codes, IntArray
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import Tally, TooManyKeysError
@@ -63,7 +63,7 @@ def _tally_values(rows: Rows) -> Tally:
     return Tally(np.concatenate([p.keys for p in parts], axis=1), np.concatenate([p.rows for p in parts]))
 
 
-def count_base(given: PlanningInput, levels: Sequence[Levels], node: Node) -> FrequencySet:
+def count_base(given: PlanningInput, levels: Sequence[Levels], node: LatticeNode) -> FrequencySet:
     """The frequency set of all quasi-identifiers at a node."""
     lows = [of.levels[level].low for of, level in zip(levels, node, strict=True)]
     sizes = [*(len(low) for low in lows), len(given.attributes.cells)]

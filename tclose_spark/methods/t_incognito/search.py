@@ -13,7 +13,7 @@ from itertools import combinations
 
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
 from tclose_spark.methods.t_incognito.lattice import Lattice, Nodes, Walk, joined, least_levels, no_finer
-from tclose_spark.methods.t_incognito.losses import Losses, Node
+from tclose_spark.methods.t_incognito.losses import LatticeNode, Losses
 from tclose_spark.methods.t_incognito.requirement import Mask
 from tclose_spark.methods.t_incognito.suppression import Suppression
 
@@ -32,14 +32,14 @@ class Solution:
     suppressed: which groups are left out, shape (groups,).
     """
 
-    node: Node
+    node: LatticeNode
     loss: float | int
     groups: FrequencySet
     suppressed: Mask
 
 
 @dataclass(kw_only=True)
-class Search:
+class LatticeSearch:
     """Looks for the node that loses least.
 
     suppression: what holds, and what may be left out.
@@ -56,10 +56,10 @@ class Search:
     lattice: Lattice
     log: Callable[[str], None] = lambda _: None
     best: Solution | None = None
-    holding: list[tuple[Node, float | int]] = field(default_factory=list)
+    holding: list[tuple[LatticeNode, float | int]] = field(default_factory=list)
     visited: int = 0
 
-    def run(self, base: FrequencySet, base_node: Node) -> Solution:
+    def run(self, base: FrequencySet, base_node: LatticeNode) -> Solution:
         """The solution that loses least. The coarsest node must hold.
 
         base: the frequency set of all quasi-identifiers at `base_node`; with a finer level nothing holds.
@@ -93,8 +93,8 @@ class Search:
         return self.best
 
     def _raised(
-        self, base: FrequencySet, base_node: Node, holds: dict[tuple[int, ...], Nodes]
-    ) -> tuple[FrequencySet, Node]:
+        self, base: FrequencySet, base_node: LatticeNode, holds: dict[tuple[int, ...], Nodes]
+    ) -> tuple[FrequencySet, LatticeNode]:
         """The base at the lowest levels that may still hold."""
         least = list(base_node)
         for subset, nodes in holds.items():
@@ -105,11 +105,11 @@ class Search:
             return base, base_node
         return self.lattice.roll_up(base, list(enumerate(base_node)), list(enumerate(node))), node
 
-    def _loses_more(self, node: Node) -> bool:
+    def _loses_more(self, node: LatticeNode) -> bool:
         """Whether a node loses more than the best so far, whatever it suppresses."""
         return bool(self.suppression.most) and self.best is not None and self.losses.least(node) > self.best.loss
 
-    def _look(self, node: Node, groups: FrequencySet) -> bool:
+    def _look(self, node: LatticeNode, groups: FrequencySet) -> bool:
         """Whether a node over all holds; the best is kept."""
         left = self.suppression.suppressed(groups)
         if left is None:

@@ -7,15 +7,15 @@ the medians of the sample.
 from __future__ import annotations
 
 from tclose_spark.methods.method import PlanningInput
-from tclose_spark.methods.regions.cutting import Growth
+from tclose_spark.methods.regions.cutting import RegionGrowth
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
-from tclose_spark.methods.regions.search import Search
+from tclose_spark.methods.regions.search import RegionSearch
 from tclose_spark.methods.regions.space import median_way
 
-GROWTH = Growth(median_way())
+GROWTH = RegionGrowth(median_way())
 """Each part at the median of its widest quasi-identifier, else of the next one."""
-SEARCHES = (Search(GROWTH),)
+SEARCHES = (RegionSearch(GROWTH),)
 ROWS_PER_BLOCK, ROWS_PER_TASK = 400_000, 400_000
 
 

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from tclose_spark.measures.disclosure.minimality import (
     LeftBehind,
-    Tally,
+    NarrownessTally,
     beyond_chance,
     heights_of,
     left_behind,
@@ -210,7 +210,7 @@ class MinimalityCounter:
         """In a task: counts suppressed rows."""
         self._add(rows, lambda values, trees, sensitive, m: tally_at(-1, values, trees, sensitive, m))
 
-    def _add(self, rows: Rows, tallied: Callable[..., list[Tally]]) -> None:
+    def _add(self, rows: Rows, tallied: Callable[..., list[NarrownessTally]]) -> None:
         if self._sum is None or not len(rows):
             return
         scaled = [(q, scale, scale.values(rows.quasi[q])) for q, scale in enumerate(self.scales) if scale is not None]
@@ -268,12 +268,12 @@ def run_starts(labels: Sequence[pa.Array]) -> IntArray:
     return np.flatnonzero(new)
 
 
-def _sparse(tallied: Tally) -> IntArray:
+def _sparse(tallied: NarrownessTally) -> IntArray:
     place = np.flatnonzero((tallied.people.ravel() > 0) | (tallied.said.ravel() > 0))
     return np.stack([place, tallied.people.ravel()[place], tallied.said.ravel()[place]])
 
 
-def _dense(cells: IntArray, shape: tuple[int, int, int]) -> Tally:
+def _dense(cells: IntArray, shape: tuple[int, int, int]) -> NarrownessTally:
     tables = np.zeros((2, int(np.prod(shape))), dtype=np.int64)
     tables[:, cells[0]] = cells[1:]
-    return Tally(*(table.reshape(shape) for table in tables))
+    return NarrownessTally(*(table.reshape(shape) for table in tables))

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
-from tclose_spark.methods.method import Settled
+from tclose_spark.methods.method import ClassAssignment
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.building import built_columns
@@ -42,7 +42,7 @@ each is a region of its own.
 """
 
 
-def note_values(rows: Rows, settled: Settled, attributes: ResolvedAttributes) -> pa.Table:
+def note_values(rows: Rows, settled: ClassAssignment, attributes: ResolvedAttributes) -> pa.Table:
     """The values of released rows, as rows of NOTED: of categories, of sensitive attributes with a hierarchy, and of
     numbers the ends of those with one region's label.
 
@@ -131,7 +131,7 @@ class PublicNames:
                 public[a.name] = _named(spec, a.name, a.hierarchy, released[place][0]).public
         return PublicNames(quasi=tuple(quasi), ends=ends, hierarchies=public, differs=differs)
 
-    def shrink(self, settled: Settled) -> Settled:
+    def shrink(self, settled: ClassAssignment) -> ClassAssignment:
         """What a task made of its rows, with regions of numbers that end at released values."""
         if settled.regions is None or not self.ends:
             return settled
@@ -178,7 +178,7 @@ def in_place(
     }
 
 
-def kept(settled: Settled, place: IntArray) -> Settled:
+def kept(settled: ClassAssignment, place: IntArray) -> ClassAssignment:
     """What a task made of its rows, of those at these places alone."""
     stay = np.isin(settled.here, place)
     regions = None if settled.regions is None else settled.regions[:, :, stay]

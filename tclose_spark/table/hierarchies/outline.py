@@ -12,13 +12,13 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)
-class Node:
+class OutlineNode:
     """A node of a hierarchy: its label, the leaves and rows below it, and its children (none of a leaf)."""
 
     label: str
     leaves: int
     rows: int
-    children: tuple[Node, ...]
+    children: tuple[OutlineNode, ...]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Outline:
         return tuple(int(node[-1]) + 1 for node in self.hierarchy.nodes)
 
     @property
-    def root(self) -> Node:
+    def root(self) -> OutlineNode:
         """The whole tree; a label that stands above itself stands once.
 
         >>> cities = Hierarchy((("Bonn", "Bonn", "*"), ("Pisa", "Italy", "*"), ("Siena", "Italy", "*")))
@@ -60,12 +60,12 @@ class Outline:
         """
         return self._node(self.hierarchy.paths, self.hierarchy.height)
 
-    def _node(self, paths: Sequence[tuple[str, ...]], height: int) -> Node:
+    def _node(self, paths: Sequence[tuple[str, ...]], height: int) -> OutlineNode:
         label = paths[0][height]
         while height > 0 and all(path[height - 1] == label for path in paths):
             height -= 1
         parts = groupby(paths, key=lambda path: path[height - 1]) if height else ()
-        return Node(
+        return OutlineNode(
             label=label,
             leaves=len(paths),
             rows=sum(self.counts.get(path[0], 0) for path in paths),

@@ -11,10 +11,10 @@ from tclose_spark.checks.classes.figure_histograms import (
     EXACT,
     MISSING,
     SIZES,
-    DistanceSpread,
-    PrecisionSpread,
-    ShareSpread,
-    SizeSpread,
+    DistanceHistogram,
+    PrecisionHistogram,
+    ShareHistogram,
+    SizeHistogram,
     counted,
     together,
 )
@@ -30,7 +30,7 @@ def batch(**columns: object) -> pa.RecordBatch:
 
 def test_sizes_are_in_bins_by_themselves_and_then_in_eighths_of_a_doubling():
     sizes = [1, 2, 63, 64, 65, 70, 76, 1_000_000]
-    bins = SizeSpread().bins(batch(size=sizes))
+    bins = SizeHistogram().bins(batch(size=sizes))
     for size, i in zip(sizes, bins.tolist(), strict=True):
         assert SIZES[i] <= size < SIZES[i + 1]
     assert [SIZES[i] for i in bins.tolist()[:4]] == [1, 2, 63, 64]
@@ -38,7 +38,7 @@ def test_sizes_are_in_bins_by_themselves_and_then_in_eighths_of_a_doubling():
 
 
 def test_bins_of_sizes_have_no_gaps():
-    told = SizeSpread().to_json({4: (2, 10), 6: (1, 7)})
+    told = SizeHistogram().to_json({4: (2, 10), 6: (1, 7)})
     assert told == [
         {"from": 5, "to": 5, "classes": 2, "rows": 10},
         {"from": 6, "to": 6, "classes": 0, "rows": 0},
@@ -51,10 +51,10 @@ def test_there_are_few_bins_however_many_classes_there_are():
     sizes, emd = draw.integers(1, 10**9, 10**5), draw.random(10**5)
     classes = batch(size=sizes, emd=emd)
     for spread in (
-        SizeSpread(),
-        DistanceSpread("emd", None),
-        DistanceSpread("emd", Fraction(1, 5)),
-        ShareSpread("emd"),
+        SizeHistogram(),
+        DistanceHistogram("emd", None),
+        DistanceHistogram("emd", Fraction(1, 5)),
+        ShareHistogram("emd"),
     ):
         assert len(counted(spread.bins(classes), sizes)) <= 330
 
@@ -62,12 +62,12 @@ def test_there_are_few_bins_however_many_classes_there_are():
 @pytest.mark.parametrize("t", [Fraction(1, 10), Fraction(1, 7), Fraction(3, 10)])
 def test_a_distance_that_is_t_is_not_beyond_it(t: Fraction):
     at = float(t)
-    bins = DistanceSpread("emd", t).bins(batch(emd=[0.0, at / 40, np.nextafter(at, 0), at, np.nextafter(at, 1)]))
+    bins = DistanceHistogram("emd", t).bins(batch(emd=[0.0, at / 40, np.nextafter(at, 0), at, np.nextafter(at, 1)]))
     assert bins.tolist() == [0, 1, 40, 40, 41]
 
 
 def test_what_is_farther_than_four_t_is_told_together():
-    spread = DistanceSpread("emd", Fraction(1, 10))
+    spread = DistanceHistogram("emd", Fraction(1, 10))
     bins = spread.bins(batch(emd=[0.05, 0.401, 0.9]))
     assert bins.tolist() == [20, 160, 160]
     near, far = spread.to_json(counted(bins, np.array([10, 10, 10])))
@@ -76,7 +76,7 @@ def test_what_is_farther_than_four_t_is_told_together():
 
 
 def test_shares_are_in_twentieths_and_nothing_is_by_itself():
-    spread = ShareSpread("likeliest", over="size")
+    spread = ShareHistogram("likeliest", over="size")
     assert spread.bins(batch(likeliest=[1, 1, 3, 20, 0], size=[20, 1000, 20, 20, 20])).tolist() == [1, 1, 3, 20, 0]
     assert spread.to_json({3: (1, 20)}) == [{"bin": 3, "to": 0.15, "classes": 1, "rows": 20}]
 
@@ -87,7 +87,7 @@ def test_parts_are_added_up_whatever_their_order():
     assert together([one], [other]) == together([other], [one]) == ({1: (2, 12), 2: (2, 14), 3: (2, 16)},)
 
 
-def precision(spread: PrecisionSpread, labels: list[str | None], losses: list[float]) -> list[str]:
+def precision(spread: PrecisionHistogram, labels: list[str | None], losses: list[float]) -> list[str]:
     struct = pa.StructArray.from_arrays([pa.array(labels, pa.string())], ["q"])
     lost = pa.StructArray.from_arrays([pa.array(losses, pa.float64())], ["q"])
     bins = spread.bins(pa.RecordBatch.from_arrays([struct, lost], names=["quasi_identifiers", "losses"]))
@@ -95,7 +95,7 @@ def precision(spread: PrecisionSpread, labels: list[str | None], losses: list[fl
 
 
 def test_precision_of_numbers_is_the_width_of_their_interval():
-    spread = PrecisionSpread("q", "q", LabelLoss(numeric=True, span=Fraction(90)))
+    spread = PrecisionHistogram("q", "q", LabelLoss(numeric=True, span=Fraction(90)))
     labels: list[str | None] = ["7", "[7, 8]", "[7, 9]", "[7, 12]", "[0, 90]", "*", None]
     told = precision(spread, labels, [0, 1 / 90, 2 / 90, 5 / 90, 1, 1, 0])
     wide = [f"up to {width} wide" for width in (1, 2, 5, 100)]
@@ -104,13 +104,13 @@ def test_precision_of_numbers_is_the_width_of_their_interval():
 
 def test_precision_of_a_hierarchy_is_the_height_of_the_node():
     tree = Hierarchy.build([("Pisa", "Italy", "*"), ("Rome", "Italy", "*"), ("Bern", "Bern", "*")], "q")
-    spread = PrecisionSpread("q", "q", LabelLoss(numeric=False, hierarchy=tree))
+    spread = PrecisionHistogram("q", "q", LabelLoss(numeric=False, hierarchy=tree))
     told = precision(spread, ["Pisa", "Italy", "Bern", "*", None], [0, 0.6, 0, 1, 0])
     assert told == ["the value", "level 1 of its hierarchy", "the value", "* (nothing)", "missing, and told so"]
 
 
 def test_precision_of_sets_is_how_many_values_they_have():
-    spread = PrecisionSpread("q", "q", LabelLoss(numeric=False, distinct=10, sets=True))
+    spread = PrecisionHistogram("q", "q", LabelLoss(numeric=False, distinct=10, sets=True))
     assert precision(spread, ["a", "{a, b}", "{a, b, c}", "*"], [0, 0.2, 0.3, 1]) == [
         "the value",
         "a set of up to 2",

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.damaged_text import Opened, check_text, checked
+from tclose_spark.io.input.damaged_text import SourceTable, check_text, checked
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.runfile.spec import Input
 
@@ -101,13 +101,13 @@ def test_malformed_text_of_an_insensitive_attribute_is_named(refused: Refused) -
 def test_columns_that_are_not_released_may_be_malformed(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_bytes("name,disease\nré,flu\n".encode("latin-1"))
     source = Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true"})
-    assert checked(Opened(read_table(spark, source), source, ["disease"])).count() == 1
+    assert checked(SourceTable(read_table(spark, source), source, ["disease"])).count() == 1
 
 
 def test_a_replacement_character_of_the_file_is_text(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("name,disease\nAnn,r\ufffd\nBob,flu\n", encoding="utf-8")
     source = Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true"})
-    table = checked(Opened(read_table(spark, source), source, ["name", "disease"]))
+    table = checked(SourceTable(read_table(spark, source), source, ["name", "disease"]))
     assert [row["disease"] for row in table.collect()] == ["r\ufffd", "flu"]
 
 
@@ -120,7 +120,7 @@ def test_malformed_rows_are_counted_beside_replacement_characters_of_the_file(
     source = Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true", "sep": ";", **options})
     table = read_table(spark, source)
     with pytest.raises(InputError, match=r"^column '(disease|_c1)' \(2 rows\): text is not in UTF-8"):
-        check_text(Opened(table, source, table.columns))
+        check_text(SourceTable(table, source, table.columns))
 
 
 @pytest.mark.parametrize(("encoding", "content"), [("US-ASCII", "ré"), ("windows-1252", "r\x81")])
@@ -159,7 +159,7 @@ def test_utf_16_is_recognised(refused: Refused, encoding: str, header: str) -> N
 def test_utf_16_is_read(spark: SparkSession, tmp_path: Path, written: str, encoding: str) -> None:
     (tmp_path / "people.csv").write_bytes("age,disease\r\n31,Ċé\r\n40,flu\r\n".encode(written))  # Ċ has a byte 10
     source = Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true", "encoding": encoding})
-    table = checked(Opened(read_table(spark, source), source, ["age", "disease"]))
+    table = checked(SourceTable(read_table(spark, source), source, ["age", "disease"]))
     assert [tuple(row) for row in table.collect()] == [("31", "Ċé"), ("40", "flu")]
 
 
@@ -269,7 +269,7 @@ def test_a_column_without_a_name_is_read(spark: SparkSession, tmp_path: Path) ->
     """As pandas writes its index."""
     (tmp_path / "people.csv").write_text(",age\n0,31\n")
     source = Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true"})
-    assert [tuple(row) for row in checked(Opened(read_table(spark, source), source, ["age"])).collect()] == [
+    assert [tuple(row) for row in checked(SourceTable(read_table(spark, source), source, ["age"])).collect()] == [
         ("0", "31")
     ]
 

@@ -7,7 +7,14 @@ import pytest
 from strategies import CITIES
 
 from tclose_spark.measures.disclosure import minimality
-from tclose_spark.measures.disclosure.minimality import UNIT, Tally, beyond_chance, label_heights, left_behind, tally
+from tclose_spark.measures.disclosure.minimality import (
+    UNIT,
+    NarrownessTally,
+    beyond_chance,
+    label_heights,
+    left_behind,
+    tally,
+)
 
 TREE = tuple(np.concatenate([[0], node + 1]) for node in CITIES.nodes[:-1])  # 0 is a missing value
 FLAT = (np.arange(5),)
@@ -79,13 +86,13 @@ def test_the_height_of_a_label():
     assert label_heights(value, np.array([0, 2, 4, 6, 8]), TREE).tolist() == [0, 1, len(TREE), 0, len(TREE)]
 
 
-def two_kinds(n1: int, n2: int, narrow: float, wide: float, said: float) -> Tally:
+def two_kinds(n1: int, n2: int, narrow: float, wide: float, said: float) -> NarrownessTally:
     """People of one value in narrow and in wide classes, of whom these shares have sensitive value 0."""
     people, told = np.zeros((1, 2, 2), dtype=np.int64), np.zeros((1, 2, 2), dtype=np.int64)
     people[0, 0] = round(n1 * narrow), n1 - round(n1 * narrow)
     people[0, 1] = round(n2 * wide), n2 - round(n2 * wide)
     told[0, 1] = round(n2 * said) * UNIT, (n2 - round(n2 * said)) * UNIT
-    return Tally(people, told)
+    return NarrownessTally(people, told)
 
 
 def figure(*about: float) -> minimality.LeftBehind:
@@ -130,7 +137,7 @@ def test_lots_are_seldom_more_than_chance():
     lines = 0
     for seed in range(200):
         draw = np.random.default_rng(seed)
-        found = Tally(
+        found = NarrownessTally(
             draw.multinomial(40, [0.2] * 5, size=(20, 2)).astype(np.int64), np.zeros((20, 2, 5), dtype=np.int64)
         )
         found.said[:, 1] = 8 * UNIT

@@ -63,7 +63,7 @@ def test_figures_of_the_blocks_of_a_task_become_one():
     problem, rows = make_problem(town(600), {"disease": {"t": "0.3"}}, k=5)
     plan = make_plan(problem.given(count_in(rows)), 150, 10_000)
     assert plan.tasks == 1 < plan.blocks
-    settled = plan.settle(rows, 0)
+    settled = plan.assign_classes(rows, 0)
     assert settled.blocks == plan.blocks
     assert settled.figures == {"rows": 600, "largest": np.unique(settled.classes, return_counts=True)[1].max()}
 
@@ -72,7 +72,7 @@ def test_a_task_that_gets_other_rows_says_so():
     problem, rows = make_problem(town(300), {"disease": {"t": "0.3"}}, k=5)
     plan = make_plan(problem.given(count_in(rows)), 100, 1000)
     with pytest.raises(ValueError, match="the input changed since"):
-        plan.settle(rows.take(np.arange(299)), 0)
+        plan.assign_classes(rows.take(np.arange(299)), 0)
 
 
 @drawn(100)

@@ -122,7 +122,7 @@ def test_figures_are_those_of_the_classes():
     plan = make_plan(asked(problem).given(count_in(rows)), 200, 300)
     assert plan.tasks > 1
     _, task = plan.route(rows)
-    settled = [plan.settle(rows.take(np.flatnonzero(task == number)), number) for number in range(plan.tasks)]
+    settled = [plan.assign_classes(rows.take(np.flatnonzero(task == number)), number) for number in range(plan.tasks)]
     assert sum(s.blocks for s in settled) == plan.blocks
     together = {
         name: (sum if how == "sum" else max)(s.figures[name] for s in settled) for name, how in plan.figures.items()
@@ -154,7 +154,7 @@ def test_the_blocks_that_lose_least_when_they_are_grown_to_the_end_are_planned()
             patch.setattr(plan_module, "GROWTHS", (growth,))
             plan = make_plan(problem.given(count_in(rows), told.append), 1200)
         row, task = plan.route(rows)
-        settled = [plan.settle(rows.take(row[task == number]), number) for number in range(plan.tasks)]
+        settled = [plan.assign_classes(rows.take(row[task == number]), number) for number in range(plan.tasks)]
         assert plan.blocks > 2
         foretold.append(float(told[-1].split("information loss ")[1].split()[0]))
         assert foretold[-1] == pytest.approx(sum(s.figures["lost_by_tree"] for s in settled) / len(rows), rel=0.05)
@@ -244,4 +244,4 @@ def test_a_changed_input_is_noticed():
     problem, rows = make_problem(town(300), {"disease": {}}, k=5)
     plan = make_plan(asked(problem).given(count_in(rows)))
     with pytest.raises(ValueError, match="the input changed since"):
-        plan.settle(rows.take(np.arange(299)), 0)
+        plan.assign_classes(rows.take(np.arange(299)), 0)

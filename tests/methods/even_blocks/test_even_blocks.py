@@ -31,7 +31,7 @@ def put_into_blocks(blocks: EvenBlocks, rows):
     """The rows with their blocks, as tasks have them."""
     row, task = blocks.route(rows)
     settled = [
-        (row[task == number], blocks.settle(rows.take(row[task == number]), number, one_class, FIGURES))
+        (row[task == number], blocks.assign_classes(rows.take(row[task == number]), number, one_class, FIGURES))
         for number in range(blocks.tasks)
     ]
     here = np.concatenate([sent[s.here] for sent, s in settled])

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import Method, PlanningInput, PlanReport, Settled, require_rows
+from tclose_spark.methods.method import ClassAssignment, Method, PlanningInput, PlanReport, require_rows
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings
 from tclose_spark.table.arrays import IntArray
@@ -68,7 +68,7 @@ class EveryKPlan:
         """All rows to one task."""
         return np.arange(len(rows)), np.zeros(len(rows), dtype=np.int64)
 
-    def settle(self, rows: Rows, task: int) -> Settled:
+    def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
         """The classes, and the regions where labels are not the classes' own."""
         if len(rows) != self.rows:
             raise ValueError("rows were lost, or the input changed since")
@@ -82,7 +82,9 @@ class EveryKPlan:
             stay = np.append(stay, left[:1])
         classes = np.minimum(np.arange(len(stay)) // self.k, len(stay) // self.k - 1)
         regions = self._regions(rows.take(stay), classes)
-        return Settled(here=stay, classes=classes, regions=regions, figures={"rows": len(rows)}, suppressed=left)
+        return ClassAssignment(
+            here=stay, classes=classes, regions=regions, figures={"rows": len(rows)}, suppressed=left
+        )
 
     def _regions(self, rows: Rows, classes: IntArray) -> IntArray | None:
         if self.settings.others == "own":

@@ -19,7 +19,7 @@ from tclose_spark.measures.distances.ground_distances import (
 )
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.spread import Spread, spread_of
+from tclose_spark.methods.dealing.fragment_diameter import FragmentDiameter, diameter_of
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Case:
     grounds: tuple[list[list[Fraction]], ...]
 
     @property
-    def spreads(self) -> tuple[Spread, ...]:
-        return tuple(map(spread_of, self.distances))
+    def spreads(self) -> tuple[FragmentDiameter, ...]:
+        return tuple(map(diameter_of, self.distances))
 
     def delta(self, attribute: int, cells: list[int]) -> Fraction:
         """Rows times Delta of the cells: the most expensive value that they could all get."""

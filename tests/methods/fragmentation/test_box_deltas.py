@@ -12,7 +12,7 @@ from strategies import drawn
 from uneven import uneven
 
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.spread import spread_of
+from tclose_spark.methods.dealing.fragment_diameter import diameter_of
 from tclose_spark.methods.fragmentation.search import find_fragmentation
 
 
@@ -143,7 +143,7 @@ def test_delta_of_uneven_steps_is_that_of_the_definition(case, data):
     m = len(distance.table)
     codes = np.array(sorted(data.draw(st.sets(st.integers(0, m - 1), min_size=1))))
     rows = data.draw(st.lists(st.integers(0, 9), min_size=len(codes), max_size=len(codes)))
-    spread = spread_of(distance)
+    spread = diameter_of(distance)
     present = [(u, count) for u, count in zip(codes.tolist(), rows, strict=True) if count]
     worst = max((sum(count * ground[u][v] for u, count in present) for v, _ in present), default=0)
     assert Fraction(int(spread.weighted(codes, np.array([rows]))[0]), spread.scale) == worst

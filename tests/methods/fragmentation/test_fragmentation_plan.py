@@ -106,7 +106,7 @@ def test_a_row_doubled_or_lost_is_noticed(records, data):
     place = data.draw(st.integers(0, len(rows) - 1))
     for sent in (np.append(np.arange(len(rows)), place), np.delete(np.arange(len(rows)), place)):
         with pytest.raises(ValueError, match="not the rows that the plan counted"):
-            plan.settle(rows.take(sent), 0)
+            plan.assign_classes(rows.take(sent), 0)
 
 
 def graded(*grades: int) -> list[dict[str, object]]:
@@ -222,7 +222,7 @@ def test_blocks_that_break_t_as_one_class_are_unreachable(rows_per_task):
     sample = problem.sample.take(np.arange(5))
     plan = make_plan(replace(problem, sample=sample).given(count_in(rows)), rows_per_task)
     row, task = plan.route(rows)
-    settled = [plan.settle(rows.take(row[task == number]), number) for number in range(plan.tasks)]
+    settled = [plan.assign_classes(rows.take(row[task == number]), number) for number in range(plan.tasks)]
     message = "20 blocks of near rows break a t even as one class, .* raise the t"
     with pytest.raises(UnreachableError, match=message) as found:
         plan.describe(together([s.figures for s in settled], plan.figures))
@@ -244,7 +244,7 @@ def test_measured_sizes_hold_on_the_sample():
         sizing="measured",
     )
     plan = make_plan(problem.given(count_in(rows)))  # the sample is the whole table
-    settled = [plan.settle(rows, 0)]
+    settled = [plan.assign_classes(rows, 0)]
     assert settled[0].figures["joined"] == 0
     assert plan.chosen.size < 80
 
@@ -261,7 +261,7 @@ def test_near_rows_are_gathered():
         patch.setattr(
             "tclose_spark.methods.dealing.plan.gather_nearest", lambda rows, part, classes, *_: classes[::-1].copy()
         )
-        assert plan.settle(rows, 0).classes.tolist() == dealt.classes[::-1].tolist()
+        assert plan.assign_classes(rows, 0).classes.tolist() == dealt.classes[::-1].tolist()
 
 
 def test_as_in_the_papers_the_search_stops_where_the_bounds_of_boxes_hold():

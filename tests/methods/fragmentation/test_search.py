@@ -12,7 +12,7 @@ from strategies import drawn
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.spread import SpreadBelowNodes
+from tclose_spark.methods.dealing.fragment_diameter import DiameterInHierarchy
 from tclose_spark.methods.fragmentation import fragments, search
 from tclose_spark.methods.fragmentation.fragments import DomainFragments, Fragment, PaperFragments, thinned
 from tclose_spark.methods.fragmentation.search import find_fragmentation, hinge, steepest
@@ -25,7 +25,7 @@ def brute_cuts(case: Case, cells: list[int]) -> dict[tuple[int, int], tuple[list
     codes, counts, found = case.matrix.codes, case.matrix.counts, {}
     for s, spread in enumerate(case.spreads):
         present = sorted(set(codes[cells, s].tolist()))
-        if isinstance(spread, SpreadBelowNodes) and not spread.features.parents:
+        if isinstance(spread, DiameterInHierarchy) and not spread.features.parents:
             rows = {v: sum(int(counts[c]) for c in cells if codes[c, s] == v) for v in present}
             present.sort(key=lambda v: (-rows[v], v))
         ends = range(len(present) - 1)

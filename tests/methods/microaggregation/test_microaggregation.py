@@ -183,7 +183,7 @@ def test_proven_classes_hold_before_any_are_merged_and_no_smaller_ones_are_prove
         assert closeness_ratios(block, classes).max() <= 1
         sizes += np.bincount(classes).tolist()
     assert plan.class_size == min(sizes)
-    assert plan.settle(rows, 0).figures["merged"] == 0
+    assert plan.assign_classes(rows, 0).figures["merged"] == 0
     attribute = problem.attributes.sensitive[0]
     codes = [problem.attributes.cells[block_rows.cell, 0] for block_rows in blocks]
     counts = [matrix_of(np.bincount(c, minlength=len(attribute.distance.table))) for c in codes]
@@ -201,7 +201,7 @@ def test_whole_rows_of_buckets_are_charged(blocks, size):
     records = [{"age": 20 + g % 30, "sex": "f", "city": None, "disease": "flu", "grade": g} for g in range(122)]
     problem, rows, plan, parts = proven(records, {"grade": {"distance": "ordered", "t": "930/7381"}}, 3, 122 // blocks)
     assert (plan.blocks, plan.class_size) == (blocks, size)
-    assert plan.settle(rows, 0).figures["merged"] == 0
+    assert plan.assign_classes(rows, 0).figures["merged"] == 0
     rank = Sizing(problem.attributes.sensitive[0].distance).rank
     for part in parts:
         block, _ = plan.layout.dense.block(part)
@@ -250,7 +250,7 @@ def test_figures_are_those_of_the_classes():
     plan = make_plan(problem.given(count_in(rows)), 200, 300)
     _, task = plan.route(rows)
     row, _ = plan.route(rows)
-    settled = [plan.settle(rows.take(row[task == number]), number) for number in range(plan.tasks)]
+    settled = [plan.assign_classes(rows.take(row[task == number]), number) for number in range(plan.tasks)]
     assert sum(s.blocks for s in settled) == plan.blocks == 3
     together = {
         name: (sum if how == "sum" else max)(s.figures[name] for s in settled) for name, how in plan.figures.items()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import count_in, drawn, make_problem, people, settle_all, town
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
-from tclose_spark.in_memory.apply_plan import carry_out
+from tclose_spark.in_memory.apply_plan import apply_plan
 from tclose_spark.in_memory.measure import PublishedClasses, measure
 from tclose_spark.methods.method import method_of, require_supersets
 from tclose_spark.methods.t_mondrian.plan import make_plan
@@ -31,7 +31,7 @@ def near(problem, n, method=None):
 
 
 def figures_of(problem, rows, plan):
-    made = carry_out(plan, problem.attributes, rows, problem.spec)
+    made = apply_plan(plan, problem.attributes, rows, problem.spec)
     classes = PublishedClasses.of(made, problem.spec)
     return measure(made, classes, problem.attributes, problem.spec, problem.hierarchies)
 
@@ -65,7 +65,7 @@ def test_regions_without_a_superset_are_found_to_hold_nothing():
     """Made for n = 200, and asked whether they hold n = 1,500."""
     problem, rows = make_problem(town(2000), {"disease": {"t": "0.2"}}, k=5)
     made, asked = near(problem, 200), near(problem, 1500)
-    release = carry_out(make_plan(made.given(count_in(rows))), made.attributes, rows, made.spec)
+    release = apply_plan(make_plan(made.given(count_in(rows))), made.attributes, rows, made.spec)
     classes = PublishedClasses.of(release, made.spec)
     holds = [
         measure(release, classes, of.attributes, of.spec, of.hierarchies).holds
@@ -81,7 +81,7 @@ def test_a_large_table_is_cut_on_a_sample_into_blocks_that_have_n_rows_or_are_ne
     plan = make_plan(half.given(count_in(rows)), 600, 1200)
     assert plan.blocks > 2
     task = plan.route(rows)[1]
-    settled = [plan.settle(rows.take(np.flatnonzero(task == number)), number) for number in range(plan.tasks)]
+    settled = [plan.assign_classes(rows.take(np.flatnonzero(task == number)), number) for number in range(plan.tasks)]
     assert max(of.figures["largest_load"] for of in settled) <= 1
     assert figures_of(asked, rows, plan).holds
 

@@ -19,15 +19,15 @@ from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.regions import planning
 from tclose_spark.methods.regions.block import RegionDense
-from tclose_spark.methods.regions.cutting import Growth, cut
+from tclose_spark.methods.regions.cutting import RegionGrowth, cut
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
-from tclose_spark.methods.regions.search import Search
+from tclose_spark.methods.regions.search import RegionSearch
 from tclose_spark.methods.regions.space import best_way, median_way
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
-BY_MEDIAN = Growth(median_way())
-BY_SCORE = Growth(best_way([0.0, 2.0], [0.0, 0.02], 12), pilots=3)
+BY_MEDIAN = RegionGrowth(median_way())
+BY_SCORE = RegionGrowth(best_way([0.0, 2.0], [0.0, 0.02], 12), pilots=3)
 SENSITIVE = st.sampled_from(
     [
         {"disease": {"t": "0.5"}},
@@ -48,9 +48,9 @@ QUASI = st.sampled_from(
 GROWTHS = st.sampled_from([BY_MEDIAN, BY_SCORE])
 
 
-def planned(problem: Any, rows: Any, growth: Growth, per_block: int, per_task: int) -> RegionPlan:
+def planned(problem: Any, rows: Any, growth: RegionGrowth, per_block: int, per_task: int) -> RegionPlan:
     layout = plan_regions(problem.given(count_in(rows)), growth, per_block, per_task)
-    return RegionPlan(layout=layout, searches=(Search(growth, 1 if growth is BY_SCORE else 0),))
+    return RegionPlan(layout=layout, searches=(RegionSearch(growth, 1 if growth is BY_SCORE else 0),))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -85,7 +85,7 @@ def test_classes_hold_and_lie_apart_however_rows_come(records, sensitive, quasi,
     assert content(*settle_all(again, rows)) == content(stayed, classes)
 
 
-def classes_by(growth: Growth, records: Any, sensitive: Any, quasi: Any, k: int = 2) -> tuple[Any, Any, Any]:
+def classes_by(growth: RegionGrowth, records: Any, sensitive: Any, quasi: Any, k: int = 2) -> tuple[Any, Any, Any]:
     problem, rows = make_problem(records, sensitive, quasi, k=k)
     block, _ = RegionDense(problem.attributes, k).block(rows)
     return problem, rows, cut(block, growth).region
@@ -196,7 +196,7 @@ def test_a_task_that_gets_other_rows_says_so():
     problem, rows = make_problem(town(300), {"disease": {"t": "0.5"}}, k=5)
     plan = planned(problem, rows, BY_MEDIAN, 100, 1000)
     with pytest.raises(ValueError, match="the input changed since"):
-        plan.settle(rows.take(np.arange(299)), 0)
+        plan.assign_classes(rows.take(np.arange(299)), 0)
 
 
 @pytest.mark.parametrize(

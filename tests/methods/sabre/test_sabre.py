@@ -13,8 +13,8 @@ from requirements import check_classes, check_however_rows_come, distances_and_c
 from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
+from tclose_spark.methods.dealing.fragment_diameter import diameter_of
 from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable
-from tclose_spark.methods.dealing.spread import spread_of
 from tclose_spark.methods.sabre.bucketization import bucketize
 from tclose_spark.methods.sabre.plan import SabrePlan, make_plan
 from tclose_spark.methods.sabre.redistribution import Redistribution
@@ -62,7 +62,7 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
 
 def bound(distance, bucket_of) -> Fraction:
     """Of these buckets."""
-    spread, total = spread_of(distance), 0
+    spread, total = diameter_of(distance), 0
     for b in set(bucket_of[distance.table > 0].tolist()):
         codes = np.flatnonzero((bucket_of == b) & (distance.table > 0))
         total += int(spread.weighted(codes, distance.table[codes][None, :])[0])
@@ -164,7 +164,7 @@ def test_what_is_measured_loses_no_more_and_figures_are_those_of_the_classes():
         problem, rows = problem_of(town(600), {"grade": {"distance": "ordered", "t": "0.1"}}, 5, bounds=bounds)
         plan = make_plan(problem.given(count_in(rows)))
         there, classes = settle_all(plan, rows)
-        figures = plan.settle(rows, 0).figures
+        figures = plan.assign_classes(rows, 0).figures
         told = plan.describe(figures)
         assert told["classes"] == len(set(classes.tolist()))
         assert told["largest_load"] <= 1

@@ -141,9 +141,9 @@ def test_a_row_doubled_or_lost_is_noticed(records, rows_per_task, data):
     sent = row[task == number]
     place = data.draw(st.integers(0, len(sent) - 1))
     with pytest.raises(ValueError, match="not the rows that the plan counted"):
-        plan.settle(rows.take(np.append(sent, sent[place])), number)
+        plan.assign_classes(rows.take(np.append(sent, sent[place])), number)
     with pytest.raises(ValueError, match="not the rows that the plan counted"):
-        plan.settle(rows.take(np.delete(sent, place)), number)
+        plan.assign_classes(rows.take(np.delete(sent, place)), number)
 
 
 @drawn(40)
@@ -156,7 +156,7 @@ def test_a_bucket_goes_to_the_tasks_between_its_first_row_and_its_last(records, 
     stays: dict[int, list[int]] = {}
     for number in range(plan.tasks):
         sent = row[task == number]
-        for b in bucket[sent[plan.settle(rows.take(sent), number).here]].tolist():
+        for b in bucket[sent[plan.assign_classes(rows.take(sent), number).here]].tolist():
             stays.setdefault(b, []).append(number)
     for b, tasks in stays.items():
         assert sorted(set(task[bucket[row] == b].tolist())) == list(range(min(tasks), max(tasks) + 1))
@@ -169,7 +169,7 @@ def test_the_only_row_of_a_bucket_lost_is_noticed():
     problem, rows = make_problem(records, ONE, {"age": {"type": "numeric"}})
     plan = plan_of(problem, rows)
     with pytest.raises(ValueError, match="not the rows that the plan counted"):
-        plan.settle(rows.take(np.array([0, 1, 2])), 0)
+        plan.assign_classes(rows.take(np.array([0, 1, 2])), 0)
 
 
 def test_a_row_of_an_empty_bucket_is_noticed():

@@ -16,7 +16,7 @@ from tclose_spark.measures.distances.ground_distances import ground_distance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.t_incognito.levels import Levels
-from tclose_spark.methods.t_incognito.losses import Node
+from tclose_spark.methods.t_incognito.losses import LatticeNode
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import sensitive_domain
 from tclose_spark.table.labels import MISSING, range_losses
@@ -50,7 +50,7 @@ def levels_of(problem: Problem, rows: Rows) -> list[Levels]:
     return [Levels.of(q, *np.unique(c, return_counts=True)) for q, c in zip(quasi, rows.quasi, strict=True)]
 
 
-def groups_of(levels: Sequence[Levels], rows: Rows, node: Node) -> list[IntArray]:
+def groups_of(levels: Sequence[Levels], rows: Rows, node: LatticeNode) -> list[IntArray]:
     """The places of the rows of each group of a node."""
     columns = [
         of.levels[level].label[np.searchsorted(of.codes, codes)]
@@ -94,7 +94,9 @@ def is_poor(problem: Problem, rows: Rows, places: IntArray) -> bool:
     return few or len(places) < problem.spec.privacy.k
 
 
-def loss_of(metric: str, problem: Problem, rows: Rows, levels: Sequence[Levels], node: Node, left: set[int]) -> Any:
+def loss_of(
+    metric: str, problem: Problem, rows: Rows, levels: Sequence[Levels], node: LatticeNode, left: set[int]
+) -> Any:
     """The loss of a node where the rows at `left` are suppressed, row by row."""
     n, groups = len(rows), groups_of(levels, rows, node)
     if metric == "discernibility":
@@ -113,7 +115,7 @@ def loss_of(metric: str, problem: Problem, rows: Rows, levels: Sequence[Levels],
     return total / n / len(node)
 
 
-def all_nodes(levels: Sequence[Levels]) -> Iterator[Node]:
+def all_nodes(levels: Sequence[Levels]) -> Iterator[LatticeNode]:
     """Every combination of levels."""
     return product(*(range(len(of)) for of in levels))
 

@@ -26,7 +26,7 @@ def carried_out(plan, rows):
     tasks = []
     for number in range(plan.tasks):
         mine = row[task == number]
-        settled = plan.settle(rows.take(mine), number)
+        settled = plan.assign_classes(rows.take(mine), number)
         assert set(settled.figures) == set(plan.figures)
         tasks.append((mine[settled.here], settled.classes, settled.regions, mine[settled.suppressed]))
     everyone = np.concatenate([part for here, _, _, left in tasks for part in (here, left)])
@@ -98,7 +98,7 @@ def test_a_task_that_gets_other_rows_says_so():
     problem, rows = make_problem(town(300), {"disease": {"t": "0.3"}}, k=5, name="t_incognito")
     plan = make_plan(given_of(problem, rows))
     with pytest.raises(ValueError, match="the input changed since"):
-        plan.settle(rows.take(np.arange(299)), 0)
+        plan.assign_classes(rows.take(np.arange(299)), 0)
 
 
 def test_several_tasks_know_their_rows():
@@ -108,7 +108,7 @@ def test_several_tasks_know_their_rows():
     swapped = np.where(task == 0, 1, np.where(task == 1, 0, task))
     mine = row[swapped == 0][: plan.rows[0]]
     with pytest.raises(ValueError, match="the input changed since"):
-        plan.settle(rows.take(mine), 0)
+        plan.assign_classes(rows.take(mine), 0)
 
 
 def test_what_cannot_be_made_says_what_can(monkeypatch):

@@ -29,7 +29,7 @@ def test_a_plan_is_read_again_and_says_what_it_did():
     stayed, classes = settle_all(again, rows)
     check_classes(problem, stayed, classes)
     assert np.array_equal(classes, settle_all(plan, rows)[1])
-    settled = again.settle(rows, 0)
+    settled = again.assign_classes(rows, 0)
     told = again.describe(settled.figures)
     assert told["regions"] == len(np.unique(classes)) > 5
     assert 0 < told["ncp"] < 1

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from tclose_spark.methods.method import Settled
+from tclose_spark.methods.method import ClassAssignment
 from tclose_spark.stages.observers import released_values
 from tclose_spark.stages.observers.released_values import PublicNames, kept, note_values, read_values
 from tclose_spark.table.arrays import IntArray
@@ -23,13 +23,13 @@ from tclose_spark.table.rows import Rows
 WIDTH = 100
 
 
-def settled_rows(codes: IntArray) -> tuple[Rows, Settled]:
+def settled_rows(codes: IntArray) -> tuple[Rows, ClassAssignment]:
     """Rows of one number, labelled by the interval of WIDTH numbers that has theirs; missing ones by themselves."""
     n, missing = len(codes), codes == MISSING
     low = np.where(missing, MISSING, codes // WIDTH * WIDTH)
     regions = np.stack([low, np.where(missing, MISSING, low + WIDTH - 1)])[:, None]
     rows = Rows((codes,), np.zeros(n, dtype=np.int64), np.arange(n).astype(np.uint64))
-    return rows, Settled(here=np.arange(n), classes=np.zeros(n, dtype=np.int64), regions=regions)
+    return rows, ClassAssignment(here=np.arange(n), classes=np.zeros(n, dtype=np.int64), regions=regions)
 
 
 def attributes_of(labeller: NumericLabels) -> Any:
@@ -41,7 +41,7 @@ def attributes_of(labeller: NumericLabels) -> Any:
 PLAIN = attributes_of(NumericLabels(integral=True))
 
 
-def noted(rows: Rows, settled: Settled) -> IntArray:
+def noted(rows: Rows, settled: ClassAssignment) -> IntArray:
     return np.stack([column.to_numpy() for column in note_values(rows, settled, PLAIN).columns])[1:]
 
 
@@ -53,7 +53,7 @@ def names_of(ends: IntArray, attributes: Any, monkeypatch: pytest.MonkeyPatch) -
 def test_numbers_are_noted_by_region_not_by_value() -> None:
     rows, settled = settled_rows(np.random.default_rng(1).permutation(20_000))
     assert note_values(rows, settled, PLAIN).num_rows == 20_000 // WIDTH
-    alone = Settled(here=settled.here, classes=settled.classes, regions=np.stack([rows.quasi[0]] * 2)[:, None])
+    alone = ClassAssignment(here=settled.here, classes=settled.classes, regions=np.stack([rows.quasi[0]] * 2)[:, None])
     assert note_values(rows, alone, PLAIN).num_rows == 0  # labels of one value need no other ends
 
 

@@ -17,7 +17,7 @@ HALF_DOUBLINGS = 2  # deviations are worked out for so many sizes in a doubling,
 REALIZED = 0.5  # of what independent draws would deviate: less of rows from a node that is like the table (measured)
 
 
-class Bins(NamedTuple):
+class DomainBins(NamedTuple):
     """bin_of: of each value, shape (values,).
     parents: the node above each bin, and at each height above each node, up to the root; a bin that hangs below a
         higher node is a node of its own up to there.
@@ -29,7 +29,7 @@ class Bins(NamedTuple):
     hidden: FloatArray
 
 
-def bins_of(share: FloatArray, parents: Sequence[Codes], least: float) -> Bins:
+def bins_of(share: FloatArray, parents: Sequence[Codes], least: float) -> DomainBins:
     """Bins of at least the share `least`, all but the last one: values that have it by themselves; the others of one
     parent, as many together as it takes; those left over, with the ones left over of the nodes next to theirs.
 
@@ -58,7 +58,7 @@ def bins_of(share: FloatArray, parents: Sequence[Codes], least: float) -> Bins:
     return _tree_of(groups, np.array(above), share)
 
 
-def _tree_of(groups: list[list[int]], above: IntArray, share: FloatArray) -> Bins:
+def _tree_of(groups: list[list[int]], above: IntArray, share: FloatArray) -> DomainBins:
     """The bins of these groups of values, in the order of the tree, those of several values after their siblings."""
     values, hidden = above.shape[1], []
     keys = np.empty((len(above), len(groups)), dtype=np.int64)
@@ -74,7 +74,7 @@ def _tree_of(groups: list[list[int]], above: IntArray, share: FloatArray) -> Bin
     for place, number in enumerate(order):
         bin_of[groups[number]] = place
     parents = [node[change].astype(np.int32) for node, change in zip(nodes[1:], changes[:-1], strict=True)]
-    return Bins(bin_of, parents, np.concatenate([np.zeros(0), *hidden]))
+    return DomainBins(bin_of, parents, np.concatenate([np.zeros(0), *hidden]))
 
 
 def expected_deviation(hidden: FloatArray, largest: int) -> FloatArray:

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.blocks.holding import holds
 from tclose_spark.methods.blocks.routing_tree import Splits
-from tclose_spark.methods.closeness_tree.carve.node import HALVES, REGION, Node, Rules, Space, Split
+from tclose_spark.methods.closeness_tree.carve.node import HALVES, REGION, Split, TreeNode, TreeRules, TreeWorkspace
 from tclose_spark.methods.closeness_tree.carve.regions import find_present
 from tclose_spark.methods.closeness_tree.carve.search import halve, sort_rows
 from tclose_spark.table.arrays import Codes
 
 
 @kernel
-def find_cells(rows: Codes, start: int, end: int, rules: Rules, space: Space) -> int:
+def find_cells(rows: Codes, start: int, end: int, rules: TreeRules, space: TreeWorkspace) -> int:
     """How many cells occur in the rows start..end-1: space.cells, and space.cell, the place in them of each row's.
 
     space.whole becomes the counts by value.
@@ -40,7 +40,7 @@ def find_cells(rows: Codes, start: int, end: int, rules: Rules, space: Space) ->
 
 
 @kernel
-def mark(split: Split, node: Node, rules: Rules, space: Space) -> int:
+def mark(split: Split, node: TreeNode, rules: TreeRules, space: TreeWorkspace) -> int:
     """space.left: which rows of the node go left, of each cell the first ones as they stand; how many."""
     column = node.rows[split.j, node.start : node.end]
     if split.kind == HALVES:
@@ -60,7 +60,7 @@ def mark(split: Split, node: Node, rules: Rules, space: Space) -> int:
 
 
 @kernel
-def is_sound(size: int, node: Node, rules: Rules, space: Space) -> bool:
+def is_sound(size: int, node: TreeNode, rules: TreeRules, space: TreeWorkspace) -> bool:
     """Whether both sides hold what is required, exactly, by a count of their rows (into space.sides)."""
     requirement, left, sides = rules.requirement, space.left, space.sides
     codes, number = requirement.codes, node.rows[-1, node.start : node.end]
@@ -75,7 +75,7 @@ def is_sound(size: int, node: Node, rules: Rules, space: Space) -> bool:
 
 
 @kernel
-def part_rows(node: Node, left: NDArray[np.bool_], other: Codes) -> None:
+def part_rows(node: TreeNode, left: NDArray[np.bool_], other: Codes) -> None:
     """Put the node's marked rows before the others, both in the order in which they stood. other: to work in."""
     for x in range(len(node.rows)):
         row = node.rows[x]
@@ -91,7 +91,7 @@ def part_rows(node: Node, left: NDArray[np.bool_], other: Codes) -> None:
 
 
 @kernel
-def note(me: int, split: Split, node: Node, rules: Rules, space: Space, splits: Splits) -> None:
+def note(me: int, split: Split, node: TreeNode, rules: TreeRules, space: TreeWorkspace, splits: Splits) -> None:
     """Write the split down as node `me` of the plan. Codes that the node lacks go where those next to them go, a cell
     that the region lacks by the mean share.
     """
@@ -129,7 +129,7 @@ def note(me: int, split: Split, node: Node, rules: Rules, space: Space, splits: 
 
 
 @kernel
-def thin(node: Node, rules: Rules, space: Space, made: int, splits: Splits) -> int:
+def thin(node: TreeNode, rules: TreeRules, space: TreeWorkspace, made: int, splits: Splits) -> int:
     """Half the rows of every cell go left, odd ones by turns: both sides are as near to the table as the node, but for
     rounding.
 

@@ -14,7 +14,7 @@ from tclose_spark.kernels import kernel
 from tclose_spark.kernels.structures import structure
 from tclose_spark.methods.blocks.numerators import equal_numerator, ordered_numerator, twice_hierarchical_numerator
 from tclose_spark.methods.blocks.requirement import ANYTHING, HIERARCHICAL, ORDERED, Requirement, metrics_of
-from tclose_spark.methods.closeness_tree.carve.bins import Bins, bins_of, expected_deviation
+from tclose_spark.methods.closeness_tree.carve.bins import DomainBins, bins_of, expected_deviation
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 MOST_BINS = 512
@@ -113,14 +113,14 @@ def goal_of(requirement: Requirement) -> Goal:
     )
 
 
-def _bins(requirement: Requirement, s: int) -> Bins:
+def _bins(requirement: Requirement, s: int) -> DomainBins:
     """The bins of attribute s; each value its own where the domain is not wide."""
     m, height = int(requirement.domains[s]), int(requirement.heights[s])
     tree = [above[above >= 0] for above in requirement.parents[s, :height]]
     if requirement.ordered[s]:
-        return Bins(np.arange(m) * min(MOST_BINS, m) // m, tree, np.zeros(0))
+        return DomainBins(np.arange(m) * min(MOST_BINS, m) // m, tree, np.zeros(0))
     if not is_wide(requirement)[s]:
-        return Bins(np.arange(m), tree, np.zeros(0))
+        return DomainBins(np.arange(m), tree, np.zeros(0))
     share = requirement.tables[s, :m] / requirement.rows
     return bins_of(share, tree or [np.zeros(m, dtype=np.int32)], LEAST_SHARE)
 

@@ -37,7 +37,7 @@ class Schedule(NamedTuple):
 
 
 @structure
-class Rules(NamedTuple):
+class TreeRules(NamedTuple):
     """What holds for all nodes.
 
     widths: of labels.
@@ -65,7 +65,7 @@ class Rules(NamedTuple):
 
 
 @structure
-class Space(NamedTuple):
+class TreeWorkspace(NamedTuple):
     """Arrays to work in, made once for a block.
 
     present: codes of the node.
@@ -114,7 +114,7 @@ class Space(NamedTuple):
     sides: IntArray
 
 
-class Node(NamedTuple):
+class TreeNode(NamedTuple):
     """Some rows of the block.
 
     rows: of the whole block: codes of each quasi-identifier, the goal's cell, the row's number; shape (q + 2, n).

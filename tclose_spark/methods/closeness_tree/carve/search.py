@@ -10,7 +10,15 @@ from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import NUMBER, width
 from tclose_spark.methods.closeness_tree.carve.goal import worst
 from tclose_spark.methods.closeness_tree.carve.largest import largest_part
-from tclose_spark.methods.closeness_tree.carve.node import HALVES, NOTHING, REGION, Node, Rules, Space, Split
+from tclose_spark.methods.closeness_tree.carve.node import (
+    HALVES,
+    NOTHING,
+    REGION,
+    Split,
+    TreeNode,
+    TreeRules,
+    TreeWorkspace,
+)
 from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, SMALLEST_SHARE, Division, peel
 from tclose_spark.methods.closeness_tree.carve.regions import (
     Present,
@@ -27,7 +35,7 @@ HOPELESS = 0.62  # aligned halves seldom score more than this share of the width
 
 
 @kernel
-def propose_all(node: Node, rules: Rules, space: Space) -> int:
+def propose_all(node: TreeNode, rules: TreeRules, space: TreeWorkspace) -> int:
     """All regions of a node, into space.regions and space.present; how many."""
     count = 0
     space.is_ordered[:] = False
@@ -85,7 +93,7 @@ def rate(gain: float, p: float, inside: float, outside: float, before: float, pr
 
 
 @kernel
-def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, space: Space) -> float:
+def try_region(best: float, r: int, limit: float, node: TreeNode, rules: TreeRules, space: TreeWorkspace) -> float:
     """The best score of a region if it beats `best` (then space.take holds what goes left), else `best`.
 
     The region itself where it and the rest fit; else what is carved from it, for ratios lower and lower: each begins
@@ -132,7 +140,7 @@ def try_region(best: float, r: int, limit: float, node: Node, rules: Rules, spac
 
 
 @kernel
-def order_cells(j: int, node: Node, space: Space) -> None:
+def order_cells(j: int, node: TreeNode, space: TreeWorkspace) -> None:
     """space.ordered[j]: the place of each row's cell, the rows in the order of their codes of j, if it is not yet."""
     if space.is_ordered[j]:
         return
@@ -148,7 +156,7 @@ def order_cells(j: int, node: Node, space: Space) -> None:
 
 
 @kernel
-def count_region(j: int, a: int, b: int, rows: int, space: Space, part: FloatArray) -> None:
+def count_region(j: int, a: int, b: int, rows: int, space: TreeWorkspace, part: FloatArray) -> None:
     """part: the rows with present codes a..b of j, by cell: by counting them, or the others where these are fewer."""
     below, q = space.present.below, len(space.ordered)
     start, end, cells, tally = below[j, a], below[j, b + 1], space.ordered[j], space.tally
@@ -168,7 +176,7 @@ def count_region(j: int, a: int, b: int, rows: int, space: Space, part: FloatArr
 
 
 @kernel
-def keep(best: float, score: float, part: FloatArray, rules: Rules, space: Space) -> float:
+def keep(best: float, score: float, part: FloatArray, rules: TreeRules, space: TreeWorkspace) -> float:
     """The better of the two scores; if it is `score`, and both sides are diverse, space.take is the part."""
     if score <= best or not (
         is_diverse(space.inside, rules.goal.domains, rules.requirement.distinct)
@@ -194,7 +202,7 @@ def sort_rows(j: int, column: Codes, present: Present, tally: IntArray, order: I
 
 
 @kernel
-def set_quotas(node: Node, bucket: IntArray, space: Space) -> int:
+def set_quotas(node: TreeNode, bucket: IntArray, space: TreeWorkspace) -> int:
     """space.quota: half the node's rows of each bucket, odd ones up and down by turns; their sum.
 
     bucket: of every cell.
@@ -211,7 +219,7 @@ def set_quotas(node: Node, bucket: IntArray, space: Space) -> int:
 
 
 @kernel
-def halve(node: Node, bucket: IntArray, space: Space) -> int:
+def halve(node: TreeNode, bucket: IntArray, space: TreeWorkspace) -> int:
     """space.left[i]: whether row i is in the lower half of its bucket in the order space.order; how many are."""
     quota, size = space.quota, set_quotas(node, bucket, space)
     for i in space.order[: len(node.cell)]:
@@ -222,7 +230,9 @@ def halve(node: Node, bucket: IntArray, space: Space) -> int:
 
 
 @kernel
-def count_halves(j: int, node: Node, bucket: IntArray, space: Space, part: FloatArray) -> tuple[int, int, int]:
+def count_halves(
+    j: int, node: TreeNode, bucket: IntArray, space: TreeWorkspace, part: FloatArray
+) -> tuple[int, int, int]:
     """(how many rows are in the lower halves of their buckets in the order of j, their highest code, the lowest code of
     the others). part: those rows by cell.
     """
@@ -249,7 +259,9 @@ def count_halves(j: int, node: Node, bucket: IntArray, space: Space, part: Float
 
 
 @kernel
-def try_halves(best: float, j: int, level: int, limit: float, node: Node, rules: Rules, space: Space) -> float:
+def try_halves(
+    best: float, j: int, level: int, limit: float, node: TreeNode, rules: TreeRules, space: TreeWorkspace
+) -> float:
     """The score of aligned halves of j if they fit and beat `best`, else `best`. space.ordered: in the order of j."""
     rows, part = node.end - node.start, space.part[: len(node.cells)]
     size, top, bottom = count_halves(j, node, rules.buckets[level], space, part)
@@ -284,7 +296,7 @@ def first_largest(bounds: FloatArray) -> int:
 
 
 @kernel
-def search(count: int, limit: float, node: Node, rules: Rules, space: Space) -> Split:
+def search(count: int, limit: float, node: TreeNode, rules: TreeRules, space: TreeWorkspace) -> Split:
     """The best split of a node, of whose proposed regions there are `count`, with both ratios within the limit.
 
     Regions in the order of their bounds, until no bound beats the best so far; then aligned halves of numbers.

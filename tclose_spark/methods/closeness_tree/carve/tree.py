@@ -15,7 +15,7 @@ from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.methods.blocks.routing_tree import Splits, first_splits, no_splits
 from tclose_spark.methods.closeness_tree.carve.division import find_cells, is_sound, mark, note, part_rows, thin
 from tclose_spark.methods.closeness_tree.carve.goal import Goal, goal_of, scratch_of, with_cells_merged, worst
-from tclose_spark.methods.closeness_tree.carve.node import NOTHING, Node, Rules, Schedule, Space
+from tclose_spark.methods.closeness_tree.carve.node import NOTHING, Schedule, TreeNode, TreeRules, TreeWorkspace
 from tclose_spark.methods.closeness_tree.carve.regions import CUTS, Present, Regions
 from tclose_spark.methods.closeness_tree.carve.search import FLOOR, propose_all, search
 from tclose_spark.table.arrays import Codes, IntArray
@@ -36,7 +36,7 @@ class Tree(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Growth:
+class TreeGrowth:
     """How a tree is grown; but for beta and price, of interest to the plan of a table, of which the block is a sample.
 
     beta: how much of the closeness ratio is kept for the first splits.
@@ -61,10 +61,10 @@ class Growth:
     keep_splits: bool = False
 
 
-CLASSES = Growth()  # leaves as small as can be
+CLASSES = TreeGrowth()  # leaves as small as can be
 
 
-def grow(block: Block, growth: Growth = CLASSES) -> Tree:
+def grow(block: Block, growth: TreeGrowth = CLASSES) -> Tree:
     """Divides a block. Every leaf holds what is required, exactly, if the whole block does (see Growth.most).
 
     The same rows in the same order give the same tree.
@@ -87,10 +87,10 @@ def grow(block: Block, growth: Growth = CLASSES) -> Tree:
     return Tree(leaf, depth, first_splits(splits, made, leaves))
 
 
-def _rules(block: Block, growth: Growth, goal: Goal, merged: IntArray, buckets: IntArray, least: int) -> Rules:
+def _rules(block: Block, growth: TreeGrowth, goal: Goal, merged: IntArray, buckets: IntArray, least: int) -> TreeRules:
     requirement = block.requirement
     halvings = max(log2(max(requirement.rows / requirement.k, 2.0)), 1.0)
-    return Rules(
+    return TreeRules(
         widths=block.widths,
         requirement=requirement,
         goal=goal,
@@ -176,13 +176,13 @@ def _buckets(cell: IntArray, codes: Codes) -> IntArray:
     return np.array(levels, dtype=np.int64).reshape(-1, cells)
 
 
-def _space(block: Block, goal: Goal) -> Space:
+def _space(block: Block, goal: Goal) -> TreeWorkspace:
     n, q = block.quasi.shape
     cells, (attributes, values) = len(goal.codes), goal.target.shape
     longest = max(int(block.widths.domains.max()), cells)
     most = q * (MOST_SINGLES * (block.widths.nodes.shape[1] + 1) + 2 * CUTS + 8)
     room = min(longest, n) + 1
-    return Space(
+    return TreeWorkspace(
         present=Present(
             codes=np.zeros((q + 1, room), np.int64),
             below=np.zeros((q + 1, room + 1), np.int64),
@@ -239,7 +239,7 @@ def push(stack: IntArray, at: int, pending: Pending) -> None:
 
 @kernel
 def _divide(
-    rows: Codes, leaf: IntArray, stack: IntArray, rules: Rules, space: Space, splits: Splits
+    rows: Codes, leaf: IntArray, stack: IntArray, rules: TreeRules, space: TreeWorkspace, splits: Splits
 ) -> tuple[int, int, int]:
     """Grow the tree; (splits written down, leaves, depth). leaf: of each row, by its number.
 
@@ -257,7 +257,7 @@ def _divide(
         if end - start > schedule.stop and (end - start >= 2 * least or 0 < schedule.most < end - start):
             cells = space.cells[: find_cells(rows, start, end, rules, space)]
             ratio, _ = worst(space.whole, float(end - start), rules.goal, space.scratch)
-            node = Node(rows=rows, start=start, end=end, cells=cells, cell=space.cell[: end - start], ratio=ratio)
+            node = TreeNode(rows=rows, start=start, end=end, cells=cells, cell=space.cell[: end - start], ratio=ratio)
             if end - start >= 2 * least:
                 size = split(node, rules, space, made, splits)
             if size == 0 and 0 < schedule.most < end - start:
@@ -283,7 +283,7 @@ def _divide(
 
 
 @kernel
-def split(node: Node, rules: Rules, space: Space, made: int, splits: Splits) -> int:
+def split(node: TreeNode, rules: TreeRules, space: TreeWorkspace, made: int, splits: Splits) -> int:
     """How many rows go left, marked in space.left; 0 if nothing splits.
 
     With the closeness ratio that the schedule allows, then with all of it, then less: floats, or values in bins, may

@@ -19,11 +19,11 @@ from tclose_spark.methods.blocks.routing_tree import RoutingTree, Splits
 from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, worst
 from tclose_spark.methods.closeness_tree.carve.largest import largest_part
 from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, Division, peel
-from tclose_spark.methods.closeness_tree.carve.tree import Growth, grow, smallest_size
+from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, grow, smallest_size
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
-PLAN = Growth(keep_splits=True)
+PLAN = TreeGrowth(keep_splits=True)
 TS = st.sampled_from(["0.1", "0.25", "0.5", "0.75", "1"])
 
 
@@ -94,10 +94,10 @@ def test_every_leaf_is_valid_and_growth_is_deterministic(drawn_problem):
 @given(problems(), st.integers(0, 40))
 def test_the_plan_is_the_tree_and_counts_its_rows(drawn_problem, stop):
     problem, block = drawn_problem
-    tree = grow(block, Growth(stop=stop, keep_splits=True))
+    tree = grow(block, TreeGrowth(stop=stop, keep_splits=True))
     splits, leaf = tree.splits, tree.leaf
     check_leaves(leaf, block, ts_of(problem))
-    assert np.array_equal(leaf, grow(block, Growth(stop=stop)).leaf)
+    assert np.array_equal(leaf, grow(block, TreeGrowth(stop=stop)).leaf)
     assert splits.leaves == leaf.max() + 1 == len(splits.quasi) + 1
     assert sorted(-1 - child for child in (*splits.left, *splits.right) if child < 0) == (
         list(range(splits.leaves)) if len(splits.quasi) else []
@@ -164,7 +164,7 @@ def test_missing_numbers_are_a_leaf_of_their_own():
 @given(problems(), st.integers(1, 10))
 def test_a_node_that_is_too_large_is_halved_cell_by_cell(drawn_problem, most):
     _, block = drawn_problem
-    leaf, depth, splits = grow(block, Growth(most=most, keep_splits=True, least=1))
+    leaf, depth, splits = grow(block, TreeGrowth(most=most, keep_splits=True, least=1))
     sizes = np.bincount(leaf)
     assert sizes.max() <= max(most, 2 * smallest_size(block.requirement, len(block.cell)) - 1)
     assert splits.leaves == len(sizes) <= 2**depth
@@ -174,7 +174,7 @@ def test_halves_hold_the_same_mix_and_rows_are_sent_to_them_by_lot():
     records = [{"age": 30, "disease": d} for d in ("flu", "gout", "gout", "gout") for _ in range(100)]
     problem, _ = make_problem(records, {"disease": {"t": "0.1"}}, {"age": {"type": "numeric"}}, k=2)
     block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
-    leaf, _, splits = grow(block, Growth(most=100, keep_splits=True))
+    leaf, _, splits = grow(block, TreeGrowth(most=100, keep_splits=True))
     assert {tuple(np.bincount(block.cell[leaf == number])) for number in range(4)} == {(25, 75)}
     digest = np.random.default_rng(1).integers(0, 2**64, len(block.cell), dtype=np.uint64)
     routed = np.bincount(route(splits, block.quasi, block.cell, digest), minlength=4)
@@ -219,7 +219,7 @@ def test_peel_keeps_both_sides_within_the_limit(drawn_problem, data):
 @given(problems(30))
 def test_no_leaf_is_smaller_than_the_smallest_size(drawn_problem):
     _, block = drawn_problem
-    sizes = np.bincount(grow(block, Growth(least=1)).leaf)
+    sizes = np.bincount(grow(block, TreeGrowth(least=1)).leaf)
     assert len(sizes) == 1 or sizes.min() >= smallest_size(block.requirement, len(block.cell))
 
 
@@ -280,7 +280,7 @@ def test_adult_by_age(adult, t, most):
 
 def test_routed_leaves_are_nearly_as_large_as_planned(adult):
     problem, block = adult_block(adult, {"occupation": {"t": "0.2"}})
-    planned, _, splits = grow(block, Growth(stop=3000, keep_splits=True))
+    planned, _, splits = grow(block, TreeGrowth(stop=3000, keep_splits=True))
     routed = route(splits, block.quasi, block.cell, problem.sample.hash)
     expected, found = np.bincount(planned), np.bincount(routed, minlength=splits.leaves)
     assert splits.leaves >= 8

@@ -21,7 +21,7 @@ from tclose_spark.table.arrays import ExactArray, IntArray
 
 
 @dataclass(frozen=True)
-class Spread(ABC):
+class FragmentDiameter(ABC):
     """Measures fragments along one sensitive attribute, and says where they may be cut."""
 
     features: Features
@@ -52,7 +52,7 @@ class Spread(ABC):
         """
 
 
-class SpreadOnLine(Spread):
+class DiameterOnLine(FragmentDiameter):
     """Of cumulative features: values have places on a line, and rows move to the farther end from their centre of
     gravity (Gowda 2023, Definition 2).
     """
@@ -80,7 +80,7 @@ class SpreadOnLine(Spread):
         return np.arange(len(codes), dtype=np.int64)
 
 
-class SpreadBelowNodes(Spread):
+class DiameterInHierarchy(FragmentDiameter):
     """Of nodes: rows travel to the value that shares fewest nodes with them."""
 
     @property
@@ -141,7 +141,7 @@ def _of_node(node: IntArray, held: ExactArray) -> ExactArray:
     return sums
 
 
-def spread_of(distance: GroundDistance) -> Spread:
+def diameter_of(distance: GroundDistance) -> FragmentDiameter:
     """The spread by a ground distance.
 
     >>> from tclose_spark.measures.distances.ground_distances import OrderedDistance
@@ -149,4 +149,4 @@ def spread_of(distance: GroundDistance) -> Spread:
     >>> spread.weighted(np.array([0, 4]), np.array([[3, 1]])).tolist()  # three rows four places up
     [12]
     """
-    return SpreadOnLine(distance.features) if distance.features.cumulative else SpreadBelowNodes(distance.features)
+    return DiameterOnLine(distance.features) if distance.features.cumulative else DiameterInHierarchy(distance.features)
