@@ -8,7 +8,7 @@ from pathlib import Path
 import tclose_spark
 
 PACKAGE = Path(tclose_spark.__file__).parent
-PURE = ["errors", "checks.coverage", "stages.generalize", "stages.warnings", "io.signatures"]
+PURE = ["errors", "checks.labels.coverage", "stages.generalize", "stages.warnings", "io.input.signatures"]
 ROOMS = ["runfile", "table", "measures", "kernels", "methods"]
 
 PROGRAM = """
@@ -38,6 +38,6 @@ def test_what_is_pure_imports_without_spark():
 
 def test_what_talks_to_spark_does_not():
     found = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "tclose_spark.io.tables.columns"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", PROGRAM, "tclose_spark.io.tables.columns.columns"], capture_output=True, text=True, check=True
     )
     assert re.search("(pyspark|py4j) cannot be imported here", found.stdout)
