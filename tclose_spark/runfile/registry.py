@@ -34,23 +34,22 @@ GROUP = "tclose_spark.methods"
 
 
 class MethodSettings(Section):
-    """The `method` section of a run file.
-
-    makes_l: kinds of l-diversity that the method can promise.
-    suppresses: whether it leaves out rows itself, where the run file allows it; of other methods the classes are left
-        out that have labels coarser than `coarsest`.
-    takes_bins: whether it looks at `bins` of sensitive attributes.
-    disjoint: whether the regions of its classes never overlap (see `promises_disjoint`).
-    cuts_at_medians: of one that cuts regions, whether it looks at the median of each quasi-identifier alone.
-    name: of the method.
-    """
+    """The `method` section of a run file."""
 
     makes_l: ClassVar[tuple[str, ...]] = ()
+    """Kinds of l-diversity that the method can promise."""
     suppresses: ClassVar[bool] = False
+    """Whether it leaves out rows itself, where the run file allows it; of other methods the classes are left out that
+    have labels coarser than `coarsest`.
+    """
     takes_bins: ClassVar[bool] = False
+    """Whether it looks at `bins` of sensitive attributes."""
     disjoint: ClassVar[bool] = False
+    """Whether the regions of its classes never overlap (see `promises_disjoint`)."""
     cuts_at_medians: ClassVar[bool] = False
+    """Of one that cuts regions, whether it looks at the median of each quasi-identifier alone."""
     name: str
+    """Of the method."""
 
     @property
     def promises_disjoint(self) -> bool:

@@ -43,4 +43,4 @@ Exact = Annotated[
 class Section(BaseModel):
     """A part of the run file: frozen, strictly typed, without unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
