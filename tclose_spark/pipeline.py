@@ -28,7 +28,7 @@ from tclose_spark.io.tables.columns import read_delta
 from tclose_spark.io.tables.exports import Files, check_export, rows_of, write_export
 from tclose_spark.io.tables.made_files import write_tables
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of, require_supersets
+from tclose_spark.methods.method import Plan, PlanReport, method_of
 from tclose_spark.report.html import render_report
 from tclose_spark.report.internal import render_internal, versions
 from tclose_spark.stages.anonymize import Anonymizer, Written
@@ -36,6 +36,7 @@ from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.observers.linked_sample import read_linked_rows
 from tclose_spark.stages.observers.released_values import VALUES, PublicNames, public_labels, read_values
+from tclose_spark.stages.planning_input import planning_input
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.publish import (
     INTERNAL_REPORT,
@@ -116,18 +117,7 @@ def plan(run: Run) -> PlanReport:
         if chosen is not None:
             record["k"] = chosen
             run.take_k({"stages": {"plan": record}})
-        require_supersets(attributes, run.spec.privacy.k)
-        given = PlanningInput(
-            attributes=attributes,
-            k=run.spec.privacy.k,
-            settings=run.spec.method,
-            sample=table.sample(method.sample_rows(run.spec.method)),
-            counts=table.counts,
-            frequencies=table.frequencies,
-            most_suppressed=run.spec.privacy.most_suppressed(profiled.rows),
-            of=run.spec.privacy.of,
-            log=lambda line: run.announce(f"{'plan':<10} {line}"),
-        )
+        given = planning_input(run.spec, attributes, table, lambda line: run.announce(f"{'plan':<10} {line}"))
         made = method.make_plan(given)
         report = made.report()
         report = report if chosen is None else replace(report, details={**report.details, "k": chosen})
