@@ -28,14 +28,15 @@ from tclose_spark.io.tables.columns import read_delta
 from tclose_spark.io.tables.exports import Files, check_export, rows_of, write_export
 from tclose_spark.io.tables.made_files import write_tables
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of, require_supersets
+from tclose_spark.methods.method import Plan, PlanReport, method_of
 from tclose_spark.report.html import render_report
 from tclose_spark.report.internal import render_internal, versions
 from tclose_spark.stages.anonymize import Anonymizer, Written
 from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.insensitive import guard_insensitive
-from tclose_spark.stages.observers.linked_sample import read_linked
-from tclose_spark.stages.observers.released_values import VALUES, PublicNames, in_place, read_values
+from tclose_spark.stages.observers.linked_sample import read_linked_rows
+from tclose_spark.stages.observers.released_values import VALUES, PublicNames, public_labels, read_values
+from tclose_spark.stages.planning_input import planning_input
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.publish import (
     INTERNAL_REPORT,
@@ -116,18 +117,7 @@ def plan(run: Run) -> PlanReport:
         if chosen is not None:
             record["k"] = chosen
             run.take_k({"stages": {"plan": record}})
-        require_supersets(attributes, run.spec.privacy.k)
-        given = PlanningInput(
-            attributes=attributes,
-            k=run.spec.privacy.k,
-            settings=run.spec.method,
-            sample=table.sample(method.sample_rows(run.spec.method)),
-            counts=table.counts,
-            frequencies=table.frequencies,
-            most_suppressed=run.spec.privacy.most_suppressed(profiled.rows),
-            of=run.spec.privacy.of,
-            log=lambda line: run.announce(f"{'plan':<10} {line}"),
-        )
+        given = planning_input(run.spec, attributes, table, lambda line: run.announce(f"{'plan':<10} {line}"))
         made = method.make_plan(given)
         report = made.report()
         report = report if chosen is None else replace(report, details={**report.details, "k": chosen})
@@ -278,12 +268,12 @@ def _internal_page(
 def _raw_side(run: Run) -> dict[str, Any] | None:
     """What raw rows tell, and what is published of them; None where none could be drawn."""
     profiled = _profile(run)
-    linked = read_linked(run.staging.read(LINKED_SAMPLE), profiled)
+    linked = read_linked_rows(run.staging.read(LINKED_SAMPLE), profiled)
     if linked is None:
         return None
     rows = Rows.concatenate([linked.rows, linked.suppressed])
     whole = LocalRows(rows, profiled.distinct_rows) if len(rows) == profiled.rows else _encoded(run, profiled)
-    trees = in_place(run.spec, run.hierarchies, run.public_hierarchies)
+    trees = public_labels(run.spec, run.hierarchies, run.public_hierarchies)
     attributes = ResolvedAttributes.of(run.spec.attributes, profiled, trees, run.spec.privacy.n)
     return measure_raw_versus_released(linked, profiled, attributes, run.spec, whole.frequencies).to_json()
 

@@ -16,7 +16,7 @@ from tclose_spark.api.specs import Spec, Table, Where
 from tclose_spark.api.work import Log, announcer, working_on
 from tclose_spark.comparing.views import candidates_table
 from tclose_spark.methods.method import PlanReport, method_of
-from tclose_spark.report.framing import in_frame, page_of, printed
+from tclose_spark.report.notebook import in_frame, page_of, printed
 from tclose_spark.runfile.spec import ReleaseSpec
 
 if TYPE_CHECKING:

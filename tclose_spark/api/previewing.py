@@ -15,7 +15,7 @@ from tclose_spark.api.specs import Table, in_memory
 from tclose_spark.api.work import working
 from tclose_spark.auditing.hierarchy import count_column, outline_lines, tree_of
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.report.framing import printed
+from tclose_spark.report.notebook import printed
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.loading import explain, resolve

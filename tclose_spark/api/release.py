@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.report.console import certificate_lines
-from tclose_spark.report.framing import in_frame
+from tclose_spark.report.notebook import in_frame
 from tclose_spark.runfile.loading import URI, resolve
 from tclose_spark.runfile.spec import Output
 

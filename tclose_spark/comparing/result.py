@@ -12,7 +12,7 @@ from tclose_spark.comparing.store import ComparisonStore
 from tclose_spark.comparing.trial import run_trial
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.in_memory.sample import ComparedTable
-from tclose_spark.report.framing import in_frame, printed
+from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
 from tclose_spark.version import __version__

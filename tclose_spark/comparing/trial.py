@@ -14,8 +14,9 @@ from tclose_spark.in_memory.apply_plan import apply_plan
 from tclose_spark.in_memory.measure import Figures, PublishedClasses, measure
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import Plan, PlanningInput, method_of, require_supersets
+from tclose_spark.methods.method import Plan, method_of
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.planning_input import planning_input
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
@@ -37,7 +38,7 @@ def run_trial(
         return Outcome(**named, state="refused", why=combination.refused, figures={})
     attributes = ResolvedAttributes.of(spec.attributes, table.profile, hierarchies, spec.privacy.n)
     try:
-        plan = planned(spec, attributes, table)
+        plan = make_plan(spec, attributes, table)
         released = None if plan_only else apply_plan(plan, attributes, table.rows, spec)
     except UnreachableError as error:
         return Outcome(**named, state="unreachable", why=str(error), figures={}, seconds=time.process_time() - begun)
@@ -65,18 +66,6 @@ def _state(measured: Figures) -> State:
     return "coarse" if measured.coarse else "released"
 
 
-def planned(spec: ReleaseSpec, attributes: ResolvedAttributes, table: ComparedTable) -> Plan:
-    """The plan of a run on this table."""
-    method = method_of(spec.method)
-    given = PlanningInput(
-        attributes=attributes,
-        k=spec.privacy.k,
-        settings=spec.method,
-        sample=table.held.sample(method.sample_rows(spec.method)),
-        counts=table.held.counts,
-        frequencies=table.held.frequencies,
-        most_suppressed=spec.privacy.most_suppressed(len(table.rows)),
-        of=spec.privacy.of,
-    )
-    require_supersets(attributes, spec.privacy.k)
-    return method.make_plan(given)
+def make_plan(spec: ReleaseSpec, attributes: ResolvedAttributes, table: ComparedTable) -> Plan:
+    """The plan that the run file's method makes for this table."""
+    return method_of(spec.method).make_plan(planning_input(spec, attributes, table.held))

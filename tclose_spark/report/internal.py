@@ -10,7 +10,7 @@ from typing import Any
 from tclose_spark.report.html import first_page, whole_of
 from tclose_spark.report.page import number, render
 from tclose_spark.report.plots import lines
-from tclose_spark.report.sections import Plotted, precision_of
+from tclose_spark.report.sections import PlotSection, precision_of
 
 PACKAGES = ("tclose-spark", "pyspark", "delta-spark", "great-expectations", "numba", "numpy", "pyarrow", "scikit-learn")
 MOST_LINES = 12  # of values of which the mechanism tells
@@ -80,7 +80,7 @@ def _attacks(
         )
 
 
-def _associations(raw: Mapping[str, Any]) -> Plotted:
+def _associations(raw: Mapping[str, Any]) -> PlotSection:
     found: Sequence[Mapping[str, Any]] = raw["associations"]
     several = len({one["sensitive"] for one in found}) > 1
     names = [f"{one['quasi']}, {one['sensitive']}" if several else one["quasi"] for one in found]
@@ -92,7 +92,7 @@ def _associations(raw: Mapping[str, Any]) -> Plotted:
         "numbers",
         across="Cramér's V, 100%: wholly associated",
     )
-    return Plotted(
+    return PlotSection(
         title="How strongly columns are associated",
         svg=svg,
         facts="Cramér's V of groups of values: 0 not at all, 1 wholly. What classes even out is lost to who analyses "

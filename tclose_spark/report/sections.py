@@ -21,7 +21,7 @@ Binned = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plotted:
+class PlotSection:
     """A plot, and the same in words."""
 
     title: str
@@ -34,12 +34,12 @@ class WorstClassSection:
     """The class that is farthest from the table, of one attribute. entry: see `checks.worst`."""
 
     attribute: str
-    plot: Plotted
+    plot: PlotSection
     entry: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Precision:
+class PrecisionSection:
     """How many rows keep which precision of a quasi-identifier. lines: (precision, rows, share of the rows)."""
 
     name: str
@@ -51,7 +51,7 @@ class Precision:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guessing:
+class GuessingSection:
     """What who knows a person's class guesses of an attribute.
 
     certain: rows for which it is certain.
@@ -65,7 +65,7 @@ class Guessing:
     raised: Sequence[tuple[float, int]]
 
 
-def class_sizes(sizes: Binned, smallest: int, largest: int) -> Plotted:
+def class_sizes(sizes: Binned, smallest: int, largest: int) -> PlotSection:
     """The sizes of all classes, a bar for each size, or for sizes that differ by one factor.
 
     sizes: bins with the least and the most size (`from`, `to`), ascending.
@@ -86,7 +86,7 @@ def class_sizes(sizes: Binned, smallest: int, largest: int) -> Plotted:
     single = all(len(group) == 1 and group[0]["from"] == group[0]["to"] for group in groups)
     across = "rows in a class" if single else "rows in a class, from this number on (logarithmic)"
     svg = bars(heights, marks, f"Histogram of class sizes: {facts}", across, "classes")
-    return Plotted(title="Rows in a class", svg=svg, facts=facts)
+    return PlotSection(title="Rows in a class", svg=svg, facts=facts)
 
 
 def _joined(sizes: Binned) -> list[list[Mapping[str, Any]]]:
@@ -115,7 +115,7 @@ def _reached(bins: Binned, what: str, many: float) -> Mapping[str, Any]:
     return bins[-1]
 
 
-def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> Plotted:
+def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> PlotSection:
     """The distances of all classes of an attribute, against its t. emd: bins by their upper end (`to`), numbered."""
     classes = sum(each["classes"] for each in emd)
     top = max(each["bin"] for each in emd)
@@ -144,7 +144,7 @@ def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> Plotted:
         )
     told = f"Histogram of the distances of all classes, {name}: {facts}"
     svg = limited_bars(heights, marks, limit, told, "distance from the table", "classes")
-    return Plotted(title=f"Distances of {name}", svg=svg, facts=facts)
+    return PlotSection(title=f"Distances of {name}", svg=svg, facts=facts)
 
 
 def _beyond(bins: Binned, end: float, what: str) -> int:
@@ -171,20 +171,20 @@ def worst_class(name: str, entry: Mapping[str, Any], whole: str) -> WorstClassSe
         across="share of rows",
     )
     return WorstClassSection(
-        attribute=name, plot=Plotted(title=f"{name}: the farthest class", svg=svg, facts=facts), entry=entry
+        attribute=name, plot=PlotSection(title=f"{name}: the farthest class", svg=svg, facts=facts), entry=entry
     )
 
 
-def precision_of(name: str, found: Binned) -> Precision:
+def precision_of(name: str, found: Binned) -> PrecisionSection:
     """How many rows keep which precision."""
     rows = sum(each["rows"] for each in found)
-    return Precision(name=name, lines=[(each["precision"], each["rows"], each["rows"] / rows) for each in found])
+    return PrecisionSection(name=name, lines=[(each["precision"], each["rows"], each["rows"] / rows) for each in found])
 
 
-def guessing_of(name: str, spreads: Mapping[str, Any], certain: int) -> Guessing:
+def guessing_of(name: str, spreads: Mapping[str, Any], certain: int) -> GuessingSection:
     """What a class tells of an attribute."""
     guess, gain = spreads["guess"][name], spreads["gain"][name]
-    return Guessing(
+    return GuessingSection(
         attribute=name,
         certain=certain,
         right=[(chance, _beyond(guess, chance, "rows")) for chance in GUESSES],

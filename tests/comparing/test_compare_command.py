@@ -106,7 +106,7 @@ def test_a_sample_another_comparison_and_what_does_not_hold(
     code, _, said = tclose("compare", conf, "--methods", "stack_and_deal", "--sample", "all", *where)
     assert code == 2
     assert "another input, sample or run file" in said
-    monkeypatch.setattr("tclose_spark.comparing.trial.planned", _plan_of_one_class_less_close)
+    monkeypatch.setattr("tclose_spark.comparing.trial.make_plan", _plan_of_one_class_less_close)
     arguments = ("--methods", "stack_and_deal", "--sample", "90", "--overwrite", "--k", "5", *where)
     code, table, said = tclose("compare", conf, *arguments)
     assert code == 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import CITIES, QUASI, content, drawn, make_problem, people, town
 
 from tclose_spark.comparing.request import Combination
-from tclose_spark.comparing.trial import planned, run_trial
+from tclose_spark.comparing.trial import make_plan, run_trial
 from tclose_spark.in_memory.apply_plan import apply_plan
 from tclose_spark.in_memory.measure import PublishedClasses, measure
 from tclose_spark.in_memory.sample import ComparedTable, table_of_its_own
@@ -33,7 +33,7 @@ def compared(problem, rows):
 
 
 def release(problem, rows):
-    plan = planned(problem.spec, problem.attributes, compared(problem, rows))
+    plan = make_plan(problem.spec, problem.attributes, compared(problem, rows))
     return apply_plan(plan, problem.attributes, rows, problem.spec)
 
 
@@ -94,7 +94,7 @@ def test_classes_that_a_method_cannot_make_are_an_outcome_with_its_message(monke
 
 
 def test_planning_only_moves_no_row(monkeypatch):
-    monkeypatch.setattr("tclose_spark.comparing.trial.carry_out", None)
+    monkeypatch.setattr("tclose_spark.comparing.trial.apply_plan", None)
     problem, rows = make_problem(town(40), {"disease": {"t": "0.4"}}, k=4)
     asked = Combination(method="stack_and_deal", k=4, t="0.4", spec=problem.spec)
     outcome = run_trial(asked, compared(problem, rows), problem.hierarchies, UtilityMeasures(), plan_only=True)
