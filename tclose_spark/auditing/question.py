@@ -23,7 +23,7 @@ SETTINGS = (
 
 
 class Question(Section):
-    """Columns and bounds. What has no bound is measured and reported; exit codes and verdict follow from bounds only."""
+    """Columns and requirements. Measures without a threshold are reported, but do not affect the verdict."""
 
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
     sensitive_attributes: dict[str, SensitiveAttribute] = Field(default_factory=dict)

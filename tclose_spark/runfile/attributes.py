@@ -108,7 +108,7 @@ class QuasiIdentifier(Section):
 
     @property
     def reads_numbers(self) -> bool:
-        """Whether values are read as numbers, also to build a hierarchy of them. Leaves of a hierarchy file are texts."""
+        """Whether values are read as numbers, also to build a hierarchy. Leaves of a hierarchy file are texts."""
         return self.type == "numeric" and not isinstance(self.hierarchy, str)
 
     @property
