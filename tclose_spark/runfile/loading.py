@@ -16,8 +16,7 @@ from yaml.constructor import ConstructorError
 from yaml.error import Mark
 
 from tclose_spark.errors import ConfigurationError, TcloseError
-from tclose_spark.runfile.lines import Lines
-from tclose_spark.runfile.refusals import explain_problems
+from tclose_spark.runfile.problems import Lines, explain_problems
 from tclose_spark.runfile.registry import DEFAULT, known_methods
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -195,7 +194,7 @@ def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
         )
     tree = RunFile(said)
     tree.lines = Lines.read(text, str(path)).without(overrides)
-    with told_with_lines(tree):
+    with lines_in_errors(tree):
         with_overrides(tree, path.resolve().parent, overrides)
     return tree
 
@@ -210,13 +209,13 @@ def _read_text(path: Path) -> str:
 
 
 @contextmanager
-def told_with_lines(tree: dict[str, Any]) -> Iterator[None]:
+def lines_in_errors(tree: dict[str, Any]) -> Iterator[None]:
     """Adds file and line to errors of the body that begin with a key of the run file."""
     try:
         yield
     except TcloseError as error:
         if isinstance(tree, RunFile):
-            error.args = (tree.lines.told(str(error)),)
+            error.args = (tree.lines.with_lines(str(error)),)
         raise
 
 
@@ -245,7 +244,7 @@ def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
     except ValidationError as error:
         method = tree.get("method")
         named = method.get("name", DEFAULT) if isinstance(method, dict) else None
-        with told_with_lines(tree):
+        with lines_in_errors(tree):
             raise ConfigurationError("\n".join([*missing, explain(error, named)])) from None
     if missing:
         raise ConfigurationError("\n".join(missing))

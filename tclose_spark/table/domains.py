@@ -15,8 +15,7 @@ import numpy as np
 
 from tclose_spark.errors import InputError, Offending
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.runfile.moments import CODES_A_DAY, Calendar
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_number
 from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, Hierarchy

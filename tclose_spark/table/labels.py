@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.runfile.attributes import QuasiIdentifier
-from tclose_spark.runfile.moments import Calendar, write_moment
+from tclose_spark.runfile.quantities import Calendar, write_moment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
-from tclose_spark.table.written import write_number
+from tclose_spark.table.writing import write_number
 
 MISSING = np.int64(-(2**63))
 LEAST, MOST = -(2**63), 2**63 - 1

@@ -19,7 +19,7 @@ from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.measures.loss.information_loss import interval_ends, set_members
 from tclose_spark.measures.supersets.boxes import Boxes, find_overlap
 from tclose_spark.measures.supersets.label_axes import Label, distinct_labels, leaf_stretches
-from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import ROOT
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Sequence
 
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import parse_number
 
 MOST_NAMES = 30  # that a message lists
 LONGEST_NAME = 64
