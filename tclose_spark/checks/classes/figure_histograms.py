@@ -153,10 +153,10 @@ class PrecisionHistogram:
         return f"level {i} of its hierarchy"
 
 
-AnySpread = SizeHistogram | ShareHistogram | DistanceHistogram | PrecisionHistogram
+AnyHistogram = SizeHistogram | ShareHistogram | DistanceHistogram | PrecisionHistogram
 
 
-def counted(bins: IntArray, sizes: IntArray) -> dict[int, tuple[int, int]]:
+def count_by_bin(bins: IntArray, sizes: IntArray) -> dict[int, tuple[int, int]]:
     """(classes, their rows) by bin."""
     which, place, classes = np.unique(bins, return_inverse=True, return_counts=True)
     rows = np.zeros(len(which), dtype=np.int64)
@@ -164,7 +164,7 @@ def counted(bins: IntArray, sizes: IntArray) -> dict[int, tuple[int, int]]:
     return dict(zip(which.tolist(), zip(classes.tolist(), rows.tolist(), strict=True), strict=True))
 
 
-def together(one: Sequence[BinCounts], other: Sequence[BinCounts]) -> tuple[BinCounts, ...]:
+def add_bins(one: Sequence[BinCounts], other: Sequence[BinCounts]) -> tuple[BinCounts, ...]:
     """The bins of the classes of both."""
     return tuple(
         {i: _sum(a.get(i, (0, 0)), b.get(i, (0, 0))) for i in a.keys() | b.keys()}

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
 from tclose_spark.checks.classes.figure_histograms import (
-    AnySpread,
+    AnyHistogram,
     DistanceHistogram,
     PrecisionHistogram,
     ShareHistogram,
@@ -207,7 +207,7 @@ class _Asked:
     attributes: tuple[str, ...]
     reported: tuple[Reported, ...]
     more: int
-    spreads: Mapping[tuple[str, ...], AnySpread]
+    spreads: Mapping[tuple[str, ...], AnyHistogram]
     watch: Watch
 
     @staticmethod
@@ -301,7 +301,7 @@ class _Asked:
 
 def _spreads(
     quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute]
-) -> Iterator[tuple[tuple[str, ...], AnySpread]]:
+) -> Iterator[tuple[tuple[str, ...], AnyHistogram]]:
     """By measure, and by the attribute or quasi-identifier that it is of."""
     yield ("sizes",), SizeHistogram()
     for a in attributes:

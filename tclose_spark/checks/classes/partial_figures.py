@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.figure_histograms import BinCounts, FigureHistogram, counted, together
+from tclose_spark.checks.classes.figure_histograms import BinCounts, FigureHistogram, add_bins, count_by_bin
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.table.arrays import FloatArray, IntArray
 
@@ -150,7 +150,7 @@ class PartialFigures:
             worst=tuple(min(pair, key=lambda seen: seen.place) for pair in zip(self.worst, other.worst, strict=True)),
             largest=_first([*self.largest, *other.largest]),
             smallest=_first([*self.smallest, *other.smallest]),
-            spreads=together(self.spreads, other.spreads),
+            spreads=add_bins(self.spreads, other.spreads),
         )
 
 
@@ -210,7 +210,7 @@ class Watch:
             worst=tuple(WorstClass(rank, int(sizes[row]), _labels(labels, row)) for rank, row in worst),
             largest=self._extreme(classes, labels, -sizes),
             smallest=self._extreme(classes, labels, sizes),
-            spreads=tuple(counted(spread.bins(classes), sizes) for spread in self.spreads),
+            spreads=tuple(count_by_bin(spread.bins(classes), sizes) for spread in self.spreads),
         )
 
     def _farthest(self, classes: pa.RecordBatch) -> list[tuple[Any, IntArray]]:
