@@ -186,7 +186,7 @@ def audit_table(
         if classes_output is not None:
             with private(classes_output):
                 write_delta(classes, classes_output)
-        reported = [tuples.reported([a.name for a in attributes])] if tuples else []
+        reported = [tuples.criterion([a.name for a in attributes])] if tuples else []
         figures = class_figures(classes, question.k, quasi, attributes, more=reported)
         guarantees = list(figures.guarantees)
         if question.n is not None:

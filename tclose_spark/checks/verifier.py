@@ -133,7 +133,7 @@ def verify_release(
             of_whole,
             suppressed=left.rows,
             more_losses=losses_by_input(quasi, profile),
-            more=[tuples.reported([a.name for a in attributes])] if tuples else [],
+            more=[tuples.criterion([a.name for a in attributes])] if tuples else [],
         )
         worst = worst_classes(tallies, labels, figures, of_whole)
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
@@ -168,7 +168,7 @@ def verify_release(
         "rows": released.rows,
         "expectations_evaluated": len(expectations),
         "extremes": figures.extremes,
-        "spreads": figures.spreads,
+        "spreads": figures.histograms,
         "guessed": dict(figures.guessed),
         "worst": worst,
         "by_input": {

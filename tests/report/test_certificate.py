@@ -481,7 +481,7 @@ class Found:
         for rows in self.classes.values():
             said = [self.release[column][rows[0]] for column in self.columns[name]]
             if said[0] is None:
-                key = (-1, "missing, and told so")
+                key = (-1, "missing (published as NULL)")
             elif said[0] == "*":
                 key = (10_000, "* (nothing)")
             elif asked.get("hierarchy"):

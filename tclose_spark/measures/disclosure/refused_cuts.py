@@ -131,8 +131,8 @@ class _Cuts:
         return far
 
     def disclosed(self) -> list[Disclosure] | None:
-        """See `disclosed_by_refusal`. A value is disclosed of a side only if no arrangement that is too far gives the side
-        as little of it as the class's share; most often a few show one.
+        """See `disclosed_by_refusal`. Nothing is disclosed of a value if an arrangement that is too far gives the side
+        no more of it than the class's share. A few orders usually find one.
         """
         open_ = np.zeros((2, len(self._counts)), dtype=bool)
         open_[:, self._present] = True

@@ -84,7 +84,7 @@ def test_shares_are_in_twentieths_and_nothing_is_by_itself():
 def test_parts_are_added_up_whatever_their_order():
     one, other = count_by_bin(np.array([1, 1, 2]), SIZE_COUNTS), count_by_bin(np.array([2, 3, 3]), SIZE_COUNTS)
     assert one == {1: (2, 12), 2: (1, 9)}
-    assert add_bins([one], [other]) == add_bins([other], [one]) == ({1: (2, 12), 2: (2, 14), 3: (2, 16)},)
+    assert add_bins(one, other) == add_bins(other, one) == {1: (2, 12), 2: (2, 14), 3: (2, 16)}
 
 
 def precision(spread: PrecisionHistogram, labels: list[str | None], losses: list[float]) -> list[str]:
@@ -99,14 +99,14 @@ def test_precision_of_numbers_is_the_width_of_their_interval():
     labels: list[str | None] = ["7", "[7, 8]", "[7, 9]", "[7, 12]", "[0, 90]", "*", None]
     told = precision(spread, labels, [0, 1 / 90, 2 / 90, 5 / 90, 1, 1, 0])
     wide = [f"up to {width} wide" for width in (1, 2, 5, 100)]
-    assert told == ["the value", *wide, "* (nothing)", "missing, and told so"]
+    assert told == ["the value", *wide, "* (nothing)", "missing (published as NULL)"]
 
 
 def test_precision_of_a_hierarchy_is_the_height_of_the_node():
     tree = Hierarchy.build([("Pisa", "Italy", "*"), ("Rome", "Italy", "*"), ("Bern", "Bern", "*")], "q")
     spread = PrecisionHistogram("q", "q", LabelLoss(numeric=False, hierarchy=tree))
     told = precision(spread, ["Pisa", "Italy", "Bern", "*", None], [0, 0.6, 0, 1, 0])
-    assert told == ["the value", "level 1 of its hierarchy", "the value", "* (nothing)", "missing, and told so"]
+    assert told == ["the value", "level 1 of its hierarchy", "the value", "* (nothing)", "missing (published as NULL)"]
 
 
 def test_precision_of_sets_is_how_many_values_they_have():
