@@ -150,7 +150,9 @@ def _suppressed(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dic
     return {**entry, "guarantees": _guarantees(spec, figures["rows"], figures["attributes"]), "certain": certain}
 
 
-def _sensitive(settings: SensitiveAttribute, achieved: Mapping[str, Any], hierarchy: Hierarchy | None) -> dict[str, Any]:
+def _sensitive(
+    settings: SensitiveAttribute, achieved: Mapping[str, Any], hierarchy: Hierarchy | None
+) -> dict[str, Any]:
     """The settings and domain from which an attribute's figures can be recomputed, and the rows that it is certain
     for.
     """

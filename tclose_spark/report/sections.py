@@ -159,8 +159,8 @@ def worst_class(name: str, entry: Mapping[str, Any], whole: str) -> WorstClassSe
     size, rows = sum(each["part"] for each in groups), sum(each["whole"] for each in groups)
     most = max(groups, key=lambda each: each["part"] / size - each["whole"] / rows)
     facts = (
-        f"{percent(entry['moved'])} of the class would have to move to have the distribution of the {whole}. Weighted by "
-        f"distance, that is {number(entry['emd'])}. The largest excess is {most['name']}: "
+        f"{percent(entry['moved'])} of the class would have to move to have the distribution of the {whole}. Weighted "
+        f"by distance, that is {number(entry['emd'])}. The largest excess is {most['name']}: "
         f"{percent(most['part'] / size)} of the class, {percent(most['whole'] / rows)} of the {whole}."
     )
     if entry["values"] > len(groups):

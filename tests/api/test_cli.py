@@ -302,7 +302,7 @@ def test_a_t_that_classes_of_k_do_not_reach(tclose: Command, run_file: RunFile, 
     path = run_file(PEOPLE, k=4, quasi=ROLES["quasi"], sensitive={"disease": {"t": "0.1"}}, method={"class_size": "k"})
     assert tclose("profile", path)[0] == 0
     # 4 of three values: one of them twice, so 1/2 instead of 1/3; 6 rows hold each value twice
-    says = ["classes of size 4 reach t = 0.1667 for disease (required: 0.1)", "begin with 6", "class_size: auto"]
+    says = ["classes of size 4 reach t = 0.1667 for disease (asked: 0.1)", "begin with 6", "class_size: auto"]
     check_refused(tclose("plan", path), 3, says, tmp_path)
 
 

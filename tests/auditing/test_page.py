@@ -60,7 +60,7 @@ def test_an_audit_as_a_page():
 
 
 @pytest.mark.parametrize(("asked", "said"), [(5, "Everything that was asked holds"), (None, "Nothing was asked")])
-def test_the_verdict_of_an_audit(required: int | None, said: str):
+def test_the_verdict_of_an_audit(asked: int | None, said: str):
     assert Page(audit_page(audit([k_of(asked, 5)]))).only("strong") == said
 
 

@@ -148,7 +148,7 @@ def losses(labels: list[tuple[str | None, ...]], asked: dict[str, Any], paths: l
     return [of(row) for row in labels]
 
 
-def domain_of(required: dict[str, Any], whole: Counter[str | None], paths: list[list[str]]) -> list[str | None]:
+def domain_of(asked: dict[str, Any], whole: Counter[str | None], paths: list[list[str]]) -> list[str | None]:
     """The domain in order, from the run file and the released values."""
     order, known = (
         asked.get("order", "value"),
