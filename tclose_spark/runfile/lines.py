@@ -1,4 +1,4 @@
-"""Where each key of a run file stands, so that errors can say the line."""
+"""The line of each key in a run file, for errors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import yaml
 class Lines:
     """The lines of a run file's keys.
 
-    file: as it was given. of: the line of each key from 1, by the key's steps joined with dots; None for one that
-    `--set` gives, and what is below it.
+    file: its path as given. of: the line of each key from 1, by the key's steps joined with dots; None for keys
+    that `--set` gives.
     """
 
     file: str = ""
@@ -30,13 +30,13 @@ class Lines:
         return Lines(file, {} if root is None else dict(_lines(root, ())))
 
     def without(self, assignments: Iterable[str]) -> Lines:
-        """With the keys that `key.path=value` overrides set, which stand in no line."""
+        """The lines without those of keys that `key.path=value` overrides set."""
         given = [assignment.partition("=")[0] for assignment in assignments]
         kept = {key: line for key, line in self.of.items() if not any(key.startswith(f"{path}.") for path in given)}
         return Lines(self.file, {**kept, **dict.fromkeys(given)})
 
     def line_of(self, message: str) -> int | None:
-        """The line of the key that a message begins with, or of the section that the key is missing in."""
+        """The line of the key that a message begins with, or of the section that lacks the key."""
         found = ""
         for key in self.of:
             if len(key) > len(found) and message.startswith(key) and not _goes_on(message[len(key) :]):
@@ -44,7 +44,7 @@ class Lines:
         return self.of.get(found)
 
     def told(self, message: str) -> str:
-        r"""A message of one or more errors, one a line, each with the file and the line of its key; in their order.
+        r"""A message of one or more errors, a line each, with file and line of their keys, in file order
 
         >>> lines = Lines.read("name: a\nprivacy:\n  k: 1\n", "my.yaml")
         >>> print(lines.told("privacy.k: found 1; expected 2 or more\nname: found 'a'"))
@@ -69,5 +69,5 @@ def _lines(node: yaml.Node, steps: tuple[str, ...]) -> Iterator[tuple[str, int]]
 
 
 def _goes_on(rest: str) -> bool:
-    """Whether a key is longer than what was found of it: `privacy.k` is not in `privacy.kk: ..`."""
+    """Whether the key continues beyond what was matched: `privacy.k` does not match `privacy.kk: ..`."""
     return bool(rest) and (rest[0].isalnum() or rest[0] in "_-")

@@ -1,4 +1,4 @@
-"""Dates and times as numbers of days since 1970, exactly, and back. Times are UTC; years are 1 to 9999."""
+"""Dates and times as exact numbers of days since 1970, and back. Times are UTC; years are 1 to 9999."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIRST, LAST = (datetime.min - EPOCH) // MICROSECOND, (datetime.max - EPOCH) // M
 
 
 def parse_moment(text: str) -> Fraction:
-    """The days since 1970 of an ISO date or time; one without a zone is UTC.
+    """The days since 1970 of an ISO date or time. Without a zone it is UTC
 
     >>> parse_moment("1970-01-11"), parse_moment("1970-01-01T14:00:00+02:00")
     (Fraction(10, 1), Fraction(1, 2))
@@ -32,7 +32,7 @@ def parse_moment(text: str) -> Fraction:
 
 
 def parse_quantity(text: str) -> Fraction:
-    """The number that a text says; of a date or a time its days since 1970.
+    """The number that a text denotes; for a date or time, its days since 1970
 
     >>> parse_quantity("0.5"), parse_quantity("1970-01-11")
     (Fraction(1, 2), Fraction(10, 1))
@@ -47,7 +47,7 @@ def parse_quantity(text: str) -> Fraction:
 
 
 def write_moment(code: int, calendar: Calendar) -> str:
-    """A date by its days, or a time by its microseconds since 1970, as ISO; the nearest one that there is.
+    """A date by its days, or a time by its microseconds since 1970, as ISO; out of range, the nearest possible one
 
     >>> write_moment(10, "date"), write_moment(-500_000, "timestamp")
     ('1970-01-11', '1969-12-31T23:59:59.500000')

@@ -1,4 +1,4 @@
-"""Numbers exactly as they are written."""
+"""Exact parsing of numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4,}\s*$")
 
 
 def parse_number(text: str) -> Fraction:
-    """The number a text says: 0.1 is one tenth.
+    """The exact number that a text denotes: 0.1 is one tenth
 
     >>> parse_number("0.1"), parse_number("1/3")
     (Fraction(1, 10), Fraction(1, 3))

@@ -1,4 +1,4 @@
-"""What a wrong run file is told: pydantic's findings in words of the run file."""
+"""Errors of a run file: pydantic's findings in terms of the run file."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ EXPECTED = {
 
 
 def explain_problems(error: ValidationError, known_keys: Collection[str], method: str | None = None) -> str:
-    """One line a problem: the key, what was found as YAML writes it, what was expected. method: the one that is asked
-    for.
+    """A line per problem: the key, what was found as YAML writes it, what was expected. method: the method that the
+    run file names.
     """
     expectations: dict[str, dict[str, None]] = {}
     for problem in error.errors():
@@ -87,7 +87,7 @@ def _unknown(steps: list[str], method: str | None, known_keys: Collection[str]) 
 
 
 def written(value: Any) -> str:
-    """A value as YAML writes it in a line: true, null, 2.5, [1, 2]; texts in quotes. Long ones are cut."""
+    """A value as YAML writes it in a line: true, null, 2.5, [1, 2]; texts in quotes. Long values are cut."""
     text = (
         repr(value)
         if isinstance(value, str)
@@ -98,7 +98,7 @@ def written(value: Any) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Numbers with the digits that they were written with."""
+    """Writes numbers with their original digits."""
 
 
 _Dumper.add_multi_representer(
@@ -107,7 +107,7 @@ _Dumper.add_multi_representer(
 
 
 def _plain(value: Any) -> Any:
-    """Lists for tuples."""
+    """The value with lists instead of tuples."""
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
     return [_plain(part) for part in value] if isinstance(value, list | tuple) else value

@@ -1,5 +1,5 @@
-"""Codes of columns by rank: most columns have few codes in a small range, where a table of the range tells the rank of
-a code faster than sorting does; and whole numbers are sorted faster by value than by place.
+"""Fast ranking and sorting of codes. Most columns have few codes in a small range, where a lookup table ranks codes
+faster than sorting; and numbers sort faster by value than by place.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ ROOM = 4  # entries of a table for each code that is looked up in it, at most
 
 
 def ranked(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """(the different codes, ascending; of each code its place among them): `np.unique` with its inverse.
+    """(distinct codes in ascending order, each code's place among them): `np.unique` with its inverse
 
     >>> ranked(np.array([31, 40, 31]))
     (array([31, 40]), array([0, 1, 0]))
@@ -30,8 +30,8 @@ def ranked(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def in_order(numbers: IntArray) -> IntArray:
-    """The places of numbers from 0 in ascending order, equal ones as they come: a stable `np.argsort`, ten times as
-    fast. Sorting values is, and so each is sorted together with its place.
+    """The places of non-negative numbers in ascending order, equal numbers in their given order: a stable
+    `np.argsort`, ten times as fast, because each number is sorted together with its place.
 
     >>> in_order(np.array([2, 0, 2, 1])).tolist()
     [1, 3, 0, 2]
