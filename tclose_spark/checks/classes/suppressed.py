@@ -34,7 +34,7 @@ class SuppressedRows:
     @staticmethod
     def of(rows: int, privacy: Privacy, profile: Profile, released: Sequence[Counts]) -> SuppressedRows:
         """What the profile's input has and the released rows, counted by attribute, lack."""
-        values = tuple(map(values_left, profile.sensitive, released))
+        values = tuple(map(suppressed_values, profile.sensitive, released))
         return SuppressedRows(rows, values, rows > 0 and privacy.of == "input")
 
     @property
@@ -58,7 +58,7 @@ class SuppressedRows:
         ]
 
 
-def values_left(domain: SensitiveDomain, released: Counts) -> dict[str | None, int]:
+def suppressed_values(domain: SensitiveDomain, released: Counts) -> dict[str | None, int]:
     """How many rows of each value the input has more than the release, where they differ.
 
     >>> values_left(SensitiveDomain("disease", ("flu", "gout"), (3, 2)), {"flu": 2, "gout": 2, "mumps": 1})
