@@ -256,7 +256,7 @@ OF_THINGS = frozenset(
         "company, employer, department, school, university, brand, species, event, test, course, ward, clinic, store"
     )
 )
-"""What has a name and is no person: with one of these, `name` is none of a person's."""
+"""Things with a name that are not people: beside one of these words, `name` is not a person's name."""
 
 TECHNICAL = frozenset(
     _words(
@@ -264,4 +264,4 @@ TECHNICAL = frozenset(
         "mode, study, cohort, period, unit, units, currency"
     )
 )
-"""Words of what a table says of itself and not of people; only a column named by these alone may be insensitive."""
+"""Words about the table itself rather than people. Only a column named by these alone may be insensitive."""
