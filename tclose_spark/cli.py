@@ -153,8 +153,7 @@ def run_stage(
 
 def _show_rows(run: Run, certificate: Mapping[str, Any]) -> None:
     """Ten rows of the release, as it is published."""
-    from tclose_spark.io.spark.few_rows import few_rows
-    from tclose_spark.io.tables.columns import read_delta
+    from tclose_spark.io.tables.delta import few_rows, read_delta
     from tclose_spark.report.preview import ROWS, preview_lines
 
     released = read_delta(run.spark, run.public.path("release"))

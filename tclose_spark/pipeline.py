@@ -18,13 +18,12 @@ from tclose_spark.checks.verifier import Verdict
 from tclose_spark.comparing.choose_k import SAMPLE_ROWS, choose_k
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.in_memory.sample import table_of_its_own
-from tclose_spark.io.input.commits import commit_of
-from tclose_spark.io.input.input_state import input_state
+from tclose_spark.io.input.input_state import commit_of, input_state
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import CERTIFICATE, LINKED, REPORT, STATE, Run
 from tclose_spark.io.storage.integrity import digests
 from tclose_spark.io.tables.catalog import require_replaceable
-from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.io.tables.exports import Files, check_export, rows_of, write_export
 from tclose_spark.io.tables.made_files import write_tables
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -84,8 +83,9 @@ def profile(run: Run) -> None:
             profiled, trees = profile_table(
                 table, run.spec, run.hierarchies, run.staging.path(STAGED_ROWS), run.secret, version
             )
-            built = run.keep_hierarchies(trees)
-            insensitive = guard_insensitive(table, run.spec, profiled, _attributes(run, profiled).quasi_identifiers)
+            built = run.write_hierarchies(trees)
+            attributes = _attributes(run.with_hierarchies(trees), profiled)
+            insensitive = guard_insensitive(table, run.spec, profiled, attributes.quasi_identifiers)
         except BaseException:
             _drop_rows(run)
             raise
@@ -108,7 +108,7 @@ def profile(run: Run) -> None:
 
 def plan(run: Run) -> PlanReport:
     """Decides how rows come into classes; returns what people read of the plan."""
-    run.require("plan")
+    run = run.resume("plan")
     with run.stage("plan") as record:
         profiled = _profile(run)
         method, attributes = method_of(run.spec.method), _attributes(run, profiled)
@@ -116,7 +116,7 @@ def plan(run: Run) -> PlanReport:
         chosen = _chosen_k(run, profiled, table)
         if chosen is not None:
             record["k"] = chosen
-            run.take_k({"stages": {"plan": record}})
+            run = run.with_k(chosen["k"])
         given = planning_input(run.spec, attributes, table, lambda line: run.announce(f"{'plan':<10} {line}"))
         made = method.make_plan(given)
         report = made.report()
@@ -141,7 +141,7 @@ def _chosen_k(run: Run, profiled: Profile, table: EncodedTable) -> dict[str, Any
 
 def anonymize(run: Run) -> None:
     """Moves every row into its class, generalizes, and writes the release to the staging area."""
-    run.require("anonymize")
+    run = run.resume("anonymize")
     with run.stage("anonymize") as record:
         profiled = _profile(run)
         attributes = _attributes(run, profiled)
@@ -152,7 +152,7 @@ def anonymize(run: Run) -> None:
             names = PublicNames.of(run.spec, attributes, read_values(read_delta(run.spark, run.staging.path(VALUES))))
             run.staging.remove(VALUES)
             if written.suppressed:
-                record["hierarchies"] = run.keep_hierarchies(names.hierarchies, RELEASED_HIERARCHIES)
+                record["hierarchies"] = run.write_hierarchies(names.hierarchies, RELEASED_HIERARCHIES)
             if written.suppressed and names.differs:
                 anonymizer = Anonymizer(run.spec, profiled, attributes, plan, _columns(run), names)
                 written = _write(run, anonymizer)
@@ -196,7 +196,8 @@ def verify(run: Run, finished: bool = False) -> Verdict:
 
 def _verify_staged(run: Run) -> Verdict:
     """Judges the staged release; writes the class table, the validation and the figures beside it."""
-    state = run.require("verify")
+    run = run.resume("verify")
+    state = run.state
     with run.stage("verify") as record:
         run.staging.remove("classes")
         files = digests(run.staging, ["release"])
@@ -226,7 +227,8 @@ def _mechanism(run: Run) -> dict[str, Any]:
 
 def report(run: Run) -> None:
     """Writes the certificate and both reports of a release that holds."""
-    state = run.require("report")
+    run = run.resume("report")
+    state = run.state
     if state["stages"]["verify"]["verdict"] != "holds":
         raise GuaranteeError("report: the staged release does not hold what was asked; there is nothing to certify")
     with run.stage("report") as record:

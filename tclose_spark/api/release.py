@@ -114,7 +114,7 @@ class Release:
 
     def _delta(self, path: str) -> DataFrame:
         from tclose_spark.io.spark.session import find_session
-        from tclose_spark.io.tables.columns import read_delta
+        from tclose_spark.io.tables.delta import read_delta
 
         return read_delta(find_session("tclose"), path)
 

@@ -49,7 +49,7 @@ def carry_out_stages(
 
     spark = session or get_session(f"tclose {names[-1]} {spec.name}")
     run, result = Run(spec, spark, announce, overwrite, progress or no_progress), None
-    with run.locked(), run.failures_told(), full_disks_named(spec.output.internal_path):
+    with run.locked(), run.events.failures(), full_disks_named(spec.output.internal_path):
         for name in names:
             result = getattr(pipeline, name)(run, **options)
     return run, result

@@ -11,7 +11,7 @@ from typing import Any
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.arrow_frames import is_frame, is_spark
-from tclose_spark.io.input.formats import guess_format
+from tclose_spark.io.input.table_argument import guess_format
 from tclose_spark.runfile.loading import read_tree, resolve, with_overrides
 from tclose_spark.runfile.registry import MethodSettings
 from tclose_spark.runfile.section import Section

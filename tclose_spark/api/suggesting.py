@@ -70,7 +70,7 @@ def _gathered(
     """The facts of a table, and where it is."""
     from tclose_spark.io.input.damaged_text import SourceTable, translate_read_errors
     from tclose_spark.io.input.frames import as_dataframe
-    from tclose_spark.io.input.typed import source_of
+    from tclose_spark.io.input.table_argument import source_of
     from tclose_spark.suggesting.gathering import gather
     from tclose_spark.suggesting.opening import open_unknown, with_plain_names
 

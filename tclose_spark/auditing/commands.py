@@ -16,7 +16,7 @@ from rich.table import Table
 
 from tclose_spark.auditing.question import Question, ask, ask_as_in, read_quasi, read_sensitive
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.io.input.typed import as_typed, options_of
+from tclose_spark.io.input.table_argument import as_typed, options_of
 from tclose_spark.io.spark.driver import start_early
 from tclose_spark.runfile.loading import URI, load_spec, resolve
 

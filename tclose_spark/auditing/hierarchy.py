@@ -17,7 +17,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.io.input.typed import as_typed, options_of
+from tclose_spark.io.input.table_argument import as_typed, options_of
 from tclose_spark.io.spark.driver import start_early
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
@@ -167,7 +167,8 @@ def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
     """
     from pyspark.sql import functions as F
 
-    from tclose_spark.io.tables.columns import NO_VALUE, check_readable, judged_column, not_of_type
+    from tclose_spark.io.tables.check_columns import check_readable
+    from tclose_spark.io.tables.prepared import NO_VALUE, judged_column, not_of_type
     from tclose_spark.table.column_names.names import instead_of
 
     if column not in table.columns:
@@ -191,7 +192,7 @@ def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
 
 def tree_of(settings: Settings, counts: Counts, column: str, spark: SparkSession) -> Hierarchy:
     """The hierarchy of a column with these values: built of them, or read."""
-    from tclose_spark.io.tables.columns import read_hierarchies
+    from tclose_spark.io.input.files import read_hierarchies
 
     if isinstance(settings.hierarchy, HierarchyBuilder):
         numeric = isinstance(settings, QuasiIdentifier) and settings.reads_numbers

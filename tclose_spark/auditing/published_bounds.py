@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tclose_spark.auditing.question import Question
-from tclose_spark.io.tables.columns import plain
+from tclose_spark.io.tables.prepared import plain
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.table.hierarchies.hierarchy import ROOT
 

@@ -22,7 +22,7 @@ from tclose_spark.io.run import LINKED
 from tclose_spark.io.spark.progress import TaskCounter
 from tclose_spark.io.spark.shuffles import sent_to_tasks, the_task
 from tclose_spark.io.spark.workers import Mapper, map_batches
-from tclose_spark.io.tables.columns import SUPPRESSED
+from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.io.tables.made_files import FILE, TABLE, parquet_files
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import ClassAssignment, Plan

@@ -25,20 +25,9 @@ from tclose_spark.io.input.damaged_text import (
     translate_read_errors,
 )
 from tclose_spark.io.spark.shuffles import sized_shuffles
-from tclose_spark.io.tables.columns import (
-    INTEGRAL,
-    MALFORMED,
-    NO_VALUE,
-    UNREADABLE,
-    UNSUPPORTED,
-    check_columns,
-    judged_column,
-    not_of_type,
-    plain,
-    prepared,
-    prepared_name,
-    quoted,
-)
+from tclose_spark.io.tables.check_columns import check_columns
+from tclose_spark.io.tables.columns import INTEGRAL, MALFORMED, UNREADABLE, UNSUPPORTED, quoted
+from tclose_spark.io.tables.prepared import NO_VALUE, judged_column, not_of_type, plain, prepared, prepared_name
 from tclose_spark.measures.distinct import REGISTERS as PLACES
 from tclose_spark.measures.distinct import estimate
 from tclose_spark.measures.value_sample import ValueSample

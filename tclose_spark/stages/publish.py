@@ -73,7 +73,8 @@ def publish_release(run: Run) -> Mapping[str, Any]:
     if is_published(run):
         run.staging.remove()  # an empty folder, at most
         return certificate_of(run)
-    state = run.require("publish")
+    run = run.resume("publish")
+    state = run.state
     if run.finished and not (run.overwrite or state["overwrite"]):
         raise ConfigurationError(
             f"output: {run.public.path()} holds a finished release; give --overwrite to replace it"
@@ -90,7 +91,7 @@ def publish_release(run: Run) -> Mapping[str, Any]:
         _keep(run)
         done()
     certificate = certificate_of(run)
-    run.tell("COMPLETE", certificate)
+    run.events.emit("COMPLETE", certificate)
     return certificate
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.typed import as_typed, options_of, source_of
+from tclose_spark.io.input.table_argument import as_typed, options_of, source_of
 from tclose_spark.io.spark.driver import start_early
 from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, name_of, require_t, suggest_from
 

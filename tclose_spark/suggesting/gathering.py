@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.tables.columns import FRACTIONAL, INTEGRAL, UNSUPPORTED, not_numbers, plain, quoted
+from tclose_spark.io.tables.columns import FRACTIONAL, INTEGRAL, UNSUPPORTED, quoted
+from tclose_spark.io.tables.prepared import not_numbers, plain
 from tclose_spark.suggesting.facts import ColumnFacts, Gathered, Kind, WholeCounts, facts_of
 from tclose_spark.suggesting.patterns import ISO_DATE, MARKED
 from tclose_spark.suggesting.unique_share import codes_of

@@ -9,8 +9,9 @@ from pyspark.sql import SparkSession
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.damaged_text import SourceTable, checked, translate_read_errors
 from tclose_spark.io.input.reading import read_table
-from tclose_spark.io.input.typed import unread
-from tclose_spark.io.tables.columns import MALFORMED, plain_name, quoted
+from tclose_spark.io.input.table_argument import unread
+from tclose_spark.io.tables.check_columns import plain_name
+from tclose_spark.io.tables.columns import MALFORMED, quoted
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.column_names.names import SEPARATORS, is_name
 
