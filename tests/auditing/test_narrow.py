@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from test_show import Labels, audit, explanation, k_of
+from test_audit_views import Labels, audit, explanation, k_of
 
 from tclose_spark.auditing import commands
 from tclose_spark.auditing.attacks.exposures import Exposure
