@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from test_report_html import Page
 from test_audit_views import FIRST, OLD, audit, explanation, k_of
+from test_report_html import Page
 
 from tclose_spark.auditing import commands
 from tclose_spark.auditing.attacks.background import BackgroundJoin
@@ -49,17 +49,17 @@ SKEW = Exposure(
 def test_an_audit_as_a_page():
     page = Page(audit_page(audit([k_of(5, 5), T, TOLD], [SKEW], notes=["look < twice"]), "people.csv"))
     assert page.only("h1") == "people.csv"
-    assert page.only("strong") == "NOT everything that was asked holds"
+    assert page.only("strong") == "NOT all requirements hold"
     assert page.only("tr", "t-closeness of pay").endswith("0.2 0.416667 = 5/12 no 3 1,234")
     assert "worst class: age <b>old</b>, sex (missing) (12 rows)" in page.only("tr", "t-closeness of pay")
-    assert page.only("tr", "entropy").endswith("2.5 only told")
+    assert page.only("tr", "entropy").endswith("2.5 reported")
     assert page.only("tr", "skewness").endswith("3 4,321 25% 75%")
     assert "<i>high" in page.only("tr", "skewness")
     assert "<i>high" not in page.source
     assert page.only("li", "look < twice")
 
 
-@pytest.mark.parametrize(("asked", "said"), [(5, "Everything that was asked holds"), (None, "Nothing was asked")])
+@pytest.mark.parametrize(("asked", "said"), [(5, "All requirements hold"), (None, "Nothing is required")])
 def test_the_verdict_of_an_audit(asked: int | None, said: str):
     assert Page(audit_page(audit([k_of(asked, 5)]))).only("strong") == said
 
