@@ -29,8 +29,8 @@ from tclose_spark.checks.expectations import Expectation, expect_some_rows, expe
 from tclose_spark.checks.supersets import (
     expect_supersets,
     find_supersets,
-    measured_only,
     near_supersets,
+    without_t,
 )
 from tclose_spark.checks.validation import suite_json, validate
 from tclose_spark.checks.warnings import padded_order
@@ -141,7 +141,7 @@ def suite_of(question: AuditQuestion, attributes: Sequence[JudgedAttribute]) -> 
     """The expectations over the class table that state the requirements."""
     if question.n is None:
         return [expect_some_rows(), *expectations_of(question.k, attributes)]
-    reported = expectations_of(question.k, measured_only(attributes))
+    reported = expectations_of(question.k, without_t(attributes))
     return [expect_some_rows(), *reported, *expect_supersets(attributes)]
 
 
@@ -193,7 +193,7 @@ def _measures(inputs: AuditInputs, tallies: DataFrame, trees: Mapping[str, Hiera
 
 def _figures(classes: DataFrame, question: AuditQuestion, measures: AuditMeasures) -> ClassFigures:
     names = [a.name for a in measures.attributes]
-    more = [] if measures.tuples is None else [measures.tuples.reported(names)]
+    more = [] if measures.tuples is None else [measures.tuples.criterion(names)]
     return class_figures(classes, question.k, measures.quasi, measures.attributes, more=more)
 
 

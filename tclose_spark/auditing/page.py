@@ -53,7 +53,7 @@ def explanation_page(explanation: Explanation, name: str = "table") -> str:
         distribution=lines(
             [group.name for group in groups],
             [("class", [group.part / size for group in groups]), ("table", [group.whole / rows for group in groups])],
-            told=f"Shares of the values of {a.name}, in the class and in the table; the table below has the figures",
+            description=f"Shares of the values of {a.name} in the class and in the table; figures are below",
             across="share of the records",
         ),
         groups=groups,

@@ -123,7 +123,7 @@ def _guarantees(guarantees: Iterable[Guarantee]) -> Iterator[Table | Text]:
     rows: list[list[str | Text]] = []
     below = []
     for g in guarantees:
-        holds, violations = Text("reported", "dim"), ["", ""]
+        holds, violations = Text("measured", "dim"), ["", ""]
         if g.required is not None:
             holds = Text("yes", "green") if g.holds else Text("NO", "red")
             violations = [f"{g.classes:,}", f"{g.rows:,}"]

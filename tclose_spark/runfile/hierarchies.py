@@ -20,17 +20,17 @@ ROOT = "*"
 
 
 def _many(value: Any) -> Any:
-    """A list as a tuple, and one thing as a list of it."""
+    """A list as a tuple; a single value as a tuple of one."""
     return as_tuple(value) if isinstance(value, list | tuple | dict) or value is None else (value,)
 
 
 def one_or_many(what: dict[str, Any]) -> WithJsonSchema:
-    """What JSON Schema says of one thing, or a list of such."""
+    """The JSON Schema of one value or a list of them."""
     return WithJsonSchema({"anyOf": [what, {"type": "array", "items": what, "minItems": 1}]}, mode="validation")
 
 
 def _texts(value: Any) -> Any:
-    """A map of labels to lists, with every label and member as text."""
+    """A map of labels to lists, with labels and members as text."""
     if not isinstance(value, dict):
         return value
     return {
@@ -99,7 +99,7 @@ class HierarchyBuilder(Section):
 
 
 def _check_widths(widths: Sequence[Fraction]) -> None:
-    """Raises ValueError for widths that do not nest, or that no decimal number writes."""
+    """Raises ValueError for widths that do not nest, or that are not decimal numbers."""
     if widths[0] <= 0 or any(b <= a or b % a for a, b in pairwise(widths)):
         raise ValueError(
             f"intervals are {', '.join(map(str, widths))} wide; expected numbers above 0, each a multiple of the one "
@@ -110,7 +110,7 @@ def _check_widths(widths: Sequence[Fraction]) -> None:
 
 
 def _check_groups(levels: Sequence[Mapping[str, Sequence[str]]], other: str | None) -> None:
-    """Raises ValueError unless every member has one label, and every label but the highest ones one above it."""
+    """Raises ValueError unless every member has one label, and every label below the top has one above it."""
     below: set[str] | None = None
     for groups in levels:
         members = [member for group in groups.values() for member in group]

@@ -1,7 +1,7 @@
-"""The JSON Schema of a run file, for editors: from the models that validate it, with what their docstrings say.
+"""The JSON Schema of a run file, for editors: from the models that validate it, with their docstrings.
 
-It says what of a run file can be said without looking at a table, at files, or at two keys together; `tclose release`
-says the rest.
+It covers what can be checked without looking at a table, at files, or at two keys together. `tclose release` checks the
+rest.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Untitled(GenerateJsonSchema):
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of a run file (draft 2020-12), with the settings of every method that is installed."""
+    """The JSON Schema (draft 2020-12) of a run file, with the settings of every installed method."""
     methods = {name: method.settings for name, method in known_methods().items()}
     models: list[type[Section]] = [ReleaseSpec, *methods.values()]
     places, made = models_json_schema([(model, "validation") for model in models], schema_generator=_Untitled)
@@ -61,5 +61,5 @@ def schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The schema as it is written."""
+    """The schema as JSON text."""
     return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"

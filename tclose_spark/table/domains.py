@@ -15,8 +15,7 @@ import numpy as np
 
 from tclose_spark.errors import InputError, Offending
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.runfile.moments import CODES_A_DAY, Calendar
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_number
 from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, Hierarchy
@@ -35,7 +34,7 @@ TupleCounts = Mapping[tuple[str | None, ...], int]
 
 
 def marginal(tuples: TupleCounts, column: int) -> Counts:
-    """How many rows hold each value of one of the columns.
+    """The number of rows with each value of one column
 
     >>> marginal({("a", "x"): 2, ("b", "x"): 1, ("a", "y"): 4}, 0)
     {'a': 6, 'b': 1}
@@ -51,12 +50,12 @@ class QuasiDomain:
     """A quasi-identifier of the input.
 
     kind: "integer", "double" or "category".
-    values: a category's domain, in code order (the hierarchy's leaves where there is one).
-    low, high: the range of a numeric one; known: whether it is known from outside, and not the rows'.
-    present: how many distinct values a category's rows have.
-    spellings: how many of these are another spelling of one of them (see `text`).
+    values: a category's domain in code order (the leaves of its hierarchy, if it has one).
+    low, high: the range of a numeric column. known: whether the run file gives the range.
+    present: the number of distinct values of a category's rows.
+    spellings: how many of them are another spelling of one of the others (see `runfile.text`).
     missing: rows without a value.
-    calendar: whether a numeric one is of dates (days since 1970) or times (microseconds since then).
+    calendar: for dates (days since 1970) and times (microseconds since then).
     """
 
     name: str
@@ -72,7 +71,7 @@ class QuasiDomain:
 
     @property
     def scale(self) -> int:
-        """Codes in one unit of labels, which is a day for dates and times."""
+        """The number of codes in one unit of labels; a unit is a day for dates and times."""
         return 1 if self.calendar is None else CODES_A_DAY[self.calendar]
 
 
@@ -86,14 +85,14 @@ class SensitiveDomain:
 
     @property
     def table(self) -> IntArray:
-        """Counts by code, shape (m,)."""
+        """Rows by code, shape (m,)."""
         return np.array(self.counts, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """A column that looks like an identifier of a person and repeats: how many rows have a value, and about how many
-    different ones there are.
+    """A column that looks like a personal identifier and repeats: its rows with a value, and about how many different
+    values.
     """
 
     column: str
@@ -103,14 +102,14 @@ class Repetition:
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """One pass over the input, in a size that does not grow with its rows.
+    """What one pass over the input reports, in a size that does not grow with its rows.
 
     cells: the distinct tuples of sensitive codes, lexicographically sorted.
     cell_counts: their rows.
     distinct_rows: about how many different rows there are.
-    fingerprint: of the prepared rows as a multiset (it stays internal).
+    fingerprint: of the prepared rows as a multiset. It stays internal.
     version: of a Delta input.
-    repeated: columns that are not published generalized or judged, and look like a person's identifier.
+    repeated: columns without a role in classes that look like a personal identifier.
     """
 
     rows: int
@@ -125,16 +124,16 @@ class Profile:
 
     @cached_property
     def cell_codes(self) -> IntArray:
-        """Sensitive codes of each cell, shape (cells, sensitive attributes)."""
+        """The sensitive codes of each cell, shape (cells, sensitive attributes)."""
         return np.array(self.cells, dtype=np.int64).reshape(len(self.cells), len(self.sensitive))
 
     @cached_property
     def cell_table(self) -> IntArray:
-        """Rows of each cell, shape (cells,)."""
+        """The rows of each cell, shape (cells,)."""
         return np.array(self.cell_counts, dtype=np.int64)
 
     def to_json(self) -> str:
-        """As text that `from_json` reads."""
+        """The profile as text that `from_json` reads."""
         return json.dumps(asdict(self))
 
     @staticmethod
@@ -157,7 +156,7 @@ class Profile:
 
 
 def number(text: str) -> Fraction | None:
-    """The number a text says, exactly; None if it says none.
+    """The exact number that a text denotes; None if it denotes none
 
     >>> number("0.1"), number("ten")
     (Fraction(1, 10), None)
@@ -169,7 +168,7 @@ def number(text: str) -> Fraction | None:
 
 
 def by_value(values: Sequence[str]) -> list[str]:
-    """Values in their natural order: dates by time where all are; else numbers by size, and after them other texts.
+    """Values in natural order. Dates are ordered by time. Otherwise numbers come first, by size, then other texts
 
     >>> by_value(["10", "9", "unknown", "-1"]), by_value(["2024-02-29", "0999-01-01"])
     (['-1', '9', '10', 'unknown'], ['0999-01-01', '2024-02-29'])
@@ -181,21 +180,21 @@ def by_value(values: Sequence[str]) -> list[str]:
 
 
 def _are_moments(values: Sequence[str]) -> bool:
-    """Whether texts are dates, or times, all of one form, so that they have an order."""
+    """Whether all texts are dates, or all are times of one form, so that they have an order."""
     return all(map(DATE.match, values)) and len({value[value.index("-", 1) + 6 :][:1] for value in values}) == 1
 
 
 def _moment(date: str) -> tuple[int, str]:
-    """What a date (see DATE) is ordered by: its year, then the text after that."""
+    """The sort key of a date (see DATE): its year, then the rest of the text."""
     end = date.index("-", 1)
     return int(date[:end]), date[end:]
 
 
 def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, sets: bool = False) -> QuasiDomain:
-    """The domain of a categorical quasi-identifier; with `sets` its labels may be sets of values.
+    """The domain of a categorical quasi-identifier. sets: whether its labels may be sets of values.
 
     Raises:
-        InputError: if a value is not in the hierarchy, is `*`, or reads like a set where labels may be sets.
+        InputError: if a value is not in the hierarchy, is `*`, or reads like a set although labels may be sets.
     """
     present = [value for value in counts if value is not None]
     if "*" in present:
@@ -226,7 +225,7 @@ def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, s
 def sensitive_domain(
     name: str, counts: Counts, attribute: SensitiveAttribute, hierarchy: Hierarchy | None, is_text: bool
 ) -> SensitiveDomain:
-    """The domain of a sensitive attribute in the order that its distance declares.
+    """The domain of a sensitive attribute, in the order of its distance.
 
     Raises:
         InputError: if a value has no place in it.
@@ -250,9 +249,9 @@ def sensitive_domain(
 
 
 def remaining_values(domain: SensitiveDomain, counts: IntArray, order: Literal["value", "frequency"]) -> IntArray:
-    """The domain that only some of an ordered attribute's rows have, as places in the whole one, in their order.
+    """The domain of a part of an ordered attribute's rows, as places in the whole domain, in their order.
 
-    counts: of these rows by code of the whole domain, shape (m,). It is what `sensitive_domain` says of their counts.
+    counts: these rows by code of the whole domain, shape (m,). `sensitive_domain` would give the same for their values.
 
     >>> whole = SensitiveDomain("income", ("1", "2", "9", None), (3, 2, 4, 1))
     >>> remaining_values(whole, np.array([1, 0, 2, 1]), "value").tolist()
@@ -321,7 +320,7 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
 
 
 def _listed_values(name: str, present: list[str], order: Sequence[Any], counts: Counts, is_text: bool) -> list[str]:
-    """The values of a declared order, in the table's way of writing numbers."""
+    """The values of a declared order, with numbers written as in the table."""
     written = {number(value): value for value in present} if not is_text else {}
     listed, different = [], set()
     for item in order:

@@ -179,14 +179,14 @@ def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
     assert below(text, "k-anonymity") == old
     assert cells(text, "t-closeness of salary") == ["0.2", "0.416667", "NO", "3", "10"]
     assert below(text, "t-closeness of salary") == f"exactly 5/12; {first}"
-    assert cells(text, "t-closeness of town") == ["0.5", "reported"]  # without a requirement, nothing violates it
+    assert cells(text, "t-closeness of town") == ["0.5", "measured"]  # without a requirement, nothing violates it
     assert below(text, "t-closeness of town") == f"exactly 1/2; {old}"
     assert cells(text, "distinct l-diversity of salary") == ["2", "3", "yes", "0", "0"]
     assert cells(text, "entropy l-diversity of salary") == ["2.5", "2.66667", "yes", "0", "0"]
     assert cells(text, "recursive (c, l)-diversity of salary") == ["(3, 2)", "no", "NO", "1", "4"]
     assert cells(text, "(n, t)-closeness of salary") == ["n = 9, t = 0.2", "0.25", "NO", "1", "4"]
     assert below(text, "(n, t)-closeness of salary") == f"{first}, (superset)='age=*, sex=f'"
-    assert cells(text, "t-closeness of tuples of salary and town") == ["0.75", "reported"]
+    assert cells(text, "t-closeness of tuples of salary and town") == ["0.75", "measured"]
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ def test_names_and_values_in_brackets_are_no_markup(printed: Callable[[Any], str
             name,
         )
     )
-    assert cells(text, f"t-closeness of {name}") == ["0.5", "reported"]
+    assert cells(text, f"t-closeness of {name}") == ["0.5", "measured"]
     assert below(text, f"t-closeness of {name}") == f"exactly 1/2; worst class {name}='f'"
     assert below(text, f"skewness, {name}") == f"belief in a {name} rises; worst {name} in {name}='f'"
     assert f"\nnote: {name}: differ\n" in text

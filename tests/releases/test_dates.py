@@ -29,7 +29,7 @@ from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss, interval_ends
 from tclose_spark.methods.t_incognito.levels import widths
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
-from tclose_spark.runfile.moments import CODES_A_DAY, EPOCH, parse_moment, parse_quantity, write_moment
+from tclose_spark.runfile.quantities import CODES_A_DAY, EPOCH, parse_moment, parse_quantity, write_moment
 from tclose_spark.runfile.registry import MODULES
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import QuasiDomain, sensitive_domain
