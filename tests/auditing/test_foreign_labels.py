@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from strategies import CITIES
-from tclose_spark.auditing.published_bounds import with_bounds
 
 from tclose_spark.auditing.audit import audit_table
+from tclose_spark.auditing.inputs import with_bounds
 from tclose_spark.auditing.labels import LabelFacts, judge_labels
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns
 from tclose_spark.checks.classes.class_table import class_table

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from test_audit_views import FIRST, OLD, audit, explanation, k_of
 from test_report_html import Page
-from test_show import FIRST, OLD, audit, explanation, k_of
 
 from tclose_spark.auditing import commands
 from tclose_spark.auditing.attacks.background import BackgroundJoin
