@@ -155,31 +155,38 @@ def _attacks(attacks: Iterable[Exposure]) -> Iterator[Table | Text]:
 
 
 def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
+    """The figures of each adversary, and below them what they mean."""
     risks = joined.risks
-    rows: list[list[str | Text]] = [
-        [
-            "prosecutor: worst chance to pick the record of a person known to be in the table "
-            f"(mean {float(risks.prosecutor_mean):.6f})",
+    figures = [
+        (
+            "prosecutor",
             f"{float(risks.prosecutor):.6f}",
-        ],
-        ["journalist: worst chance to name the person of a record", f"{float(risks.journalist):.6f}"],
-        ["marketer: expected share of records whose person is named correctly", f"{float(risks.marketer):.6f}"],
-        [
-            f"membership: of {joined.people:,} rows of the background table, those whose people are recognizably in "
-            "the table, if it lists everyone",
+            "worst chance to pick the record of a person known to be in the table (mean "
+            f"{float(risks.prosecutor_mean):.6f})",
+        ),
+        ("journalist", f"{float(risks.journalist):.6f}", "worst chance to name the person of a record"),
+        ("marketer", f"{float(risks.marketer):.6f}", "expected share of records whose person is named correctly"),
+        (
+            "membership",
             f"{joined.members:,}",
-        ],
-        ["no membership: rows that fit no class", f"{joined.people - joined.candidates:,}"],
+            f"of {joined.people:,} rows of the background table, those of people who are recognizably in the table, if "
+            "the background table contains everyone in it",
+        ),
+        ("no match", f"{joined.people - joined.candidates:,}", "rows of the background table that fit no class"),
     ]
     for g in joined.guesses:
         meaning = (
-            f"minimality attack: rows that are guessed to have a value of {g.attribute}, because they fit none of the "
-            "narrow classes around them, which hold as much of it as any class"
+            f"rows of the background table for which a value of {g.attribute} is guessed: they fit none of the narrow "
+            "classes of their value, and these hold as much of it as any class"
         )
         if g.people:
             meaning += f"; their classes indicate it for {g.said:.3f}, the guess expects at least {g.at_least:.3f}"
-        rows.append([meaning + ("" if g.right is None else f", and is right for {g.right:.3f}"), f"{g.people:,}"])
-    yield _table(f"Join with the background table, by {', '.join(joined.joined)}", ["adversary", "figure"], rows)
+        if g.right is not None:
+            meaning += f", and is right for {g.right:.3f}"
+        figures.append((f"minimality attack, {g.attribute}", f"{g.people:,}", meaning))
+    title = f"Join with the background table, by {', '.join(joined.joined)}"
+    yield _table(title, ["adversary", "figure"], [[adversary, figure] for adversary, figure, _ in figures])
+    yield from (Text(f"{adversary}: {meaning}") for adversary, _, meaning in figures)
     if not joined.candidates:
         yield Text("note: no row of the background table fits any class; check that it writes values as the table does")
     elif risks.unmatched:
