@@ -27,7 +27,7 @@ VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
 MOST_NODES = 100_000
-"""Of a YAML text, aliases counted as what they stand for: a few lines can stand for more than any memory holds."""
+"""The most nodes of a YAML text, with aliases expanded: a few lines of aliases can exceed any memory."""
 MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -47,7 +47,7 @@ def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
             key = loader.construct_object(part, deep=True)
             for known, mark in keys:
                 if key == known:
-                    said = f"key {key!r} stands twice, first in line {mark.line + 1}"
+                    said = f"key {key!r} is given twice, first in line {mark.line + 1}"
                     raise ConstructorError(None, None, said, part.start_mark)
             keys.append((key, part.start_mark))
     return loader.construct_mapping(node, deep=True)
@@ -69,7 +69,7 @@ def parse_yaml(text: str, where: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         raise ConfigurationError(f"{where}{place}: not valid YAML: {getattr(error, 'problem', error)}") from None
-    except (ValueError, TypeError, ArithmeticError) as error:  # a date that is none, a list as a key
+    except (ValueError, TypeError, ArithmeticError) as error:  # an invalid date, a list as a key
         raise ConfigurationError(f"{where}: not valid YAML: {error}") from None
 
 

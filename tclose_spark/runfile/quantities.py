@@ -23,7 +23,7 @@ def parse_number(text: str) -> Fraction:
     (Fraction(1, 10), Fraction(1, 3))
 
     Raises:
-        ValueError: if it says none, or one with an exponent of four digits or more, which would take ages to write out.
+        ValueError: if it denotes none, or if its exponent has four digits or more, which would take too long to expand.
     """
     if HUGE_EXPONENT.search(text):
         raise ValueError("a number out of all range")
@@ -42,7 +42,7 @@ def parse_moment(text: str) -> Fraction:
     (Fraction(10, 1), Fraction(1, 2))
 
     Raises:
-        ValueError: if it says none.
+        ValueError: if it denotes none.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is not None:
@@ -57,7 +57,7 @@ def parse_quantity(text: str) -> Fraction:
     (Fraction(1, 2), Fraction(10, 1))
 
     Raises:
-        ValueError: if it says neither.
+        ValueError: if it denotes neither.
     """
     try:
         return parse_number(text)

@@ -84,7 +84,7 @@ def _why_not(columns: Sequence[str], expected: Collection[str]) -> str:
     if all(name == f"_c{i}" for i, name in enumerate(columns)):
         return ", read without a header: set input.options.header: true"
     return (
-        ", and none of those that are asked for (their names may be values: is the first line a header? See "
+        ", and none of the requested ones (their names may be values: is the first line a header? See "
         "input.options.header, sep)"
     )
 
