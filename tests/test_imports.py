@@ -38,6 +38,9 @@ def test_what_is_pure_imports_without_spark():
 
 def test_what_talks_to_spark_does_not():
     found = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "tclose_spark.io.tables.columns.columns"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", PROGRAM, "tclose_spark.io.tables.columns.columns"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert re.search("(pyspark|py4j) cannot be imported here", found.stdout)

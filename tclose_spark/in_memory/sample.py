@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 
-from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain, sensitive_domain
@@ -120,16 +119,3 @@ def _narrowed(domain: QuasiDomain, codes: IntArray) -> QuasiDomain:
         return replace(domain, missing=missing, low=0, high=0)
     low, high = (known[[0, -1]] if domain.kind == "integer" else decode_numbers(known[[0, -1]])).tolist()
     return replace(domain, missing=missing, low=low, high=high)
-
-
-def read_sample(text: str) -> int | None:
-    """How many rows `--sample` asks for; None for all.
-
-    Raises:
-        ConfigurationError: if it is neither a number nor `all`, or more than a comparison holds.
-    """
-    if text == "all":
-        return None
-    if not text.isdecimal() or not 0 < int(text) <= MOST_ROWS:
-        raise ConfigurationError(f"--sample {text}: expected a number of rows up to {MOST_ROWS:,}, or all")
-    return int(text)
