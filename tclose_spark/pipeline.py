@@ -34,8 +34,8 @@ from tclose_spark.report.internal import render_internal, versions
 from tclose_spark.stages.anonymize import Anonymizer, Written
 from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.insensitive import guard_insensitive
-from tclose_spark.stages.observers.linked_sample import read_linked
-from tclose_spark.stages.observers.released_values import VALUES, PublicNames, in_place, read_values
+from tclose_spark.stages.observers.linked_sample import read_linked_rows
+from tclose_spark.stages.observers.released_values import VALUES, PublicNames, public_labels, read_values
 from tclose_spark.stages.planning_input import planning_input
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.publish import (
@@ -268,12 +268,12 @@ def _internal_page(
 def _raw_side(run: Run) -> dict[str, Any] | None:
     """What raw rows tell, and what is published of them; None where none could be drawn."""
     profiled = _profile(run)
-    linked = read_linked(run.staging.read(LINKED_SAMPLE), profiled)
+    linked = read_linked_rows(run.staging.read(LINKED_SAMPLE), profiled)
     if linked is None:
         return None
     rows = Rows.concatenate([linked.rows, linked.suppressed])
     whole = LocalRows(rows, profiled.distinct_rows) if len(rows) == profiled.rows else _encoded(run, profiled)
-    trees = in_place(run.spec, run.hierarchies, run.public_hierarchies)
+    trees = public_labels(run.spec, run.hierarchies, run.public_hierarchies)
     attributes = ResolvedAttributes.of(run.spec.attributes, profiled, trees, run.spec.privacy.n)
     return measure_raw_versus_released(linked, profiled, attributes, run.spec, whole.frequencies).to_json()
 

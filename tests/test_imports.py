@@ -38,7 +38,7 @@ def test_what_is_pure_imports_without_spark():
 
 def test_what_talks_to_spark_does_not():
     found = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "tclose_spark.io.tables.columns.columns"],
+        [sys.executable, "-c", PROGRAM, "tclose_spark.io.tables.columns"],
         capture_output=True,
         text=True,
         check=True,

@@ -14,7 +14,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.arrow_frames import is_frame, is_spark
 from tclose_spark.io.input.files import check_files
 from tclose_spark.io.input.formats import guess_format
-from tclose_spark.runfile.loading import read_tree, resolve, spec_of, told_with_lines, with_overrides
+from tclose_spark.runfile.loading import lines_in_errors, read_tree, resolve, spec_of, with_overrides
 from tclose_spark.runfile.registry import MethodSettings
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import FRAME, NOWHERE, Output, Privacy, ReleaseSpec
@@ -61,7 +61,7 @@ def given_run(
     view = f"{FRAME}_{uuid4().hex}"
     tree = complete_tree(table, spec, output, view=view, overrides=overrides, nowhere=nowhere, reads=reads)
     complete = spec_of(tree)
-    with told_with_lines(tree):
+    with lines_in_errors(tree):
         check_files(complete, reads)
     return GivenRun(tree=tree, spec=complete, table=table if reads and in_memory(table) else None)
 

@@ -23,7 +23,7 @@ from tclose_spark.comparing.request import (
 from tclose_spark.comparing.result import ComparisonResult
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import MOST_ROWS
-from tclose_spark.report.framing import in_frame, printed
+from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.loading import resolve
 from tclose_spark.runfile.spec import Output
 

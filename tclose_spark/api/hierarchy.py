@@ -19,7 +19,7 @@ from tclose_spark.auditing.hierarchy import Settings, count_column, outline_line
 from tclose_spark.auditing.hierarchy import tree_of as hierarchy_of
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.typed import as_typed
-from tclose_spark.report.framing import printed
+from tclose_spark.report.notebook import printed
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.loading import explain, resolve, spec_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tclose_spark.api.arguments import Spec, Table, Where, given_run
 from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.session import Log, run_stages, temporary_folder
-from tclose_spark.report.framing import in_frame, page_of, printed
+from tclose_spark.report.notebook import in_frame, page_of, printed
 from tclose_spark.runfile.spec import ReleaseSpec
 
 if TYPE_CHECKING:

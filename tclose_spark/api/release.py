@@ -15,7 +15,7 @@ from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.session import Log, Progress, run_stages
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.report.console import certificate_lines
-from tclose_spark.report.framing import in_frame
+from tclose_spark.report.notebook import in_frame
 from tclose_spark.report.preview import ROWS, preview_lines
 from tclose_spark.runfile.loading import URI, resolve
 from tclose_spark.runfile.spec import Output

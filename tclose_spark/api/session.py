@@ -14,7 +14,7 @@ from tclose_spark.api.errors import full_disks_named, on_command_line
 from tclose_spark.io.input.arrow_frames import is_spark
 from tclose_spark.io.interrupts import interruptible, run_with_timeout
 from tclose_spark.io.spark import driver
-from tclose_spark.runfile.loading import told_with_lines
+from tclose_spark.runfile.loading import lines_in_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,7 +75,7 @@ def working(title: str, table: Table = None, path: str = "") -> Iterator[SparkSe
 def working_on(run: GivenRun, title: str) -> Iterator[SparkSession]:
     """The session for a run, with its table. Errors name the lines of the run file."""
     spec = run.spec
-    with told_with_lines(run.tree), working(f"tclose {title} {spec.name}", run.table, spec.input.path) as session:
+    with lines_in_errors(run.tree), working(f"tclose {title} {spec.name}", run.table, spec.input.path) as session:
         if run.table is None:
             yield session
             return

@@ -25,7 +25,7 @@ from tclose_spark.io.spark.shuffles import sized_shuffles
 from tclose_spark.io.tables.columns import quoted
 from tclose_spark.measures.distances.transport import TransportPlan, transport_plan
 from tclose_spark.measures.loss.information_loss import LabelLoss
-from tclose_spark.report.framing import in_frame, printed
+from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 

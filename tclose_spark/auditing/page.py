@@ -95,6 +95,6 @@ def _distribution(explanation: Explanation) -> Markup:
     return lines(
         [group.name for group in groups],
         [("class", [group.part / size for group in groups]), ("table", [group.whole / rows for group in groups])],
-        told=f"Shares of the values of {a.name}, in the class and in the table; the table below has them as numbers",
+        description=f"Shares of the values of {a.name}, in the class and in the table; the table below has them as numbers",
         across="share of the records",
     )

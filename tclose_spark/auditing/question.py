@@ -23,21 +23,19 @@ SETTINGS = (
 
 
 class Question(Section):
-    """Columns and bounds. What has no bound is measured and reported; exit codes and verdict follow from bounds only.
-
-    n: classes must be close to a natural superset of at least n records instead of the whole table.
-    gain: a rise in belief above which a class counts as exposed to an attack.
-    aggregates: the published values are aggregates of classes, and not labels that cover the values of their rows.
-    renamed: new names of columns by those that a table may have in their place, as the input of a run file does.
-    """
+    """Columns and requirements. Measures without a threshold are reported, but do not affect the verdict."""
 
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
     sensitive_attributes: dict[str, SensitiveAttribute] = Field(default_factory=dict)
     k: Annotated[int, Field(ge=1)] | None = None
     n: Annotated[int, Field(ge=1)] | None = None
+    """Classes must be close to a natural superset of at least n records instead of the whole table."""
     gain: Exact = Fraction(1, 5)
+    """A rise in belief above which a class counts as exposed to an attack."""
     aggregates: bool = False
+    """The published values are aggregates of classes, and not labels that cover the values of their rows."""
     renamed: dict[str, str] = Field(default_factory=dict)
+    """New names of columns by those that a table may have in their place, as the input of a run file does."""
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:

@@ -1,1 +1,1 @@
-"""What is said of a release: the certificate and the page that shows it."""
+"""Certificates, HTML reports, plots and console output of a release."""

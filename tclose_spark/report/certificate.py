@@ -1,4 +1,4 @@
-"""The certificate: what is required of a release and what is reached, for a disclosure board and for machines."""
+"""The certificate of a release: what is required and what is achieved, for a disclosure board and for programs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
-from tclose_spark.runfile.spec import Privacy, ReleaseSpec
+from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.listing import listing
+from tclose_spark.table.writing import listing
 from tclose_spark.version import __version__
 
 OF_AGGREGATES = (
-    "aggregates of classes are published, which do not say how far the values of a class lie apart; what labels that "
-    "cover them would lose follows from the raw table alone"
+    "the release publishes aggregates, which do not say how far apart the values of a class are; the loss of covering "
+    "labels would need the raw table"
 )
 
 COUNTS = "Counts are rows. A person with several rows counts several times."
@@ -31,16 +31,15 @@ def build_certificate(
     version: int | None,
     columns: list[str],
 ) -> dict[str, Any]:
-    """The certificate of a release that was verified.
+    """The certificate of a verified release. Its figures can be recomputed from the release and the key `attributes`.
 
-    figures: the verifier's. rows, version: of the input. All of it follows from the release and the run file with its
-    hierarchies, and every figure can be computed again from the release and what stands under `attributes`.
+    figures: the verifier's. rows, version: of the input. columns: of the release.
     """
     settings = spec.attributes.sensitive_attributes
-    reached = figures["attributes"]
+    achieved = figures["attributes"]
     return {
         "verdict": "holds",
-        "unprotected": {name: reached[name]["homogeneous"] for name in settings if not settings[name].limited},
+        "unprotected": {name: achieved[name]["homogeneous"] for name in settings if not settings[name].limited},
         "tool": {"name": "tclose_spark", "version": __version__},
         "issued": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "release": {
@@ -55,12 +54,12 @@ def build_certificate(
         "method": spec.method.model_dump(exclude_none=True),
         "regions": figures["regions"],
         "guarantees": {
-            **_guarantees(spec, figures["smallest_class"], reached, from_whole=spec.privacy.n is None),
+            **_guarantees(spec, figures["smallest_class"], achieved, from_whole=spec.privacy.n is None),
             **({} if spec.privacy.n is None else {"nt": _near(spec, spec.privacy.n, figures["near"])}),
         },
         **({"suppressed": _suppressed(spec, figures["suppressed"], rows)} if spec.privacy.suppression_limit else {}),
         "attributes": {
-            "sensitive": {name: _sensitive(settings[name], reached[name], hierarchies.get(name)) for name in settings},
+            "sensitive": {name: _sensitive(settings[name], achieved[name], hierarchies.get(name)) for name in settings},
             "quasi_identifiers": {
                 name: {
                     **_quasi(quasi, hierarchies.get(name), spec.aggregates.get(name)),
@@ -87,7 +86,7 @@ def build_certificate(
 
 
 def _weighted_loss(spec: ReleaseSpec, losses: Mapping[str, float]) -> dict[str, float]:
-    """The mean loss by the weights of the run file, where they differ."""
+    """The weighted mean of the losses if the run file's weights differ."""
     weights = {name: float(quasi.weight) for name, quasi in spec.attributes.quasi_identifiers.items()}
     if len(set(weights.values())) == 1 or None in losses.values():
         return {}
@@ -97,23 +96,27 @@ def _weighted_loss(spec: ReleaseSpec, losses: Mapping[str, float]) -> dict[str, 
 def _guarantees(
     spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Any], from_whole: bool = True
 ) -> dict[str, Any]:
-    """What is required of classes and what they reach: the smallest one, and by sensitive attribute the worst.
+    """The required and achieved figures: k of the smallest class, t and l of the worst.
 
-    from_whole: whether each t is required of the distance from the whole table; else that is only told.
+    from_whole: whether t limits the distance from the whole table; otherwise that distance is only measured.
     """
     required = spec.attributes.sensitive_attributes
-    if not from_whole:
-        required = {name: a.model_copy(update={"t": None}) for name, a in required.items()}
+    k: dict[str, Any] = {"required": spec.privacy.k, "achieved": smallest}
+    if spec.privacy.alpha is not None:
+        k["chosen"] = {"objective": "alpha * t + (1 - alpha) * NCP", "alpha": str(spec.privacy.alpha)}
     return {
-        "k": {"required": spec.privacy.k, "achieved": smallest, **_chosen(spec.privacy)},
-        "t": {name: _closeness(required[name], Fraction(attributes[name]["emd"])) for name in required},
+        "k": k,
+        "t": {
+            name: _closeness(a.distance, a.t if from_whole else None, Fraction(attributes[name]["emd"]))
+            for name, a in required.items()
+        },
         "l": {name: entry for name in required if (entry := _diversity(required[name], attributes[name]))},
     }
 
 
-def _near(spec: ReleaseSpec, n: int, reached: Mapping[str, Any]) -> dict[str, Any]:
-    """(n, t)-closeness by sensitive attribute that has a t: the largest distance of a class from what proves it, and
-    how many classes the whole table, the class itself and another natural superset prove, the first that does.
+def _near(spec: ReleaseSpec, n: int, achieved: Mapping[str, Any]) -> dict[str, Any]:
+    """(n, t)-closeness by sensitive attribute with a t: the largest distance of a class from the superset that proves
+    it, and the number of classes that each kind of superset proves first.
     """
     settings = spec.attributes.sensitive_attributes
     return {
@@ -124,21 +127,14 @@ def _near(spec: ReleaseSpec, n: int, reached: Mapping[str, Any]) -> dict[str, An
             "required_exact": str(t),
             **figures,
         }
-        for name, figures in reached.items()
+        for name, figures in achieved.items()
         if (t := settings[name].t) is not None
     }
 
 
-def _chosen(privacy: Privacy) -> dict[str, Any]:
-    """How a k was chosen that the run file does not say."""
-    if privacy.alpha is None:
-        return {}
-    return {"chosen": {"objective": "alpha * t + (1 - alpha) * NCP", "alpha": str(privacy.alpha)}}
-
-
 def _suppressed(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """What is left out of the release, and what classes were compared with. Where that is the input, the distribution
-    of the suppressed rows follows from it, and what they reach as a class is told.
+    """The suppressed rows, and the table that classes were compared with. If that is the input, it reveals the
+    distribution of the suppressed rows, and the entry has their figures as a class.
     """
     privacy = spec.privacy
     entry = {
@@ -150,20 +146,24 @@ def _suppressed(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dic
     }
     if "attributes" not in figures:
         return entry
-    of_one_value = [name for name, reached in figures["attributes"].items() if reached["homogeneous"]["classes"]]
-    return {**entry, "guarantees": _guarantees(spec, figures["rows"], figures["attributes"]), "certain": of_one_value}
+    certain = [name for name, achieved in figures["attributes"].items() if achieved["homogeneous"]["classes"]]
+    return {**entry, "guarantees": _guarantees(spec, figures["rows"], figures["attributes"]), "certain": certain}
 
 
-def _sensitive(settings: SensitiveAttribute, reached: Mapping[str, Any], hierarchy: Hierarchy | None) -> dict[str, Any]:
-    """What is needed to compute an attribute's figures again; and for how many rows it is certain."""
+def _sensitive(
+    settings: SensitiveAttribute, achieved: Mapping[str, Any], hierarchy: Hierarchy | None
+) -> dict[str, Any]:
+    """The settings and domain from which an attribute's figures can be recomputed, and the rows that it is certain
+    for.
+    """
     entry = {
         "distance": settings.distance,
-        "m": reached["domain"]["size"],
-        "domain": reached["domain"],
-        "unused": reached["unused"],
-        **({"input": reached["input"]} if "input" in reached else {}),
+        "m": achieved["domain"]["size"],
+        "domain": achieved["domain"],
+        "unused": achieved["unused"],
+        **({"input": achieved["input"]} if "input" in achieved else {}),
         "missing": settings.missing if settings.kind.missing else "value",
-        "homogeneous": reached["homogeneous"],
+        "homogeneous": achieved["homogeneous"],
     }
     if settings.kind.ordered:
         entry["order"] = settings.order if isinstance(settings.order, str) else "list"
@@ -175,8 +175,8 @@ def _sensitive(settings: SensitiveAttribute, reached: Mapping[str, Any], hierarc
 def _quasi(
     settings: QuasiIdentifier, hierarchy: Hierarchy | None, aggregate: Aggregate | None = None
 ) -> dict[str, Any]:
-    """How a quasi-identifier is published: what was set, and the form of its labels, or what it is an aggregate of. The
-    leaves of a hierarchy that was built are values of people: how many there are is told.
+    """How a quasi-identifier is published: its settings, and the form of its labels or the kind of aggregate. Leaves of
+    a built hierarchy are values of people, so only their number is published.
     """
     entry = {"type": settings.type, **settings.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})}
     if aggregate is not None:
@@ -193,41 +193,41 @@ def _quasi(
 
 
 def _tree(hierarchy: Hierarchy) -> dict[str, Any]:
-    """The paths of all leaves, in the order of their texts."""
+    """The paths of all leaves, sorted."""
     return listing(sorted(hierarchy.paths), "paths")
 
 
 def _information(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told and not required: how far the tuples of several sensitive attributes are, by equal distance."""
+    """The distance of the tuples of several sensitive attributes, which is measured and not required."""
     if "tuples_emd" not in figures:
         return {}
-    reached = Fraction(figures["tuples_emd"])
-    return {"tuples": {"distance": "equal", "achieved": float(reached), "achieved_exact": str(reached)}}
+    achieved = Fraction(figures["tuples_emd"])
+    return {"tuples": {"distance": "equal", "achieved": float(achieved), "achieved_exact": str(achieved)}}
 
 
-def _closeness(settings: SensitiveAttribute, reached: Fraction) -> dict[str, Any]:
+def _closeness(distance: str, t: Fraction | None, achieved: Fraction) -> dict[str, Any]:
     return {
-        "distance": settings.distance,
-        "required": None if settings.t is None else float(settings.t),
-        "required_exact": None if settings.t is None else str(settings.t),
-        "achieved": float(reached),
-        "achieved_exact": str(reached),
+        "distance": distance,
+        "required": None if t is None else float(t),
+        "required_exact": None if t is None else str(t),
+        "achieved": float(achieved),
+        "achieved_exact": str(achieved),
     }
 
 
-def _diversity(settings: SensitiveAttribute, reached: Mapping[str, Any]) -> dict[str, Any]:
+def _diversity(settings: SensitiveAttribute, achieved: Mapping[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     if settings.l.distinct is not None:
-        entry["distinct"] = {"required": settings.l.distinct, "achieved": reached["distinct"]}
+        entry["distinct"] = {"required": settings.l.distinct, "achieved": achieved["distinct"]}
     if settings.l.entropy is not None:
         entry["entropy"] = {
             "required": float(settings.l.entropy),
-            "achieved": reached["entropy"],
-            "holds": reached["entropy_holds"],
+            "achieved": achieved["entropy"],
+            "holds": achieved["entropy_holds"],
         }
     if settings.l.recursive is not None:
         entry["recursive"] = {
             "required": {"c": str(settings.l.recursive.c), "l": settings.l.recursive.l},
-            "holds": reached["recursive_holds"],
+            "holds": achieved["recursive_holds"],
         }
     return entry

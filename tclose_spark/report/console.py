@@ -1,4 +1,4 @@
-"""A certificate in lines, for a terminal or a notebook."""
+"""The summary of a release for a terminal, a notebook, or a program."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Any
 
 
 def certificate_lines(certificate: Mapping[str, Any], public: str, internal: str) -> list[str]:
-    """A short summary of a release, and where its files are: first the verdict, then what is unprotected, then figures.
-
-    public, internal: the folders.
-    """
+    """The verdict, unprotected attributes, figures, and the paths of files in the folders `public` and `internal`."""
     figures = [
         *_figures(certificate),
         ("release", f"{public}/release"),
@@ -28,8 +25,8 @@ def certificate_lines(certificate: Mapping[str, Any], public: str, internal: str
 
 
 def certificate_json(certificate: Mapping[str, Any], public: str, internal: str) -> str:
-    """The same in one line, for machines: the certificate's verdict, rows, guarantees and losses, and the folders."""
-    told = {
+    """The same as one line of JSON."""
+    summary = {
         "name": certificate["release"]["name"],
         "verdict": certificate["verdict"],
         "rows": certificate["release"]["rows"],
@@ -41,13 +38,13 @@ def certificate_json(certificate: Mapping[str, Any], public: str, internal: str)
         "public": public,
         "internal": internal,
     }
-    return json.dumps(told, ensure_ascii=False)
+    return json.dumps(summary, ensure_ascii=False)
 
 
 def unprotected_lines(certificate: Mapping[str, Any]) -> list[str]:
-    """A line for each sensitive attribute that nothing limits."""
+    """A line for each sensitive attribute without a limit."""
     return [
-        f"  but {name} is unprotected: nothing limits what a class tells of it; certain {_certain(homogeneous)}"
+        f"  but {name} is unprotected: nothing limits what a class reveals about it; certain {_certain(homogeneous)}"
         for name, homogeneous in certificate["unprotected"].items()
     ]
 
@@ -58,22 +55,22 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("rows", f"{release['rows']:,}"),
         *_suppressed(certificate),
         ("classes", f"{release['classes']:,}"),
-        ("k", f"asked {guarantees['k']['required']}, reached {guarantees['k']['achieved']}"),
+        ("k", f"requested {guarantees['k']['required']}, achieved {guarantees['k']['achieved']}"),
     ]
     for name, t in guarantees["t"].items():
-        required = "not asked" if t["required"] is None else f"asked {t['required']:g}"
-        lines.append((f"t of {name} ({t['distance']})", f"{required}, reached {t['achieved']:.6f}"))
+        required = "not requested" if t["required"] is None else f"requested {t['required']:g}"
+        lines.append((f"t of {name} ({t['distance']})", f"{required}, achieved {t['achieved']:.6f}"))
     for name, nt in guarantees.get("nt", {}).items():
         by = nt["classes"]
         lines += [
-            (f"(n, t) of {name}", f"n {nt['n']:,}, asked {nt['required']:g}, reached {nt['achieved']:.6f}"),
-            ("  classes near to", f"all {by['whole_table']:,}, itself {by['itself']:,}, else {by['superset']:,}"),
+            (f"(n, t) of {name}", f"n {nt['n']:,}, requested {nt['required']:g}, achieved {nt['achieved']:.6f}"),
+            ("  classes near to", f"table {by['whole_table']:,}, itself {by['itself']:,}, another {by['superset']:,}"),
         ]
     for name, attribute in certificate["attributes"]["sensitive"].items():
         lines.append((f"{name} is certain", _certain(attribute["homogeneous"])))
     for name, kinds in guarantees["l"].items():
         lines += [
-            (f"l of {name} ({kind})", f"asked {l_['required']}, reached {l_.get('achieved', 'yes')}")
+            (f"l of {name} ({kind})", f"requested {l_['required']}, achieved {l_.get('achieved', 'yes')}")
             for kind, l_ in kinds.items()
         ]
     loss = certificate["utility"]["ncp"]
@@ -85,26 +82,18 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _suppressed(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is left out, where anything may be; and what it reaches as a class, where that is public."""
+    """The suppressed rows if any are allowed, and their distances as a class if their distribution is public."""
     suppressed = certificate.get("suppressed")
     if suppressed is None:
         return []
-    lines = [
-        (
-            "suppressed rows",
-            f"{suppressed['rows']:,} of {certificate['input']['rows']:,}, limit {suppressed['limit']:g}",
-        )
+    rows = f"{suppressed['rows']:,} of {certificate['input']['rows']:,}, limit {suppressed['limit']:g}"
+    distances = suppressed.get("guarantees", {"t": {}})["t"].items()
+    return [
+        ("suppressed rows", rows),
+        *[(f"t of {name}, suppressed", f"achieved {t['achieved']:.6f}") for name, t in distances],
     ]
-    for name, t in suppressed.get("guarantees", {"t": {}})["t"].items():
-        lines.append((f"t of {name}, suppressed", f"reached {t['achieved']:.6f}"))
-    return lines
 
 
 def _certain(homogeneous: Mapping[str, int]) -> str:
-    """For how many rows a sensitive attribute is certain."""
     classes, rows = homogeneous["classes"], homogeneous["rows"]
-    return (
-        f"for {rows:,} rows, in {classes:,} classes of one value"
-        if classes
-        else "for no row: no class has one value only"
-    )
+    return f"for {rows:,} rows, in {classes:,} classes of one value" if classes else "for no row"

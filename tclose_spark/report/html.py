@@ -1,6 +1,4 @@
-"""The report page: a certificate and the extreme classes as one HTML file that needs nothing else, for people to
-read.
-"""
+"""The public report: a certificate and figures of all classes as one HTML file that loads nothing."""
 
 from __future__ import annotations
 
@@ -14,77 +12,71 @@ from tclose_spark.report.page import number, render
 from tclose_spark.report.sections import class_sizes, closeness_of_all, guessing_of, precision_of, worst_class
 from tclose_spark.runfile.distances import DISTANCES
 
-MARK = 100  # where a guarantee's bar has the mark of what is required, of BAR units
-BAR = 150
+MARK, BAR = 100, 150  # the width of a guarantee's bar up to the requirement, and in all
 
 WHOLE = {"input": "whole input table, suppressed rows included", "released": "whole released table"}
-"""What distances are measured from, where rows are suppressed."""
+"""What classes are compared with if rows are suppressed, by `privacy.of`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GuaranteeRow:
-    """One line of what is required and what is reached.
+    """A row of the table of guarantees.
 
-    exact_required, exact_reached: fractions, "" where the figures are exact as they are.
-    bar: filled units of BAR, None where there is nothing to compare.
-    met: None where nothing is required.
+    exact_required, exact_achieved: fractions, "" if the figures themselves are exact.
+    bar: filled units of BAR, None if there is nothing to compare.
+    met: None if nothing is required.
     """
 
     name: str
     attribute: str
     meaning: str
     required: str
-    reached: str
+    achieved: str
     met: bool | None
     bar: float | None = None
     exact_required: str = ""
-    exact_reached: str = ""
+    exact_achieved: str = ""
 
 
 def render_report(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
-    """The public page of a release: its certificate, and what follows from the released table beside it.
+    """The public page of a release.
 
-    figures: the verifier's: `extremes`, some of the largest and of the smallest classes; and where they are there
-    `spreads`, how figures of all classes are spread, with `worst`, the farthest class of each sensitive attribute.
+    figures: the verifier's: `extremes`, some of the largest and smallest classes; optionally `spreads`, histograms over
+    all classes, with `worst`, the farthest class of each sensitive attribute.
 
-    A release is shown as holding only if the verdict says so and no guarantee's own figures speak against it, and in
-    green only if something limits what it tells of each sensitive attribute.
+    The page shows the release as holding only if the verdict says so and every guarantee's own figures agree. It is
+    green only if something limits what the release reveals about each sensitive attribute.
     """
     return render("report.html.j2", **first_page(certificate), **_sections(certificate, figures))
 
 
 def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """What the pages to sign show."""
-    suppressed = certificate.get("suppressed")
-    whole = whole_of(certificate)
-    guarantees = list(_guarantees(certificate["guarantees"], whole))
-    near = certificate["guarantees"].get("nt", {})
-    guarantees += [_near(name, nt, whole, certificate["release"]["classes"]) for name, nt in near.items()]
-    apart = (suppressed or {}).get("guarantees")
-    of_suppressed = [replace(line, meaning="") for line in _guarantees(apart, whole)] if apart else []
+    """The template variables of the pages to sign."""
+    suppressed, guarantees = certificate.get("suppressed"), certificate["guarantees"]
+    whole, near, closeness = whole_of(certificate), guarantees.get("nt", {}), guarantees["t"]
+    sensitive, unprotected = certificate["attributes"]["sensitive"], certificate["unprotected"]
+    rows = list(_guarantees(guarantees, whole))
+    rows += [_near(name, nt, whole, certificate["release"]["classes"]) for name, nt in near.items()]
+    of_class = (suppressed or {}).get("guarantees")
+    of_suppressed = [replace(row, meaning="") for row in _guarantees(of_class, whole)] if of_class else []
     return {
         "certificate": certificate,
         "release": certificate["release"],
         "utility": certificate["utility"],
-        "k": certificate["guarantees"]["k"],
-        "guarantees": guarantees,
+        "k": guarantees["k"],
+        "guarantees": rows,
         "of_suppressed": of_suppressed,
         "suppressed": suppressed,
         "whole": whole,
-        "holds": certificate["verdict"] == "holds"
-        and all(guarantee.met is not False for guarantee in (*guarantees, *of_suppressed)),
-        "unprotected": certificate["unprotected"],
-        "homogeneous": {name: entry["homogeneous"] for name, entry in certificate["attributes"]["sensitive"].items()},
+        "holds": certificate["verdict"] == "holds" and all(row.met is not False for row in (*rows, *of_suppressed)),
+        "unprotected": unprotected,
+        "homogeneous": {name: entry["homogeneous"] for name, entry in sensitive.items()},
         "warnings": certificate["warnings"],
-        "spellings": [name for name, entry in certificate["attributes"]["sensitive"].items() if "text" in entry],
+        "spellings": [name for name, entry in sensitive.items() if "text" in entry],
         "roles": _roles(certificate),
-        "closeness": certificate["guarantees"]["t"],
+        "closeness": closeness,
         "near": near,
-        "limited": [
-            name
-            for name, t in certificate["guarantees"]["t"].items()
-            if t["required"] is not None and name not in certificate["unprotected"]
-        ],
+        "limited": [name for name, t in closeness.items() if t["required"] is not None and name not in unprotected],
         "allow_unique": certificate.get("allow_unique") or [],
         "aggregates": dict(_aggregates(certificate)),
         "MARK": MARK,
@@ -93,7 +85,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _aggregates(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The quasi-identifiers that are published as aggregates of their classes: (column, as which)."""
+    """(column, kind of aggregate) of the quasi-identifiers that are published as aggregates."""
     for name, entry in certificate["attributes"].get("quasi_identifiers", {}).items():
         if "aggregate" in entry:
             digits = entry.get("digits")
@@ -101,45 +93,35 @@ def _aggregates(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def whole_of(certificate: Mapping[str, Any]) -> str:
-    """What classes are compared with."""
+    """The table that classes are compared with, in words."""
     suppressed = certificate.get("suppressed")
     return WHOLE[suppressed["of"]] if suppressed and suppressed["rows"] else "whole table"
 
 
 def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
-    """What the sections after the first pages show; those of all classes are empty where their figures are not
-    there.
-    """
-    spreads, sensitive = figures.get("spreads"), certificate["attributes"]["sensitive"]
+    """The template variables of the other sections; those of all classes are empty without their figures."""
+    found: dict[str, Any] = {"extremes": figures["extremes"], "sizes": None}
+    spreads, utility = figures.get("spreads"), certificate["utility"]
     if not spreads:
-        return {
-            "extremes": figures["extremes"],
-            "sizes": None,
-            "distances": [],
-            "worst": [],
-            "precision": [],
-            "guessing": [],
-        }
-    utility = certificate["utility"]
-    return {
-        "extremes": figures["extremes"],
+        return found | dict.fromkeys(("distances", "worst", "precision", "guessing"), ())
+    closeness, sensitive = certificate["guarantees"]["t"], certificate["attributes"]["sensitive"]
+    return found | {
         "sizes": class_sizes(spreads["sizes"], utility["smallest_class"], utility["largest_class"]),
-        "distances": [
-            closeness_of_all(name, spreads["emd"][name], t) for name, t in certificate["guarantees"]["t"].items()
-        ],
+        "distances": [closeness_of_all(name, spreads["emd"][name], t) for name, t in closeness.items()],
         "worst": [worst_class(name, entry, whole_of(certificate)) for name, entry in figures["worst"].items()],
-        "precision": [precision_of(name, found) for name, found in spreads.get("precision", {}).items()],
+        "precision": [precision_of(name, bins) for name, bins in spreads.get("precision", {}).items()],
         "guessing": [guessing_of(name, spreads, entry["homogeneous"]["rows"]) for name, entry in sensitive.items()],
     }
 
 
-def _filled(achieved: float, required: float) -> float:
-    """Units of a bar that are filled, where `required` is at the mark."""
+def _filled(figure: Mapping[str, Any]) -> float:
+    """The filled units of a bar that has the requirement at MARK."""
+    achieved, required = figure["achieved"], figure["required"]
     return round(min(BAR, MARK * achieved / required), 2) if required > 0 else BAR
 
 
 def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[GuaranteeRow]:
-    """All lines: k, each t, each l. whole: what distances are measured from."""
+    """A row for k, each t and each l. whole: what distances are measured from."""
     k = guarantees["k"]
     yield _at_least("k-anonymity", "", "rows in the smallest class", k, met=k["achieved"] >= k["required"])
     for attribute, t in guarantees["t"].items():
@@ -149,112 +131,94 @@ def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[Guarantee
 
 
 def _at_least(name: str, attribute: str, meaning: str, figure: Mapping[str, Any], met: bool) -> GuaranteeRow:
-    """The line of a figure that has to reach what is required."""
-    achieved, required = figure["achieved"], figure["required"]
+    """The row of a figure that must reach its requirement."""
     return GuaranteeRow(
         name=name,
         attribute=attribute,
         meaning=meaning,
-        required=f"at least {number(required)}",
-        reached=number(achieved),
+        required=f"at least {number(figure['required'])}",
+        achieved=number(figure["achieved"]),
         met=met,
-        bar=_filled(achieved, required),
+        bar=_filled(figure),
     )
 
 
 def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> GuaranteeRow:
-    """The line of a t, which may be measured without being required; compared as exact fractions."""
-    meaning = f"largest distance of a class from the {whole}; {DISTANCES[t['distance']].meaning}"
-    reached, exact = number(t["achieved"]), t["achieved_exact"]
-    if t["required"] is None:
-        return GuaranteeRow(
-            name="t-closeness",
-            attribute=attribute,
-            meaning=meaning,
-            required="nothing",
-            reached=reached,
-            met=None,
-            exact_reached=exact,
-        )
-    met = Fraction(exact) <= Fraction(t["required_exact"])
-    required, bar = f"at most {number(t['required'])}", _filled(t["achieved"], t["required"])
-    return GuaranteeRow(
+    """The row of a t, compared as exact fractions."""
+    exact = t["achieved_exact"]
+    measured = GuaranteeRow(
         name="t-closeness",
         attribute=attribute,
-        meaning=meaning,
-        required=required,
-        reached=reached,
-        met=met,
-        bar=bar,
+        meaning=f"largest distance of a class from the {whole}; {DISTANCES[t['distance']].meaning}",
+        required="nothing",
+        achieved=number(t["achieved"]),
+        met=None,
+        exact_achieved=exact,
+    )
+    if t["required"] is None:
+        return measured
+    return replace(
+        measured,
+        required=f"at most {number(t['required'])}",
+        met=Fraction(exact) <= Fraction(t["required_exact"]),
+        bar=_filled(t),
         exact_required=t["required_exact"],
-        exact_reached=exact,
     )
 
 
 def _near(attribute: str, nt: Mapping[str, Any], whole: str, classes: int) -> GuaranteeRow:
-    """The line of (n, t)-closeness. Each class was proven by exact fractions; the largest distance is to be read."""
+    """The row of (n, t)-closeness. The verifier compared each class as exact fractions."""
     by = nt["classes"]
-    meaning = (
-        f"largest distance of a class from a natural superset of {number(nt['n'])} rows or more: "
-        f"{number(by['whole_table'])} classes are near to the {whole}, {number(by['itself'])} have as many rows "
-        f"themselves, {number(by['superset'])} are near to another; {DISTANCES[nt['distance']].meaning}"
-    )
     return GuaranteeRow(
         name="(n, t)-closeness",
         attribute=attribute,
-        meaning=meaning,
+        meaning=f"largest distance of a class from a natural superset of {number(nt['n'])} rows or more: "
+        f"{number(by['whole_table'])} classes are near to the {whole}, {number(by['itself'])} have as many rows "
+        f"themselves, {number(by['superset'])} are near to another; {DISTANCES[nt['distance']].meaning}",
         required=f"at most {number(nt['required'])}",
-        reached=number(nt["achieved"]),
+        achieved=number(nt["achieved"]),
         met=sum(by.values()) == classes and nt["achieved"] <= nt["required"],
-        bar=_filled(nt["achieved"], nt["required"]),
+        bar=_filled(nt),
         exact_required=nt["required_exact"],
     )
 
 
 def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[GuaranteeRow]:
-    """The lines of the kinds of l-diversity that are required of an attribute."""
+    """The rows of the kinds of l-diversity that an attribute requires."""
     if figure := kinds.get("distinct"):
         met = figure["achieved"] >= figure["required"]
         yield _at_least("Distinct l-diversity", attribute, "fewest different values in a class", figure, met)
-    if figure := kinds.get("entropy"):
-        met = figure["holds"] and figure["achieved"] >= readable_entropy(
-            figure["required"]
-        )  # the figure is no exact number
+    if figure := kinds.get("entropy"):  # its figure is a rounded number
+        met = figure["holds"] and figure["achieved"] >= readable_entropy(figure["required"])
         meaning = "lowest effective number of values in a class (exp of the entropy)"
         yield _at_least("Entropy l-diversity", attribute, meaning, figure, met)
     if figure := kinds.get("recursive"):
         c, level = figure["required"]["c"], figure["required"]["l"]
-        meaning = (
-            f"the most frequent value of a class has fewer than {c} times the rows of all values of rank {level} and "
-            "below"
-        )
-        reached = "in every class" if figure["holds"] else "not in every class"
         yield GuaranteeRow(
             name="Recursive l-diversity",
             attribute=attribute,
-            meaning=meaning,
+            meaning=f"the most frequent value of a class has fewer than {c} times the rows of all values of rank "
+            f"{level} and below",
             required=f"c = {c}, l = {level}",
-            reached=reached,
+            achieved="in every class" if figure["holds"] else "not in every class",
             met=figure["holds"],
         )
 
 
 def _roles(certificate: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The released columns by role. A quasi-identifier that is no column is published as its two bounds."""
-    columns = certificate["release"]["columns"]
+    """The released columns by role. A quasi-identifier that is no column is published as two bounds."""
+    columns, sensitive = certificate["release"]["columns"], certificate["guarantees"]["t"]
     quasi = certificate["utility"]["ncp_by_quasi_identifier"]
     generalized = {
         column for name in quasi for column in ([name] if name in columns else [f"{name}_min", f"{name}_max"])
     }
-    sensitive = certificate["guarantees"]["t"]
     return {
-        "generalized": _among(columns, generalized),
-        "sensitive": _among(columns, sensitive),
-        "insensitive": [column for column in columns if column not in generalized and column not in sensitive],
+        "generalized": _in_order(columns, generalized),
+        "sensitive": _in_order(columns, sensitive),
+        "insensitive": _in_order(columns, {*columns} - generalized - {*sensitive}),
     }
 
 
-def _among(columns: Iterable[str], chosen: Iterable[str]) -> list[str]:
-    """The chosen ones, in the order of the columns."""
+def _in_order(columns: Iterable[str], chosen: Iterable[str]) -> list[str]:
     wanted = set(chosen)
     return [column for column in columns if column in wanted]

@@ -1,4 +1,4 @@
-"""Pages of one design: a template of this folder on `base.html.j2`, as one HTML file that needs nothing else."""
+"""Pages of one design: a template of this folder on `base.html.j2`, as one HTML file that loads nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def render(template: str, **variables: Any) -> str:
-    """The page of a template; text of variables is data, not markup, unless it is `Markup`."""
+    """The page of a template. Text of variables is escaped unless it is `Markup`."""
     return _environment().get_template(template).render(**variables)
 
 
@@ -28,7 +28,7 @@ def _environment() -> Environment:
 
 
 def number(value: float) -> str:
-    """A number with thousands separators, rounded to 4 digits; what is not 0 does not become 0."""
+    """A number with thousands separators, rounded to 4 digits; only 0 becomes "0"."""
     if isinstance(value, int):
         return f"{value:,}"
     if 0 < value < 0.00005:
@@ -37,7 +37,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1 as a percentage; what is neither nothing nor everything is not shown so.
+    """A share of 1 as a percentage; only 0 becomes "0%", and only 1 "100%".
 
     >>> [percent(share) for share in (0, 0.00001, 0.254, 0.99999, 1)]
     ['0%', '< 0.1%', '25.4%', '> 99.9%', '100%']
@@ -50,5 +50,5 @@ def percent(share: float) -> str:
 
 
 def utc(moment: str) -> str:
-    """An ISO 8601 moment as people write it."""
+    """An ISO 8601 moment in UTC, to the minute."""
     return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d, %H:%M UTC")

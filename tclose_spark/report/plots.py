@@ -1,7 +1,7 @@
-"""Plots of the reports as inline SVG, by Matplotlib: the same figures give the same text.
+"""Plots of the reports as inline SVG. The same figures give the same text.
 
-Colours are those of the page (variables of its style, so that they follow light and dark), letters are text in its
-fonts. Matplotlib is loaded with the first plot; whoever makes none does not pay for it.
+Colours are variables of the page's style, so they follow light and dark mode. Letters are text in the page's fonts.
+Matplotlib is loaded with the first plot.
 """
 
 from __future__ import annotations
@@ -46,52 +46,38 @@ SETTINGS: dict[Any, Any] = {
 }
 
 
-def bars(heights: Sequence[float], marks: Sequence[tuple[float, str]], told: str, across: str, up: str) -> Markup:
-    """Bars side by side, of a histogram.
+def bars(
+    heights: Sequence[float],
+    marks: Sequence[tuple[float, str]],
+    description: str,
+    across: str,
+    up: str,
+    limit: float | None = None,
+) -> Markup:
+    """A histogram. Places on its axis are in bars from the left edge of the first.
 
-    marks: (place, text) of the axis, in bars from the left edge of the first. told: what it shows, in words.
+    marks: (place, text) of the axis. description: the plot in words. limit: the place of a line that no bar may pass.
     """
 
     def draw(axes: Axes) -> None:
         axes.bar([i + 0.5 for i in range(len(heights))], heights, width=0.86, color=FILL, clip_on=False)
-        axes.set_xlim(0, max(len(heights), 1))
-        axes.set_ylim(0, max([*heights, 0]) * 1.04 or 1)
-        axes.set_xticks([place for place, _ in marks], [text for _, text in marks])
-        axes.set_xlabel(across)
-        axes.set_ylabel(up)
-        _few_numbers(axes.yaxis)
-
-    return _drawn(draw, 2.3, told)
-
-
-def limited_bars(
-    heights: Sequence[float], marks: Sequence[tuple[float, str]], limit: float | None, told: str, across: str, up: str
-) -> Markup:
-    """Bars like `bars`, and a line at the limit (in bars), which none may pass."""
-
-    def draw(axes: Axes) -> None:
-        end = max(len(heights), (limit or 0) * 1.06)
-        axes.bar([i + 0.5 for i in range(len(heights))], heights, width=0.86, color=FILL, clip_on=False)
-        axes.set_xlim(0, end or 1)
-        axes.set_ylim(0, max([*heights, 0]) * 1.12 or 1)
+        axes.set_xlim(0, max(len(heights), (limit or 0) * 1.06) or 1)
+        axes.set_ylim(0, max([*heights, 0]) * (1.04 if limit is None else 1.12) or 1)
         axes.set_xticks([place for place, _ in marks], [text for _, text in marks])
         axes.set_xlabel(across)
         axes.set_ylabel(up)
         if limit is not None:
             axes.axvline(limit, color=OTHER, linewidth=1.6, clip_on=False)
-            axes.annotate(
-                "t", (limit, axes.get_ylim()[1]), (-5, 0), textcoords="offset points", color=OTHER, ha="right"
-            )
-        _few_numbers(axes.yaxis)
+            top = axes.get_ylim()[1]
+            axes.annotate("t", (limit, top), (-5, 0), textcoords="offset points", color=OTHER, ha="right")
+        axes.yaxis.set_major_locator(_locator(4, integer=True))
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 
-    return _drawn(draw, 2.3, told)
+    return _drawn(draw, 2.3, description)
 
 
-def lines(names: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], told: str, across: str) -> Markup:
-    """Lines one below the other, a horizontal bar of each series in each; shares of 1.
-
-    names: of the lines. series: (name, share of each line), at most two.
-    """
+def lines(names: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], description: str, across: str) -> Markup:
+    """Named lines with a horizontal bar for each series. series: (name, share of 1 in each line), at most two."""
 
     def draw(axes: Axes) -> None:
         thick = 0.78 / len(series)
@@ -112,7 +98,7 @@ def lines(names: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], t
         if len(series) > 1:
             axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
 
-    return _drawn(draw, 0.75 + LINE * len(names) * (1.5 if len(series) > 1 else 1.0), told)
+    return _drawn(draw, 0.75 + LINE * len(names) * (1.5 if len(series) > 1 else 1.0), description)
 
 
 class Curve(NamedTuple):
@@ -128,14 +114,14 @@ def curves(
     panels: Mapping[str, Sequence[Curve]],
     marks: Sequence[tuple[float, str]],
     notes: Sequence[str],
-    told: str,
+    description: str,
     across: str,
     up: str,
 ) -> Markup:
     """Panels by title, two side by side, with the same axes and the same curves, and a legend below. An x without a y
     has a cross above its panel.
 
-    marks: (x, text) of the axis. notes: lines below those of the legend.
+    marks: (x, text) of the axis. notes: further lines of the legend. description: the plot in words.
     """
     every = [curve for panel in panels.values() for curve in panel]
     lane = {name: 1.05 + 0.05 * i for i, name in enumerate(dict.fromkeys(c.name for c in every if c.missing))}
@@ -167,7 +153,7 @@ def curves(
         assert figure is not None
         figure.legend(handles, labels, loc="outside lower left", frameon=False, ncols=min(2, len(panels)))
 
-    return _drawn(draw, 3.2, told, len(panels))
+    return _drawn(draw, 3.2, description, len(panels))
 
 
 def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
@@ -182,7 +168,7 @@ def svg_file(plot: Markup) -> str:
 
 
 def shortened(text: str) -> str:
-    """A label that is not longer than LONGEST characters.
+    """A label of at most LONGEST characters.
 
     >>> shortened("a very long label of a hierarchy")
     'a very long label of a hi…'
@@ -195,24 +181,18 @@ def _percents(highest: float) -> Callable[[float, float], str]:
     return lambda share, _: f"{100 * share:.{digits}f}%"
 
 
-def _locator(most: int) -> Any:
+def _locator(most: int, integer: bool = False) -> Any:
     from matplotlib.ticker import MaxNLocator
 
-    return MaxNLocator(most)
+    return MaxNLocator(most, integer=integer)
 
 
-def _few_numbers(axis: Any) -> None:
-    from matplotlib.ticker import MaxNLocator
+def _drawn(draw: Callable[..., None], height: float, description: str, panels: int = 1) -> Markup:
+    """A drawing as an SVG element, which screen readers read as `description`.
 
-    axis.set_major_locator(MaxNLocator(4, integer=True))
-    axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-
-
-def _drawn(draw: Callable[..., None], height: float, told: str, panels: int = 1) -> Markup:
-    """What is drawn on the axes of so many panels, two side by side, each as high as this, as an SVG element that a
-    screen reader reads as `told`.
+    draw: takes the axes of each panel. panels: two side by side, each of this height in inches.
     """
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # where it keeps its list of fonts is nobody's concern here
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # or it reports where its font cache is
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -226,11 +206,11 @@ def _drawn(draw: Callable[..., None], height: float, told: str, panels: int = 1)
         draw(*every)
         written = io.StringIO()
         figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    return _inline(written.getvalue(), told)
+    return _inline(written.getvalue(), description)
 
 
-def _inline(svg: str, told: str) -> Markup:
-    """An SVG file as an element of a page: without what is for files, without names, with the page's colours."""
+def _inline(svg: str, description: str) -> Markup:
+    """An SVG file as an element of a page, without metadata and ids, in the page's colours."""
     svg = svg[svg.index("<svg") :]
     marks = dict(re.findall(r'<path id="(m\w+)" d="([^"]*)"', svg))
     placed = r'<use xlink:href="#(m\w+)" x="([^"]*)" y="([^"]*)"'
@@ -239,12 +219,12 @@ def _inline(svg: str, told: str) -> Markup:
         svg = re.sub(what, "", svg, flags=re.DOTALL)
     svg = re.sub(r"<[^>]*>", lambda tag: _plain_tag(tag[0]), svg)
     svg = re.sub(r"\n+\s*", "\n", svg)
-    opening = f'<svg viewBox="{_view(svg)}" role="img" aria-label="{escape(told)}">'
+    opening = f'<svg viewBox="{_view(svg)}" role="img" aria-label="{escape(description)}">'
     return Markup(opening + svg[svg.index(">") + 1 :].strip())  # noqa: S704 - text in it was escaped by Matplotlib
 
 
 def _plain_tag(tag: str) -> str:
-    """A tag of an SVG file, of whose text nothing is touched; places to a tenth of a unit."""
+    """A tag of an SVG file, with coordinates to a tenth of a unit."""
     for what in (r' id="[^"]*"', r' xmlns(:\w+)?="[^"]*"', r"font-family: [^;\"]*;? ?"):
         tag = re.sub(what, "", tag)
     for colour, variable in COLOURS.items():

@@ -1,4 +1,4 @@
-"""A few rows of a release for the terminal, as they are published, beside how precise each column's labels are."""
+"""A few published rows for the terminal, with the precision of each column's labels."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ INDENT, GAP = "  ", "  "
 def preview_lines(
     columns: Sequence[str], rows: Sequence[Sequence[object]], losses: Mapping[str, float | None], width: int = WIDTH
 ) -> Iterator[str]:
-    """The rows as a table of at most `width` characters; below the names, how precise labels of quasi-identifiers are.
-    Columns that do not fit follow below, in blocks; MOST_BLOCKS at most.
+    """The rows as a table of at most `width` characters, with the precision of quasi-identifiers below their names.
+    Columns that do not fit follow in at most MOST_BLOCKS blocks.
 
-    losses: the mean loss (NCP) of each quasi-identifier; its precision is what is left of 1; None of
-        aggregates. A column of bounds,
-    `<name>_min` or `<name>_max`, has that of `<name>`; what is published as it is has none.
+    losses: the mean loss (NCP) of each quasi-identifier, None for aggregates; precision is 1 - loss. `<name>_min` and
+        `<name>_max` have the precision of `<name>`.
 
     >>> print(*preview_lines(["age", "disease"], [["[20, 29]", "flu"]], {"age": 0.125}), sep=chr(10))
-    what is published: 1 of its rows, below the precision of their labels
+    published rows (1 shown), with the precision of their labels
       age       disease
-      88%       as it is
+      88%       unchanged
       [20, 29]  flu
     """
     cells = [[_plain("" if value is None else str(value)) for value in row] for row in rows]
     lines = [[_plain(name) for name in columns], [_precision(name, losses) for name in columns], *cells]
     widths = [min(WIDEST, max(NARROWEST, *map(len, column))) for column in zip(*lines, strict=True)]
-    yield f"what is published: {len(rows)} of its rows, below the precision of their labels"
+    yield f"published rows ({len(rows)} shown), with the precision of their labels"
     blocks = list(_blocks(widths, width - len(INDENT)))
     for number, (begin, end) in enumerate(blocks[:MOST_BLOCKS]):
         if number:
@@ -47,11 +46,11 @@ def _precision(name: str, losses: Mapping[str, float | None]) -> str:
     if column in losses and losses[column] is None:
         return "aggregate"
     loss = losses.get(column)
-    return "as it is" if loss is None else f"{1 - loss:.0%}"
+    return "unchanged" if loss is None else f"{1 - loss:.0%}"
 
 
 def _blocks(widths: Sequence[int], width: int) -> Iterator[tuple[int, int]]:
-    """Stretches of columns, each as wide as fits."""
+    """(begin, end) of blocks of columns that fit the width."""
     begin = 0
     while begin < len(widths):
         end, used = begin + 1, widths[begin]
@@ -67,5 +66,5 @@ def _cut(text: str, width: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without characters that a terminal obeys."""
+    """Without control characters."""
     return "".join(c if c.isprintable() else "?" for c in text)

@@ -1,4 +1,4 @@
-"""What the sections of the reports show: the verifier's figures of all classes as plots, tables and key facts."""
+"""Sections of the reports: the verifier's figures of all classes as plots, tables and sentences."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from markupsafe import Markup
 
 from tclose_spark.report.page import number, percent
-from tclose_spark.report.plots import bars, limited_bars, lines
+from tclose_spark.report.plots import bars, lines
 
 MOST_BARS = 28
-STEP = 2 ** (1 / 4)  # from one bar of class sizes to the next, at least
-MARKS = 5  # numbers below an axis, at most one more
+STEP = 2 ** (1 / 4)  # least factor from one bar of class sizes to the next
+MARKS = 5  # numbers below an axis, plus at most one
 GUESSES, GAINS = (0.5, 0.75, 0.9), (0.2, 0.5)
 
 Binned = Sequence[Mapping[str, Any]]
@@ -21,8 +21,8 @@ Binned = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plotted:
-    """A plot, and the same in words."""
+class PlotSection:
+    """A plot and its facts in words."""
 
     title: str
     svg: Markup
@@ -31,16 +31,16 @@ class Plotted:
 
 @dataclass(frozen=True, kw_only=True)
 class WorstClassSection:
-    """The class that is farthest from the table, of one attribute. entry: see `checks.worst`."""
+    """The class farthest from the table in one attribute. entry: see `checks.classes.worst`."""
 
     attribute: str
-    plot: Plotted
+    plot: PlotSection
     entry: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Precision:
-    """How many rows keep which precision of a quasi-identifier. lines: (precision, rows, share of the rows)."""
+class PrecisionSection:
+    """The rows at each precision of a quasi-identifier. lines: (precision, rows, share of the rows)."""
 
     name: str
     lines: Sequence[tuple[str, int, float]]
@@ -51,12 +51,12 @@ class Precision:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guessing:
-    """What who knows a person's class guesses of an attribute.
+class GuessingSection:
+    """What an adversary who knows a person's class can guess about an attribute.
 
     certain: rows for which it is certain.
-    right: (chance, rows whose most likely value has a larger share of their class).
-    raised: (difference, rows whose class raises the belief in some value by more).
+    right: (share, rows whose most frequent value has a larger share of their class).
+    raised: (difference, rows whose class raises the belief in a value by more).
     """
 
     attribute: str
@@ -65,10 +65,10 @@ class Guessing:
     raised: Sequence[tuple[float, int]]
 
 
-def class_sizes(sizes: Binned, smallest: int, largest: int) -> Plotted:
-    """The sizes of all classes, a bar for each size, or for sizes that differ by one factor.
+def class_sizes(sizes: Binned, smallest: int, largest: int) -> PlotSection:
+    """The sizes of all classes: a bar for each size, or for each range of a constant factor.
 
-    sizes: bins with the least and the most size (`from`, `to`), ascending.
+    sizes: ascending bins (`from`, `to`).
     """
     rows, classes = sum(each["rows"] for each in sizes), sum(each["classes"] for each in sizes)
     groups = _joined(sizes)
@@ -76,22 +76,23 @@ def class_sizes(sizes: Binned, smallest: int, largest: int) -> Plotted:
     starts = [group[0]["from"] for group in groups]
     step = max(1, -(-len(starts) // MARKS))
     marks = [(float(i), number(start)) for i, start in enumerate(starts) if i % step == 0]
-    half = _reached(sizes, "rows", rows / 2)["to"]
-    middle = _reached(sizes, "classes", classes / 2)["to"]
+    middle, half = (
+        number(min(_first_with(sizes, what, most / 2)["to"], largest))
+        for what, most in (("classes", classes), ("rows", rows))
+    )
     facts = (
         f"{number(classes)} classes, of {number(smallest)} to {number(largest)} rows. Half of the classes have at most "
-        f"{number(min(middle, largest))} rows, and half of the rows are in classes of at most "
-        f"{number(min(half, largest))}."
+        f"{middle} rows, and half of the rows are in classes of at most {half}."
     )
     single = all(len(group) == 1 and group[0]["from"] == group[0]["to"] for group in groups)
-    across = "rows in a class" if single else "rows in a class, from this number on (logarithmic)"
+    across = "rows in a class" if single else "least rows in a class (logarithmic)"
     svg = bars(heights, marks, f"Histogram of class sizes: {facts}", across, "classes")
-    return Plotted(title="Rows in a class", svg=svg, facts=facts)
+    return PlotSection(title="Rows in a class", svg=svg, facts=facts)
 
 
 def _joined(sizes: Binned) -> list[list[Mapping[str, Any]]]:
-    """Bins with neighbours: every size by itself where there are few, else at most MOST_BARS groups, in each of which
-    sizes differ by the same factor, as far as the bins allow.
+    """Bins in groups: each size by itself if there are few, otherwise at most MOST_BARS groups of one factor, as far as
+    the bins allow.
     """
     if len(sizes) <= MOST_BARS and all(each["from"] == each["to"] for each in sizes):
         return [[each] for each in sizes]
@@ -105,8 +106,8 @@ def _joined(sizes: Binned) -> list[list[Mapping[str, Any]]]:
     return groups
 
 
-def _reached(bins: Binned, what: str, many: float) -> Mapping[str, Any]:
-    """The first bin with which there are so many."""
+def _first_with(bins: Binned, what: str, many: float) -> Mapping[str, Any]:
+    """The first bin at which the running sum is so many."""
     passed = 0
     for each in bins:
         passed += each[what]
@@ -115,8 +116,8 @@ def _reached(bins: Binned, what: str, many: float) -> Mapping[str, Any]:
     return bins[-1]
 
 
-def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> Plotted:
-    """The distances of all classes of an attribute, against its t. emd: bins by their upper end (`to`), numbered."""
+def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> PlotSection:
+    """The distances of all classes in an attribute, against its t. emd: numbered bins with their upper end (`to`)."""
     classes = sum(each["classes"] for each in emd)
     top = max(each["bin"] for each in emd)
     farther = next((each for each in emd if "from" in each), None)
@@ -134,57 +135,57 @@ def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> Plotted:
         marks[-1] = (end, "more")
     facts = f"The farthest class is {number(t['achieved'])} from the table"
     if t["required"] is None:
-        facts += "; no limit was asked."
+        facts += "; no limit was required."
     else:
         near = _beyond(emd, 0.9 * t["required"], "classes")
         low = classes - _beyond(emd, 0.5 * t["required"], "classes")
         facts += (
-            f"; {number(t['required'])} was asked. {percent(low / classes)} of the classes are at most half of it "
-            f"away, {percent(near / classes)} more than nine tenths of it."
+            f"; {number(t['required'])} is required. {percent(low / classes)} of the classes are within half of that, "
+            f"and {percent(near / classes)} are beyond 90% of it."
         )
-    told = f"Histogram of the distances of all classes, {name}: {facts}"
-    svg = limited_bars(heights, marks, limit, told, "distance from the table", "classes")
-    return Plotted(title=f"Distances of {name}", svg=svg, facts=facts)
+    description = f"Histogram of the distances of all classes, {name}: {facts}"
+    svg = bars(heights, marks, description, "distance from the table", "classes", limit)
+    return PlotSection(title=f"Distances of {name}", svg=svg, facts=facts)
 
 
 def _beyond(bins: Binned, end: float, what: str) -> int:
-    """How many lie in bins above this end."""
+    """The sum over bins above this end."""
     return sum(each[what] for each in bins if each["to"] > end + 1e-9)
 
 
 def worst_class(name: str, entry: Mapping[str, Any], whole: str) -> WorstClassSection:
-    """The farthest class of an attribute. whole: what it is compared with."""
+    """The farthest class in an attribute. whole: the table it is compared with, in words."""
     groups = entry["groups"]
     size, rows = sum(each["part"] for each in groups), sum(each["whole"] for each in groups)
     most = max(groups, key=lambda each: each["part"] / size - each["whole"] / rows)
     facts = (
-        f"{percent(entry['moved'])} of the class would have to move to have the distribution of the {whole}; times "
-        f"how far it moves that is {number(entry['emd'])}. It has most too much of {most['name']}: "
-        f"{percent(most['part'] / size)}, of the {whole} {percent(most['whole'] / rows)}."
+        f"{percent(entry['moved'])} of the class would have to move to have the distribution of the {whole}. Weighted "
+        f"by distance, that is {number(entry['emd'])}. The largest excess is {most['name']}: "
+        f"{percent(most['part'] / size)} of the class, {percent(most['whole'] / rows)} of the {whole}."
     )
     if entry["values"] > len(groups):
         facts += f" The {number(entry['values'])} values are shown in {len(groups)} groups."
     svg = lines(
         [each["name"] for each in groups],
         [("class", [each["part"] / size for each in groups]), ("table", [each["whole"] / rows for each in groups])],
-        told=f"Shares of {name} in its farthest class and in the {whole}: {facts}",
+        description=f"Shares of {name} in its farthest class and in the {whole}: {facts}",
         across="share of rows",
     )
     return WorstClassSection(
-        attribute=name, plot=Plotted(title=f"{name}: the farthest class", svg=svg, facts=facts), entry=entry
+        attribute=name, plot=PlotSection(title=f"{name}: the farthest class", svg=svg, facts=facts), entry=entry
     )
 
 
-def precision_of(name: str, found: Binned) -> Precision:
-    """How many rows keep which precision."""
+def precision_of(name: str, found: Binned) -> PrecisionSection:
+    """The rows at each precision of a quasi-identifier."""
     rows = sum(each["rows"] for each in found)
-    return Precision(name=name, lines=[(each["precision"], each["rows"], each["rows"] / rows) for each in found])
+    return PrecisionSection(name=name, lines=[(each["precision"], each["rows"], each["rows"] / rows) for each in found])
 
 
-def guessing_of(name: str, spreads: Mapping[str, Any], certain: int) -> Guessing:
-    """What a class tells of an attribute."""
+def guessing_of(name: str, spreads: Mapping[str, Any], certain: int) -> GuessingSection:
+    """What classes reveal about an attribute. spreads: histograms over all classes."""
     guess, gain = spreads["guess"][name], spreads["gain"][name]
-    return Guessing(
+    return GuessingSection(
         attribute=name,
         certain=certain,
         right=[(chance, _beyond(guess, chance, "rows")) for chance in GUESSES],

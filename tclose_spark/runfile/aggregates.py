@@ -1,4 +1,4 @@
-"""What a class publishes in place of labels that cover its values: of each quasi-identifier one value, an aggregate."""
+"""Aggregates that a class publishes instead of labels: one value for each quasi-identifier."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from tclose_spark.runfile.hierarchies import HierarchyBuilder
 
 Representative = Literal["mean", "median", "mode"]
 ORDERED = ("intervals", "dates", "order")
-"""Forms of hierarchies whose values stand in their natural order. A CSV does not say that its lines do."""
+"""Forms of hierarchies whose values are in natural order. The order of a CSV file may have no meaning."""
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """The value that a class publishes of a quasi-identifier, of those of its rows that are not missing; where all are,
-    a missing one.
+    """The value that a class publishes for a quasi-identifier: an aggregate of its values that are not missing.
 
-    kind: mean; median: of two in the middle the lower one; mode: the most frequent value, of several the first in
-        order.
-    digits: of a mean, behind the point; half a unit of the last is rounded up. None for dates and times, whose means
-        are rounded to whole days and microseconds.
+    kind: mean; median (the lower of two in the middle); mode (the most frequent value, the first in order of
+        several).
+    digits: decimals of a mean, rounded half up. None for dates and times, whose means are rounded to days and
+        microseconds.
     """
 
     kind: Representative
@@ -29,8 +28,8 @@ class Aggregate:
 
     @staticmethod
     def of(quasi: QuasiIdentifier, representative: Representative, digits: int) -> Aggregate:
-        """That of a quasi-identifier: numbers, dates and times have what is asked; a category in a hierarchy that knows
-        its order at best the median, any other the mode.
+        """The aggregate of a quasi-identifier. Numbers, dates and times have the requested one. A category in a
+        hierarchy with a known order has at best the median, any other the mode.
         """
         if quasi.is_numeric:
             rounded = representative == "mean" and quasi.calendar is None

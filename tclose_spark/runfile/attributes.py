@@ -1,4 +1,4 @@
-"""Which column is what: the settings of quasi-identifiers and of sensitive attributes."""
+"""The role of each column: settings of quasi-identifiers and sensitive attributes."""
 
 from __future__ import annotations
 
@@ -22,35 +22,34 @@ from pydantic import (
 
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
-from tclose_spark.runfile.moments import CODES_A_DAY, Calendar, parse_moment
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_moment, parse_number
 from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
 from tclose_spark.runfile.text import NormalForm, normal, value_text
 
 MEASURE = "measure"
 ROLES = ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes")
-"""What a column may be, as the run file lists them."""
+"""The roles of columns, as keys of the run file."""
 T_SCHEMA = {"anyOf": [*number_schema(exclusiveMinimum=0, maximum=1)["anyOf"], {"const": MEASURE}, {"type": "null"}]}
 LEAST_T = Fraction(1, 10**9)
-"""Of a table of a billion people a class that has one person more or less is farther from it."""
+"""One person more or less in a class changes its distance by more than this, up to a billion people."""
 NOTHING = {"type": "null"}
-"""What JSON Schema calls a key of YAML without a value, such as `sex:`."""
+"""The JSON Schema of a YAML key without a value, such as `sex:`."""
 
 
 def _closeness(value: Any) -> Fraction | None:
-    """A t: above 0, at most 1; None for `measure`, which tells the distance and limits nothing."""
+    """A t above 0 and at most 1; None for `measure`, which reports the distance and limits nothing."""
     if value == MEASURE:
         return None
     number = exact_number(value)
     if not 0 < number <= 1:
         raise ValueError("expected a number above 0 and at most 1, or measure")
     if number < LEAST_T:
-        raise ValueError("expected a number above 0 and at most 1; nothing is told apart below a billionth")
+        raise ValueError("expected a number above 0 and at most 1, and not below a billionth")
     return number
 
 
 def _end(value: Any) -> Any:
-    """An end of a range as it is written: a number, a date or a time."""
+    """An end of a range as text: a number, a date or a time."""
     return str(value) if isinstance(value, int | float | Decimal | date) and not isinstance(value, bool) else value
 
 
@@ -58,69 +57,70 @@ End = Annotated[str, BeforeValidator(_end), WithJsonSchema({"type": ["number", "
 
 
 class Text(Section):
-    """Which spellings of a text column are one value. They are made one when the table is read, and are published
-    so.
-
-    normal_form: a Unicode normal form that all texts are brought to.
-    strip: without blanks at both ends.
-    case: fold: capitals and small letters are one.
-    """
+    """Which spellings of a text column are one value. They are merged when the table is read, and published merged."""
 
     normal_form: NormalForm | None = None
+    """The Unicode normal form of all texts."""
     strip: bool = False
+    """Remove blanks at both ends."""
     case: Literal["fold"] | None = None
+    """fold: ignore the difference between upper and lower case."""
 
     def of(self, value: str) -> str:
-        """A text after these options."""
+        """A text with these options applied."""
         return normal(value, self.normal_form, self.strip, self.case == "fold")
 
 
 class QuasiIdentifier(Section):
-    """A column that, with others, may tell who a record is about. Lengths of dates and times are said in days.
-
-    type: numeric, date, timestamp: classes publish intervals; categorical: values, nodes of a hierarchy, or `*`.
-    hierarchy: a CSV file without a header, one row a value: the value first, `*` last; `;` or `,` between; or how
-        one is built of the column's values.
-    round_to: ends of intervals are moved outward to multiples of it.
-    numeric_output: interval: `[30, 39]` as text; bounds: two columns of numbers, `age_min` and `age_max`.
-    generalization: without a hierarchy, suppress: the one value of a class, or `*`; set: all its values, `{a, b}`.
-    text: which spellings are one value.
-    weight: how much its loss counts where a method chooses, relative to the others'.
-    coarsest: no label may be coarser: the length of an interval, the level of a hierarchy, the members of a set.
-    range: `[0, 120]`, lowest and highest value, known from outside; information loss is then measured on it.
-    """
+    """A column that, together with others, may identify a person. Lengths of dates and times are in days."""
 
     type: Literal["categorical", "numeric", "date", "timestamp"] = "categorical"
+    """With numeric, date and timestamp, classes publish intervals; with categorical, values, hierarchy nodes, or `*`.
+    """
     hierarchy: HierarchySource | None = None
+    """A CSV file without a header: one row per value, from the value to `*`, separated by `;` or `,`. Or the settings
+    from which a hierarchy is built of the column's values.
+    """
     round_to: Exact | None = None
+    """Ends of intervals are rounded outward to multiples of this."""
     numeric_output: Literal["interval", "bounds"] = "interval"
+    """interval publishes `[30, 39]` as text; bounds publishes two columns of numbers, `age_min` and `age_max`."""
     generalization: Literal["suppress", "set"] = "suppress"
+    """For a column without a hierarchy. suppress publishes the one value of a class, or `*`; set publishes all its
+    values, `{a, b}`.
+    """
     text: Text | None = None
+    """Which spellings are one value."""
     weight: Exact = Fraction(1)
+    """The weight of this column's information loss, relative to the others, when a method chooses."""
     coarsest: Exact | None = None
+    """The coarsest label allowed: the length of an interval, the level in a hierarchy, or the members of a set."""
     range: Annotated[tuple[End, End], BeforeValidator(as_tuple)] | None = None
+    """The lowest and highest possible value, such as `[0, 120]`, known from outside. Information loss is measured on
+    it.
+    """
 
     @property
     def is_numeric(self) -> bool:
-        """Numbers, dates or times, generalized to intervals; a hierarchy, where there is one, decides instead."""
+        """Whether classes publish intervals of numbers, dates or times. A hierarchy takes precedence."""
         return self.type != "categorical" and self.hierarchy is None
 
     @property
     def reads_numbers(self) -> bool:
-        """Its values are numbers, also where a hierarchy is built of them; those of a CSV are texts."""
+        """Whether values are read as numbers, also to build a hierarchy. Leaves of a hierarchy file are texts."""
         return self.type == "numeric" and not isinstance(self.hierarchy, str)
 
     @property
     def calendar(self) -> Calendar | None:
-        """Whether its values are dates or times."""
+        """The calendar of dates or times; None for other columns."""
         return self.type if self.type == "date" or self.type == "timestamp" else None
 
     @property
     def limits(self) -> tuple[Fraction, Fraction] | None:
-        """The numbers, or the days since 1970, of its range.
+        """The range in numbers, or in days since 1970.
 
         Raises:
-            ValueError: if an end is none.
+            ValueError: if an end is not a number, a date or a time.
         """
         if self.range is None:
             return None
@@ -129,7 +129,7 @@ class QuasiIdentifier(Section):
 
     @property
     def step(self) -> Fraction | None:
-        """The number of codes whose multiples ends are rounded to: of numbers, days of dates, microseconds of times."""
+        """`round_to` in codes: numbers, days of dates, microseconds of times."""
         a_day = 1 if self.calendar is None else CODES_A_DAY[self.calendar]
         return None if self.round_to is None else self.round_to * a_day
 
@@ -198,42 +198,37 @@ def _positive(number: Fraction) -> Fraction:
 
 
 class Recursive(Section):
-    """Recursive (c, l)-diversity: r_1 < c (r_l + ... + r_m).
-
-    c: how often the most frequent value may stand, as a multiple.
-    l: of the rows of all values of this rank and below.
-    """
+    """Recursive (c, l)-diversity: r_1 < c (r_l + ... + r_m)."""
 
     c: Annotated[Exact, AfterValidator(_positive)]
+    """The factor c."""
     l: Annotated[int, Field(ge=2)]  # noqa: E741 - the field's name for it
+    """The rank l from which values are added up."""
 
 
 class Diversity(Section):
-    """l-diversity required of a sensitive attribute, any of three kinds.
-
-    distinct: different values that every class has at least.
-    entropy: the exponential of the entropy of every class is at least this.
-    recursive: recursive (c, l)-diversity.
-    """
+    """l-diversity required of a sensitive attribute, any of three kinds."""
 
     distinct: Annotated[int, Field(ge=1)] | None = None
+    """The least number of different values in a class."""
     entropy: Exact | None = None
+    """The least exponential of the entropy of a class."""
     recursive: Recursive | None = None
+    """Recursive (c, l)-diversity."""
 
 
 class Bins(Section):
-    """Bins of an ordered attribute's values, one of three kinds; fragments are cut between bins only. t is that of the
+    """Bins of an ordered attribute, of one of three kinds. Fragments are cut between bins only; t is still that of the
     values.
-
-    equal_width: so many bins of one width.
-    equal_mass: so many bins of about as many rows each.
-    edges: where bins end, ascending numbers.
     """
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
     equal_width: Annotated[int, Field(ge=1)] | None = None
+    """The number of bins of equal width."""
     equal_mass: Annotated[int, Field(ge=1)] | None = None
+    """The number of bins with about equally many rows."""
     edges: Annotated[tuple[Exact, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)] | None = None
+    """The ends of the bins, in ascending order."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -245,45 +240,45 @@ class Bins(Section):
 
 
 class SensitiveAttribute(Section):
-    """A column whose distribution in every class must be near that of the table.
-
-    distance: how far two values are from each other: equal, all as far as any others; ordered, by their places in the
-        order; hierarchical, by how high their nearest common group is.
-    t: the largest earth mover's distance between the column's distribution in a class and in the table, above 0 and at
-        most 1, exact as written; measure: it is told and limits nothing. None where it is `measure`, or not said (then
-        there is an l; only an audit asks for neither).
-    order: of values, for an ordered distance: by value, by frequency, or a list of all of them, lowest first.
-    hierarchy: for a hierarchical distance: a CSV file, as of a quasi-identifier.
-    missing: where missing values stand: lowest or highest in an order, a leaf of their own in a hierarchy; error
-        refuses them.
-    l: l-diversity that is required, too.
-    bins: for method fragmentation: bins of an ordered attribute's values.
-    text: which spellings are one value.
-    """
+    """A column whose distribution in every class must be close to that of the table."""
 
     distance: Annotated[
         str, BeforeValidator(known_distance), WithJsonSchema({"type": "string", "enum": list(DISTANCES)})
     ] = DEFAULT
+    """The ground distance of two values. equal: all are equally far apart; ordered: by their places in the order;
+    hierarchical: by the height of their nearest common group.
+    """
     t: Annotated[
         Fraction | None,
         BeforeValidator(_closeness),
         PlainSerializer(lambda t: MEASURE if t is None else str(t)),
         WithJsonSchema(T_SCHEMA, mode="validation"),
     ] = None
+    """The largest earth mover's distance between the column's distribution in a class and in the table, above 0 and at
+    most 1, exact as written. measure: the distance is reported and limits nothing.
+    """
     order: (
         Literal["value", "frequency"]
         | Annotated[tuple[Any, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)]
     ) = "value"
+    """The order of values for an ordered distance: by value, by frequency, or a list of all values, lowest first."""
     hierarchy: HierarchySource | None = None
+    """For a hierarchical distance: a hierarchy file, as for a quasi-identifier."""
     missing: Literal["error", "lowest", "highest", "leaf"] = "error"
+    """The place of missing values: lowest or highest in an order, or a leaf of their own in a hierarchy. error rejects
+    them.
+    """
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
+    """The l-diversity that every class must also have."""
     bins: Bins | None = None
+    """For method fragmentation: bins of an ordered attribute."""
     text: Text | None = None
+    """Which spellings are one value."""
 
     @model_validator(mode="before")
     @classmethod
     def _said(cls, value: Any) -> Any:
-        """A t of null is none, so that a t that is set and None is `measure`."""
+        """Drops a t of null, so that a t that is set and None means `measure`."""
         return (
             {key: part for key, part in value.items() if key != "t" or part is not None}
             if isinstance(value, dict)
@@ -308,25 +303,25 @@ class SensitiveAttribute(Section):
 
     @property
     def kind(self) -> DistanceKind:
-        """What there is to know of its ground distance."""
+        """The properties of its ground distance."""
         return DISTANCES[self.distance]
 
     @property
     def limited(self) -> bool:
-        """Whether anything that is required can be broken: a t below 1, an l above 1."""
+        """Whether it has a requirement that a class can break: a t below 1, or an l above 1."""
         close = self.t is not None and self.t < 1
         return close or (self.l.distinct or 1) > 1 or (self.l.entropy or 1) > 1 or self.l.recursive is not None
 
 
 def _require_order(order: Sequence[Any]) -> None:
-    """Raises ValueError for a list that is no order of values. A value more in it would change every distance."""
+    """Raises ValueError for a list that is not an order of values. A surplus value would change every distance."""
     if not order:
         raise ValueError("order is an empty list; expected all values, lowest first")
     for place, value in enumerate(order, start=1):
         if value is None:
             raise ValueError(
-                f"order holds null (place {place}), which is no value; missing: lowest or highest says where missing "
-                "values are"
+                f"order holds null (place {place}), which is not a value; use missing: lowest or highest to place "
+                "missing values"
             )
         if isinstance(value, list | dict):
             raise ValueError(f"order holds {value!r} (place {place}); expected values only")
@@ -338,14 +333,14 @@ def _require_order(order: Sequence[Any]) -> None:
 def _protected(attribute: SensitiveAttribute) -> SensitiveAttribute:
     if "t" not in attribute.model_fields_set and attribute.l == Diversity():
         raise ValueError(
-            "nothing is asked of it; expected a t (a number above 0 and at most 1), an l (such as {distinct: 3}), or "
-            "t: measure (the distance is told and not limited, and the verdict says that the attribute is unprotected)"
+            "it has no requirement; expected a t (a number above 0 and at most 1), an l (such as {distinct: 3}), or "
+            "t: measure (the distance is reported but not limited, and the verdict marks the attribute as unprotected)"
         )
     return attribute
 
 
 def _or_nothing(schema: dict[str, Any]) -> None:
-    """The JSON Schema of what may be left empty: a list, or the settings of each quasi-identifier."""
+    """Allows a list, or the settings of a quasi-identifier, to be empty in the JSON Schema."""
     if schema.get("type") == "array":
         schema["type"] = ["array", "null"]
     else:
@@ -353,7 +348,7 @@ def _or_nothing(schema: dict[str, Any]) -> None:
 
 
 def _some_requirement(schema: dict[str, Any]) -> None:
-    """The JSON Schema of sensitive attributes, of each of which something is asked."""
+    """Requires a t or an l of each sensitive attribute in the JSON Schema."""
     asked = {"anyOf": [{"required": ["t"]}, {"required": ["l"]}]}
     schema["additionalProperties"] = {"allOf": [schema["additionalProperties"], asked]}
 
@@ -362,25 +357,24 @@ Columns = Annotated[tuple[str, ...], Field(json_schema_extra=_or_nothing)]
 
 
 class Attributes(Section):
-    """Which column is what.
-
-    direct_identifiers: columns that name a person; never read past the first stage, never published.
-    quasi_identifiers: columns that someone may know of a person from elsewhere, with their settings; published
-        generalized.
-    sensitive_attributes: columns that must not be learned of a person, with their settings; published as they are.
-    insensitive_attributes: columns that neither tell who someone is nor harm them; published as they are.
-    drop_others: columns that no list names are left out; otherwise they are an error.
-    allow_unique: insensitive attributes that may be published although they are nearly unique.
-    """
+    """The role of each column."""
 
     direct_identifiers: Columns = ()
+    """Columns that name a person. They are not read past the first stage and never published."""
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1, json_schema_extra=_or_nothing)
+    """Columns that an adversary may know of a person, with their settings. They are published generalized."""
     sensitive_attributes: dict[str, Annotated[SensitiveAttribute, AfterValidator(_protected)]] = Field(
         min_length=1, json_schema_extra=_some_requirement
     )
+    """Columns that an adversary must not learn about a person, with their settings. Their values are published
+    unchanged.
+    """
     insensitive_attributes: Columns = ()
+    """Columns that neither identify nor harm a person. They are published unchanged."""
     drop_others: bool = False
+    """Leave out columns without a role. Without this, such a column is an error."""
     allow_unique: Columns = ()
+    """Insensitive attributes that may be published although they are nearly unique."""
 
     @model_validator(mode="before")
     @classmethod

@@ -11,12 +11,12 @@ from pydantic_core import PydanticKnownError
 
 @dataclass(frozen=True, kw_only=True)
 class DistanceKind:
-    """What a run file, a domain and a report have to know of a ground distance.
+    """The properties of a ground distance.
 
     meaning: in words, for the report.
-    ordered: whether its values stand in an order, so that `order` and `bins` fit it.
+    ordered: whether its values are ordered, so that `order` and `bins` apply.
     nested: whether it needs a hierarchy.
-    missing: where missing values may be placed; nowhere where they are a value like others.
+    missing: the possible places of missing values; empty if they are values like others.
     """
 
     meaning: str
@@ -40,7 +40,7 @@ DEFAULT = next(iter(DISTANCES))
 
 
 def one_of(names: Collection[str]) -> str:
-    """Names as a sentence lists what may be chosen.
+    """Names as a list of choices
 
     >>> one_of(["error", "lowest", "highest"]), one_of(["ordered"])
     ('error, lowest or highest', 'ordered')
@@ -53,7 +53,7 @@ def known_distance(name: Any) -> Any:
     """The name, if there is such a distance.
 
     Raises:
-        PydanticKnownError: that of a literal, naming the distances there are.
+        PydanticKnownError: the error of a literal, naming the distances.
     """
     if not isinstance(name, str) or name not in DISTANCES:
         raise PydanticKnownError("literal_error", {"expected": one_of([repr(known) for known in DISTANCES])})
@@ -61,7 +61,7 @@ def known_distance(name: Any) -> Any:
 
 
 def places_of_missing() -> str:
-    """What `missing` may be, by distance, in words.
+    """The choices for `missing` by distance, in words
 
     >>> places_of_missing()
     'error, lowest or highest for distance: ordered, error or leaf for hierarchical'

@@ -1,4 +1,4 @@
-"""Hierarchies that a run file describes, for a column whose values are only known once the table is read."""
+"""Hierarchies that are built from a column's values, as a run file describes them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ ROOT = "*"
 
 
 def _many(value: Any) -> Any:
-    """A list as a tuple, and one thing as a list of it."""
+    """A list as a tuple; a single value as a tuple of one."""
     return as_tuple(value) if isinstance(value, list | tuple | dict) or value is None else (value,)
 
 
 def one_or_many(what: dict[str, Any]) -> WithJsonSchema:
-    """What JSON Schema says of one thing, or a list of such."""
+    """The JSON Schema of one value or a list of them."""
     return WithJsonSchema({"anyOf": [what, {"type": "array", "items": what, "minItems": 1}]}, mode="validation")
 
 
 def _texts(value: Any) -> Any:
-    """A map of labels to lists, with every label and member as text."""
+    """A map of labels to lists, with labels and members as text."""
     if not isinstance(value, dict):
         return value
     return {
@@ -43,33 +43,32 @@ Positive = Annotated[int, Field(ge=1)]
 VALUES = {"type": "array", "items": {"type": ["string", "number", "boolean"]}}
 GROUPS = WithJsonSchema({"type": "object", "additionalProperties": VALUES}, mode="validation")
 Groups = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_texts), GROUPS]
-"""Labels, and what each stands for, lowest first."""
+"""Labels with their members, in order."""
 
 
 class HierarchyBuilder(Section):
-    """A hierarchy that is built from the values of the column, in one of these forms.
-
-    intervals: widths of numbers, the narrowest first; each a multiple of the one before. Intervals begin at multiples
-        of their width.
-    prefix: how many characters fewer each level keeps; or, as a list, how many each level keeps.
-    dates: parts of a date or a time, the finest first.
-    order: so many values, in their order, are a group; so many groups one above them; until there is one.
-    groups: what each label stands for; above them is `*`.
-    levels: such groups of values, then groups of these labels, and so on.
-    other: for groups and levels, the label of what none of them names.
-    """
+    """A hierarchy that is built from the values of the column, in one of these forms."""
 
     intervals: Annotated[tuple[Exact, ...], BeforeValidator(_many), one_or_many(number_schema())] | None = None
+    """Widths of intervals of numbers, narrowest first, each a multiple of the previous one. Intervals begin at
+    multiples of their width.
+    """
     prefix: Annotated[tuple[Positive, ...], BeforeValidator(as_tuple)] | Positive | None = None
+    """The number of characters that each level removes; or a list of the numbers of characters that the levels keep."""
     dates: Annotated[tuple[DatePart, ...], BeforeValidator(_many), one_or_many({"enum": [*DATE_PARTS]})] | None = None
+    """Parts of a date or a time, the finest first."""
     order: Annotated[int, Field(ge=2)] | None = None
+    """The number of values, in their order, that form a group. As many groups form one of the next level, up to one."""
     groups: Groups | None = None
+    """The values that each label stands for; `*` is above the labels."""
     levels: Annotated[tuple[Groups, ...], BeforeValidator(as_tuple)] | None = None
+    """Groups of values, then groups of their labels, and so on."""
     other: str | None = None
+    """For groups and levels, the label of all values that no group names."""
 
     @property
     def form(self) -> str:
-        """Which of the forms it has."""
+        """The name of its form."""
         return next(form for form in FORMS if getattr(self, form) is not None)
 
     @property
@@ -100,7 +99,7 @@ class HierarchyBuilder(Section):
 
 
 def _check_widths(widths: Sequence[Fraction]) -> None:
-    """Raises ValueError for widths that do not nest, or that no decimal number writes."""
+    """Raises ValueError for widths that do not nest, or that are not decimal numbers."""
     if widths[0] <= 0 or any(b <= a or b % a for a, b in pairwise(widths)):
         raise ValueError(
             f"intervals are {', '.join(map(str, widths))} wide; expected numbers above 0, each a multiple of the one "
@@ -111,7 +110,7 @@ def _check_widths(widths: Sequence[Fraction]) -> None:
 
 
 def _check_groups(levels: Sequence[Mapping[str, Sequence[str]]], other: str | None) -> None:
-    """Raises ValueError unless every member has one label, and every label but the highest ones one above it."""
+    """Raises ValueError unless every member has one label, and every label below the top has one above it."""
     below: set[str] | None = None
     for groups in levels:
         members = [member for group in groups.values() for member in group]

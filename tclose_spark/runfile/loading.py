@@ -16,8 +16,7 @@ from yaml.constructor import ConstructorError
 from yaml.error import Mark
 
 from tclose_spark.errors import ConfigurationError, TcloseError
-from tclose_spark.runfile.lines import Lines
-from tclose_spark.runfile.refusals import explain_problems
+from tclose_spark.runfile.problems import Lines, explain_problems
 from tclose_spark.runfile.registry import DEFAULT, known_methods
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -28,12 +27,12 @@ VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
 MOST_NODES = 100_000
-"""Of a YAML text, aliases counted as what they stand for: a few lines can stand for more than any memory holds."""
+"""The most nodes of a YAML text, with aliases expanded: a few lines of aliases can exceed any memory."""
 MERGE = "tag:yaml.org,2002:merge"
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML in which a decimal number keeps its digits and a key may not stand twice."""
+    """Safe YAML that keeps the digits of decimal numbers and rejects duplicate keys."""
 
 
 def _decimal(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Decimal | float:
@@ -48,7 +47,7 @@ def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
             key = loader.construct_object(part, deep=True)
             for known, mark in keys:
                 if key == known:
-                    said = f"key {key!r} stands twice, first in line {mark.line + 1}"
+                    said = f"key {key!r} is given twice, first in line {mark.line + 1}"
                     raise ConstructorError(None, None, said, part.start_mark)
             keys.append((key, part.start_mark))
     return loader.construct_mapping(node, deep=True)
@@ -59,7 +58,7 @@ _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """What a YAML text says; decimals keep their digits. `where` begins errors."""
+    """The content of a YAML text. Decimals keep their digits. where: the beginning of errors."""
     try:
         if _nodes(yaml.compose(text, Loader=_Loader), {}) > MOST_NODES:
             raise ConfigurationError(f"{where}: too long: it has more than {MOST_NODES:,} entries, aliases written out")
@@ -70,12 +69,12 @@ def parse_yaml(text: str, where: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         raise ConfigurationError(f"{where}{place}: not valid YAML: {getattr(error, 'problem', error)}") from None
-    except (ValueError, TypeError, ArithmeticError) as error:  # a date that is none, a list as a key
+    except (ValueError, TypeError, ArithmeticError) as error:  # an invalid date, a list as a key
         raise ConfigurationError(f"{where}: not valid YAML: {error}") from None
 
 
 def _nodes(node: yaml.Node | None, known: dict[int, int]) -> int:
-    """How many nodes are at and below one, aliases counted each time; of one that is below itself, MOST_NODES."""
+    """The number of nodes in a tree, with aliases counted each time; MOST_NODES for a tree that contains itself."""
     if not isinstance(node, yaml.CollectionNode):
         return 1
     if id(node) not in known:
@@ -105,13 +104,13 @@ def expand(text: str, key: str) -> str:
 
 
 def resolve(text: str, key: str, folder: Path) -> str:
-    """A path of the run file: variables expanded, relative to the file's folder; a URI stays as it is."""
+    """A path of the run file: variables expanded, relative to the file's folder. A URI stays unchanged."""
     text = expand(text, key)
     return text if URI.match(text) else str((folder / text).resolve())
 
 
 def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
-    """Resolves every path in a raw run file, in place; what is not of the expected shape is left to validation.
+    """Resolves every path in a raw run file, in place. Values of an unexpected shape are left to validation.
 
     Raises:
         ConfigurationError: with every variable that is not set.
@@ -143,8 +142,8 @@ def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
 
 
 def _override(tree: dict[str, Any], assignment: str) -> None:
-    """Applies one `--set key.path=value` in place; the value is YAML. Longest keys of the file win, so columns may hold
-    dots.
+    """Applies one `--set key.path=value` in place. The value is YAML. The longest matching key wins, so column names
+    may have dots.
     """
     path, separator, text = assignment.partition("=")
     if not separator or not path:
@@ -166,7 +165,7 @@ def _override(tree: dict[str, Any], assignment: str) -> None:
 
 
 def explain(error: ValidationError, method: str | None = None) -> str:
-    """One line a problem: the key, what was found, what was expected. method: the one that the run file asks for."""
+    """A line per problem: the key, what was found, what was expected. method: the method that the run file names."""
     known_methods()  # so that the keys of their settings are known
     return explain_problems(error, {key for section in _sections(Section) for key in section.model_fields}, method)
 
@@ -176,13 +175,13 @@ def _sections(section: type[Section]) -> set[type[Section]]:
 
 
 class RunFile(dict[str, Any]):
-    """What a run file says, not yet validated, and where it says it."""
+    """The content of a run file, not yet validated, with the lines of its keys."""
 
     lines = Lines()
 
 
 def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
-    """What a run file says, not yet validated, with `key.path=value` overrides applied and all paths resolved.
+    """The content of a run file, not yet validated, with `key.path=value` overrides applied and all paths resolved
 
     Raises:
         ConfigurationError: naming the line, the key, what was found, and what was expected.
@@ -195,7 +194,7 @@ def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
         )
     tree = RunFile(said)
     tree.lines = Lines.read(text, str(path)).without(overrides)
-    with told_with_lines(tree):
+    with lines_in_errors(tree):
         with_overrides(tree, path.resolve().parent, overrides)
     return tree
 
@@ -210,22 +209,22 @@ def _read_text(path: Path) -> str:
 
 
 @contextmanager
-def told_with_lines(tree: dict[str, Any]) -> Iterator[None]:
-    """Errors of the body that begin with keys of a run file say their lines."""
+def lines_in_errors(tree: dict[str, Any]) -> Iterator[None]:
+    """Adds file and line to errors of the body that begin with a key of the run file."""
     try:
         yield
     except TcloseError as error:
         if isinstance(tree, RunFile):
-            error.args = (tree.lines.told(str(error)),)
+            error.args = (tree.lines.with_lines(str(error)),)
         raise
 
 
 def with_overrides(tree: dict[str, Any], folder: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """A raw run file, changed in place: with `key.path=value` overrides applied, and all paths resolved against a
+    """A raw run file, changed in place: `key.path=value` overrides are applied, and paths are resolved against a
     folder.
 
     Raises:
-        ConfigurationError: if an override is none, or a variable of a path is not set.
+        ConfigurationError: if an override is malformed, or a variable of a path is not set.
     """
     for assignment in overrides:
         _override(tree, assignment)
@@ -234,7 +233,7 @@ def with_overrides(tree: dict[str, Any], folder: Path, overrides: Sequence[str] 
 
 
 def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
-    """The spec in what `read_tree` read.
+    """The spec of what `read_tree` read
 
     Raises:
         ConfigurationError: with every key that is wrong: its line, what was found, and what was expected.
@@ -245,7 +244,7 @@ def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
     except ValidationError as error:
         method = tree.get("method")
         named = method.get("name", DEFAULT) if isinstance(method, dict) else None
-        with told_with_lines(tree):
+        with lines_in_errors(tree):
             raise ConfigurationError("\n".join([*missing, explain(error, named)])) from None
     if missing:
         raise ConfigurationError("\n".join(missing))

@@ -1,7 +1,7 @@
-"""Which methods there are: a line each. A method's module is imported when a run file names it, or is refused.
+"""The methods, a line each. A method's module is imported when a run file names it.
 
-Another package brings a method by an entry point of the group `tclose_spark.methods`: its name, and the module that
-holds METHOD (or `module:NAME`).
+Another package adds a method by an entry point of the group `tclose_spark.methods`: its name, and the module that holds
+METHOD (or `module:NAME`).
 """
 
 from __future__ import annotations
@@ -34,44 +34,41 @@ GROUP = "tclose_spark.methods"
 
 
 class MethodSettings(Section):
-    """The `method` section of a run file.
-
-    makes_l: kinds of l-diversity that the method can promise.
-    suppresses: whether it leaves out rows itself, where the run file allows it; of other methods the classes are left
-        out that have labels coarser than `coarsest`.
-    takes_bins: whether it looks at `bins` of sensitive attributes.
-    disjoint: whether the regions of its classes never overlap (see `promises_disjoint`).
-    cuts_at_medians: of one that cuts regions, whether it looks at the median of each quasi-identifier alone.
-    name: of the method.
-    """
+    """The `method` section of a run file."""
 
     makes_l: ClassVar[tuple[str, ...]] = ()
+    """Kinds of l-diversity that the method can promise."""
     suppresses: ClassVar[bool] = False
+    """Whether it leaves out rows itself, where the run file allows it; of other methods the classes are left out that
+    have labels coarser than `coarsest`.
+    """
     takes_bins: ClassVar[bool] = False
+    """Whether it looks at `bins` of sensitive attributes."""
     disjoint: ClassVar[bool] = False
+    """Whether the regions of its classes never overlap (see `promises_disjoint`)."""
     cuts_at_medians: ClassVar[bool] = False
+    """Of one that cuts regions, whether it looks at the median of each quasi-identifier alone."""
     name: str
+    """Of the method."""
 
     @property
     def promises_disjoint(self) -> bool:
-        """Whether regions of classes do not overlap with these settings: no value of all quasi-identifiers is covered
-        by the labels of two classes. The certificate says it, and the verifier checks it.
+        """Whether regions of classes never overlap with these settings: the labels of two classes have no common tuple
+        of values. The certificate states it, and the verifier checks it.
         """
         return self.disjoint
 
     def aggregate_of(self, quasi: QuasiIdentifier) -> Aggregate | None:
-        """What classes publish of a quasi-identifier in place of labels that cover its values; None where these are
-        published.
-        """
+        """The aggregate that classes publish for a quasi-identifier; None if they publish labels."""
         return None
 
 
 class Known(Protocol):
-    """What a run file needs to know of a method; the whole is `methods.method.Method`."""
+    """The part of a method that the run file needs; the whole is `methods.method.Method`."""
 
     @property
     def name(self) -> str:
-        """As the run file has it."""
+        """Its name in the run file."""
         ...
 
     @property
@@ -81,21 +78,21 @@ class Known(Protocol):
 
     @property
     def supports(self) -> Any:
-        """`supports(settings, sensitive)`: raises ValueError for what the method does not make."""
+        """`supports(settings, sensitive)` raises ValueError for requirements that the method cannot meet."""
         ...
 
 
 @cache
 def modules() -> Mapping[str, str]:
-    """Where each method is, by name: those of this package first, which no other takes the place of."""
+    """The module of each method, by name. A name of this package cannot be taken."""
     return MODULES | {point.name: point.value for point in entry_points(group=GROUP) if point.name not in MODULES}
 
 
 def find_method(name: str) -> Known:
-    """The method of this name.
+    """The method of this name
 
     Raises:
-        KeyError: if there is none.
+        KeyError: if there is no such method.
         ConfigurationError: if the package that brings it is broken.
     """
     module, _, attribute = modules()[name].partition(":")
@@ -111,7 +108,7 @@ def find_method(name: str) -> Known:
 
 
 def known_methods() -> dict[str, Known]:
-    """All methods but those of broken packages, by name."""
+    """All methods by name, without those of broken packages."""
     methods = {}
     for name in modules():
         with suppress(ConfigurationError):
@@ -120,13 +117,13 @@ def known_methods() -> dict[str, Known]:
 
 
 def methods_that(make: str) -> list[str]:
-    """Names of the methods that make this kind of l-diversity, or `bins`."""
+    """The names of methods that make this kind of l-diversity, or use `bins`."""
     settings = {name: method.settings for name, method in known_methods().items()}
     return [name for name, s in settings.items() if make in s.makes_l or (make == "bins" and s.takes_bins)]
 
 
 def read_settings(value: Any) -> Any:
-    """The settings in a run file's `method` section; one without a name is the default method."""
+    """The settings in a run file's `method` section. Without a name, it is the default method."""
     if not isinstance(value, Mapping):
         return value
     named = {"name": DEFAULT, **value}
@@ -140,7 +137,7 @@ def read_settings(value: Any) -> Any:
 
 
 def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveAttribute]) -> None:
-    """Raises ValueError if something is required of a sensitive attribute that the method does not make."""
+    """Raises ValueError if a sensitive attribute has a requirement that the method cannot meet."""
     for name, attribute in sensitive.items():
         for kind, required in attribute.l:
             if required is not None and kind not in settings.makes_l:

@@ -1,7 +1,7 @@
-"""The JSON Schema of a run file, for editors: from the models that validate it, with what their docstrings say.
+"""The JSON Schema of a run file, for editors: from the models that validate it, with their docstrings.
 
-It says what of a run file can be said without looking at a table, at files, or at two keys together; `tclose release`
-says the rest.
+It covers what can be checked without looking at a table, at files, or at two keys together. `tclose release` checks the
+rest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
-from tclose_spark.runfile.documented import describe
 from tclose_spark.runfile.loading import REQUIRED
 from tclose_spark.runfile.registry import DEFAULT, known_methods
 from tclose_spark.runfile.section import Section
@@ -21,31 +20,30 @@ from tclose_spark.runfile.spec import ReleaseSpec
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FILE = Path(__file__).with_name("run_file.schema.json")
-"""The schema as it is kept in the package, with the methods that come with it."""
+"""The schema in the package, with the methods of the package."""
 
 
-class _Described(GenerateJsonSchema):
-    """Sections and their fields are described by their docstrings."""
-
-    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        made = super().model_schema(schema)
-        section = schema["cls"]
-        if issubclass(section, Section):
-            made["description"], fields = describe(section)
-            for name, text in fields.items():
-                made["properties"][name]["description"] = text
-        return made
+class _Untitled(GenerateJsonSchema):
+    """Fields without titles, which would repeat their names."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """A title is the field's name in other letters."""
+        """Never."""
         return False
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        """A section, described by its docstring in one line a paragraph."""
+        made = super().model_schema(schema)
+        for part in (made, *made["properties"].values()):
+            if "description" in part:
+                part["description"] = "\n\n".join(" ".join(p.split()) for p in part["description"].split("\n\n"))
+        return made
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of a run file (draft 2020-12), with the settings of every method that is installed."""
+    """The JSON Schema (draft 2020-12) of a run file, with the settings of every installed method."""
     methods = {name: method.settings for name, method in known_methods().items()}
     models: list[type[Section]] = [ReleaseSpec, *methods.values()]
-    places, made = models_json_schema([(model, "validation") for model in models], schema_generator=_Described)
+    places, made = models_json_schema([(model, "validation") for model in models], schema_generator=_Untitled)
     definitions = made["$defs"]
     run_file = definitions.pop(places[ReleaseSpec, "validation"]["$ref"].rpartition("/")[2])
     for name, settings in methods.items():
@@ -63,5 +61,5 @@ def schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The schema as it is written."""
+    """The schema as JSON text."""
     return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""What every part of the run file is made of: frozen sections, and numbers exactly as they are written."""
+"""The base of all sections of the run file: frozen models, and exact numbers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
 
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import parse_number
 
 
 def exact_number(value: Any) -> Fraction:
-    """A number exactly as it is written: 0.1 is one tenth."""
+    """A number exactly as written: 0.1 is one tenth."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str | Fraction):
         raise ValueError("expected a number")
     try:
@@ -30,7 +30,7 @@ NUMBER_TEXT = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$|^[+-]?\d+/\d+$"
 
 
 def number_schema(**limits: Any) -> dict[str, Any]:
-    """What JSON Schema says of an exact number: a number within these limits, or a text that writes one."""
+    """The JSON Schema of an exact number: a number within these limits, or a text that denotes one."""
     return {"anyOf": [{"type": "number", **limits}, {"type": "string", "pattern": NUMBER_TEXT}]}
 
 
@@ -41,6 +41,6 @@ Exact = Annotated[
 
 
 class Section(BaseModel):
-    """A part of the run file: frozen, strictly typed, without unknown keys."""
+    """A section of the run file: frozen, strictly typed, without unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)

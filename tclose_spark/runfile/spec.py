@@ -26,18 +26,18 @@ from tclose_spark.runfile.registry import MethodSettings, read_settings, require
 from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
 
 AUTO = "auto"
-"""What `privacy.k` is where the plan is to choose it."""
+"""The value of `privacy.k` that lets the plan choose k."""
 FRAME = "tclose_frame"
-"""What the path of an input begins with, and `format: table`, that is a table in memory: a temporary view."""
+"""The first characters of the path of a table in memory, which Spark reads from a temporary view."""
 
 
 OPTION = {"type": ["string", "number", "boolean"]}
-NOWHERE = "/output is not said"
-"""The path of an output that is to be given yet."""
+NOWHERE = "/no output given"
+"""The path of an output that the caller has not given yet."""
 
 
 ABOUT_LABELS = {"numeric_output": "interval", "generalization": "suppress", "round_to": None, "coarsest": None}
-"""Settings of quasi-identifiers that say which labels cover its values, with what they are by default."""
+"""Settings of quasi-identifiers that concern labels, with their defaults."""
 
 
 def _option(value: Any) -> str:
@@ -48,27 +48,26 @@ def _option(value: Any) -> str:
 
 
 EXPORTS = ("parquet", "csv")
-"""What a release may be exported as."""
+"""Formats of exports."""
 
 
 class Input(Section):
-    """Where the raw table is.
-
-    path: of the table's file or folder, relative to the run file; for `format: table` its name in the catalog, or that
-        of a temporary view.
-    format: what it is.
-    options: for Spark's reader, such as `header: true` and `sep: ";"` of a CSV file.
-    columns: new names of columns by their names in the table; all else that names columns has the new ones.
-    """
+    """Where the raw table is."""
 
     path: str
+    """The table's file or folder, relative to the run file. For `format: table`, a name in the catalog or a temporary
+    view.
+    """
     format: Literal["csv", "parquet", "delta", "table"] = "parquet"
+    """The format of the input."""
     options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
+    """Options of Spark's reader, such as `header: true` and `sep: ";"` for a CSV file."""
     columns: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
+    """New column names, by the names in the table. The rest of the run file uses the new names."""
 
     @property
     def is_frame(self) -> bool:
-        """Whether it is a table in memory, given to a call from Python."""
+        """Whether the input is a table in memory, passed from Python."""
         return self.format == "table" and self.path.startswith(FRAME)
 
     @model_validator(mode="after")
@@ -80,27 +79,27 @@ class Input(Section):
 
 
 class Output(Section):
-    """Where the release goes: one folder, or two where public and internal must live apart.
-
-    path: of the folder, relative to the run file; it becomes public/ (to publish) and internal/ (stays inside).
-    public: in place of path, with internal: the folder of what is published.
-    internal: in place of path, with public: the folder of the evidence, which stays inside.
-    keep_linked: keep every input row beside its published values, in internal/linked.
-    table: a table of the catalog that is replaced, in one commit, by each release that has been verified.
-    export: what the release is written as, too, in public/release_parquet and public/release_csv.
-    escape_formulas: put an apostrophe before each text in release_csv that a spreadsheet may take for a formula.
-    """
+    """Where the release goes: one folder, or two if public and internal files must be kept apart."""
 
     model_config = ConfigDict(
         json_schema_extra={"oneOf": [{"required": ["path"]}, {"required": ["public", "internal"]}]}
     )
     path: str | None = None
+    """The output folder, relative to the run file. It gets public/ (to publish) and internal/ (evidence,
+    confidential).
+    """
     public: str | None = None
+    """Instead of path, together with internal: the folder to publish."""
     internal: str | None = None
+    """Instead of path, together with public: the folder of the evidence, which is confidential."""
     keep_linked: bool = False
+    """Keep every input row beside its published values, in internal/linked."""
     table: Annotated[str, Field(pattern=r"^[^.`]+(\.[^.`]+){0,2}$")] | None = None
+    """A catalog table that each verified release replaces in one commit."""
     export: Annotated[tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_tuple)] = ()
+    """Further formats of the release, in public/release_parquet and public/release_csv."""
     escape_formulas: bool = False
+    """Put an apostrophe before each text in release_csv that a spreadsheet could read as a formula."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -112,17 +111,17 @@ class Output(Section):
             raise ValueError("export names a format twice")
         public, internal = f"{self.public_path}/", f"{self.internal_path}/"
         if internal.startswith(public):
-            raise ValueError("internal is public or lies in it; expected a folder that is not handed out")
+            raise ValueError("internal is public or inside it; expected a folder that is not published")
         return self
 
     @property
     def public_path(self) -> str:
-        """The folder of what is published."""
+        """The folder to publish."""
         return self.public or f"{self.path}/public"
 
     @property
     def internal_path(self) -> str:
-        """The folder of what stays inside."""
+        """The folder of the evidence."""
         return self.internal or f"{self.path}/internal"
 
 
@@ -139,32 +138,27 @@ def _weight(share: Fraction) -> Fraction:
 
 
 class Supersets(Section):
-    """(n, t)-closeness (Li, Li and Venkatasubramanian 2010).
-
-    n: rows that a natural superset of a class has at least.
-    """
+    """(n, t)-closeness (Li, Li and Venkatasubramanian 2010)."""
 
     n: Annotated[int, Field(ge=1)]
+    """The least number of rows of a natural superset."""
 
 
 class Privacy(Section):
-    """The smallest class that may be published, and what may be left out of a release.
-
-    k: rows that every class has at least; auto: the plan chooses it (2, the least that may be chosen, stands here).
-    alpha: where k is auto, the weight of privacy loss when the plan chooses it (see `compare.choosing`); else None.
-    nt: where it is said, a class need not be near the whole table: it must be, by each t, near a natural superset of n
-        records (see `checks.supersets`).
-    suppression_limit: the share of the input's rows that the method may suppress.
-    of: whose distribution classes must be near to: that of all input rows, or that of the released ones.
-    """
+    """The smallest class that may be published, and how many rows may be suppressed."""
 
     k: Annotated[int, Field(ge=2), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 2}, {"const": AUTO}]})]
+    """The least number of rows of a class. With auto, the plan chooses it, and this field holds 2 until then."""
     nt: Supersets | None = None
+    """Requires (n, t)-closeness instead of t-closeness: each class is within t of a natural superset of n records."""
     suppression_limit: Annotated[
         Exact, AfterValidator(_below_one), WithJsonSchema(number_schema(minimum=0, exclusiveMaximum=1))
     ] = Fraction(0)
+    """The largest share of the input's rows that the method may suppress."""
     of: Literal["input", "released"] = "input"
+    """Which distribution classes are compared with: that of all input rows, or that of the released rows."""
     alpha: Annotated[Exact, AfterValidator(_weight), WithJsonSchema(number_schema(minimum=0, maximum=1))] | None = None
+    """With `k: auto`, the weight of privacy loss in the choice (see docs/choose.md)."""
 
     @model_validator(mode="before")
     @classmethod
@@ -176,9 +170,7 @@ class Privacy(Section):
         if said.get("k") == AUTO:
             return {"alpha": "0.5", **said, "k": 2}
         if "alpha" in said:
-            raise ValueError(
-                "alpha weighs what k: auto chooses by; leave it out where k is a number (--set privacy.alpha=null)"
-            )
+            raise ValueError("alpha is for k: auto; leave it out if k is a number (--set privacy.alpha=null)")
         return said
 
     @property
@@ -187,7 +179,7 @@ class Privacy(Section):
         return None if self.nt is None else self.nt.n
 
     def most_suppressed(self, rows: int) -> int:
-        """How many of so many input rows the limit allows to leave out.
+        """The largest number of rows that may be suppressed, of this many input rows.
 
         >>> Privacy(k=2, suppression_limit="0.29").most_suppressed(100)  # as doubles, 0.29 * 100 is below 29
         29
@@ -199,29 +191,28 @@ class ReleaseSpec(Section):
     """One run: which table, which columns are what, how much privacy, by which method.
 
     A run file has a name, an input and an output; from Python a call may give them: `release(table, spec, output=..)`.
-
-    name: of the release, in its certificate and report.
-    input: where the raw table is.
-    output: where the release goes.
-    attributes: which column is what.
-    privacy: the smallest class that may be published, and what may be left out.
-    method: how rows come into classes, with the method's own settings.
     """
 
     name: Annotated[str, Field(min_length=1)] = "release"
+    """The name of the release in its certificate and report."""
     input: Input = Input(path=FRAME, format="table")
+    """The raw table."""
     output: Output = Output(path=NOWHERE)
+    """Where the release goes."""
     attributes: Attributes
+    """The role of each column."""
     privacy: Privacy
+    """The smallest class that may be published, and how many rows may be suppressed."""
     method: Annotated[SerializeAsAny[MethodSettings], BeforeValidator(read_settings)] = Field(
         default_factory=lambda: read_settings({})
     )
+    """The method that assigns rows to classes, with its settings."""
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
         for folder in (self.output.public_path, self.output.internal_path):
             if f"{folder}/".startswith(f"{self.input.path}/"):
-                raise ValueError(f"output: {folder} lies in the input {self.input.path}; expected a folder elsewhere")
+                raise ValueError(f"output: {folder} is inside the input {self.input.path}; expected a folder elsewhere")
         return self
 
     @model_validator(mode="after")
@@ -233,8 +224,8 @@ class ReleaseSpec(Section):
     def _of_some_t(self) -> Self:
         if self.privacy.n is not None and self.privacy.n <= self.privacy.k:
             raise ValueError(
-                f"privacy.nt.n is {self.privacy.n}, and k is {self.privacy.k}: each class would be a superset of its "
-                "own, and no t would limit anything; expected an n above k"
+                f"privacy.nt.n is {self.privacy.n}, and k is {self.privacy.k}: each class would be its own "
+                "superset, so no t would limit anything; expected an n above k"
             )
         if self.privacy.n is not None and all(a.t is None for a in self.attributes.sensitive_attributes.values()):
             raise ValueError(
@@ -256,16 +247,14 @@ class ReleaseSpec(Section):
         about += ["privacy.nt"] if self.privacy.nt is not None else []
         if about:
             raise ValueError(
-                f"{', '.join(about)}: about labels that cover a class's values, and with method.representative its "
-                "aggregates are published; leave out either"
+                f"{', '.join(about)}: these keys concern labels, and method.representative publishes aggregates "
+                "instead; leave out one or the other"
             )
         return self
 
     @property
     def aggregates(self) -> dict[str, Aggregate]:
-        """What classes publish of each quasi-identifier in place of labels that cover its values; empty where these are
-        published.
-        """
+        """The aggregate that classes publish for each quasi-identifier; empty if they publish labels."""
         of = {name: self.method.aggregate_of(q) for name, q in self.attributes.quasi_identifiers.items()}
         return {name: aggregate for name, aggregate in of.items() if aggregate is not None}
 
@@ -275,8 +264,8 @@ class ReleaseSpec(Section):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of what decides the release: everything but its name and where it is written. A table in memory is
-        none of it: what the profile found in it is.
+        """SHA-256 of all keys that decide the release, so without the name and the output. Of a table in memory, the
+        profile's figures decide, not the name of its view.
         """
         decisive = self.model_dump(mode="json", exclude={"name", "output"})
         decisive["input"] |= {"path": FRAME} if self.input.is_frame else {}

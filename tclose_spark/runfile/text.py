@@ -1,6 +1,4 @@
-"""Spellings: which texts a column's options make one value, and which a reader would take for one although they are
-several.
-"""
+"""Spellings: which texts a column's options merge, and which texts look the same to a reader."""
 
 from __future__ import annotations
 
@@ -12,8 +10,7 @@ NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 
 def normal(value: str, normal_form: NormalForm | None = None, strip: bool = False, fold: bool = False) -> str:
-    """A text as a column's options make it: in a Unicode normal form, then without blanks at its ends, then folded to
-    one case.
+    """A text with a column's options applied: Unicode normal form, then blanks removed at both ends, then case folded.
 
     A text of blanks becomes an empty text, which is a value like others.
 
@@ -28,7 +25,7 @@ def normal(value: str, normal_form: NormalForm | None = None, strip: bool = Fals
 
 
 def value_text(value: Any) -> str:
-    """A value of the run file as the table's values are written.
+    """A value of the run file, written as the table's values are
 
     >>> value_text(True), value_text(7)
     ('true', '7')
@@ -37,7 +34,7 @@ def value_text(value: Any) -> str:
 
 
 def same_to_a_reader(value: str) -> str:
-    """What texts have in common that differ by case, blanks, width or Unicode normal form only.
+    """A common form of texts that differ only in case, blanks, width or Unicode normal form
 
     >>> same_to_a_reader("  New   YORK "), same_to_a_reader("new york")
     ('new york', 'new york')
@@ -46,8 +43,7 @@ def same_to_a_reader(value: str) -> str:
 
 
 def count_spellings(values: Iterable[str | None]) -> int:
-    """How many of the distinct values are another spelling of one before them: 0 where a reader tells all of them
-    apart.
+    """The number of distinct values that are another spelling of an earlier one
 
     >>> count_spellings(["Lyon", "LYON", "Pisa", None])
     1

@@ -34,14 +34,13 @@ from tclose_spark.stages.observers.extreme_aggregates import ExtremeAggregates
 from tclose_spark.stages.observers.linked_sample import LinkedSample
 from tclose_spark.stages.observers.minimality import MinimalityCounter, run_starts
 from tclose_spark.stages.observers.refused_cuts import RefusedCuts
-from tclose_spark.stages.observers.released_values import NOTED, VALUES, PublicNames, kept, note_values
+from tclose_spark.stages.observers.released_values import VALUES, VALUES_SCHEMA, PublicNames, note_values, restrict
 from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import IntArray, in_order
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.ranks import in_order
 from tclose_spark.table.rows import Rows
 
 ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before it sends them
@@ -127,7 +126,7 @@ class Anonymizer:
         own = {field.name: field.dataType for field in self.columns.passing}
         as_they_are = [*asked.sensitive_attributes, *asked.insensitive_attributes]
         released = [*labels, *(T.StructField(name, own.get(name, T.StringType())) for name in as_they_are)]
-        noted = {VALUES: NOTED} if self.notes_values else {}
+        noted = {VALUES: VALUES_SCHEMA} if self.notes_values else {}
         if not self.spec.output.keep_linked:
             return {RELEASE: T.StructType(released), **noted}
         raw = [
@@ -213,7 +212,7 @@ class Anonymizer:
             place, labels = _labelled(first_labels, sorted_rows, settled, beside)
             place, labels, coarse = limits.left_out(place, labels, len(settled.here))
             if names is not None:
-                place, labels = _labelled(generalizer, sorted_rows, names.shrink(kept(settled, place)), beside)
+                place, labels = _labelled(generalizer, sorted_rows, names.shrink(restrict(settled, place)), beside)
             suppressed = coarse if settled.suppressed is None else np.concatenate([settled.suppressed, coarse])
             if not aggregates:
                 chosen = settled.regions is None and not disjoint
@@ -222,7 +221,7 @@ class Anonymizer:
             if refused is not None and len(place):
                 refused.add(rows.take(place), run_starts(labels))
             if notes and len(place):
-                noted = note_values(rows, kept(settled, place), attributes)
+                noted = note_values(rows, restrict(settled, place), attributes)
                 yield from (_file(VALUES, file) for file in parquet_files(noted.columns, noted.schema))
             figures: dict[str, float | None] = {name: settled.figures[name] for name in plan.figures}
             for here, published in ((place, labels), (suppressed, None)):

@@ -47,13 +47,13 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging import (
     DIGEST,
     MARK,
-    NOWHERE,
+    NO_NUMBERS,
     PRESENT,
     RANGE,
     REGISTERS,
     ROWS,
     SAMPLED,
-    Range,
+    NumberRange,
     StagedColumns,
     stage_rows,
     staged_tallies,
@@ -226,7 +226,7 @@ class Counted:
 
     fingerprint: Fingerprint
     histograms: list[TupleCounts]
-    ranges: dict[str, Range]
+    ranges: dict[str, NumberRange]
     marked: dict[str, int]
     distinct: dict[str, int]
     distinct_rows: int
@@ -253,7 +253,7 @@ def _counted(table: DataFrame, spec: ReleaseSpec, staged: str, identifiers: Mapp
             "expected a domain that a table can be published by (type: numeric, coarser values, or another role)"
         )
     histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in sizes]
-    ranges: dict[str, Range] = {}
+    ranges: dict[str, NumberRange] = {}
     marked, whole, present = dict[str, int](), dict[int, int](), dict[int, int]()
     sampled = [dict[int, int]() for _ in identifiers]
     registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *spec.attributes.insensitive_attributes)}
@@ -264,7 +264,7 @@ def _counted(table: DataFrame, spec: ReleaseSpec, staged: str, identifiers: Mapp
             registers[key[0]][int(key[1])] = n
         elif tally == RANGE:
             name = quasi[int(key[0])]
-            ranges[name] = ranges.get(name, NOWHERE) | Range.from_key(key[1:], n)
+            ranges[name] = ranges.get(name, NO_NUMBERS) | NumberRange.from_key(key[1:], n)
         elif tally == MARK:
             marked[key[0]] = n
         elif tally == PRESENT:
@@ -377,7 +377,7 @@ def _outside(
     )
 
 
-def _numeric_domain(name: str, found: Range, table: DataFrame, settings: QuasiIdentifier) -> QuasiDomain:
+def _numeric_domain(name: str, found: NumberRange, table: DataFrame, settings: QuasiIdentifier) -> QuasiDomain:
     is_whole = settings.calendar is not None or isinstance(table.schema[name].dataType, INTEGRAL)
     return QuasiDomain(
         name=name,

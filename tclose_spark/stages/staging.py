@@ -141,7 +141,7 @@ class StagedColumns:
 
 
 @dataclass(frozen=True)
-class Range:
+class NumberRange:
     """The ends of some numbers, and how many rows have none. Without any, the lowest is above the highest.
 
     >>> Range.of(pa.array([3, None, 1])) | NOWHERE
@@ -153,28 +153,28 @@ class Range:
     missing: int
 
     @staticmethod
-    def of(numbers: pa.Array) -> Range:
+    def of(numbers: pa.Array) -> NumberRange:
         """The range of a column of integers or doubles."""
         if numbers.null_count == len(numbers):
-            return Range(math.inf, -math.inf, len(numbers))
+            return NumberRange(math.inf, -math.inf, len(numbers))
         ends = pc.min_max(numbers)
-        return Range(ends["min"].as_py(), ends["max"].as_py(), numbers.null_count)
+        return NumberRange(ends["min"].as_py(), ends["max"].as_py(), numbers.null_count)
 
-    def __or__(self, other: Range) -> Range:
-        return Range(min(self.low, other.low), max(self.high, other.high), self.missing + other.missing)
+    def __or__(self, other: NumberRange) -> NumberRange:
+        return NumberRange(min(self.low, other.low), max(self.high, other.high), self.missing + other.missing)
 
     def to_key(self) -> list[str]:
         """The ends as text that `from_key` reads."""
         return [repr(self.low), repr(self.high)]
 
     @staticmethod
-    def from_key(ends: Sequence[str], missing: int) -> Range:
+    def from_key(ends: Sequence[str], missing: int) -> NumberRange:
         """The range whose ends `to_key` wrote."""
         low, high = (int(end) if end.lstrip("-").isdigit() else float(end) for end in ends)
-        return Range(low, high, missing)
+        return NumberRange(low, high, missing)
 
 
-NOWHERE = Range(math.inf, -math.inf, 0)
+NO_NUMBERS = NumberRange(math.inf, -math.inf, 0)
 """The range of no rows."""
 
 
@@ -281,7 +281,7 @@ class _Tallies:
     def __init__(self, columns: StagedColumns, marks: Sequence[str], identifiers: int) -> None:
         self._columns = columns
         self._counted: list[pa.Table | None] = [None] * (len(columns.numeric) + 1)
-        self._ranges = {place: NOWHERE for place, numeric in enumerate(columns.numeric) if numeric}
+        self._ranges = {place: NO_NUMBERS for place, numeric in enumerate(columns.numeric) if numeric}
         self._fingerprint = Fingerprint(0, 0)
         self._marked = dict.fromkeys(marks, 0)
         self._distinct = {name: DistinctCount.empty() for name in ("", *columns.insensitive_names)}
@@ -295,7 +295,7 @@ class _Tallies:
         columns = self._columns
         for place, column in enumerate(columns.quasi(held)):
             if place in self._ranges:
-                self._ranges[place] |= Range.of(column)
+                self._ranges[place] |= NumberRange.of(column)
             else:
                 self._counted[place] = _added(self._counted[place], _count([column]))
         if columns.sensitive:

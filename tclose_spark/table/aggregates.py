@@ -1,4 +1,4 @@
-"""What a class publishes where it publishes aggregates: the mean, the median or the mode of its values, exactly."""
+"""Aggregates that a class publishes instead of labels: the exact mean, median or mode of its values."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tclose_spark.table.labels import MISSING, Labels, NumericLabels, decode_num
 
 @dataclass(frozen=True)
 class AggregateLabels:
-    """The aggregate of each class's values that are not missing. It follows from the values alone, in whatever order
-    and however many tasks they are.
+    """The aggregate of each class's values that are not missing. It depends on the values only, not on their order or
+    tasks
 
     >>> ages, codes = QuasiDomain(name="age", kind="integer", missing=0), np.array([31, 38, 40, 40, 40])
     >>> for kind in ("mean", "median", "mode"):  # a class of two, one of three
@@ -33,7 +33,7 @@ class AggregateLabels:
     domain: QuasiDomain
 
     def label(self, codes: IntArray, starts: IntArray) -> Labels:
-        """Aggregates of the groups of consecutive rows that begin at `starts`."""
+        """The aggregates of the groups of consecutive rows that begin at `starts`."""
         owner = np.zeros(len(codes), dtype=np.int64)
         owner[starts[1:]] = 1
         owner = np.cumsum(owner)
@@ -52,7 +52,7 @@ class AggregateLabels:
         return np.array(index, dtype=np.int64), list(known)
 
     def _means(self, codes: IntArray, starts: IntArray, held: IntArray, missing: NDArray[np.bool_]) -> list[str]:
-        """The means of the classes that have a value."""
+        """The means of the classes with a value."""
         numbers, scale = self._exact(codes, missing)
         sums = np.add.reduceat(numbers, starts)[held > 0].tolist()
         unit = 10 ** (self.aggregate.digits or 0)
@@ -65,8 +65,8 @@ class AggregateLabels:
         return [write_scaled(number, self.aggregate.digits) for number in rounded]
 
     def _exact(self, codes: IntArray, missing: NDArray[np.bool_]) -> tuple[NDArray[np.object_], int]:
-        """(numbers as integers of any size, how many of these are 1); a double is the decimal that it is written as.
-        A missing one is 0.
+        """(numbers as integers of any size, the integer that stands for 1). A double is taken as its shortest decimal.
+        A missing number is 0.
         """
         if self.domain.kind == "integer":
             return codes.astype(object), 1
@@ -77,7 +77,7 @@ class AggregateLabels:
         return np.where(missing, 0, whole[place.reshape(-1)]), scale
 
     def _write(self) -> Callable[[int], str]:
-        """How a code is written."""
+        """The function from a code to its text."""
         if self.domain.kind == "category":
             return self.domain.values.__getitem__
         labels = NumericLabels(self.domain.kind == "integer", None, self.domain.calendar)
@@ -93,7 +93,7 @@ def _medians(codes: IntArray, owner: IntArray) -> IntArray:
 
 
 def _modes(codes: IntArray, owner: IntArray) -> IntArray:
-    """The most frequent code of each group, of several the smallest."""
+    """The most frequent code of each group; the smallest of equally frequent ones."""
     pairs, rows = np.unique(np.stack([owner, codes]), axis=1, return_counts=True)
     order = np.lexsort((pairs[1], -rows, pairs[0]))
     _, firsts = np.unique(pairs[0][order], return_index=True)
@@ -102,7 +102,7 @@ def _modes(codes: IntArray, owner: IntArray) -> IntArray:
 
 
 def write_scaled(number: int, digits: int) -> str:
-    """A number of units of the last of so many digits behind the point, without zeros at its end.
+    """A number given in units of its last digit, with this many decimals, without trailing zeros
 
     >>> write_scaled(3450, 2), write_scaled(-5, 2), write_scaled(4000, 2)
     ('34.5', '-0.05', '40')

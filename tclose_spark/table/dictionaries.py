@@ -1,5 +1,7 @@
-"""Columns as their distinct values and the place of each row's: what a batch says once is looked at once. No value
-stands twice in a dictionary, so places are equal where and only where values are.
+"""Columns as dictionaries: distinct values, and each row's place among them. Work is done once per distinct value of a
+batch.
+
+A dictionary has no value twice, so places are equal if and only if values are equal.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from tclose_spark.table.arrays import IntArray
 
 
 def coded(column: pa.Array) -> pa.DictionaryArray:
-    """A column as its distinct values, a missing one among them, and the place of each row's value. -0.0 is 0.0,
-    and every NaN the same.
+    """A column as a dictionary of its distinct values, including the missing one. -0.0 becomes 0.0, and all NaN are
+    one value
 
     >>> column = coded(pa.array(["flu", None, "flu"]))
     >>> column.dictionary.to_pylist(), codes_of(column).tolist()
@@ -34,18 +36,17 @@ def coded(column: pa.Array) -> pa.DictionaryArray:
 
 
 def codes_of(column: pa.DictionaryArray) -> IntArray:
-    """The place of each row's value in the dictionary of a `coded` column, shape (n,)."""
+    """Each row's place in the dictionary of a `coded` column, shape (n,)."""
     return np.asarray(column.indices.to_numpy(), dtype=np.int64)
 
 
 def decoded(column: pa.Array) -> pa.Array:
-    """A column as it was before `coded`."""
+    """The inverse of `coded`."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def shortened(column: pa.Array) -> pa.Array:
-    """A column whose dictionary, if it has one, holds its own values only, in the order in which they appear; missing
-    ones are no values.
+    """A column whose dictionary holds only its own values, in order of appearance. Missing values are not in it
 
     >>> column = pa.DictionaryArray.from_arrays([2, 1, 2, 0], [None, "cold", "flu", "gout"])
     >>> short = shortened(column)
@@ -67,7 +68,7 @@ def shortened(column: pa.Array) -> pa.Array:
 
 
 def group_equal(columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
-    """(group of each row, a row of each group) of rows that are equal in all columns; NULL equals NULL."""
+    """(group of each row, one row of each group) for rows that are equal in all columns. NULL equals NULL."""
     group, groups = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column in columns:
         distinct = coded(column)

@@ -15,8 +15,7 @@ import numpy as np
 
 from tclose_spark.errors import InputError, Offending
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.runfile.moments import CODES_A_DAY, Calendar
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_number
 from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, Hierarchy
@@ -25,7 +24,7 @@ DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
 """A date or a timestamp as Spark writes it: -0044-03-15, 2024-02-29 12:00:00.5, +10000-01-01."""
 
 MOST_VALUES = 2_000_000
-"""Distinct values, of all domains together, that a driver is asked to hold."""
+"""The largest number of distinct values, of all domains together, that the driver holds."""
 
 Counts = Mapping[str | None, int]
 """How many rows hold each value, as text; None is a missing value."""
@@ -35,7 +34,7 @@ TupleCounts = Mapping[tuple[str | None, ...], int]
 
 
 def marginal(tuples: TupleCounts, column: int) -> Counts:
-    """How many rows hold each value of one of the columns.
+    """The number of rows with each value of one column
 
     >>> marginal({("a", "x"): 2, ("b", "x"): 1, ("a", "y"): 4}, 0)
     {'a': 6, 'b': 1}
@@ -51,12 +50,12 @@ class QuasiDomain:
     """A quasi-identifier of the input.
 
     kind: "integer", "double" or "category".
-    values: a category's domain, in code order (the hierarchy's leaves where there is one).
-    low, high: the range of a numeric one; known: whether it is known from outside, and not the rows'.
-    present: how many distinct values a category's rows have.
-    spellings: how many of these are another spelling of one of them (see `text`).
+    values: a category's domain in code order (the leaves of its hierarchy, if it has one).
+    low, high: the range of a numeric column. known: whether the run file gives the range.
+    present: the number of distinct values of a category's rows.
+    spellings: how many of them are another spelling of one of the others (see `runfile.text`).
     missing: rows without a value.
-    calendar: whether a numeric one is of dates (days since 1970) or times (microseconds since then).
+    calendar: for dates (days since 1970) and times (microseconds since then).
     """
 
     name: str
@@ -72,7 +71,7 @@ class QuasiDomain:
 
     @property
     def scale(self) -> int:
-        """Codes in one unit of labels, which is a day for dates and times."""
+        """The number of codes in one unit of labels; a unit is a day for dates and times."""
         return 1 if self.calendar is None else CODES_A_DAY[self.calendar]
 
 
@@ -86,14 +85,14 @@ class SensitiveDomain:
 
     @property
     def table(self) -> IntArray:
-        """Counts by code, shape (m,)."""
+        """Rows by code, shape (m,)."""
         return np.array(self.counts, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """A column that looks like an identifier of a person and repeats: how many rows have a value, and about how many
-    different ones there are.
+    """A column that looks like a personal identifier and repeats: its rows with a value, and about how many different
+    values.
     """
 
     column: str
@@ -103,14 +102,14 @@ class Repetition:
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """One pass over the input, in a size that does not grow with its rows.
+    """What one pass over the input reports, in a size that does not grow with its rows.
 
     cells: the distinct tuples of sensitive codes, lexicographically sorted.
     cell_counts: their rows.
     distinct_rows: about how many different rows there are.
-    fingerprint: of the prepared rows as a multiset (it stays internal).
+    fingerprint: of the prepared rows as a multiset. It stays internal.
     version: of a Delta input.
-    repeated: columns that are not published generalized or judged, and look like a person's identifier.
+    repeated: columns without a role in classes that look like a personal identifier.
     """
 
     rows: int
@@ -125,16 +124,16 @@ class Profile:
 
     @cached_property
     def cell_codes(self) -> IntArray:
-        """Sensitive codes of each cell, shape (cells, sensitive attributes)."""
+        """The sensitive codes of each cell, shape (cells, sensitive attributes)."""
         return np.array(self.cells, dtype=np.int64).reshape(len(self.cells), len(self.sensitive))
 
     @cached_property
     def cell_table(self) -> IntArray:
-        """Rows of each cell, shape (cells,)."""
+        """The rows of each cell, shape (cells,)."""
         return np.array(self.cell_counts, dtype=np.int64)
 
     def to_json(self) -> str:
-        """As text that `from_json` reads."""
+        """The profile as text that `from_json` reads."""
         return json.dumps(asdict(self))
 
     @staticmethod
@@ -157,7 +156,7 @@ class Profile:
 
 
 def number(text: str) -> Fraction | None:
-    """The number a text says, exactly; None if it says none.
+    """The exact number that a text denotes; None if it denotes none
 
     >>> number("0.1"), number("ten")
     (Fraction(1, 10), None)
@@ -169,7 +168,7 @@ def number(text: str) -> Fraction | None:
 
 
 def by_value(values: Sequence[str]) -> list[str]:
-    """Values in their natural order: dates by time where all are; else numbers by size, and after them other texts.
+    """Values in natural order. Dates are ordered by time. Otherwise numbers come first, by size, then other texts
 
     >>> by_value(["10", "9", "unknown", "-1"]), by_value(["2024-02-29", "0999-01-01"])
     (['-1', '9', '10', 'unknown'], ['0999-01-01', '2024-02-29'])
@@ -181,21 +180,21 @@ def by_value(values: Sequence[str]) -> list[str]:
 
 
 def _are_moments(values: Sequence[str]) -> bool:
-    """Whether texts are dates, or times, all of one form, so that they have an order."""
+    """Whether all texts are dates, or all are times of one form, so that they have an order."""
     return all(map(DATE.match, values)) and len({value[value.index("-", 1) + 6 :][:1] for value in values}) == 1
 
 
 def _moment(date: str) -> tuple[int, str]:
-    """What a date (see DATE) is ordered by: its year, then the text after that."""
+    """The sort key of a date (see DATE): its year, then the rest of the text."""
     end = date.index("-", 1)
     return int(date[:end]), date[end:]
 
 
 def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, sets: bool = False) -> QuasiDomain:
-    """The domain of a categorical quasi-identifier; with `sets` its labels may be sets of values.
+    """The domain of a categorical quasi-identifier. sets: whether its labels may be sets of values.
 
     Raises:
-        InputError: if a value is not in the hierarchy, is `*`, or reads like a set where labels may be sets.
+        InputError: if a value is not in the hierarchy, is `*`, or reads like a set although labels may be sets.
     """
     present = [value for value in counts if value is not None]
     if "*" in present:
@@ -207,7 +206,7 @@ def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, s
     if sets and braced:
         raise InputError(
             f"quasi-identifier {name!r}: a value in braces reads like a set of values in a release "
-            f"({_told(braced, counts)}); rename it, or use suppress",
+            f"({_count_text(braced, counts)}); rename it, or use suppress",
             values=_offending(name, "in braces", braced, counts),
         )
     if hierarchy is not None:
@@ -226,7 +225,7 @@ def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, s
 def sensitive_domain(
     name: str, counts: Counts, attribute: SensitiveAttribute, hierarchy: Hierarchy | None, is_text: bool
 ) -> SensitiveDomain:
-    """The domain of a sensitive attribute in the order that its distance declares.
+    """The domain of a sensitive attribute, in the order of its distance.
 
     Raises:
         InputError: if a value has no place in it.
@@ -250,9 +249,9 @@ def sensitive_domain(
 
 
 def remaining_values(domain: SensitiveDomain, counts: IntArray, order: Literal["value", "frequency"]) -> IntArray:
-    """The domain that only some of an ordered attribute's rows have, as places in the whole one, in their order.
+    """The domain of a part of an ordered attribute's rows, as places in the whole domain, in their order.
 
-    counts: of these rows by code of the whole domain, shape (m,). It is what `sensitive_domain` says of their counts.
+    counts: these rows by code of the whole domain, shape (m,). `sensitive_domain` would give the same for their values.
 
     >>> whole = SensitiveDomain("income", ("1", "2", "9", None), (3, 2, 4, 1))
     >>> remaining_values(whole, np.array([1, 0, 2, 1]), "value").tolist()
@@ -280,31 +279,31 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
         infinite = [value for value in present if value in ("Infinity", "-Infinity")]
         if not is_text and infinite:
             raise InputError(
-                f"sensitive attribute {name!r} holds infinite numbers ({_told(infinite, counts)}), which have no place "
-                "in an order; mend them, or give a list"
+                f"sensitive attribute {name!r} has infinite numbers ({_count_text(infinite, counts)}), which have no "
+                "place in an order; correct them, or give a list"
             )
         texts = [value for value, known in zip(present, numbers, strict=True) if known is None]
         if attribute.order == "value" and is_text and texts and not _are_moments(present):
             lost, rows = sum(counts[value] for value in texts), sum(counts.values())
             cure = "give order: frequency or a list"
             what = (
-                f"text, which has no order of its own; {cure}, or mend what is no number ({_told(texts, counts)} of "
-                f"{rows})"
+                f"text, which has no order of its own; {cure}, or correct what is not a number "
+                f"({_count_text(texts, counts)} of {rows})"
             )
             if 2 * len(texts) < len(present):
                 what = (
-                    f"ordered by value, but {lost} of {rows} rows hold no number; mend them, read them as missing "
+                    f"ordered by value, but {lost} of {rows} rows have no number; correct them, read them as missing "
                     f"(input.options.nullValue), or {cure}"
                 )
             raise InputError(
-                f"sensitive attribute {name!r} is {what}", values=_offending(name, "no number", texts, counts)
+                f"sensitive attribute {name!r} is {what}", values=_offending(name, "not a number", texts, counts)
             )
         times = Counter(numbers)
         alike = [value for value, known in zip(present, numbers, strict=True) if known is not None and times[known] > 1]
         if attribute.order == "value" and alike:
             raise InputError(
-                f"sensitive attribute {name!r}: different texts are the same number ({_told(alike, counts)}); read it "
-                "as numbers (options: inferSchema: true)",
+                f"sensitive attribute {name!r}: different texts are the same number ({_count_text(alike, counts)}); "
+                "read it as numbers (options: inferSchema: true)",
                 values=_offending(name, "the same number as another text", alike, counts),
             )
         values = list(by_value(present))
@@ -321,7 +320,7 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
 
 
 def _listed_values(name: str, present: list[str], order: Sequence[Any], counts: Counts, is_text: bool) -> list[str]:
-    """The values of a declared order, in the table's way of writing numbers."""
+    """The values of a declared order, with numbers written as in the table."""
     written = {number(value): value for value in present} if not is_text else {}
     listed, different = [], set()
     for item in order:
@@ -330,7 +329,7 @@ def _listed_values(name: str, present: list[str], order: Sequence[Any], counts: 
         listed.append(text if same is None else written.get(same, text))
         different.add(text if same is None else same)
     if len(different) < len(listed):
-        raise InputError(f"attributes.sensitive_attributes.{name}.order: a value stands twice")
+        raise InputError(f"attributes.sensitive_attributes.{name}.order: a value is listed twice")
     known = set(listed)
     lost = [value for value in present if value not in known]
     if lost:
@@ -346,7 +345,7 @@ def _require_leaves(role: str, name: str, counts: Counts, hierarchy: Hierarchy) 
     lost = [value for value in counts if value is not None and value not in hierarchy.leaf_set]
     if lost:
         raise InputError(
-            f"{role} {name!r}: its hierarchy lacks {_told(lost, counts)}; add a row for each",
+            f"{role} {name!r}: its hierarchy lacks {_count_text(lost, counts)}; add a row for each",
             values=_offending(name, "missing from its hierarchy", lost, counts),
         )
 
@@ -355,8 +354,8 @@ def _rows_of(values: Sequence[str], counts: Counts) -> int:
     return sum(counts[value] for value in values)
 
 
-def _told(values: Sequence[str], counts: Counts) -> str:
-    """Values as a message may tell of them."""
+def _count_text(values: Sequence[str], counts: Counts) -> str:
+    """The number of values and of their rows, for a message."""
     return f"{len(values)} value{'s' if len(values) > 1 else ''} in {_rows_of(values, counts)} rows"
 
 

@@ -1,4 +1,4 @@
-"""A fingerprint of rows as a multiset, which tells a lost, doubled or altered row.
+"""A fingerprint of rows as a multiset. It changes if a row is lost, doubled or altered.
 
 It is no secret and guards against accidents only; what decides ties is keyed (`table.row_hash`).
 """
@@ -44,7 +44,7 @@ class Fingerprint:
 
     @staticmethod
     def parse(text: str) -> Fingerprint:
-        """The fingerprint that `str` wrote.
+        """The fingerprint that `str` wrote
 
         >>> str(Fingerprint.parse("1f-00000000000000ff"))
         '1f-00000000000000ff'
@@ -60,7 +60,7 @@ class Fingerprint:
 
 
 def content_hash(columns: Sequence[pa.Array]) -> HashArray:
-    """A 64-bit hash of the content of each row, which is no secret, shape (n,)."""
+    """A 64-bit hash of each row's content, shape (n,). It uses no secret."""
     return _spread(_row_hash(len(columns)).of_rows(columns))
 
 
@@ -70,8 +70,8 @@ def _row_hash(columns: int) -> RowHash:
 
 
 def _spread(hashes: HashArray) -> HashArray:
-    """MurmurHash3's last step (Appleby 2011): an exclusive or of columns alone would let two rows that swap a value
-    pass in one case of 2^32.
+    """The last step of MurmurHash3 (Appleby 2011). Without it, two rows that swap a value would go unnoticed in one
+    case of 2^32.
     """
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)

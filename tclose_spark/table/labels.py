@@ -1,8 +1,8 @@
-"""What a class publishes for a quasi-identifier: one pure kernel, used wherever classes are generalized.
+"""Labels of classes: what a class publishes for a quasi-identifier. All generalization uses this one pure module.
 
-A quasi-identifier's values travel as int64 codes whose order is the order of the values; a missing value is
-MISSING, below all others. The codes of a numeric one are its numbers (`encode_numbers`), those of a categorical
-one the places of the values in its domain: the tree's order where there is a hierarchy, else sorted.
+Values travel as int64 codes whose order is the order of the values. MISSING is below all others. The codes of a numeric
+column are its numbers (`encode_numbers`). Those of a categorical column are places in its domain: tree order with a
+hierarchy, otherwise sorted.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.runfile.attributes import QuasiIdentifier
-from tclose_spark.runfile.moments import Calendar, write_moment
+from tclose_spark.runfile.quantities import Calendar, write_moment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
-from tclose_spark.table.written import write_number
+from tclose_spark.table.writing import write_number
 
 MISSING = np.int64(-(2**63))
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -32,7 +32,7 @@ Labels = tuple[IntArray, list[str | None]]
 
 
 def encode_numbers(numbers: NDArray[np.float64]) -> IntArray:
-    """Doubles as int64 codes in the same order, -0.0 as 0; NaN becomes MISSING.
+    """Doubles as int64 codes in the same order. -0.0 becomes 0, and NaN becomes MISSING
 
     >>> codes = encode_numbers(np.array([-1.5, -0.0, 0.1, np.nan]))
     >>> bool(codes[0] < codes[1] < codes[2]), int(codes[1]), bool(codes[3] == MISSING)
@@ -44,7 +44,7 @@ def encode_numbers(numbers: NDArray[np.float64]) -> IntArray:
 
 
 def decode_numbers(codes: IntArray) -> NDArray[np.float64]:
-    """The doubles of `encode_numbers`; MISSING gives NaN.
+    """The doubles of `encode_numbers`. MISSING gives NaN
 
     >>> decode_numbers(encode_numbers(np.array([-1.5, -0.0, 0.1, np.nan]))).tolist()
     [-1.5, 0.0, 0.1, nan]
@@ -56,7 +56,7 @@ def decode_numbers(codes: IntArray) -> NDArray[np.float64]:
 
 
 def ranges(codes: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
-    """Smallest and largest code of each group of consecutive rows, shapes (groups,); `starts` are their first rows.
+    """The smallest and largest code of each group of consecutive rows, shapes (groups,). starts: their first rows
 
     >>> low, high = ranges(np.array([4, 2, 9, 9, 5]), np.array([0, 3]))
     >>> low.tolist(), high.tolist()
@@ -66,7 +66,7 @@ def ranges(codes: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _per_pair(low: IntArray, high: IntArray, write: Callable[[IntArray, IntArray], list[str]]) -> Labels:
-    """Labels that depend on (low, high) only, written once for each pair; missing values are handled here."""
+    """Labels that depend on (low, high) only, written once per pair. Missing values are handled here."""
     pairs, index = np.unique(np.stack([low, high]), axis=1, return_inverse=True)
     low, high = pairs
     texts: list[str | None] = [None if hi == MISSING else ROOT for hi in high]
@@ -77,7 +77,7 @@ def _per_pair(low: IntArray, high: IntArray, write: Callable[[IntArray, IntArray
 
 
 class RangeLabels(ABC):
-    """Labels that follow from the lowest and the highest code of a group."""
+    """Labels that depend on the lowest and highest code of a group."""
 
     @abstractmethod
     def cover(self, low: IntArray, high: IntArray) -> Labels:
@@ -90,11 +90,11 @@ class RangeLabels(ABC):
 
 @dataclass(frozen=True)
 class NumericLabels(RangeLabels):
-    """The number itself where a class has only one, else the closed interval `[lo, hi]` of its numbers.
+    """The number itself if a class has only one, otherwise the closed interval `[lo, hi]` of its numbers.
 
-    integral: codes are integers, not encoded doubles.
-    round_to: ends are moved outward to multiples of this, in units of codes.
-    calendar: codes are days of dates, or microseconds of times, which are written as ISO.
+    integral: codes are integers rather than encoded doubles.
+    round_to: ends are rounded outward to multiples of this, in units of codes.
+    calendar: codes are days of dates or microseconds of times, written as ISO.
 
     >>> codes, starts = np.array([31, 38, 40, 40]), np.array([0, 2])  # two classes of two rows
     >>> NumericLabels(integral=True).label(codes, starts)[1]
@@ -109,11 +109,11 @@ class NumericLabels(RangeLabels):
 
     @property
     def whole(self) -> bool:
-        """Whether all ends are integers; every integer is a multiple of 1/2."""
+        """Whether all ends are integers. Every integer is a multiple of 1/2."""
         return self.integral and (self.round_to is None or 1 in (self.round_to.numerator, self.round_to.denominator))
 
     def ends(self, low: IntArray, high: IntArray) -> tuple[list[int | float | Decimal], list[int | float | Decimal]]:
-        """The numbers at both ends of each interval, after rounding outward. No code may be MISSING."""
+        """The numbers at both ends of each interval, rounded outward. No code may be MISSING."""
         lows = low.tolist() if self.integral else decode_numbers(low).tolist()
         highs = high.tolist() if self.integral else decode_numbers(high).tolist()
         if self.round_to is None:
@@ -127,7 +127,7 @@ class NumericLabels(RangeLabels):
     def bounds(
         self, low: IntArray, high: IntArray
     ) -> tuple[IntArray, IntArray] | tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The ends as numbers of 64 bits, integers if `whole`, no further in than the codes. No code may be MISSING."""
+        """The ends as 64-bit numbers, integers if `whole`, that still cover the codes. No code may be MISSING."""
         lows, highs = self.ends(low, high)
         if self.whole:
             return np.array([max(int(x), LEAST) for x in lows], np.int64), np.array(
@@ -149,8 +149,8 @@ class NumericLabels(RangeLabels):
         return write_number(end) if self.calendar is None else write_moment(int(end), self.calendar)
 
     def _plain(self, number: Fraction) -> int | float | Decimal:
-        """An end as an integer where it is one and the values are, else as the nearest double; of integers that a
-        double does not tell apart, as a decimal.
+        """An end as an integer if the values are integers and it is one, otherwise as the nearest double. For integers
+        beyond the precision of doubles, a decimal.
         """
         if self.integral and number.denominator == 1:
             return int(number)
@@ -196,7 +196,7 @@ class HierarchyLabels(RangeLabels):
 
 @dataclass(frozen=True)
 class SuppressLabels(RangeLabels):
-    """The value itself where a class has only one, else `*`.
+    """The value itself if a class has only one, otherwise `*`
 
     >>> index, texts = SuppressLabels(("f", "m")).label(np.array([0, 1, 1, 1]), np.array([0, 2]))
     >>> [texts[i] for i in index]
@@ -216,9 +216,9 @@ class SuppressLabels(RangeLabels):
 
 @dataclass(frozen=True)
 class SetLabels:
-    """The value itself, or the set `{a, b}` of a class's values in the domain's order; `*` for the whole domain.
+    """The value itself, the set `{a, b}` of a class's values in domain order, or `*` for the whole domain.
 
-    whole: how many values are the whole domain; by default all of `values`.
+    whole: the number of values in the whole domain; by default, all of `values`.
 
     >>> index, texts = SetLabels(("Lyon", "Pisa", "Siena")).label(np.array([1, 0, 2, 2, 0, 1, 2]), np.array([0, 2, 4]))
     >>> [texts[i] for i in index]
@@ -255,7 +255,7 @@ class SetLabels:
 
 
 def quote_member(value: str) -> str:
-    """A member of a set label: in double quotes where it holds a comma, brace or quote, or blanks at its ends.
+    """A member of a set label. It is in double quotes if it has a comma, brace or quote, or blanks at its ends
 
     >>> quote_member("Pisa"), quote_member("Siena, old")
     ('Pisa', '"Siena, old"')
@@ -268,7 +268,7 @@ Labeller = NumericLabels | HierarchyLabels | SuppressLabels | SetLabels
 
 
 def make_labeller(domain: QuasiDomain, quasi: QuasiIdentifier, hierarchy: Hierarchy | None) -> Labeller:
-    """What writes the labels of a quasi-identifier."""
+    """The writer of a quasi-identifier's labels."""
     if domain.kind != "category":
         return NumericLabels(domain.kind == "integer", quasi.step, domain.calendar)
     if hierarchy is not None:
@@ -277,13 +277,13 @@ def make_labeller(domain: QuasiDomain, quasi: QuasiIdentifier, hierarchy: Hierar
 
 
 def range_shares(low: IntArray, high: IntArray, domain: QuasiDomain) -> NDArray[np.float64]:
-    """How much of a numeric domain's range lies between codes low..high, 0 to 1, shape (n,). Exact ranges of any 64-bit
-    integers.
+    """The share of a numeric domain's range between codes low..high, 0 to 1, shape (n,). It is exact for ranges of any
+    64-bit integers.
     """
     if domain.kind == "integer":
         lengths = (high.view(np.uint64) - low.view(np.uint64)).astype(np.float64)  # modulo 2^64, which no range passes
         return lengths / ((domain.high - domain.low) or 1)
-    unit = 1.0 if np.isfinite(domain.high - domain.low) else 0.25  # of doubles so large that their difference is none
+    unit = 1.0 if np.isfinite(domain.high - domain.low) else 0.25  # doubles so large that their difference overflows
     shares: NDArray[np.float64] = (decode_numbers(high) * unit - decode_numbers(low) * unit) / (
         (domain.high * unit - domain.low * unit) or 1.0
     )
@@ -293,7 +293,8 @@ def range_shares(low: IntArray, high: IntArray, domain: QuasiDomain) -> NDArray[
 def range_losses(
     low: IntArray, high: IntArray, domain: QuasiDomain, sets: bool, hierarchy: Hierarchy | None
 ) -> NDArray[np.float64]:
-    """Information loss, 0 to 1, of publishing each range of codes low..high (for a set: at most this), shape (n,).
+    """The information loss, 0 to 1, of publishing each range of codes low..high, shape (n,). For sets it is an upper
+    bound.
 
     sets: whether labels of a category without a hierarchy are sets.
     """

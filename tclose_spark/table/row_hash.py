@@ -1,9 +1,9 @@
-"""Keyed 64-bit hashes of rows, made inside tasks: functions of a row's content and of the key, of nothing else.
+"""Keyed 64-bit hashes of rows: functions of a row's content and the key only, computed inside tasks.
 
-Each distinct value of a column is hashed by BLAKE2b under a key of that column; a row's hash is the exclusive or of its
-columns' values: tabulation hashing (Patrascu and Thorup 2012), with a keyed hash in place of a table of random numbers.
-So the key is part of no expression, and of no plan, page or log of Spark: who lacks it cannot replay what the hashes
-decide.
+BLAKE2b hashes each distinct value of a column under a key of that column. A row's hash is the exclusive or of the
+hashes of its values. This is tabulation hashing (Patrascu and Thorup 2012) with a keyed hash instead of random
+tables. The key is part of no expression, so no plan, page or log of Spark has it. Without the key, an adversary
+cannot replay what the hashes decide.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class RowHash:
 
     @staticmethod
     def of(secret: str, columns: int) -> RowHash:
-        """The hash of rows of so many columns that this secret keys."""
+        """The hash that this secret keys, for rows of this many columns."""
         master = blake2b(secret.encode(errors="surrogateescape")).digest()
         return RowHash(tuple(blake2b(f"column {i}".encode(), key=master).digest() for i in range(columns)))
 
     def of_rows(self, columns: Sequence[pa.Array]) -> HashArray:
-        """The hashes of the rows in columns of single values, shape (n,). NULL is a value of its own.
+        """The hashes of the rows in these columns, shape (n,). NULL is a value of its own.
 
-        Columns may be dictionary-encoded (see `dictionaries`): each entry of a dictionary is hashed once.
+        Columns may be dictionary-encoded (see `dictionaries`). Each entry of a dictionary is hashed once.
         """
         hashes = np.zeros(len(columns[0]), dtype=np.uint64)
         for key, column in zip(self.keys, columns, strict=True):
@@ -57,8 +57,8 @@ def _hash_values(key: bytes, values: pa.Array) -> HashArray:
 
 
 def _as_bytes(values: pa.Array) -> list[bytes]:
-    """Text as UTF-8, numbers, days and times as the eight bytes of an integer or a double, other values as their text;
-    anything for NULL.
+    """The bytes to hash: UTF-8 for text; eight bytes of an integer or a double for numbers, days and times; the text
+    of any other value. NULL may give anything.
     """
     kind = values.type
     if pa.types.is_floating(kind):

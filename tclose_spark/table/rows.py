@@ -1,4 +1,4 @@
-"""Rows as codes: what methods see of a table, and the one binary column in which rows travel."""
+"""Rows as codes: the view that methods have of a table, and the binary form in which rows travel."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tclose_spark.table.labels import MISSING, decode_numbers, encode_numbers
 class Rows:
     """n records as codes.
 
-    quasi: one int64 array of shape (n,) for each quasi-identifier (see `labels`).
-    cell: the sensitive tuple's place in `Profile.cells`.
-    hash: a keyed 64-bit hash of a record's content, insensitive columns included; records that agree in it and in all
-        codes are alike, so (hash, codes) orders records by their content only.
+    quasi: an int64 array of shape (n,) for each quasi-identifier (see `labels`).
+    cell: the place of the sensitive tuple in `Profile.cells`.
+    hash: a keyed 64-bit hash of the record's content, including insensitive columns. Records with equal hash and
+        codes are alike, so (hash, codes) orders records by content only.
     """
 
     quasi: tuple[IntArray, ...]
@@ -36,7 +36,7 @@ class Rows:
         return len(self.cell)
 
     def take(self, index: IntArray) -> Rows:
-        """The records at these places.
+        """The records at these places
 
         >>> rows = Rows((np.array([31, 38, 40]),), np.array([0, 1, 0]), np.array([7, 8, 9], dtype=np.uint64))
         >>> two = rows.take(np.array([2, 0]))
@@ -52,8 +52,8 @@ class Rows:
         return Rows(quasi, np.concatenate([part.cell for part in parts]), np.concatenate([part.hash for part in parts]))
 
     def distinct(self, n: IntArray) -> tuple[Rows, IntArray]:
-        """The different records, sorted by hash, and how many there are of each, where there are `n` of each of these,
-        shape (records,).
+        """The distinct records, sorted by hash, with their numbers. n: how often each of these records occurs, shape
+        (records,)
 
         >>> rows = Rows((np.array([31, 38, 31]),), np.array([0, 1, 0]), np.array([7, 3, 7], dtype=np.uint64))
         >>> different, n = rows.distinct(np.array([1, 2, 3]))
@@ -70,7 +70,7 @@ class Rows:
         return self.take(order[starts]), np.add.reduceat(n[order], starts)
 
     def sorted_by_hash(self) -> IntArray:
-        """The order of the records by hash, then codes, shape (n,): the same however they came."""
+        """The order of the records by hash, then codes, shape (n,). It does not depend on their given order."""
         order = np.argsort(self.hash)
         same = np.diff(self.hash[order]) == 0
         tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
@@ -81,12 +81,12 @@ class Rows:
 
 
 class UnknownValueError(ValueError):
-    """A row holds a value that the profile does not have."""
+    """A row has a value that the profile does not have."""
 
 
 @dataclass(frozen=True)
 class Codec:
-    """Turns Arrow columns of prepared rows into Rows, and Rows into fixed-width binary values and back."""
+    """Converts Arrow columns of prepared rows to Rows, and Rows to fixed-width binary values and back."""
 
     quasi: tuple[QuasiDomain, ...]
     sensitive: tuple[tuple[str | None, ...], ...]
@@ -98,7 +98,7 @@ class Codec:
         return Codec(profile.quasi, tuple(s.values for s in profile.sensitive), profile.cell_codes)
 
     def encode(self, quasi: Sequence[pa.Array], sensitive: Sequence[pa.Array], hashes: HashArray) -> Rows:
-        """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text; and their hashes. Text may be
+        """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text, and hashes. Text may be
         dictionary-encoded (see `dictionaries`).
 
         Raises:
@@ -109,11 +109,11 @@ class Codec:
 
     @cached_property
     def _prefixes(self) -> list[IntArray]:
-        """For each sensitive attribute the numbers, ascending, of the tuples that begin like some cell up to this
+        """For each sensitive attribute, the ascending numbers of the tuple prefixes that some cell has, up to this
         attribute.
 
-        The number of such a tuple is the place of the one shorter tuple, times the size of the domain, plus its own
-        code.
+        The number of a prefix is the place of the prefix without its last code, times the size of the domain, plus
+        that code.
         """
         tables, known = [], np.zeros(len(self.cells), dtype=np.int64)
         for values, codes in zip(self.sensitive, self.cells.T, strict=True):
@@ -150,7 +150,7 @@ class Codec:
         return packed.view(np.dtype((np.void, packed.itemsize)))  # without fields, as whole ones move 15 times as fast
 
     def unpack(self, data: Any) -> Rows:
-        """The rows whose packed records are these bytes."""
+        """The rows of packed records."""
         packed = np.frombuffer(data, dtype=self._layout)
         quasi = []
         for i in range(len(self.quasi)):
@@ -162,11 +162,11 @@ class Codec:
         return Rows(tuple(quasi), packed["cell"].astype(np.int64), packed["hash"].copy())
 
     def decode(self, rows: Rows) -> list[pa.Array]:
-        """The prepared quasi-identifiers of rows: strings, dictionary-encoded, int64 or double."""
+        """The prepared quasi-identifiers of rows: dictionary-encoded strings, int64 or double."""
         return [_decode_column(domain, codes) for domain, codes in zip(self.quasi, rows.quasi, strict=True)]
 
     def sensitive_texts(self, rows: Rows) -> list[pa.Array]:
-        """The sensitive values of rows, as text, dictionary-encoded."""
+        """The sensitive values of rows as dictionary-encoded text."""
         codes = self.cells[rows.cell]
         return [
             pa.DictionaryArray.from_arrays(pa.array(codes[:, i]), pa.array(values, pa.string()))
@@ -175,7 +175,7 @@ class Codec:
 
 
 def _index(column: pa.Array, values: Sequence[str | None]) -> IntArray:
-    """Places of a text column's entries among `values`, NULL included.
+    """The places of a text column's entries among `values`, including NULL.
 
     Raises:
         UnknownValueError: if an entry is not among them.

@@ -1,4 +1,4 @@
-"""How many rows have each of some keys: counts that tasks make of their rows, and that are added up."""
+"""Counts of rows by key, made by tasks and added up."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tclose_spark.table.arrays import HashArray, IntArray
 
 
 class TooManyKeysError(ValueError):
-    """There are more different keys than were to be counted."""
+    """More different keys than allowed."""
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Every key once, in ascending order, and how many rows have it.
+    """Every key once, in ascending order, with its number of rows.
 
-    keys: a column a key, shape (words, keys); of two keys the first word in which they differ decides.
+    keys: a column per key, shape (words, keys). The first differing word decides the order of two keys.
     rows: at least 1, shape (keys,).
     """
 
@@ -30,7 +30,7 @@ class Tally:
 
     @staticmethod
     def of(keys: IntArray, rows: IntArray | None = None) -> Tally:
-        """The tally of keys in any order, shape (words, n), of so many rows each, shape (n,), or of one.
+        """The tally of keys in any order, shape (words, n), with these numbers of rows, shape (n,), or one row each
 
         >>> made = Tally.of(np.array([[3, 1, 3], [0, 2, 0]]))
         >>> made.keys.tolist(), made.rows.tolist()
@@ -46,7 +46,7 @@ class Tally:
 
     @staticmethod
     def together(parts: Sequence[Tally]) -> Tally:
-        """The tally of all rows of several.
+        """The sum of several tallies
 
         >>> one = Tally.of(np.array([[3, 1]]))
         >>> Tally.together([one, one]).rows.tolist()
@@ -59,11 +59,11 @@ class Tally:
         )
 
     def take(self, places: IntArray) -> Tally:
-        """The keys at these places, which ascend."""
+        """The keys at these ascending places."""
         return Tally(self.keys[:, places], self.rows[places])
 
     def part_of(self, parts: int) -> HashArray:
-        """A part of 0..parts-1 for each key, by the key alone and evenly, shape (keys,)."""
+        """A part 0..parts-1 for each key, decided by the key alone and evenly distributed, shape (keys,)."""
         mixed = np.zeros(len(self), dtype=np.uint64)
         for word in self.keys.view(np.uint64):
             mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
@@ -72,13 +72,13 @@ class Tally:
 
 
 class Tallier:
-    """Adds tallies up as they come, in space for about twice the keys that there are."""
+    """Adds tallies up as they arrive, in memory for about twice the number of keys."""
 
     def __init__(self, most: int) -> None:
         self._most, self._parts, self._held, self._settled = most, list[Tally](), 0, 0
 
     def add(self, tally: Tally) -> None:
-        """One more.
+        """Adds one tally.
 
         Raises:
             TooManyKeysError: if there are more than `most` keys.
@@ -95,7 +95,7 @@ class Tallier:
             raise TooManyKeysError
 
     def total(self) -> Tally | None:
-        """The sum of what was added; None if nothing was.
+        """The sum; None if nothing was added.
 
         Raises:
             TooManyKeysError: see `add`.

@@ -16,7 +16,7 @@ from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Frequencies
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.observers.linked_sample import Linked
+from tclose_spark.stages.observers.linked_sample import LinkedRows
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.rows import Rows
 from tclose_spark.usefulness.classifier import is_installed, predicted
@@ -77,7 +77,7 @@ class RawVersusReleased:
 
 
 def measure_raw_versus_released(
-    linked: Linked, profile: Profile, attributes: ResolvedAttributes, spec: ReleaseSpec, frequencies: Frequencies
+    linked: LinkedRows, profile: Profile, attributes: ResolvedAttributes, spec: ReleaseSpec, frequencies: Frequencies
 ) -> RawVersusReleased:
     """What these rows say."""
     everyone = Rows.concatenate([linked.rows, linked.suppressed])

@@ -121,7 +121,7 @@ BAD_TABLES: dict[str, tuple[Mapping[str, Sequence[Any]], dict[str, Any], int, li
         with_column(disease=some(float("inf"), NUMBERS)),
         roles(sensitive={"disease": {"distance": "ordered", "t": "0.5"}}),
         2,
-        ["'disease' holds infinite numbers"],
+        ["'disease' has infinite numbers"],
     ),
     "a value that the order lacks": (
         with_column(disease=some("mumps", PEOPLE["disease"])),
@@ -386,8 +386,8 @@ def test_release_shows_a_summary_and_a_line_a_stage(tclose: Command, finished: P
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert "small: the release holds" in lines
     assert "rows 24" in lines
-    assert "k asked 3, reached 3" in lines
-    assert any(line.startswith("t of disease (equal) asked 0.5, reached 0.") for line in lines)
+    assert "k requested 3, achieved 3" in lines
+    assert any(line.startswith("t of disease (equal) requested 0.5, achieved 0.") for line in lines)
     assert any(line.startswith("information loss (NCP) 0.") for line in lines)
     assert f"certificate {finished}/out/public/certificate.json" in lines
 

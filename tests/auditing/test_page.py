@@ -52,7 +52,7 @@ def test_an_audit_as_a_page():
     assert page.only("strong") == "NOT everything that was asked holds"
     assert page.only("tr", "t-closeness of pay").endswith("0.2 0.416667 = 5/12 no 3 1,234")
     assert "worst class: age <b>old</b>, sex (missing) (12 rows)" in page.only("tr", "t-closeness of pay")
-    assert page.only("tr", "entropy").endswith("2.5 only told")
+    assert page.only("tr", "entropy").endswith("2.5 only measured")
     assert page.only("tr", "skewness").endswith("3 4,321 25% 75%")
     assert "<i>high" in page.only("tr", "skewness")
     assert "<i>high" not in page.source

@@ -666,7 +666,7 @@ def test_the_command_says_what_the_api_says(
     assert [g["holds"] for g in json.loads(told)["guarantees"]] == [True, not code, None, None]
     assert expectations_in((tmp_path / "suite.json").read_text()) == expectations_in(suite)
     if code:
-        assert f"{path} does not hold what is asked: t-closeness of disease" in " ".join(error.split())
+        assert f"{path} does not meet the requirements: t-closeness of disease" in " ".join(error.split())
 
     classes = spark.read.format("delta").load(str(tmp_path / "classes"))
     assert passes(classes, suite) == (not code)

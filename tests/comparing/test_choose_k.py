@@ -79,7 +79,7 @@ def test_a_k_whose_classes_are_too_coarse_is_no_candidate(monkeypatch):
 def test_classes_that_do_not_hold_are_no_k_to_pass_over(monkeypatch):
     problem, table = problem_of(town(200), GRADES)
     monkeypatch.setattr(choosing, "run_trial", outcomes({2: "released", 3: "broken", 4: "released"}))
-    with pytest.raises(GuaranteeError, match="k = 3 classes of stack_and_deal do not hold"):
+    with pytest.raises(GuaranteeError, match="k = 3, classes of stack_and_deal do not meet"):
         choose_k(automatic(problem, "0"), table, problem.hierarchies, lambda line: None)
 
 
@@ -120,8 +120,8 @@ def test_auto_is_the_least_k_until_one_is_chosen(run_file: Callable[..., Path]):
     assert ask_as_in(spec, 7, None, None, "0.2").k == 7
     assert load_spec(conf, ["privacy.k=5", "privacy.alpha=null"]).privacy == Privacy(k=5)
     for wrong, message in (
-        ("privacy.k=5", "alpha weighs what k: auto chooses by"),
-        ("privacy={k: 4, alpha: 0.5}", r"alpha weighs what k: auto chooses by.*--set privacy\.alpha=null"),
+        ("privacy.k=5", "alpha is for k: auto"),
+        ("privacy={k: 4, alpha: 0.5}", r"alpha is for k: auto.*--set privacy\.alpha=null"),
         ("privacy={k: auto, alpha: 2}", "privacy.alpha: .*from 0 to 1"),
         ("privacy={k: automatic}", "privacy.k: found 'automatic'"),
     ):

@@ -8,7 +8,7 @@ from strategies import count_in, make_problem, town
 
 from tclose_spark.in_memory.apply_plan import Released, apply_plan
 from tclose_spark.methods.method import method_of
-from tclose_spark.stages.observers.linked_sample import Linked
+from tclose_spark.stages.observers.linked_sample import LinkedRows
 from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.usefulness.raw_versus_released import measure_raw_versus_released
 
@@ -20,7 +20,7 @@ def test_the_raw_side_is_measured_without_the_column() -> None:
     plan = method_of(problem.spec.method).make_plan(problem.given(count_in(rows)))
     released: Released = apply_plan(plan, problem.attributes, rows, problem.spec)
     labels = [pa.array(column.to_pylist(), pa.string()) for column in released.labels]
-    linked = Linked(rows=released.rows, labels=labels, suppressed=released.suppressed, whole=len(rows))
+    linked = LinkedRows(rows=released.rows, labels=labels, suppressed=released.suppressed, whole=len(rows))
     held = LocalRows(rows, len(np.unique(rows.hash)))
     found = measure_raw_versus_released(
         linked, problem.profile, problem.attributes, problem.spec, held.frequencies

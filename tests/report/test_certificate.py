@@ -36,7 +36,7 @@ from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.report.html import render_report
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.table.listing import listing
+from tclose_spark.table.writing import listing
 
 ROWS = 160
 LOWEST, HIGHEST = 3_141, 1_234_567  # one person's income each
@@ -482,7 +482,7 @@ class Found:
         for rows in self.classes.values():
             said = [self.release[column][rows[0]] for column in self.columns[name]]
             if said[0] is None:
-                key = (-1, "missing, and told so")
+                key = (-1, "missing (published as NULL)")
             elif said[0] == "*":
                 key = (10_000, "* (nothing)")
             elif asked.get("hierarchy"):
@@ -713,7 +713,7 @@ def test_the_console_is_amber_where_an_attribute_is_unprotected(capsys: pytest.C
     people = "for 8,404 rows, in 579 classes of one value"
     assert lines[:2] == [
         "survey: the release holds",
-        f"but income is unprotected: nothing limits what a class tells of it; certain {people}",
+        f"but income is unprotected: nothing limits what a class reveals about it; certain {people}",
     ]
     assert f"income is certain {people}" in lines
     assert err.strip() == "note: sex: the published value is * in all rows"
@@ -742,4 +742,4 @@ def test_the_console_counts_what_is_left_out(capsys: pytest.CaptureFixture[str])
     assert [line for line in lines if "suppressed" in line] == ["suppressed rows 1,000 of 10,000, limit 0.125"]
     suppressed["guarantees"] = {"t": {"income": {"achieved": 0.15}}}
     lines, _ = shown(capsys, certificate)
-    assert "t of income, suppressed reached 0.150000" in lines
+    assert "t of income, suppressed achieved 0.150000" in lines

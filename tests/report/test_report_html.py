@@ -163,7 +163,7 @@ def test_near_to_supersets_is_told_as_what_is_promised(certificate):
     assert "natural superset of 1,000 rows or more: 8 classes are near to the whole table, 500 have as many" in line
     assert "1,000 are near to another" in line
     page.only("tr", "t-closeness of occupation", "nothing", "only measured")
-    page.only("li", "(n, t)-closeness.", "within 0.09 (asked: 0.1; n = 1,000)", "a group of at least n rows")
+    page.only("li", "(n, t)-closeness.", "within 0.09 (required: 0.1; n = 1,000)", "a group of at least n rows")
     assert "Verdict: holds" in page.text
 
 
@@ -193,7 +193,7 @@ def test_what_was_asked_and_what_is_reached(certificate):
 
 
 def test_combinations_of_several_attributes_are_told(certificate):
-    assert "0.4123" in page_of(certificate).only("p", "Their combinations are farther")
+    assert "0.4123" in page_of(certificate).only("p", "Their combinations are farther apart")
     certificate["information"] = {}
     assert not [text for _, text in page_of(certificate).blocks if "combinations" in text]
 
@@ -241,7 +241,7 @@ def test_information_loss_by_column_and_on_average(certificate):
     assert page.only("tr", "sex", "0.4")
     assert page.only("tr", "Mean") == "Mean 0.3551"
     assert page.bars("fill")[-3:] == ["31.01", "40.0", "35.51"]
-    assert "is 603,360." in page.only("p", "How to read it: 0 means", "1 that every one was replaced by *")
+    assert "is 603,360." in page.only("p", "How to read it: 0 means", "1 that all were replaced by *")
 
 
 def test_guarantee_bars_show_reached_against_asked(certificate):
@@ -295,7 +295,7 @@ def test_a_t_that_is_only_measured_is_no_promise(certificate):
     assert page.only("tr", "t-closeness of income").endswith("nothing 0.05 1/20 only measured")
     assert len(page.bars("mark")) == 4, "k, one t, distinct and entropy"
     promise = page.only("li", "t-closeness.")
-    assert "occupation is within 0.1436 (asked: 0.2)" in promise
+    assert "occupation is within 0.1436 (required: 0.2)" in promise
     assert "income" not in promise
 
 
@@ -311,13 +311,13 @@ def test_an_attribute_that_nothing_limits_makes_the_verdict_amber(certificate):
     certificate["unprotected"] = {"income": {"classes": 579, "rows": 8404}}
     page = page_of(certificate)
     assert page.only("strong") == "Verdict: holds, with an attribute unprotected"
-    assert "nothing that was asked limits what a class tells of income" in page.only("p", "But")
+    assert "no requirement limits what a class reveals about income" in page.only("p", "But")
     assert [attributes["class"] for tag, attributes in page.tags if "verdict" in (attributes.get("class") or "")] == [
         "verdict qualified"
     ]
-    assert page.only("li", "Nothing is promised of income")
+    assert page.only("li", "Nothing is promised about income")
     first = next(text for tag, text in page.blocks if tag == "li")
-    assert first == "income is certain for 8,404 rows, in 579 classes of one value."
+    assert first == "income is certain for 8,404 rows, in 579 classes with only one value."
 
 
 def test_several_unprotected_attributes_are_all_named(certificate):
@@ -325,8 +325,8 @@ def test_several_unprotected_attributes_are_all_named(certificate):
     page = page_of(certificate)
     assert page.only("strong") == "Verdict: holds, with 2 attributes unprotected"
     assert [text for tag, text in page.blocks if tag == "li"][:2] == [
-        "income is certain for 9 rows, in 1 class of one value.",
-        "occupation is certain for no row: no class has one value only.",
+        "income is certain for 9 rows, in 1 class with only one value.",
+        "occupation is certain for no row, because no class has only one value.",
     ]
     certificate["verdict"] = "fails"
     assert page_of(certificate).only("strong") == "Verdict: does not hold"
@@ -339,7 +339,7 @@ def test_of_whom_a_value_is_certain_is_told_where_t_holds_too(certificate):
 
 
 def test_warnings_are_shown(certificate):
-    assert "second look" not in page_of(certificate).text
+    assert "review" not in page_of(certificate).text
     certificate["warnings"] = ["sex: the published value is * in all rows", "<b>income</b>: one"]
     page = page_of(certificate)
     assert page.only("li", "sex: the published value is * in all rows")
@@ -350,17 +350,17 @@ def test_promises_are_in_numbers_of_the_release(certificate):
     page = page_of(certificate)
     promise = page.only("li", "k-anonymity.", "age and sex")
     assert "at least 23 other rows" in promise
-    assert "fewer than 24 (20 were asked)" in promise
+    assert "fewer than 24 rows (20 were required)" in promise
     promise = page.only("li", "t-closeness.")
-    assert "occupation is within 0.1436 (asked: 0.2) and that of income is within 0.05 (asked: 0.25)" in promise
+    assert "occupation is within 0.1436 (required: 0.2) and that of income is within 0.05 (required: 0.25)" in promise
 
 
 def test_what_is_not_promised(certificate):
     page = page_of(certificate)
-    assert page.only("li", "do not hide that someone is in the table")
+    assert page.only("li", "do not hide that a person is in the table")
     assert page.only("li", COUNTS)
-    assert page.only("li", "do not protect against someone who knows the whole table but one record")
-    assert page.only("li", "insensitive columns, which are published as they were", "wave")
+    assert page.only("li", "do not protect against an adversary who knows the whole table but one record")
+    assert page.only("li", "insensitive columns, which are published unchanged", "wave")
 
 
 def test_nearly_unique_columns_that_were_allowed_are_named(certificate):
@@ -379,9 +379,9 @@ def test_any_other_verdict_does_not_hold_and_promises_nothing(certificate, verdi
 
 def assert_promises_nothing(page: Page) -> None:
     assert page.only("strong") == "Verdict: does not hold"
-    assert page.only("p", "must not be published or used")
-    assert page.only("p", "Nothing: the guarantees that were asked do not hold.")
-    assert "Everything that was asked" not in page.text
+    assert page.only("p", "Do not publish the table")
+    assert page.only("p", "Nothing: the required guarantees do not hold.")
+    assert "Every requirement was checked" not in page.text
     assert not [text for tag, text in page.blocks if tag == "li" and "k-anonymity." in text]
 
 
@@ -479,19 +479,17 @@ SUPPRESSED = {"rows": 8, "share": 8 / 30170, "limit": 0.01, "limit_exact": "1/10
 def test_a_release_that_may_leave_out_nobody_does_not_speak_of_it(certificate):
     assert "uppressed" not in page_of(certificate).text
     page = page_of({**certificate, "suppressed": {**SUPPRESSED, "rows": 0, "share": 0.0}})
-    assert page.after("Suppressed rows").startswith("0, 0 of the input's; at most 0.01 were allowed")
-    assert "What was left out" not in page.text
+    assert page.after("Suppressed rows").startswith("0, 0 of the input; at most 0.01 is allowed")
+    assert "rows of the input are suppressed" not in page.text
 
 
 def test_of_the_released_rows_nothing_is_told_of_those_left_out(certificate):
     page = page_of({**certificate, "suppressed": SUPPRESSED})
-    assert page.after("Suppressed rows").startswith("8, 0.0003 of the input's; at most 0.01 were allowed")
-    page.only("p", "8 rows of the input are suppressed", "is told nowhere")
+    assert page.after("Suppressed rows").startswith("8, 0.0003 of the input; at most 0.01 is allowed")
+    page.only("p", "8 rows of the input are suppressed", "is not published")
     page.only("tr", "t-closeness of occupation", "distance of a class from the whole released table")
-    page.only(
-        "p", "A suppressed row counts as 1 in every column", "and of the rows of the input for each suppressed row"
-    )
-    page.only("li", "They do not hide who was left out")
+    page.only("p", "A suppressed row counts as 1 in every column", "plus the rows of the input for each suppressed row")
+    page.only("li", "They do not hide who was suppressed")
 
 
 def test_suppressed_rows_that_are_a_class_are_shown_as_one(certificate):
@@ -500,7 +498,7 @@ def test_suppressed_rows_that_are_a_class_are_shown_as_one(certificate):
     apart = {**SUPPRESSED, "rows": 31, "of": "input", "guarantees": reached, "certain": ["income"]}
     page = page_of({**certificate, "suppressed": apart})
     assert "Verdict: holds" in page.text
-    page.only("p", "31 rows of the input are suppressed", "They are a class like the others")
+    page.only("p", "31 rows of the input are suppressed", "They are therefore treated as a class")
     page.only("tr", "k-anonymity", "at least 20", "31")
     page.only("p", "All suppressed rows have one value of income")
     page.only("tr", "t-closeness of occupation", "from the whole input table, suppressed rows included")

@@ -93,7 +93,7 @@ def test_it_says_what_it_is_and_has_the_same_first_pages(certificate, made):  # 
 def test_attacks_before_and_after(certificate, made):  # noqa: F811
     page = page_of(certificate, made)
     assert page.only("tr", "alone with their").endswith("25% 0%")
-    assert page.only("tr", "fewer than 20 rows").endswith("50% 0%")
+    assert page.only("tr", "groups of fewer than 20 rows").endswith("50% 0%")
     assert page.only("tr", "chance to pick").endswith("37.5% 5%")
     assert page.only("tr", "rows for which income").endswith("30% 27.9%")
     assert page.only("tr", "rows whose occupation").endswith("56% 22%")
@@ -113,7 +113,7 @@ def test_raw_and_released_side_by_side(certificate, made):  # noqa: F811
     assert page.only("tr", "with occupation").endswith("0.35 0.15 8%")
     assert page.only("tr", "<b>40") == "17 to <b>40 60% 50% 40% 50%"
     assert "<b>40" not in page.source
-    assert page.only("p", "half of the answers are within 12.3%")
+    assert page.only("p", "Half of the answers are within 12.3%")
     assert [page.only("tr", who)[-3:] for who in ("raw rows", "released rows", "nothing (always")] == [
         "42%",
         "31%",
@@ -127,7 +127,7 @@ def test_what_could_not_be_measured_is_said(certificate, made):  # noqa: F811
     raw = copy.deepcopy(RAW)
     raw |= {"why_no_classifier": "scikit-learn is not installed (the extra `analysis`)", "groups": None}
     page = page_of(certificate, made, raw)
-    assert page.only("p", "None was trained: scikit-learn is not installed")
+    assert page.only("p", "Not trained: scikit-learn is not installed")
     assert page.only("tr", "alone with their").endswith("not counted 0%")
     assert page_of(certificate, made, None).only("p", "No rows could be drawn")
 

@@ -12,7 +12,7 @@ import pytest
 from tclose_spark.measures.distances.grouping import MOST_SHOWN, group_values
 from tclose_spark.report import sections
 from tclose_spark.report.page import percent
-from tclose_spark.report.plots import bars, limited_bars, lines, shortened
+from tclose_spark.report.plots import bars, lines, shortened
 from tclose_spark.report.sections import MOST_BARS, class_sizes, closeness_of_all, precision_of, worst_class
 
 T = {"required": 0.2, "achieved": 0.19}
@@ -59,10 +59,10 @@ def test_long_labels_are_cut():
 
 
 def test_a_limit_is_drawn_and_lies_inside():
-    svg = limited_bars([1.0] * 3, [], 40.0, "told", "x", "y")
+    svg = bars([1.0] * 3, [], "told", "x", "y", 40.0)
     assert "t" in texts(svg)
     assert "var(--other)" in svg
-    assert "var(--other)" not in limited_bars([1.0] * 3, [], None, "told", "x", "y")
+    assert "var(--other)" not in bars([1.0] * 3, [], "told", "x", "y")
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_distances_of_all_classes_against_t():
         {"bin": 40, "to": 0.2, "classes": 5, "rows": 9},
     ]
     found = closeness_of_all("pay", emd, T)
-    assert "The farthest class is 0.19 from the table; 0.2 was asked." in found.facts
-    assert "50% of the classes are at most half of it away, 50% more than nine tenths of it." in found.facts
+    assert "The farthest class is 0.19 from the table; 0.2 is required." in found.facts
+    assert "50% of the classes are within half of that, and 50% are beyond 90% of it." in found.facts
     assert found.facts in found.svg
     measured = closeness_of_all("pay", emd, {"required": None, "achieved": 0.19})
-    assert "no limit was asked" in measured.facts
+    assert "no limit was required" in measured.facts
     assert "var(--other)" not in measured.svg
 
 

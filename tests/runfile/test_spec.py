@@ -108,13 +108,13 @@ WRONG = [
     (f"{DISEASE}.t=-0.1", f"{DISEASE}.t: found -0.1; expected a number above 0"),
     (f"{DISEASE}.t=1.01", f"{DISEASE}.t: found 1.01; expected a number above 0 and at most 1"),
     (f"{DISEASE}.t=meassure", f"{DISEASE}.t: found 'meassure'; expected a number"),
-    (f"{DISEASE}.t=null", f"{DISEASE}: nothing is asked of it; expected a t .*, an l .*, or t: measure"),
-    (f"{DISEASE}={{}}", f"{DISEASE}: nothing is asked of it"),
-    (f"{DISEASE}=", f"{DISEASE}: nothing is asked of it"),
-    (f"{DISEASE}={{l: {{}}}}", f"{DISEASE}: nothing is asked of it"),
+    (f"{DISEASE}.t=null", f"{DISEASE}: it has no requirement; expected a t .*, an l .*, or t: measure"),
+    (f"{DISEASE}={{}}", f"{DISEASE}: it has no requirement"),
+    (f"{DISEASE}=", f"{DISEASE}: it has no requirement"),
+    (f"{DISEASE}={{l: {{}}}}", f"{DISEASE}: it has no requirement"),
     (
         f"{SALARY}.order=[low, null, high]",
-        rf"{SALARY}: order holds null \(place 2\), which is no value; missing: lowest or highest",
+        rf"{SALARY}: order holds null \(place 2\), which is not a value; use missing: lowest or highest",
     ),
     (f"{SALARY}.order=[low, high, low]", f"{SALARY}: order holds 'low' 2 times; expected every value once"),
     (f"{SALARY}.order=[1, '1']", f"{SALARY}: order holds '1' 2 times"),
@@ -402,7 +402,7 @@ def test_the_digits_of_a_mean_are_said_and_nothing_else_has_any(load):
 )
 def test_what_is_about_covering_labels_is_refused_beside_aggregates(load, overrides, keys):
     assert load(*overrides)
-    with pytest.raises(ConfigurationError, match=f"{keys}: about labels that cover.*method.representative"):
+    with pytest.raises(ConfigurationError, match=f"{keys}: these keys concern labels.*method.representative"):
         load(MEAN, *overrides)
     assert load(MEAN, f"{QUASI}.age.range=[0, 120]", f"{QUASI}.age.weight=2")
 
@@ -688,10 +688,10 @@ def test_output_is_a_path_or_both_of_public_and_internal(load, output):
 def test_a_key_may_not_stand_twice(load):
     lines = (RUN + "name: again").splitlines()
     first = next(number for number, line in enumerate(lines, 1) if line.startswith("name:"))
-    told = rf"run\.yaml, line {len(lines)}: .*key 'name' stands twice, first in line {first}"
+    told = rf"run\.yaml, line {len(lines)}: .*key 'name' is given twice, first in line {first}"
     with pytest.raises(ConfigurationError, match=told):
         load(text=RUN + "name: again")
-    with pytest.raises(ConfigurationError, match="key 'age' stands twice"):
+    with pytest.raises(ConfigurationError, match="key 'age' is given twice"):
         load(text=RUN.replace("zip:", "age:"))
 
 

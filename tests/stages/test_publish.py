@@ -21,7 +21,8 @@ from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.interrupts import handle_signals
 from tclose_spark.io.run import NEEDED, Run
-from tclose_spark.io.storage.folders import LocalFolder, replacing
+from tclose_spark.io.storage import replacing
+from tclose_spark.io.storage.folders import LocalFolder
 from tclose_spark.stages import publish
 
 OpenRun = Callable[..., Run]

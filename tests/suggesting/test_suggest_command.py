@@ -54,7 +54,7 @@ def test_a_table_becomes_a_run_file_that_is_released_as_it_is(tclose: Command, t
     certificate = json.loads((tmp_path / "people_release/public/certificate.json").read_text())
     assert (certificate["verdict"], certificate["release"]["rows"]) == ("holds", ROWS)
     shown = out.splitlines()[: out.splitlines().index("people: the release holds")]
-    assert shown[0].startswith("what is published: 10 of its rows")
+    assert shown[0].startswith("published rows (10 shown)")
     assert shown[1].split()[:4] == ["birth_date", "zip", "sex", "diagnosis"] or set(shown[1].split()) >= {"zip", "sex"}
     assert len(shown) == 13
     assert max(map(len, shown)) <= 80

@@ -36,7 +36,7 @@ def group_values(
     part, whole: records of the class and of the table with each value, shape (m,).
 
     >>> group_values(["a", "b", "c"], np.array([2, 0, 0]), np.array([2, 2, 1]), cumulative=False, most=2)
-    [Group(name='a', part=2, whole=2), Group(name='all others', part=0, whole=3)]
+    [ValueGroup(name='a', part=2, whole=2), ValueGroup(name='all others', part=0, whole=3)]
     """
     names = ["(missing)" if value is None else value for value in values]
     if len(names) <= most:

@@ -26,21 +26,21 @@ def _overlap(value: Any) -> Any:
 
 
 class ClosenessTree(MethodSettings):
-    """Carve a tree of valid classes, then exchange rows.
-
-    effort: fast, balanced or thorough: in work, not in time; a number is sweeps over the rows (with `overlap: none`
-        splits that are tried at each part).
-    overlap: none: regions of classes do not overlap, so nothing is carved and no row is exchanged; None is `allowed`.
-    """
+    """Carve a tree of valid classes, then exchange rows."""
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
     name: Literal["closeness_tree"] = "closeness_tree"
+    """The method."""
     effort: Annotated[
         Literal["fast", "balanced", "thorough"] | Annotated[int, Field(ge=0)], BeforeValidator(_effort)
     ] = "balanced"
+    """fast, balanced or thorough: in work, not in time; a number is sweeps over the rows (with `overlap: none` splits
+    that are tried at each part).
+    """
     overlap: Annotated[
         Literal["none"] | None, BeforeValidator(_overlap), WithJsonSchema({"enum": ["allowed", "none", None]})
     ] = None
+    """none: regions of classes do not overlap, so nothing is carved and no row is exchanged; None is `allowed`."""
 
     @property
     def promises_disjoint(self) -> bool:

@@ -145,7 +145,7 @@ def diameter_of(distance: GroundDistance) -> FragmentDiameter:
     """The spread by a ground distance.
 
     >>> from tclose_spark.measures.distances.ground_distances import OrderedDistance
-    >>> spread = spread_of(OrderedDistance(np.ones(5, dtype=np.int64)))
+    >>> spread = diameter_of(OrderedDistance(np.ones(5, dtype=np.int64)))
     >>> spread.weighted(np.array([0, 4]), np.array([[3, 1]])).tolist()  # three rows four places up
     [12]
     """

@@ -21,26 +21,26 @@ def _seconds(value: Any) -> Fraction:
 
 
 class Fragmentation(MethodSettings):
-    """Fragmentation of the multiplicity matrix (Gowda 2023, ch. 4; Weber, ch. 3).
-
-    sizing: proportional: class sizes are proven beforehand; measured: less is lost, and classes are judged when they
-        are made; gcd: shares exactly those of the table (the papers').
-    bounds: domain: over the whole domain, tighter; paper: as in the papers, for ordered attributes.
-    most_fragments: where the search ends.
-    search_seconds: without a fragmentation that meets every t by then, nothing is released.
-    """
+    """Fragmentation of the multiplicity matrix (Gowda 2023, ch. 4; Weber, ch. 3)."""
 
     takes_bins: ClassVar[bool] = True
     name: Literal["fragmentation"] = "fragmentation"
+    """The method."""
     sizing: Literal["proportional", "measured", "gcd"] = "proportional"
+    """proportional: class sizes are proven beforehand; measured: less is lost, and classes are judged when they are
+    made; gcd: shares exactly those of the table (the papers').
+    """
     bounds: Literal["domain", "paper"] = "domain"
+    """domain: over the whole domain, tighter; paper: as in the papers, for ordered attributes."""
     most_fragments: Annotated[int, Field(ge=1, le=10_000)] = 500
+    """Where the search ends."""
     search_seconds: Annotated[
         Fraction,
         BeforeValidator(_seconds),
         PlainSerializer(str),
         WithJsonSchema(number_schema(exclusiveMinimum=0), mode="validation"),
     ] = Fraction(300)
+    """Without a fragmentation that meets every t by then, nothing is released."""
 
 
 def require_bounds(settings: Fragmentation, sensitive: Mapping[str, SensitiveAttribute]) -> None:

@@ -15,23 +15,23 @@ DIGITS = 2
 
 
 class Microaggregation(MethodSettings):
-    """Microaggregation (Soria-Comas et al. 2015).
-
-    algorithm: 1: MDAV, then merging; 2: MDAV, refined by exchanging members; 3: a row of each bucket of sensitive
-        values.
-    class_size: of algorithm 3. measured: what loses least on a sample; proven: the least that the histogram proves;
-        paper: by the paper's formula.
-    representative: what a class publishes in place of labels that cover its values: their mean, lower median, or most
-        frequent value; of categories without a known order always the last.
-    digits: of a mean, behind the point; 2 where it is not said.
-    """
+    """Microaggregation (Soria-Comas et al. 2015)."""
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
     name: Literal["microaggregation"] = "microaggregation"
+    """The method."""
     algorithm: Literal[1, 2, 3] = 3
+    """1: MDAV, then merging; 2: MDAV, refined by exchanging members; 3: a row of each bucket of sensitive values."""
     class_size: Literal["measured", "proven", "paper"] | None = None
+    """Of algorithm 3. measured: what loses least on a sample; proven: the least that the histogram proves; paper: by
+    the paper's formula.
+    """
     representative: Representative | None = None
+    """What a class publishes in place of labels that cover its values: their mean, lower median, or most frequent
+    value; of categories without a known order always the last.
+    """
     digits: Annotated[int, Field(ge=0, le=12)] | None = None
+    """Of a mean, behind the point; 2 where it is not said."""
 
     @model_validator(mode="before")
     @classmethod

@@ -10,15 +10,15 @@ from tclose_spark.runfile.registry import MethodSettings
 
 
 class Sabre(MethodSettings):
-    """SABRE (Cao et al. 2011).
-
-    bounds: proven: buckets and classes are such that no class can break t; measured: larger buckets and smaller classes
-        are tried on a sample, classes that do not hold are merged, and what loses least is taken.
-    """
+    """SABRE (Cao et al. 2011)."""
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
     name: Literal["sabre"] = "sabre"
+    """The method."""
     bounds: Literal["measured", "proven"] = "measured"
+    """proven: buckets and classes are such that no class can break t; measured: larger buckets and smaller classes are
+    tried on a sample, classes that do not hold are merged, and what loses least is taken.
+    """
 
 
 def require_one_attribute(settings: Sabre, sensitive: Mapping[str, SensitiveAttribute]) -> None:

@@ -8,12 +8,11 @@ from tclose_spark.runfile.registry import MethodSettings
 
 
 class TIncognito(MethodSettings):
-    """Full-domain recoding (Li, Li and Venkatasubramanian 2007, section 4; Weber 2.3.1 and 2.1.4).
-
-    metric: what the chosen node has least of (see `losses`).
-    """
+    """Full-domain recoding (Li, Li and Venkatasubramanian 2007, section 4; Weber 2.3.1 and 2.1.4)."""
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive")
     suppresses: ClassVar[bool] = True
     name: Literal["t_incognito"] = "t_incognito"
+    """The method."""
     metric: Literal["ncp", "discernibility", "entropy"] = "ncp"
+    """What the chosen node has least of (see `losses`)."""

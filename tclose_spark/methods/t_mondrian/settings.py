@@ -14,3 +14,4 @@ class TMondrian(MethodSettings):
     disjoint: ClassVar[bool] = True
     cuts_at_medians: ClassVar[bool] = True
     name: Literal["t_mondrian"] = "t_mondrian"
+    """The method."""

@@ -32,7 +32,7 @@ ROW, COUNT, KEPT = "row", "count", "kept"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Linked:
+class LinkedRows:
     """Rows with what is published of them.
 
     rows: those that are released, in the order of their hashes; labels: their published columns of quasi-identifiers.
@@ -101,7 +101,7 @@ class LinkedSample:
         return json.dumps([base64.b64encode(part).decode() for part in sorted(sent)])
 
 
-def read_linked(text: str, profile: Profile) -> Linked | None:
+def read_linked_rows(text: str, profile: Profile) -> LinkedRows | None:
     """The sample that `to_json` wrote, of at most SAMPLE_ROWS rows; None where nothing was drawn."""
     sent = [base64.b64decode(part) for part in json.loads(text)]
     if not sent:
@@ -113,7 +113,9 @@ def read_linked(text: str, profile: Profile) -> Linked | None:
     order = order[_shares(table[COUNT].to_numpy()[order])]
     kept = table[KEPT].to_numpy()[order]
     labels = [table[name].combine_chunks().take(pa.array(order[kept])) for name in table.column_names[3:]]
-    return Linked(rows=rows.take(order[kept]), labels=labels, suppressed=rows.take(order[~kept]), whole=profile.rows)
+    return LinkedRows(
+        rows=rows.take(order[kept]), labels=labels, suppressed=rows.take(order[~kept]), whole=profile.rows
+    )
 
 
 def _shares(counts: IntArray) -> Any:

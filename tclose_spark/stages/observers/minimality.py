@@ -19,13 +19,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tclose_spark.measures.disclosure.minimality import (
-    LeftBehind,
-    NarrownessTally,
+    HeightTally,
+    WideClassGroup,
     beyond_chance,
+    groups_in_wide_classes,
     heights_of,
-    left_behind,
-    tally,
-    tally_at,
+    tally_at_height,
+    tally_heights,
     with_suppressed,
 )
 from tclose_spark.measures.distances.bins import equal_mass
@@ -200,17 +200,17 @@ class MinimalityCounter:
         self._add(
             rows,
             lambda values, trees, sensitive, m: (
-                tally_at(0, values, trees, sensitive, m)
+                tally_at_height(0, values, trees, sensitive, m)
                 if starts is None
-                else tally(values, trees, sensitive, starts, m)
+                else tally_heights(values, trees, sensitive, starts, m)
             ),
         )
 
     def add_suppressed(self, rows: Rows) -> None:
         """In a task: counts suppressed rows."""
-        self._add(rows, lambda values, trees, sensitive, m: tally_at(-1, values, trees, sensitive, m))
+        self._add(rows, lambda values, trees, sensitive, m: tally_at_height(-1, values, trees, sensitive, m))
 
-    def _add(self, rows: Rows, tallied: Callable[..., list[NarrownessTally]]) -> None:
+    def _add(self, rows: Rows, tallied: Callable[..., list[HeightTally]]) -> None:
         if self._sum is None or not len(rows):
             return
         scaled = [(q, scale, scale.values(rows.quasi[q])) for q, scale in enumerate(self.scales) if scale is not None]
@@ -229,13 +229,13 @@ class MinimalityCounter:
                 "measured": False,
                 "why": "this session has no context of its own (Spark Connect), so tasks cannot count",
             }
-        named: list[tuple[LeftBehind, dict[str, Any]]] = []
+        named: list[tuple[WideClassGroup, dict[str, Any]]] = []
         for (q, a), cells in sorted(self._sum.value.items()):
             scale, group = self.scales[q], self.groups[a]
             if int(cells[1].sum()) != profile.rows or scale is None:
                 return {"measured": False, "why": "a retry disturbed the count"}
             counted = _dense(cells, (len(scale.nodes[0]), heights_of(scale.nodes), len(group.names)))
-            for one in left_behind(with_suppressed(counted, compared_with_input), scale.nodes, k):
+            for one in groups_in_wide_classes(with_suppressed(counted, compared_with_input), scale.nodes, k):
                 who = {"quasi_identifier": profile.quasi[q].name, "value": scale.names[one.height][one.node]}
                 what = {"sensitive_attribute": profile.sensitive[a].name, "sensitive_value": group.names[one.sensitive]}
                 shares = {
@@ -268,12 +268,12 @@ def run_starts(labels: Sequence[pa.Array]) -> IntArray:
     return np.flatnonzero(new)
 
 
-def _sparse(tallied: NarrownessTally) -> IntArray:
+def _sparse(tallied: HeightTally) -> IntArray:
     place = np.flatnonzero((tallied.people.ravel() > 0) | (tallied.said.ravel() > 0))
     return np.stack([place, tallied.people.ravel()[place], tallied.said.ravel()[place]])
 
 
-def _dense(cells: IntArray, shape: tuple[int, int, int]) -> NarrownessTally:
+def _dense(cells: IntArray, shape: tuple[int, int, int]) -> HeightTally:
     tables = np.zeros((2, int(np.prod(shape))), dtype=np.int64)
     tables[:, cells[0]] = cells[1:]
-    return NarrownessTally(*(table.reshape(shape) for table in tables))
+    return HeightTally(*(table.reshape(shape) for table in tables))

@@ -32,7 +32,7 @@ from tclose_spark.table.rows import Rows
 
 VALUES = "values"
 """The table in which tasks note values, by the place of their column: quasi-identifiers, then sensitive attributes."""
-NOTED = T.StructType(
+VALUES_SCHEMA = T.StructType(
     [T.StructField(name, T.LongType()) for name in ("place", "low", "high", "lowest", "highest")],
 )
 Released = Mapping[int, IntArray]
@@ -61,7 +61,7 @@ def note_values(rows: Rows, settled: ClassAssignment, attributes: ResolvedAttrib
             noted[place] = np.stack([np.unique(attributes.cells[cells, sensitive.column])] * 4)
     places = np.repeat(np.array([*noted], dtype=np.int64), [found.shape[1] for found in noted.values()])
     columns = np.concatenate([np.zeros((4, 0), dtype=np.int64), *noted.values()], axis=1)
-    return pa.table([pa.array(column, pa.int64()) for column in (places, *columns)], names=NOTED.names)
+    return pa.table([pa.array(column, pa.int64()) for column in (places, *columns)], names=VALUES_SCHEMA.names)
 
 
 def _ends(codes: IntArray, low: IntArray, high: IntArray) -> IntArray:
@@ -81,7 +81,7 @@ def read_values(table: DataFrame) -> Released:
     """What all tasks noted; Spark adds it up."""
     ends = F.min("lowest").alias("lowest"), F.max("highest").alias("highest")
     noted = table.groupBy("place", "low", "high").agg(*ends).orderBy("place", "low", "high").toArrow()
-    places, *columns = (noted[name].to_numpy() for name in NOTED.names)
+    places, *columns = (noted[name].to_numpy() for name in VALUES_SCHEMA.names)
     regions = np.stack(columns)
     return {int(place): regions[:, places == place] for place in np.unique(places)}
 
@@ -165,7 +165,7 @@ def _named(spec: ReleaseSpec, name: str, tree: Hierarchy, codes: IntArray) -> Re
     return ReleasedHierarchy.of(builder, tree, {tree.leaves[code] for code in codes.tolist()}, key)
 
 
-def in_place(
+def public_labels(
     spec: ReleaseSpec, trees: Mapping[str, Hierarchy], public: Mapping[str, Hierarchy]
 ) -> dict[str, Hierarchy]:
     """Hierarchies by column, of all values and with their codes, labelled as the public ones are."""
@@ -178,7 +178,7 @@ def in_place(
     }
 
 
-def kept(settled: ClassAssignment, place: IntArray) -> ClassAssignment:
+def restrict(settled: ClassAssignment, place: IntArray) -> ClassAssignment:
     """What a task made of its rows, of those at these places alone."""
     stay = np.isin(settled.here, place)
     regions = None if settled.regions is None else settled.regions[:, :, stay]

@@ -1,4 +1,4 @@
-"""What the name of a column says of it."""
+"""What a column's name suggests about it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ KEYED = 0.02  # different values a row from which a column that calls itself a n
 
 @dataclass(frozen=True, kw_only=True)
 class Hint:
-    """What a name says.
+    """What a name suggests.
 
-    concept: what the column is about, if the name says it.
-    numbers: whether it calls itself a number or a key: an identifier where it has many values.
-    codes: whether it calls itself a number, a key or a code: then its numbers measure nothing.
+    concept: the subject of the column, if the name has one.
+    numbers: whether the name calls it a number or a key, which makes it an identifier if it has many values.
+    codes: whether the name calls it a number, a key or a code, so its numbers are not measurements.
     of_others: whether it is about another person or another time.
-    technical: whether all its words are of the table and not of people.
+    technical: whether all its words are about the table and not about people.
     """
 
     concept: Concept | None
@@ -54,8 +54,8 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def hint_of(name: str) -> Hint:
-    """What a name says: of several meanings the one of most words, then a direct identifier, then as the lexicon has
-    them.
+    """What a name suggests. Of several meanings, the one with the most words wins, then a direct identifier, then the
+    lexicon's order
 
     >>> hint_of("country_of_birth_self").concept.name, hint_of("birth_year").concept.name
     ('origin', 'age')
@@ -77,8 +77,9 @@ def hint_of(name: str) -> Hint:
 
 
 def least_uniqueness(name: str) -> float | None:
-    """From how many different values a row on a column of this name is an identifier of a person; None: it is none. So
-    where it repeats a person has several rows: people share names and addresses, but no patient number.
+    """The share of different values above which a column with this name identifies a person; None if it never does.
+
+    Such a column repeats if a person has several rows: people share names and addresses, but not patient numbers.
 
     >>> least_uniqueness("patient_id"), least_uniqueness("ID"), least_uniqueness("hospital_id")
     (0.0, 0.02, None)

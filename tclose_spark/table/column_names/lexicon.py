@@ -1,6 +1,6 @@
-"""Which words in a column's name tell what it may be. Several words in one entry have to stand in the name together.
+"""Words in column names, and what they suggest. Several words in one entry must occur together.
 
-Lower case, without accents; English first, and the words of public tables in German, French, Spanish, Italian, Dutch.
+Lower case, without accents. English first, then words of public tables in German, French, Spanish, Italian and Dutch.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ HintedRole = Literal["direct", "quasi", "sensitive"]
 
 @dataclass(frozen=True, kw_only=True)
 class Concept:
-    """What words of one meaning say of a column.
+    """Words of one meaning, and what they suggest about a column.
 
-    rank: of quasi-identifiers, how widely it is known of a person (1: by anybody); of sensitive attributes 1 where the
-    words name what harms, 2 where they name a measurement or a part of it.
-    either: people differ whether it is a quasi-identifier or sensitive.
+    rank: for quasi-identifiers, how widely the value is known (1: by anybody). For sensitive attributes, 1 for
+        words that name harm, 2 for words that name a measurement or a part of it.
+    either: whether opinions differ between quasi-identifier and sensitive attribute.
     """
 
     name: str
@@ -256,7 +256,7 @@ OF_THINGS = frozenset(
         "company, employer, department, school, university, brand, species, event, test, course, ward, clinic, store"
     )
 )
-"""What has a name and is no person: with one of these, `name` is none of a person's."""
+"""Things with a name that are not people: beside one of these words, `name` is not a person's name."""
 
 TECHNICAL = frozenset(
     _words(
@@ -264,4 +264,4 @@ TECHNICAL = frozenset(
         "mode, study, cohort, period, unit, units, currency"
     )
 )
-"""Words of what a table says of itself and not of people; only a column named by these alone may be insensitive."""
+"""Words about the table itself rather than people. Only a column named by these alone may be insensitive."""

@@ -1,5 +1,5 @@
-"""Names of columns in messages. What a file calls its columns may be the first person's record: a name is shown only
-where it is one.
+"""Column names in messages. A file's header may be the first person's record, so a message shows a text only if it is
+a name.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Sequence
 
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import parse_number
 
 MOST_NAMES = 30  # that a message lists
 LONGEST_NAME = 64
@@ -16,13 +16,15 @@ SEPARATORS = {"\t": r"'\t'", ";": "';'", "|": "'|'", ",": "','"}
 
 
 def is_name(text: str) -> bool:
-    """Whether a text could name a column: short, printable and no number."""
+    """Whether a text can be a column name: short, printable and not a number."""
     return 0 < len(text) <= LONGEST_NAME and text.isprintable() and "\ufffd" not in text and not _is_number(text)
 
 
 def are_names(columns: Sequence[str], expected: Collection[str]) -> bool:
-    """Whether these are names of columns and no record: half of the expected ones are among them (a value of a person
-    may be the name of one), all are printable and different, most are no numbers.
+    """Whether these are column names rather than a record.
+
+    At least half of the expected names are among them, since a value may equal one name. All are printable and
+    different, and most are not numbers.
     """
     lower, wanted = {name.lower() for name in columns}, {name.lower() for name in expected}
     numbers = [name for name in columns if _is_number(name)]
@@ -35,11 +37,10 @@ def are_names(columns: Sequence[str], expected: Collection[str]) -> bool:
 
 
 def instead_of(column: str, columns: Sequence[str], expected: Collection[str]) -> str:
-    """What a table has in place of a column that it lacks, and what may be wrong.
+    """A description of what a table has instead of a missing column, and what may be wrong.
 
-    Names that are near come first. Where they may be values of a person only their number is reported.
-
-    expected: all the columns it should have.
+    Similar names come first. If the names may be values of people, only their number is reported. expected: all the
+    columns that the table should have.
     """
     if not are_names(columns, expected):
         return f"it has {len(columns)} column{'' if len(columns) == 1 else 's'}{_why_not(columns, expected)}"
@@ -49,8 +50,8 @@ def instead_of(column: str, columns: Sequence[str], expected: Collection[str]) -
 
 
 def instead_of_each(lost: Sequence[str], columns: Sequence[str], expected: Collection[str]) -> list[str]:
-    """`instead_of` for every column that a table lacks; what it has is told once. Where the names may be values of a
-    person, the first stands for all.
+    """`instead_of` for every missing column. The table's columns are listed once. If the names may be values of
+    people, the first text covers all.
     """
     if not lost:
         return []
@@ -61,19 +62,19 @@ def instead_of_each(lost: Sequence[str], columns: Sequence[str], expected: Colle
 
 
 def _nearest(column: str, columns: Sequence[str]) -> str:
-    """A question for the names that are near; "" if none is."""
+    """A question with the similar names; "" without any."""
     lower = {name.lower(): name for name in columns}
     similar = [lower[name] for name in difflib.get_close_matches(column.lower(), lower, n=3, cutoff=NEAR)]
     return f"did you mean {' or '.join(repr(name) for name in similar)}?" if similar else ""
 
 
 def shown(place: int, name: str) -> str:
-    """A column of a table whose other columns are known: its name if it can be one, else its place (from 0)."""
+    """A column of a table whose other columns are known: its name if it can be a name, otherwise its place from 1."""
     return f"column {name!r}" if is_name(name) else f"column number {place + 1}"
 
 
 def _why_not(columns: Sequence[str], expected: Collection[str]) -> str:
-    """What may be wrong with a table that has none of the columns."""
+    """The likely reason why a table has none of the columns."""
     if not columns:
         return ""
     for separator, written in SEPARATORS.items():
@@ -83,7 +84,7 @@ def _why_not(columns: Sequence[str], expected: Collection[str]) -> str:
     if all(name == f"_c{i}" for i, name in enumerate(columns)):
         return ", read without a header: set input.options.header: true"
     return (
-        ", and none of those that are asked for (their names may be values: is the first line a header? See "
+        ", and none of the requested ones (their names may be values: is the first line a header? See "
         "input.options.header, sep)"
     )
 

@@ -1,7 +1,7 @@
-"""The forms of hierarchies that are built: from a column's values to the labels above each of them.
+"""Forms of hierarchies that are built: from a column's values to the labels above each value.
 
-Each form takes the values in their natural order and gives for each the labels above it, the lowest first and without
-`*`; None for a value that it has no place for. Labels follow from the values and the run file alone.
+Each form takes the values in their natural order. It returns the labels above each value, lowest first and without `*`,
+or None for a value that does not fit the form. Labels depend on the values and the run file only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from tclose_spark.runfile.hierarchies import DatePart, HierarchyBuilder
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import parse_number
 
 Above = list[tuple[str, ...] | None]
 """The labels above each value."""
@@ -25,8 +25,8 @@ LEAP = 2000  # any year with all days
 
 
 def intervals(values: Sequence[str], widths: Sequence[Fraction]) -> Above:
-    """Numbers in intervals that begin at multiples of each width: closed ones of integers where all values and widths
-    are integers, else half-open ones.
+    """Intervals of numbers that begin at multiples of each width. They are closed if all values and widths are
+    integers, otherwise half-open.
 
     >>> intervals(["7", "19"], [Fraction(5), Fraction(10)])
     [('[5, 9]', '[0, 9]'), ('[15, 19]', '[10, 19]')]
@@ -53,7 +53,7 @@ def _interval(number: Fraction, width: Fraction, whole: bool) -> str:
 
 
 def _decimal(number: Fraction) -> str:
-    """A number that has decimals only, as text."""
+    """A number with a finite decimal expansion, as text."""
     digits = 0
     while (number * 10**digits).denominator > 1:
         digits += 1
@@ -61,8 +61,8 @@ def _decimal(number: Fraction) -> str:
 
 
 def prefixes(values: Sequence[str], kept: int | Sequence[int]) -> Above:
-    """Codes by how they begin; the rest of the longest value is `*`, as many as it has characters. Shorter values stay
-    as they are until they are as short as what is kept.
+    """Codes by their first characters. Each removed character of the longest value becomes `*`. A shorter value stays
+    unchanged until it is as long as the kept part.
 
     kept: how many characters fewer each level keeps, or how many each keeps.
 
@@ -77,7 +77,7 @@ def prefixes(values: Sequence[str], kept: int | Sequence[int]) -> Above:
 
 
 def dates(values: Sequence[str], parts: Sequence[DatePart]) -> Above:
-    """Dates and times by the parts of the calendar that they lie in.
+    """Dates and times by parts of the calendar
 
     >>> dates(["2024-02-29", "soon"], ["month", "quarter", "year", "decade"])
     [('2024-02', '2024-Q1', '2024', '2020s'), None]
@@ -86,7 +86,7 @@ def dates(values: Sequence[str], parts: Sequence[DatePart]) -> Above:
 
 
 def _moment(value: str) -> tuple[str, str, str, str] | None:
-    """Year, month, day and hour of a date or a time, as text; None if it is none. The hour of a date is 00."""
+    """Year, month, day and hour of a date or time, as text; None if the text is neither. The hour of a date is 00."""
     match = MOMENT.match(value)
     if match is None:
         return None
@@ -114,8 +114,8 @@ def _part(moment: tuple[str, str, str, str], part: DatePart) -> str:
 
 
 def in_order(values: Sequence[str], size: int) -> Above:
-    """So many neighbours a group, so many groups one above them, until there is one, which is `*`. A group says its
-    first and last value: numbers and dates as `[a, b]`, others as `a..b`.
+    """Groups of neighbours of a fixed size, then groups of these groups, up to `*`. A label gives the first and last
+    value: numbers and dates as `[a, b]`, others as `a..b`
 
     >>> in_order(["1", "2", "3", "4", "5"], 2)
     [('[1, 2]', '[1, 4]'), ('[1, 2]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('5', '5')]
@@ -131,7 +131,7 @@ def in_order(values: Sequence[str], size: int) -> Above:
 
 
 def are_plain(values: Sequence[str]) -> bool:
-    """Whether all values are numbers, dates or times, so that a group of them is written as an interval."""
+    """Whether all values are numbers, dates or times, so that groups are written as intervals."""
     return all(_number(value) is not None or _moment(value) is not None for value in values)
 
 
@@ -147,7 +147,7 @@ def name_group(group: Sequence[str], plain: bool) -> str:
 
 
 def grouped(values: Sequence[str], builder: HierarchyBuilder) -> Above:
-    """Values in the groups that name them; those that none names have the label `other`, if there is one.
+    """Values by the groups that name them. The others have the label `other`, if the builder has one
 
     >>> grouped(["59", "75", "07"], HierarchyBuilder(groups={"North": ["59", "62"], "Paris": ["75"]}))
     [('North',), ('Paris',), None]

@@ -1,4 +1,4 @@
-"""A hierarchy from what the run file says of it and the values that a column has."""
+"""Builds a column's hierarchy from the run file and the column's values."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 HIERARCHIES, RELEASED_HIERARCHIES = "hierarchies", "released_hierarchies"
 """The folders of those that were built: of all values, and where rows are suppressed of what is released."""
 HOMELESS = {
-    "intervals": "no number; mend them, or use another form",
-    "dates": "no date (such as 2024-02-29) and no time; mend them, or use another form",
+    "intervals": "not numeric; correct them, or use another form",
+    "dates": "neither a date (such as 2024-02-29) nor a time; correct them, or use another form",
     "groups": "in no group; name them, or give other: LABEL",
     "levels": "in no group; name them, or give other: LABEL",
 }
@@ -26,7 +26,7 @@ HOMELESS = {
 
 
 def built_columns(attributes: Attributes) -> dict[str, tuple[HierarchyBuilder, str]]:
-    """The columns whose hierarchy is built: how, and the key in the run file."""
+    """The columns with a built hierarchy: its builder, and its key in the run file."""
     columns = {}
     for role in ("quasi_identifiers", "sensitive_attributes"):
         for name, settings in getattr(attributes, role).items():
@@ -36,10 +36,10 @@ def built_columns(attributes: Attributes) -> dict[str, tuple[HierarchyBuilder, s
 
 
 def build_hierarchies(attributes: Attributes, counts: Mapping[str, Counts]) -> dict[str, Hierarchy]:
-    """The hierarchies that the run file has built, by column. counts: the rows of each value, by column.
+    """The built hierarchies, by column. counts: the rows of each value, by column.
 
     Raises:
-        InputError: if a value has no place in one, or cannot be written into a file.
+        InputError: if a value does not fit the form, or cannot be written to a file.
     """
     trees = {}
     for name, (builder, key) in built_columns(attributes).items():
@@ -54,32 +54,33 @@ def build_hierarchies(attributes: Attributes, counts: Mapping[str, Counts]) -> d
 
 
 def file_of(name: str, folder: str = HIERARCHIES) -> str:
-    """Where a hierarchy that was built for a column is kept, in the folder that stays internal."""
+    """The internal file of a column's built hierarchy."""
     return f"{folder}/{name}.csv"
 
 
 def settings_of(attributes: Attributes, name: str) -> QuasiIdentifier | SensitiveAttribute:
-    """What the run file says of a column that has a hierarchy."""
+    """The settings of a column with a hierarchy."""
     return attributes.quasi_identifiers.get(name) or attributes.sensitive_attributes[name]
 
 
 def with_missing(tree: Hierarchy, settings: QuasiIdentifier | SensitiveAttribute, key: str) -> Hierarchy:
-    """A hierarchy with the leaf that missing values of a sensitive attribute have, where they do (`missing: leaf`)."""
+    """The hierarchy, with a leaf for missing values of a sensitive attribute that has `missing: leaf`."""
     leaf = isinstance(settings, SensitiveAttribute) and settings.missing == "leaf"
     return tree.with_missing(key) if leaf else tree
 
 
 def build_hierarchy(builder: HierarchyBuilder, counts: Counts, name: str, key: str, numeric: bool = False) -> Hierarchy:
-    """The hierarchy of a column whose values have so many rows; missing values are no leaf of it.
+    """The hierarchy of a column with these values. Missing values are not leaves.
 
-    Its leaves are the values; of groups and levels also what they name and no row has, in their order. name, key: for
-    errors. numeric: what groups name are numbers, and those that are equal are one.
+    Its leaves are the values. For groups and levels, the values that only the run file names are leaves too.
+    counts: the rows of each value. name, key: the column and its key, for errors. numeric: whether equal numbers
+    are one value.
 
     >>> build_hierarchy(HierarchyBuilder(prefix=1), {"81667": 3, "81671": 1}, "zip", "zip.hierarchy").paths[1]
     ('81671', '8167*', '816**', '81***', '8****', '*')
 
     Raises:
-        InputError: if a value has no place in it, or reads like a label, or cannot be written into a file.
+        InputError: if a value does not fit the form, equals a label, or cannot be written to a file.
     """
     present = by_value([value for value in counts if value is not None])
     if not present:
@@ -104,7 +105,7 @@ def build_hierarchy(builder: HierarchyBuilder, counts: Counts, name: str, key: s
 
 
 def _labels(builder: HierarchyBuilder, values: Sequence[str]) -> builders.Above:
-    """The labels above each value, of the form that is asked for."""
+    """The labels above each value."""
     if builder.intervals is not None:
         return builders.intervals(values, builder.intervals)
     if builder.prefix is not None:
@@ -117,7 +118,7 @@ def _labels(builder: HierarchyBuilder, values: Sequence[str]) -> builders.Above:
 
 
 def _as_written(builder: HierarchyBuilder, present: Sequence[str], key: str) -> HierarchyBuilder:
-    """The builder with the numbers that it names written as the column has them.
+    """The builder, with numbers written as the column has them
 
     Raises:
         ConfigurationError: if two of its groups have one number.
@@ -154,10 +155,10 @@ def _refuse(name: str, key: str, what: str, values: Sequence[str], counts: Count
 
 
 def hierarchy_csv(tree: Hierarchy, key: str) -> str:
-    """The hierarchy as a CSV as ARX has it: no header, a row a leaf, leaf first, `*` last.
+    """The hierarchy as an ARX-style CSV: no header, a row per leaf, leaf first, `*` last.
 
     Raises:
-        InputError: if what is read from it would be another one.
+        InputError: if the CSV would be read as another hierarchy.
     """
     for separator in (";", ","):
         text = io.StringIO()
@@ -169,5 +170,5 @@ def hierarchy_csv(tree: Hierarchy, key: str) -> str:
             continue
     raise InputError(
         f"{key}: values with blanks at their ends, line breaks, or many separators have no place in a CSV; give the "
-        "column text: {strip: true}, or mend them"
+        "column text: {strip: true}, or correct them"
     )

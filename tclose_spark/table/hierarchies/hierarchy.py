@@ -1,4 +1,4 @@
-"""Value generalization hierarchies: leaf-to-root paths, read from ARX-style CSV, and lowest common ancestors."""
+"""Value generalization hierarchies: leaf-to-root paths, read from ARX-style CSV files, and lowest common ancestors."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ MISSING_LEAF = "(missing)"
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """A tree over the values of one attribute, all leaves at the same depth.
+    """A tree over the values of one attribute, with all leaves at the same depth.
 
-    paths: one tuple a leaf, leaf first and `*` last, in the tree's order: the leaves below a node are consecutive,
-    so the lowest common ancestor of a set of leaves is that of its first and its last.
+    paths: a tuple per leaf, from the leaf to `*`, in tree order. Leaves below a node are consecutive, so the lowest
+    common ancestor of a set of leaves is that of its first and last leaf.
     """
 
     paths: tuple[tuple[str, ...], ...]
 
     @staticmethod
     def parse(text: str, key: str) -> Hierarchy:
-        """The hierarchy in the text of an ARX-style CSV: no header, a row a leaf, leaf first, `*` last, `;` or `,`.
+        """The hierarchy in an ARX-style CSV: no header, a row per leaf, leaf first, `*` last, separated by `;` or `,`
 
         >>> cities = Hierarchy.parse(chr(10).join(["Pisa;Italy;*", "Lyon;France;*", "Siena;Italy;*"]), "cities")
         >>> cities.leaves, cities.height, cities.leaves_under["Italy"]
@@ -48,7 +48,7 @@ class Hierarchy:
 
     @staticmethod
     def build(rows: Sequence[tuple[str, ...]], key: str) -> Hierarchy:
-        """The hierarchy of leaf-to-root paths in any order; `key` names it in errors. See `parse`."""
+        """The hierarchy of leaf-to-root paths in any order. key: its name in errors (see `parse`)."""
         if not rows:
             raise ConfigurationError(f"{key}: the hierarchy is empty; expected a row a value, leaf first, * last")
         depth = len(rows[0])
@@ -88,10 +88,10 @@ class Hierarchy:
         return Hierarchy(tuple(_in_tree_order(dict.fromkeys(rows))))
 
     def with_missing(self, key: str) -> Hierarchy:
-        """With one leaf more, MISSING_LEAF, alone under the root: as far from every value as values can be.
+        """The hierarchy with the leaf MISSING_LEAF directly under the root, at the largest distance from every value.
 
         Raises:
-            ConfigurationError: naming `key`, if a label has this name already.
+            ConfigurationError: naming `key`, if a label already has this name.
         """
         if any(MISSING_LEAF in path for path in self.paths):
             raise ConfigurationError(
@@ -100,27 +100,27 @@ class Hierarchy:
         return Hierarchy((*self.paths, (*[MISSING_LEAF] * self.height, ROOT)))
 
     def without_missing(self) -> Hierarchy:
-        """The hierarchy before `with_missing`."""
+        """The inverse of `with_missing`."""
         return Hierarchy(tuple(path for path in self.paths if path[0] != MISSING_LEAF))
 
     @property
     def height(self) -> int:
-        """Edges from a leaf to the root."""
+        """The number of edges from a leaf to the root."""
         return len(self.paths[0]) - 1
 
     @property
     def leaves(self) -> tuple[str, ...]:
-        """The values, in the tree's order; a value's code is its place here."""
+        """The values in tree order. A value's code is its place here."""
         return tuple(path[0] for path in self.paths)
 
     @cached_property
     def leaf_set(self) -> frozenset[str]:
-        """The values, for look-ups."""
+        """The values as a set."""
         return frozenset(self.leaves)
 
     @cached_property
     def nodes(self) -> tuple[IntArray, ...]:
-        """For each height 0..H the node of every leaf, numbered 0, 1, ... in the tree's order; H + 1 arrays of shape
+        """For each height 0..H, the node above every leaf, numbered 0, 1, ... in tree order: H + 1 arrays of shape
         (leaves,).
         """
         result = [np.arange(len(self.paths))]
@@ -132,15 +132,13 @@ class Hierarchy:
 
     @cached_property
     def parents(self) -> tuple[IntArray, ...]:
-        """For each height 1..H the node of that height above each node of the height below (see
-        HierarchicalDistance).
-        """
+        """For each height 1..H, the parent of each node of the height below (see HierarchicalDistance)."""
         firsts = [np.flatnonzero(np.diff(node, prepend=-1)) for node in self.nodes]
         return tuple(above[first] for above, first in zip(self.nodes[1:], firsts, strict=False))
 
     @cached_property
     def leaves_under(self) -> dict[str, int]:
-        """How many leaves each inner label covers."""
+        """The number of leaves below each inner label."""
         under: dict[str, int] = {}
         for path in self.paths:
             for label in set(path[1:]):
@@ -149,12 +147,12 @@ class Hierarchy:
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Share of the leaves under the ancestor of each leaf at each height, shape (H + 1, leaves)."""
+        """The share of leaves below the ancestor of each leaf at each height, shape (H + 1, leaves)."""
         return np.stack([np.bincount(node)[node] / len(node) for node in self.nodes])
 
     def common_ancestors(self, first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
-        """(height, leaf) of the lowest common ancestor of the leaves coded first[i]..last[i]; its label is
-        paths[leaf][height].
+        """(height, leaf) of the lowest common ancestor of the leaves first[i]..last[i]. Its label is
+        paths[leaf][height]
 
         >>> cities = Hierarchy((("Pisa", "Italy", "*"), ("Siena", "Italy", "*"), ("Lyon", "France", "*")))
         >>> height, leaf = cities.common_ancestors(np.array([0, 0]), np.array([1, 2]))  # Pisa..Siena, Pisa..Lyon
@@ -168,7 +166,7 @@ class Hierarchy:
 
 
 def _in_tree_order(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The paths sorted so that every subtree is consecutive, siblings in the order in which the file has them."""
+    """The paths, sorted so that every subtree is consecutive. Siblings keep their order in the file."""
     seen: dict[tuple[str, ...], int] = {}
     for row in rows:
         for level in range(len(row)):

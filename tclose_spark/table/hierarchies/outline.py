@@ -1,4 +1,4 @@
-"""A hierarchy with the rows of a table on it: what a preview shows, and what a check finds."""
+"""A hierarchy beside the rows of a table, for previews and checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 @dataclass(frozen=True)
 class OutlineNode:
-    """A node of a hierarchy: its label, the leaves and rows below it, and its children (none of a leaf)."""
+    """A node of a hierarchy: its label, the leaves and rows below it, and its children."""
 
     label: str
     leaves: int
@@ -30,28 +30,28 @@ class Outline:
 
     @property
     def rows(self) -> int:
-        """Rows that have a value."""
+        """The number of rows with a value."""
         return sum(n for value, n in self.counts.items() if value is not None)
 
     @cached_property
     def lost(self) -> dict[str, int]:
-        """Values that are no leaf, and their rows, those of most rows first."""
+        """Values without a leaf, with their rows, most rows first."""
         lost = {v: n for v, n in self.counts.items() if v is not None and v not in self.hierarchy.leaf_set}
         return dict(sorted(lost.items(), key=lambda item: (-item[1], item[0])))
 
     @property
     def unused(self) -> int:
-        """Leaves that no row has."""
+        """Leaves without rows."""
         return sum(leaf not in self.counts for leaf in self.hierarchy.leaves)
 
     @property
     def labels(self) -> tuple[int, ...]:
-        """How many labels each level has, from the leaves to the root."""
+        """The number of labels of each level, from the leaves to the root."""
         return tuple(int(node[-1]) + 1 for node in self.hierarchy.nodes)
 
     @property
     def root(self) -> OutlineNode:
-        """The whole tree; a label that stands above itself stands once.
+        """The whole tree. A label that repeats directly above itself appears once
 
         >>> cities = Hierarchy((("Bonn", "Bonn", "*"), ("Pisa", "Italy", "*"), ("Siena", "Italy", "*")))
         >>> root = Outline(cities, {"Pisa": 3, "Bonn": 1, None: 2}).root

@@ -1,6 +1,4 @@
-"""Hierarchies that were built of a table's values, once some of its rows are suppressed: no label and no leaf may name
-a value that only suppressed rows have.
-"""
+"""Built hierarchies after suppression: no label and no leaf names a value that only suppressed rows have."""
 
 from __future__ import annotations
 
@@ -15,10 +13,10 @@ from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, ROOT, Hierarc
 
 @dataclass(frozen=True)
 class ReleasedHierarchy:
-    """A hierarchy that was built, as released values name it.
+    """A built hierarchy whose labels name released values only.
 
-    in_place: with every leaf, released or not, in its place, so that codes stay as they are; labels are new.
-    public: its leaves are the released values, and those that the run file names.
+    in_place: every leaf, released or not, keeps its place, so codes stay valid. Only labels differ.
+    public: its leaves are the released values, and the values that the run file names.
     """
 
     in_place: Hierarchy
@@ -28,9 +26,9 @@ class ReleasedHierarchy:
     def of(builder: HierarchyBuilder, tree: Hierarchy, released: Collection[str], name: str) -> ReleasedHierarchy:
         """The hierarchy of a column whose released rows have these values.
 
-        Two values have the same common ancestors as before. Levels at the bottom that no longer join any values are
-        gone, so no distance is larger than before. With `order` the number of levels above them stays, and so follows
-        from the number of values in the input.
+        Common ancestors of two values stay the same. Levels at the bottom that no longer join any values are
+        removed, so no distance grows. With `order`, the number of levels above them stays, and so depends on the
+        input's number of values.
 
         Raises:
             UnreachableError: if no value is left.
@@ -57,7 +55,7 @@ class ReleasedHierarchy:
 
 
 def _labels(builder: HierarchyBuilder, tree: Hierarchy, kept: Sequence[int]) -> Mapping[tuple[int, int], str]:
-    """The labels of inner nodes by height and number, of those with a leaf that is kept; none where they stay."""
+    """New labels by (height, number) of the inner nodes above a kept leaf; nodes that keep their labels are absent."""
     values = [tree.leaves[i] for i in kept]
     if builder.order is not None:
         below: dict[tuple[int, int], list[str]] = {}

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tclose_spark.stages.observers import linked_sample
-from tclose_spark.stages.observers.linked_sample import LinkedSample, read_linked
+from tclose_spark.stages.observers.linked_sample import LinkedSample, read_linked_rows
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.rows import Rows
 
@@ -53,7 +53,7 @@ def test_of_a_small_table_all_rows_come_with_their_labels():
     for part in parts:
         sample.add(part, labels(part), 1)
     sample.add(rows([9]), None, 1)
-    found = read_linked(sample.to_json(), profile(5, 5))
+    found = read_linked_rows(sample.to_json(), profile(5, 5))
     assert found is not None
     assert found.rows.hash.tolist() == [1, 3, 5, 7]
     assert found.labels[0].to_pylist() == ["[1, 6]", "[3, 8]", "[5, 10]", "[7, 12]"]
@@ -77,7 +77,7 @@ def test_rows_that_are_alike_are_counted_and_neither_crowd_the_sample(monkeypatc
     sample = LinkedSample(SPARK, many, 1)
     sample.add(few, labels(few), 1)
     assert len(sample.to_json()) < 3000
-    found = read_linked(sample.to_json(), many)
+    found = read_linked_rows(sample.to_json(), many)
     assert found is not None
     assert found.rows.hash.tolist() == [2] * 9 + [5]
 
@@ -87,7 +87,7 @@ def test_a_large_table_is_sampled_by_its_hashes(monkeypatch: pytest.MonkeyPatch)
     drawn = np.random.default_rng(1).integers(0, 2**62, 5000).tolist()
     sample, whole = LinkedSample(SPARK, profile(5000, 5000), 1), rows(drawn)
     sample.add(whole, labels(whole), 1)
-    found = read_linked(sample.to_json(), profile(5000, 5000))
+    found = read_linked_rows(sample.to_json(), profile(5000, 5000))
     assert found is not None
     assert 20 < len(found.rows) <= 50
     assert set(found.rows.hash.tolist()) < set(drawn)
@@ -96,4 +96,4 @@ def test_a_large_table_is_sampled_by_its_hashes(monkeypatch: pytest.MonkeyPatch)
 def test_without_a_context_nothing_is_drawn():
     sample = LinkedSample(SimpleNamespace(), profile(5, 5), 1)  # type: ignore[arg-type]
     sample.add(rows([1]), labels(rows([1])), 1)
-    assert read_linked(sample.to_json(), profile(5, 5)) is None
+    assert read_linked_rows(sample.to_json(), profile(5, 5)) is None

@@ -1,4 +1,4 @@
-"""Pages inside a notebook: a whole HTML page in a frame of its own, whose style and content touch nothing around it."""
+"""Results in a notebook: a whole HTML page in an iframe, so that its style stays inside."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 HEIGHT = 640  # pixels
-WIDTH = 160  # columns of what is printed where there is no terminal
+WIDTH = 160  # columns of text without a terminal
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -23,7 +23,7 @@ td.right, th.right { text-align: right; font-variant-numeric: tabular-nums; } di
 
 
 def in_frame(page: str, title: str, height: int = HEIGHT) -> str:
-    """A page as an iframe that holds all of it: nothing is fetched, and nothing outside is changed.
+    """A page as an iframe that holds all of it and fetches nothing.
 
     >>> in_frame("<p>a & b</p>", "Note").count("&lt;p&gt;a &amp; b&lt;/p&gt;")
     1
@@ -35,7 +35,7 @@ def in_frame(page: str, title: str, height: int = HEIGHT) -> str:
 
 
 def printed(lines: Iterable[RenderableType]) -> str:
-    """What a terminal shows, as text."""
+    """What a terminal prints, as text."""
     console = Console(width=WIDTH, highlight=False, emoji=False)
     with console.capture() as captured:
         for line in lines:
@@ -44,7 +44,7 @@ def printed(lines: Iterable[RenderableType]) -> str:
 
 
 def page_of(title: str, lines: Iterable[Table | Text | str]) -> str:
-    """A page of what is printed on a terminal: tables, and a paragraph for each line."""
+    """Terminal output as a page: tables, and a paragraph for each line."""
     body = "\n".join(_table(line) if isinstance(line, Table) else f"<p>{escape(str(line))}</p>" for line in lines)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
