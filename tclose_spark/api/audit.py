@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, table_or_path, tree_of
 from tclose_spark.api.errors import on_command_line, translate_errors
 from tclose_spark.api.session import working
-from tclose_spark.auditing.question import Question, ask, ask_as_in
+from tclose_spark.auditing.question import AuditQuestion, question_from_columns, question_from_run_file
+from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.typed import as_typed
+from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.loading import resolve, spec_of
 from tclose_spark.runfile.section import Section
-
-if TYPE_CHECKING:
-    from tclose_spark.auditing.audit import Audit
-    from tclose_spark.auditing.explain import Explanation
 
 Columns = Sequence[str] | Mapping[str, Any]
 """Names of columns; or their settings, as in a run file, by name. The distance alone is enough for a sensitive
@@ -27,6 +24,34 @@ attribute."""
 
 Options = Mapping[str, Any] | None
 """Of Spark's reader, such as {"sep": ";"}."""
+
+
+class Audit(AuditResult):
+    """The result of an audit; Jupyter shows it as a page."""
+
+    def __repr__(self) -> str:
+        from tclose_spark.auditing.views import audit_lines
+
+        return printed(audit_lines(self, self.name))
+
+    def _repr_html_(self) -> str:
+        from tclose_spark.auditing.page import audit_page
+
+        return in_frame(audit_page(self, self.name), "Audit")
+
+
+class Explanation(ClassExplanation):
+    """One class and a sensitive attribute; Jupyter shows them as a page."""
+
+    def __repr__(self) -> str:
+        from tclose_spark.auditing.views import explanation_lines
+
+        return printed(explanation_lines(self))
+
+    def _repr_html_(self) -> str:
+        from tclose_spark.auditing.page import explanation_page
+
+        return in_frame(explanation_page(self, "a table"), "Explanation")
 
 
 @translate_errors()
@@ -81,8 +106,8 @@ def audit(
         how: Any = {"kind": format, "options": reader_options(options)}
         with opened_tables(session, question, *map(table_or_path, (table, reference, background)), **how) as tables:
             judged, compared, people = tables
-            found, _ = audit_table(judged, question, None, compared, people, target, supersets, attacks)
-            return replace(found, name=path_of(table) or "the table")
+            found = audit_table(judged, question, None, compared, people, target, supersets, attacks)
+            return Audit(**{**vars(found), "name": path_of(table) or "the table"})
 
 
 @translate_errors()
@@ -117,7 +142,7 @@ def explain(
 
         how: Any = {"kind": format, "options": reader_options(options)}
         with opened_tables(session, question, *map(table_or_path, (table, reference)), **how) as (judged, compared, _):
-            return explain_class(judged, question, attribute, labels, None, compared)
+            return Explanation(**vars(explain_class(judged, question, attribute, labels, None, compared)))
 
 
 def _question(
@@ -126,7 +151,7 @@ def _question(
     hierarchies: Mapping[str, str | PathLike[str]] | None,
     spec: Spec | None,
     **asked: Any,
-) -> Question:
+) -> AuditQuestion:
     """The question about these columns, or about those of a spec."""
     if spec is not None:
         if quasi_identifiers or sensitive or hierarchies:
@@ -134,7 +159,7 @@ def _question(
                 "--config says which columns are what; leave out --quasi-identifiers, --sensitive and --hierarchy"
             )
         tree = {"name": "audit", "input": {"path": "-"}, "output": {"path": "/-"}, **tree_of(spec)}
-        return ask_as_in(spec_of(tree), asked["k"], asked["t"], asked["n"], asked["gain"])
+        return question_from_run_file(spec_of(tree), asked["k"], asked["t"], asked["n"], asked["gain"])
     if not quasi_identifiers:
         raise ConfigurationError(
             "which columns are quasi-identifiers? Give "
@@ -151,7 +176,7 @@ def _question(
         for name, settings in columns.items():
             if isinstance(settings.get("hierarchy"), str):
                 settings["hierarchy"] = resolve(settings["hierarchy"], f"{role}.{name}.hierarchy", Path.cwd())
-    return ask(quasi, attributes, asked["k"], asked["t"], asked["n"], asked["gain"])
+    return question_from_columns(quasi, attributes, asked["k"], asked["t"], asked["n"], asked["gain"])
 
 
 def _settings(columns: Columns, what: str) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from tclose_spark.api.session import Log, announcer, working
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.typed import as_typed, source_of
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, name_of, require_t, suggest_from
+from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name, require_t, suggestion_from_facts
 from tclose_spark.suggesting.views import HEADING, column_line
 
 
@@ -56,16 +56,16 @@ def suggest(
     with working("tclose suggest", table, path) as session, as_typed():
         from tclose_spark.io.input.damaged_text import SourceTable, translate_read_errors
         from tclose_spark.io.input.frames import as_dataframe
-        from tclose_spark.suggesting.gathering import gather
-        from tclose_spark.suggesting.opening import open_unknown, with_plain_names
+        from tclose_spark.suggesting.gathering import gather_facts
+        from tclose_spark.suggesting.opening import open_unknown_table, with_plain_names
 
         if path:
-            opened = open_unknown(session, source)
+            opened = open_unknown_table(session, source)
         else:
             frame = as_dataframe(session, table)
             opened = with_plain_names(SourceTable(frame, source, frame.columns))
         announce = announcer(log)
         announce(HEADING)
         with translate_read_errors(opened):
-            facts = gather(opened.table, most, lambda column: announce(column_line(column)))
-        return suggest_from(facts, opened.source, Path(file or f"{name_of(source)}.yaml"), k, str(t))
+            facts = gather_facts(opened.table, most, lambda column: announce(column_line(column)))
+        return suggestion_from_facts(facts, opened.source, Path(file or f"{release_name(source)}.yaml"), k, str(t))

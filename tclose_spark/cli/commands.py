@@ -346,11 +346,11 @@ def suggest(
     """What is in this table? Examines its columns, and writes a commented run file that can be run unchanged."""
     from tclose_spark.api.suggest import suggest as suggest_run_file
     from tclose_spark.io.input.typed import options_of, source_of
-    from tclose_spark.suggesting.suggestion import name_of
+    from tclose_spark.suggesting.suggestion import release_name
     from tclose_spark.suggesting.views import summary_lines
 
     options = options_of(option or [])
-    file = output or Path(f"{name_of(source_of(table, format_, options))}.yaml")
+    file = output or Path(f"{release_name(source_of(table, format_, options))}.yaml")
     if not overwrite:
         require_new("--output", file, in_folder=False)
     how: dict[str, Any] = {"format": format_, "options": options, "file": file, "k": k, "t": t}

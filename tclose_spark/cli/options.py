@@ -65,12 +65,12 @@ def described_columns(
     """
     if config is not None:  # which excludes the others
         return {"spec": config, "quasi_identifiers": quasi, "sensitive": sensitive, "hierarchies": trees}
-    from tclose_spark.auditing.question import read_quasi, read_sensitive
+    from tclose_spark.auditing.question import parse_quasi_identifiers, parse_sensitive
 
     folder = Path.cwd()
     return {
-        "quasi_identifiers": read_quasi(quasi or [], trees or [], folder),
-        "sensitive": read_sensitive(sensitive or [], folder),
+        "quasi_identifiers": parse_quasi_identifiers(quasi or [], trees or [], folder),
+        "sensitive": parse_sensitive(sensitive or [], folder),
     }
 
 

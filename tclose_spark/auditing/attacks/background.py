@@ -34,7 +34,7 @@ from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 from tclose_spark.table.writing import write_number
 
 MOST_BOXES = 2_000_000  # distinct classes, that every task is sent
-MISSING, STRANGE = -2, -1  # codes of a missing value, and of one that no label but `*` covers
+MISSING, UNCOVERED = -2, -1  # codes of a missing value, and of one that no label but `*` covers
 EVERYTHING = (-(1 << 40), 1 << 40)
 Span = tuple[int, int]
 
@@ -77,11 +77,11 @@ class Axis:
             return MISSING
         if self.ends is None:
             places = self.places or {}
-            return next((places[form] for form in _forms(value) if form in places), STRANGE)
+            return next((places[form] for form in _forms(value) if form in places), UNCOVERED)
         try:
             return self._number(parse_quantity(value))
         except ValueError:
-            return (self.places or {}).get(value, STRANGE)
+            return (self.places or {}).get(value, UNCOVERED)
 
     def _number(self, number: Fraction) -> int:
         assert self.ends is not None
@@ -106,7 +106,7 @@ class Axis:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guesses:
+class MinimalityGuesses:
     """An outsider's guesses of one sensitive attribute.
 
     people: how many are guessed.
@@ -139,7 +139,7 @@ class BackgroundJoin:
     candidates: int
     members: int
     risks: Risks
-    guesses: tuple[Guesses, ...] = ()
+    guesses: tuple[MinimalityGuesses, ...] = ()
 
 
 def join_background(
@@ -173,7 +173,7 @@ def join_background(
                 f"--background: {q.name}: labels ({len(masks)}) do not say whom they cover; give a hierarchy"
             )
     axes = [Axis.of(q, set(column), hierarchies.get(q.name)) for q, column in zip(joined, labels, strict=True)]
-    low, high, owner = corners(labels, axes)
+    low, high, owner = class_boxes(labels, axes)
     people = background.groupBy(*[plain(background, name).cast("string").alias(name) for name in names]).count()
     with ExitStack() as held:
         people = held.enter_context(kept(people))
@@ -217,7 +217,7 @@ def _forms(text: str) -> Iterator[str]:
     yield str(number.numerator) if number.denominator == 1 else write_number(float(number))
 
 
-def one_label(columns: Sequence[Column]) -> Column:
+def published_label(columns: Sequence[Column]) -> Column:
     """The label that the published columns of a quasi-identifier say: itself, or the interval between two bounds."""
     if len(columns) == 1:
         return columns[0]
@@ -232,7 +232,7 @@ def one_label(columns: Sequence[Column]) -> Column:
 
 def _boxes(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[str | None]], IntArray]:
     """(the labels of each distinct class, a list a quasi-identifier; its records)."""
-    published = [one_label([F.col("quasi_identifiers")[column] for column in q.columns]) for q in quasi]
+    published = [published_label([F.col("quasi_identifiers")[column] for column in q.columns]) for q in quasi]
     labelled = [label.alias(f"l{i}") for i, label in enumerate(published)]
     grouped = (
         classes.select(*labelled, "size")
@@ -245,7 +245,7 @@ def _boxes(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[
     return [column.to_pylist() for column in listed.columns[:-1]], listed["size"].to_numpy().astype(np.int64)
 
 
-def corners(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tuple[IntArray, IntArray, IntArray]:
+def class_boxes(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tuple[IntArray, IntArray, IntArray]:
     """(lowest codes, highest codes, class) of boxes, shape (boxes, quasi-identifiers) and (boxes,). A class with sets
     has several.
     """

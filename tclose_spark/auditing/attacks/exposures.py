@@ -159,7 +159,7 @@ class AttackColumns:
 
 
 @dataclass(frozen=True)
-class KnowingColumns:
+class KnownAttributeColumns:
     """What is left of one sensitive attribute in a class for who knows another (a `ClassMeasure`).
 
     `told_<known>/<target>`: records whose target the best guess gets right; `certain_<known>/<target>`: records for
@@ -171,7 +171,7 @@ class KnowingColumns:
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
         return [
-            (knowing_column(measure, *pair), pa.int64())
+            (known_attribute_column(measure, *pair), pa.int64())
             for pair in permutations(self.names, 2)
             for measure in ("told", "certain", "alone")
         ]
@@ -185,14 +185,14 @@ class KnowingColumns:
         return arrays
 
 
-def knowing_column(measure: str, known: str, target: str) -> str:
+def known_attribute_column(measure: str, known: str, target: str) -> str:
     """The class table's column of what a known attribute tells of another."""
     both = "/".join(name.replace("%", "%25").replace("/", "%2F") for name in (known, target))
     return measure_column(measure, both)
 
 
-def exposures(
-    classes: DataFrame, columns: Sequence[AttackColumns], knowing: KnowingColumns | None, rows: int
+def measure_attacks(
+    classes: DataFrame, columns: Sequence[AttackColumns], knowing: KnownAttributeColumns | None, rows: int
 ) -> list[Exposure]:
     """All attacks over a class table with these columns. One aggregation."""
     aggregates: list[Column] = []
@@ -205,12 +205,12 @@ def exposures(
     pairs = list(permutations(range(len(columns)), 2)) if knowing is not None else []
     for i, j in pairs:
         names = [columns[i].attribute.name, columns[j].attribute.name]
-        certain = quoted(knowing_column("certain", *names))
-        aggregates.append(F.sum(quoted(knowing_column("told", *names))).alias(f"told {i} {j}"))
+        certain = quoted(known_attribute_column("certain", *names))
+        aggregates.append(F.sum(quoted(known_attribute_column("told", *names))).alias(f"told {i} {j}"))
         aggregates.append(F.sum(certain).alias(f"people {i} {j}"))
         aggregates.append(F.sum((certain > 0).cast("bigint")).alias(f"classes {i} {j}"))
     for i, part in enumerate(columns if knowing is not None else ()):
-        alone = quoted(knowing_column("alone", part.attribute.name, columns[i - 1].attribute.name))
+        alone = quoted(known_attribute_column("alone", part.attribute.name, columns[i - 1].attribute.name))
         aggregates.append(F.sum(alone).alias(f"alone {i}"))
         aggregates.append(F.sum((alone > 0).cast("bigint")).alias(f"alone classes {i}"))
         aggregates.append(F.sum(quoted(part.attribute.column("distinct"))).alias(f"distinct {i}"))

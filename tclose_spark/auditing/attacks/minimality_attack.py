@@ -19,7 +19,14 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tclose_spark.auditing.attacks.background import EVERYTHING, Axis, Guesses, codes_of, corners, one_label
+from tclose_spark.auditing.attacks.background import (
+    EVERYTHING,
+    Axis,
+    MinimalityGuesses,
+    class_boxes,
+    codes_of,
+    published_label,
+)
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.io.spark.session import kept
@@ -92,7 +99,7 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
     return [target for beyond, target in candidates[:MOST_TARGETS] if beyond > enough]
 
 
-def guess(
+def guess_values(
     points: IntArray,
     weights: IntArray,
     low: IntArray,
@@ -168,7 +175,7 @@ def guess_people(
     trees: Mapping[str, Hierarchy],
     attributes: Sequence[JudgedAttribute],
     gain: Fraction,
-) -> tuple[Guesses, ...]:
+) -> tuple[MinimalityGuesses, ...]:
     """The attack on each sensitive attribute, with the quasi-identifiers that the list of people has. labels: of the
     tallies, in order.
     gain: by which what a guess expects has to exceed what the classes say, at least.
@@ -176,7 +183,7 @@ def guess_people(
     An attribute is left out if the table has too many classes for it, or labels that are sets.
     """
     joined = [q for q in quasi if q.name in background.columns]
-    published = [one_label([F.col(f"l{labels.index(column)}") for column in q.columns]) for q in joined]
+    published = [published_label([F.col(f"l{labels.index(column)}") for column in q.columns]) for q in joined]
     guesses = []
     for place, judged in enumerate(attributes):
         known = judged.name in background.columns
@@ -198,7 +205,7 @@ def _guesses(
     judged: JudgedAttribute,
     place: int,
     gain: Fraction,
-) -> Guesses | None:
+) -> MinimalityGuesses | None:
     keys, m = [label.alias(f"l{i}") for i, label in enumerate(published)], len(judged.values)
     counted = tallies.select(*keys, f"v{place}", "n").limit(MOST_CLASSES + 1).toArrow()
     tally = ClassTally.read(counted, len(keys))
@@ -210,12 +217,12 @@ def _guesses(
     values = np.array([code[value] for value in tally.values[0].to_pylist()])[tally.tuples.values]
     counts = np.zeros((tally.tuples.groups, m), dtype=np.int64)
     np.add.at(counts, (tally.tuples.owner, values), tally.tuples.counts)
-    low, high, owner = corners(texts, axes)
+    low, high, owner = class_boxes(texts, axes)
     if len(owner) > len(counts):
         return None
     targets = find_targets(low, high, counts)
     if not targets:
-        return Guesses(attribute=judged.name, people=0, said=None, at_least=None, right=None)
+        return MinimalityGuesses(attribute=judged.name, people=0, said=None, at_least=None, right=None)
     told_of, which = np.unique([target.sensitive for target in targets], return_inverse=True)
     targets, counts = (
         [replace(target, sensitive=int(i)) for target, i in zip(targets, which, strict=True)],
@@ -232,9 +239,9 @@ def _guesses(
         )
     n = sum(one.people for one, _ in worth)
     if not n:
-        return Guesses(attribute=judged.name, people=0, said=None, at_least=None, right=None)
+        return MinimalityGuesses(attribute=judged.name, people=0, said=None, at_least=None, right=None)
     said, right = sum(one.said for one, _ in worth) / n, sum(one.right for one, _ in worth) / n
-    return Guesses(
+    return MinimalityGuesses(
         attribute=judged.name,
         people=n,
         said=said,
@@ -306,7 +313,7 @@ def _sums(
             *labels, truth, weights = batch.columns
             points = np.stack([codes_of(axis, column) for axis, column in zip(axes, labels, strict=True)], axis=1)
             weight, known = weights.to_numpy(), np.array(truth.to_pylist(), dtype=object)
-            by, said = guess(points, weight, low, high, sizes, counts, targets)
+            by, said = guess_values(points, weight, low, high, sizes, counts, targets)
             rows = []
             for number, target in enumerate(targets):
                 hit = by == number

@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from strategies import CITIES
 
-from tclose_spark.auditing.attacks.exposures import AttackColumns, Exposure, KnowingColumns, exposures
+from tclose_spark.auditing.attacks.exposures import AttackColumns, Exposure, KnownAttributeColumns, measure_attacks
 from tclose_spark.auditing.audit import audit_table
-from tclose_spark.auditing.question import ask
+from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness, tuple_keys
@@ -59,12 +59,12 @@ def attacks(
     )
     attributes = [judged(name, column) for name, column in table.items() if name not in labels]
     columns = [AttackColumns(a, gain, CITIES if KINDS.get(a.name) == "hierarchical" else None) for a in attributes]
-    knowing = KnowingColumns(tuple(a.name for a in attributes)) if len(attributes) > 1 else None
+    knowing = KnownAttributeColumns(tuple(a.name for a in attributes)) if len(attributes) > 1 else None
     quasi = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in labels]
     tallies = tally_classes(frame.repartition(2), labels, [a.name for a in attributes], 7)
     classes = class_table(tallies, quasi, attributes, [*columns, *([knowing] if knowing else [])])
     rows = len(next(iter(table.values())))
-    found = exposures(classes, columns, knowing, rows)
+    found = measure_attacks(classes, columns, knowing, rows)
     result = {(e.attack, e.attribute, e.about if e.attack == "knowing another" else None): e for e in found}
     assert len(result) == len(found)
     return result
@@ -156,7 +156,7 @@ def test_dealt_classes_are_not_similar_and_planted_ones_are(spark: SparkSession)
             [part],
         )
         assert table.where(f"{judged_salary.column('group_gain')} > 0.2").count() == 100
-        return {e.attack: e for e in exposures(table, [part], None, 500)}["similarity by belief"]
+        return {e.attack: e for e in measure_attacks(table, [part], None, 500)}["similarity by belief"]
 
     assert similarity(frame).classes == 0
     low = [str(x) for x in sorted(salaries)[:5]]  # the five least salaries trade places with the first class
@@ -418,9 +418,9 @@ def test_an_attribute_called_tuples(spark: SparkSession):
 
 def test_without_attacks_the_guarantees_are_the_same(spark: SparkSession):
     table = spark.createDataFrame([("1", "x", "y"), ("1", "y", "y"), ("2", "x", "z")], ["q", "a", "b"])
-    question = ask(["q"], {"a": {"t": "0.5"}, "b": {}}, k=1)
-    whole, quick = (audit_table(table, question, attacks=attacks)[0] for attacks in (True, False))
-    assert whole.exposures
-    assert quick.exposures == ()
+    question = question_from_columns(["q"], {"a": {"t": "0.5"}, "b": {}}, k=1)
+    whole, quick = (audit_table(table, question, attacks=attacks) for attacks in (True, False))
+    assert whole.attacks
+    assert quick.attacks == ()
     assert quick.guarantees == tuple(g for g in whole.guarantees if g.measure != "t-closeness of tuples")
     assert (quick.verdict, quick.figures) == (whole.verdict, replace(whole.figures, more=()))
