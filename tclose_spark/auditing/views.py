@@ -63,12 +63,12 @@ def explanation_lines(explanation: ClassExplanation) -> Iterator[Table | Text]:
     for i in _shown_values(explanation):
         p, q = part[i] / size, whole[i] / n
         rows.append([value_text(a.values[i]), f"{part[i]:,}", f"{p:.4f}", f"{q:.4f}", f"{p - q:+.4f}"])
-    yield _table(f"Distribution of {a.name} (shares)", ["value", "records", "class", "table", "difference"], rows)
+    yield from _table(f"Distribution of {a.name} (shares)", ["value", "records", "class", "table", "difference"], rows)
     if len(whole) > MOST_LINES:
         yield Text(f"({len(whole) - MOST_LINES:,} values with smaller differences are left out; --json has all)")
     shown, rest = shown_moves(explanation)
     title = "Transport plan: how the class's distribution becomes the table's"
-    yield _table(title, ["move", "mass", "distance", "cost"], [_move(explanation, move) for move in shown])
+    yield from _table(title, ["move", "mass", "distance", "cost"], [_move(explanation, move) for move in shown])
     cost = number_text(sum((move.cost for move in rest), Fraction(0)))
     left_out = f" ({len(rest):,} cheaper moves, which cost {cost}, are left out; --json has all)" if rest else ""
     yield Text(f"The costs add up to {number_text(explanation.plan.cost)}.{left_out}")
@@ -132,7 +132,7 @@ def _guarantees(guarantees: Iterable[Guarantee]) -> Iterator[Table | Text]:
         exactly = f"exactly {exact}; " if exact else ""
         below.append(Text(f"{guarantee_name(g)}: {exactly}worst class {_class_text(g.worst, g.size)}"))
     title = "Guarantees (classes and rows: that violate it)"
-    yield _table(title, ["guarantee", "required", "achieved", "holds", "classes", "rows"], rows)
+    yield from _table(title, ["guarantee", "required", "achieved", "holds", "classes", "rows"], rows)
     yield from below
 
 
@@ -150,36 +150,43 @@ def _attacks(attacks: Iterable[Exposure]) -> Iterator[Table | Text]:
             worst = f"worst class {_class_text({}, e.size)}"
         below.append(Text(f"{name}: {e.criterion}; {worst}"))
     title = "Attacks (belief: without and with the table's class)"
-    yield _table(title, ["attack", "classes", "rows", "belief"], rows)
+    yield from _table(title, ["attack", "classes", "rows", "belief"], rows)
     yield from below
 
 
 def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
+    """The figures of each adversary, and below them what they mean."""
     risks = joined.risks
-    rows: list[list[str | Text]] = [
-        [
-            "prosecutor: worst chance to pick the record of a person known to be in the table "
-            f"(mean {float(risks.prosecutor_mean):.6f})",
+    figures = [
+        (
+            "prosecutor",
             f"{float(risks.prosecutor):.6f}",
-        ],
-        ["journalist: worst chance to name the person of a record", f"{float(risks.journalist):.6f}"],
-        ["marketer: expected share of records whose person is named correctly", f"{float(risks.marketer):.6f}"],
-        [
-            f"membership: of {joined.people:,} rows of the background table, those whose people are recognizably in "
-            "the table, if it lists everyone",
+            "worst chance to pick the record of a person known to be in the table (mean "
+            f"{float(risks.prosecutor_mean):.6f})",
+        ),
+        ("journalist", f"{float(risks.journalist):.6f}", "worst chance to name the person of a record"),
+        ("marketer", f"{float(risks.marketer):.6f}", "expected share of records whose person is named correctly"),
+        (
+            "membership",
             f"{joined.members:,}",
-        ],
-        ["no membership: rows that fit no class", f"{joined.people - joined.candidates:,}"],
+            f"of {joined.people:,} rows of the background table, those of people who are recognizably in the table, if "
+            "the background table contains everyone in it",
+        ),
+        ("no match", f"{joined.people - joined.candidates:,}", "rows of the background table that fit no class"),
     ]
     for g in joined.guesses:
         meaning = (
-            f"minimality attack: rows that are guessed to have a value of {g.attribute}, because they fit none of the "
-            "narrow classes around them, which hold as much of it as any class"
+            f"rows of the background table for which a value of {g.attribute} is guessed: they fit none of the narrow "
+            "classes of their value, and these hold as much of it as any class"
         )
         if g.people:
             meaning += f"; their classes indicate it for {g.said:.3f}, the guess expects at least {g.at_least:.3f}"
-        rows.append([meaning + ("" if g.right is None else f", and is right for {g.right:.3f}"), f"{g.people:,}"])
-    yield _table(f"Join with the background table, by {', '.join(joined.joined)}", ["adversary", "figure"], rows)
+        if g.right is not None:
+            meaning += f", and is right for {g.right:.3f}"
+        figures.append((f"minimality attack, {g.attribute}", f"{g.people:,}", meaning))
+    title = f"Join with the background table, by {', '.join(joined.joined)}"
+    yield from _table(title, ["adversary", "figure"], [[adversary, figure] for adversary, figure, _ in figures])
+    yield from (Text(f"{adversary}: {meaning}") for adversary, _, meaning in figures)
     if not joined.candidates:
         yield Text("note: no row of the background table fits any class; check that it writes values as the table does")
     elif risks.unmatched:
@@ -206,12 +213,13 @@ def _class_text(labels: Mapping[str, Any], size: int | None) -> str:
     return labels_text(labels) if labels or size is None else f"{size:,} records"
 
 
-def _table(title: str, headings: list[str], rows: Iterable[Iterable[str | Text]]) -> Table:
-    """A table of one column of text, which is wrapped, and columns of figures, which are not."""
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+def _table(title: str, headings: list[str], rows: Iterable[Iterable[str | Text]]) -> Iterator[Table | Text]:
+    """A title, and a table of one column of text, which is wrapped, and columns of figures, which are not."""
+    yield Text(title, "bold")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column(headings[0], overflow="fold")
     for heading in headings[1:]:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*[cell if isinstance(cell, Text) else Text(cell) for cell in row])
-    return table
+    yield table

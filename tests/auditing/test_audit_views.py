@@ -243,7 +243,7 @@ def test_attacks(printed: Callable[[Any], str]):
                     Exposure(
                         attack="knowing another",
                         attribute="pay",
-                        criterion="who knows the class and town is certain of pay",
+                        criterion="an adversary who knows the class and town is certain of pay",
                         classes=2,
                         people=5,
                         before=0.4,
@@ -276,15 +276,12 @@ def test_the_background_join(printed: Callable[[Any], str]):
         )
     )
     assert "Join with the background table, by age, sex" in [line.strip() for line in text.splitlines()]
-    for adversary, figure in (
-        ("prosecutor: worst chance", "0.500000"),
-        ("journalist: worst chance", "0.500000"),
-        ("marketer: expected share", "0.250000"),  # 2 records with 1/2, 4 with 4/8 an eighth each: (1 + 1/2) / 6
-        ("membership: of 1,009 rows of the background table, those whose people", "1"),
-        ("no membership: rows that fit no class", "1,000"),
-    ):
-        (line,) = [line for line in text.splitlines() if line.startswith(f" {adversary}")]
-        assert line.split()[-1] == figure
+    assert cells(text, "prosecutor") == ["0.500000"]
+    assert cells(text, "journalist") == ["0.500000"]
+    assert cells(text, "marketer") == ["0.250000"]  # 2 records with 1/2, 4 with 4/8 an eighth each: (1 + 1/2) / 6
+    assert cells(text, "membership") == ["1"]
+    assert below(text, "membership").startswith("of 1,009 rows of the background table, those of people who are")
+    assert cells(text, "no match") == ["1,000"]
     assert "note: 1 classes have more records than rows of the background table that fit them" in text
 
 
@@ -295,11 +292,13 @@ def test_the_minimality_attack(printed: Callable[[Any], str]):
     )
     found = risks(np.array([4]), np.array([8]))
     joined = BackgroundJoin(joined=("age",), people=8, candidates=8, members=0, risks=found, guesses=guesses)
-    text = " ".join(printed(audit_lines(audit([k_of(2, 2)], background=joined), "people.csv")).split())
-    assert "minimality attack: rows that are guessed to have a value of pay" in text
-    for part in ("classes indicate it for 0.260", "expects at least 0.500", "is right for 0.630"):
-        assert part in text
-    assert "minimality attack: rows that are guessed to have a value of town" in text
+    text = printed(audit_lines(audit([k_of(2, 2)], background=joined), "people.csv"))
+    assert cells(text, "minimality attack, pay") == ["43"]
+    assert below(text, "minimality attack, pay").endswith(
+        "; their classes indicate it for 0.260, the guess expects at least 0.500, and is right for 0.630"
+    )
+    assert cells(text, "minimality attack, town") == ["0"]
+    assert below(text, "minimality attack, town").endswith("hold as much of it as any class")
 
 
 # --- names and labels are printed as they are

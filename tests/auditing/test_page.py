@@ -83,7 +83,7 @@ def test_a_background_join_is_on_the_page():
     )
     page = Page(audit_page(audit([k_of(5, 5)], background=joined)))
     assert page.after("Membership").startswith("7 of 100 rows of the background table")
-    assert page.after("Not in it").startswith("10 rows of the background table")
+    assert page.after("No match").startswith("10 rows of the background table")
 
 
 def test_a_class_explained_as_a_page():

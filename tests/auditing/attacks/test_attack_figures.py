@@ -94,7 +94,7 @@ def test_the_attacks_on_one_attribute(spark: SparkSession):
         Exposure(
             attack="background knowledge",
             attribute="disease",
-            criterion="who can rule out one disease is certain",
+            criterion="an adversary who can rule out one disease is certain",
             classes=2,
             people=7,
             before=0.75,
@@ -182,7 +182,7 @@ def test_knowing_one_attribute_and_learning_another(spark: SparkSession):
     # women of Rome have low pay for certain; who guesses best is right for 3 + 1 of six without the town, 2 + 1 + 1
     # with it
     assert (told.classes, told.people, told.before, told.after) == (1, 2, pytest.approx(4 / 6), pytest.approx(4 / 6))
-    assert told.criterion == "who knows the class and town is certain of pay"
+    assert told.criterion == "an adversary who knows the class and town is certain of pay"
     assert told.worst is None
     told = found["knowing another", "town", "pay"]
     # high pay is in Oslo (f) or in Rome (m), no pay is in Rome; low pay is in Rome for two of three
@@ -327,7 +327,7 @@ def test_a_class_in_one_group_is_counted_whatever_its_belief(spark: SparkSession
     assert found["similarity by belief", "site", None].classes == 0
     e = found["similarity by group", "site", None]
     assert (e.classes, e.people, e.before, e.after, e.about, e.worst) == (1, 2, 0.9, 1.0, "Italy", {"sex": "f"})
-    assert e.criterion == "all site of the class lie in one group below the root"
+    assert e.criterion == "all site of the class are in one group below the root"
 
 
 def test_who_is_alone_with_a_known_value_in_the_class_is_found(spark: SparkSession):
@@ -341,7 +341,7 @@ def test_who_is_alone_with_a_known_value_in_the_class_is_found(spark: SparkSessi
     town, pay = found["re-identification", "town", None], found["re-identification", "pay", None]
     assert (town.classes, town.people, town.before, town.after) == (1, 2, pytest.approx(2 / 6), pytest.approx(4 / 6))
     assert (pay.classes, pay.people, pay.before, pay.after) == (2, 3, pytest.approx(2 / 6), pytest.approx(4 / 6))
-    assert town.criterion == "who joins a list of people that has town is left with one record of the class"
+    assert town.criterion == "a join with a list of people that has town leaves one record of the class"
     assert (town.about, town.worst) == ("town", None)
 
 

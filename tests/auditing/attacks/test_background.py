@@ -303,7 +303,7 @@ def test_people_fit_bins(spark: SparkSession):
 
 
 def test_bins_among_values_say_not_whom_they_cover(spark: SparkSession):
-    with pytest.raises(InputError, match=r"sex: labels \(1\) do not say whom they cover"):
+    with pytest.raises(InputError, match=r"sex: 1 labels do not show which values they cover"):
         join(spark, [("20-29", 2), ("f", 2)], [("f",)], "sex string", [SEX])
 
 
