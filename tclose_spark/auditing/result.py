@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from tclose_spark.auditing.attacks.background import BackgroundJoin
-from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.question import AuditQuestion
-from tclose_spark.checks.classes.class_table import JudgedAttribute
-from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
-from tclose_spark.measures.distances.transport import TransportPlan
 from tclose_spark.runfile.attributes import Recursive
-from tclose_spark.table.arrays import IntArray
+
+if TYPE_CHECKING:
+    from tclose_spark.auditing.attacks.background import BackgroundJoin
+    from tclose_spark.auditing.attacks.exposures import Exposure
+    from tclose_spark.checks.classes.class_table import JudgedAttribute
+    from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
+    from tclose_spark.measures.distances.transport import TransportPlan
+    from tclose_spark.table.arrays import IntArray
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
