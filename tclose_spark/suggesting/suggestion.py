@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +16,28 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggesting.choosing import ChosenRoles, choose_roles, leave_out_revealing
+from tclose_spark.suggesting.choosing import choose_roles, leave_out_revealing
 from tclose_spark.suggesting.facts import TableFacts
 from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
-from tclose_spark.suggesting.unique_share import UniqueShare, unique_shares
+from tclose_spark.suggesting.unique_share import unique_shares
 from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
 
 SAMPLE = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Suggestion:
+class Suggestion(Draft):
     """The suggested roles of a table's columns, and the run file.
 
-    rows: of the table. sampled: of the sample.
     columns: every column with its suggested role, in the table's order.
-    alone: the share of rows that are unique by sets of quasi-identifiers.
-    repeated: warnings about identifiers of persons that repeat.
-    yaml: the run file.
     """
 
-    rows: int
-    sampled: int
     columns: tuple[SuggestedColumn, ...]
-    choice: ChosenRoles
-    alone: tuple[UniqueShare, ...]
-    repeated: tuple[str, ...]
-    yaml: str
+
+    @cached_property
+    def yaml(self) -> str:
+        """The run file."""
+        return render_run_file(self)
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -63,7 +59,7 @@ class Suggestion:
         return {one.name: role_of.get(one.name, "left out") for one in self.columns}
 
     def write(self, path: str | Path, overwrite: bool = False) -> Path:
-        """The path that the run file is written to.
+        """Writes the run file, and returns its path.
 
         Raises:
             ConfigurationError: if the file exists, or cannot be written.
@@ -108,10 +104,8 @@ def suggestion_from_facts(
     """
     columns = tuple(suggest_role(facts) for facts in gathered.facts)
     choice = leave_out_revealing(choose_roles(columns), gathered.codes)
-    alone = unique_shares(gathered.codes, [one.name for one in choice.quasi])
     sampled = max(facts.sampled for facts in gathered.facts)
-    crowded = repeated(choice, exact=sampled >= gathered.rows)
-    draft = Draft(
+    return Suggestion(
         name=release_name(source),
         table=source.path if source.format == "table" else Path(source.path).name,
         file=file.name,
@@ -119,20 +113,12 @@ def suggestion_from_facts(
         output=f"{release_name(source)}_release",
         rows=gathered.rows,
         sampled=sampled,
-        choice=choice,
-        alone=alone,
-        repeated=crowded,
-        k=k,
-        t=t,
-    )
-    return Suggestion(
-        rows=gathered.rows,
-        sampled=sampled,
         columns=columns,
         choice=choice,
-        alone=tuple(alone),
-        repeated=crowded,
-        yaml=render_run_file(draft),
+        alone=tuple(unique_shares(gathered.codes, [one.name for one in choice.quasi])),
+        repeated=repeated(choice, exact=sampled >= gathered.rows),
+        k=k,
+        t=t,
     )
 
 

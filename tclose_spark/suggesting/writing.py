@@ -41,7 +41,8 @@ class Draft:
 
     table, file: their names in its comments.
     rows, sampled: of the table, and of the sample.
-    repeated: warnings about identifiers that repeat.
+    alone: the share of rows that are unique by sets of quasi-identifiers.
+    repeated: warnings about identifiers of persons that repeat.
     """
 
     name: str
@@ -52,8 +53,8 @@ class Draft:
     rows: int
     sampled: int
     choice: ChosenRoles
-    alone: Sequence[UniqueShare]
-    repeated: Sequence[str]
+    alone: tuple[UniqueShare, ...]
+    repeated: tuple[str, ...]
     k: int | None
     t: str
 

@@ -20,7 +20,7 @@ from tclose_spark.suggesting.choosing import MOST_QUASI, choose
 from tclose_spark.suggesting.judging import judge
 from tclose_spark.suggesting.settings import quasi_line, sensitive_line
 from tclose_spark.suggesting.suggestion import Suggestion, suggest_from
-from tclose_spark.suggesting.unique_share import share_alone
+from tclose_spark.suggesting.unique_share import unique_share
 from tclose_spark.suggesting.views import HEADING, column_line, summary_lines
 from tclose_spark.suggesting.writing import flow
 
@@ -238,8 +238,8 @@ def test_an_insensitive_column_that_tells_a_quasi_identifier_is_left_out(tmp_pat
 
 def test_shares_alone_are_those_of_tuples():
     a, b = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 0, 0])
-    assert (share_alone([a]), share_alone([b]), share_alone([a, b])) == (0.2, 0.2, 0.6)
-    assert share_alone([a.repeat(2), b.repeat(2)]) == 0
+    assert (unique_share([a]), unique_share([b]), unique_share([a, b])) == (0.2, 0.2, 0.6)
+    assert unique_share([a.repeat(2), b.repeat(2)]) == 0
 
 
 FOUND = {
