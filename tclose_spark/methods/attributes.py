@@ -1,4 +1,4 @@
-"""The attributes of a table for methods: each column with its domain, hierarchy, ground distance and t, resolved once."""
+"""Attributes for methods: each column with its domain, hierarchy, ground distance and t, resolved once."""
 
 from __future__ import annotations
 
