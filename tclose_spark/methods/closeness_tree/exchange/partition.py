@@ -24,91 +24,57 @@ LEAVE, JOIN = 0, 1
 
 @structure
 class Table(NamedTuple):
-    """The rows and what classes of them must hold, with the values of all sensitive attributes in one row of columns.
-
-    quasi: dense codes of the quasi-identifiers, shape (n, q).
-    cell: each row's tuple of sensitive values, shape (n,).
-    widths: of the labels that cover these codes.
-    requirement: what every class must hold.
-    first: attribute s has the columns first[s]..first[s + 1]-1, shape (attributes + 1,).
-    column: the column of each attribute's value in each cell, shape (cells, attributes).
-    metric: EQUAL, ORDERED or HIERARCHICAL, shape (attributes,).
-    expected: records of the whole table with the value; of an ordered attribute, with this value or a lower one; shape
-        (columns,).
-    share: what each unit of a numerator is of the closeness ratio of a class times its rows, 0 without a t; shape
-        (attributes,).
+    """The rows and what classes of them must hold, with the values of all sensitive attributes in one row of
+    columns.
     """
 
-    quasi: Codes
-    cell: Codes
-    widths: LabelWidths
-    requirement: Requirement
-    first: IntArray
-    column: Codes
-    metric: NDArray[np.int8]
+    quasi: Codes  # dense codes of the quasi-identifiers, shape (n, q)
+    cell: Codes  # each row's tuple of sensitive values, shape (n,)
+    widths: LabelWidths  # of the labels that cover these codes
+    requirement: Requirement  # what every class must hold
+    first: IntArray  # attribute s has the columns first[s]..first[s + 1]-1, shape (attributes + 1,)
+    column: Codes  # the column of each attribute's value in each cell, shape (cells, attributes)
+    metric: NDArray[np.int8]  # EQUAL, ORDERED or HIERARCHICAL, shape (attributes,)
+    # records of the whole table with the value; of an ordered attribute, with this value or a lower one; shape
+    # (columns,)
     expected: IntArray
+    # what each unit of a numerator is of the closeness ratio of a class times its rows, 0 without a t; shape
+    # (attributes,)
     share: FloatArray
 
 
 @structure
 class Partition(NamedTuple):
-    """Rows in classes. Invariant between changes: every array is what a recount from `of` would give.
+    """Rows in classes. Invariant between changes: every array is what a recount from `of` would give."""
 
-    of: each row's class, shape (n,).
-    place: each row's position among the members of its class, from start[c], shape (n,).
-    start: members of class c are member[start[c]:start[c] + size[c]], shape (classes,).
-    room: how many positions are reserved for them, shape (classes,).
-    size: how many there are, shape (classes,).
-    member: rows, class by class, with room between, shape (2 n + 8 classes,).
-    low: the lowest code of each class in each quasi-identifier, shape (classes, q).
-    high: the highest.
-    low_rows: how many members have the lowest code.
-    high_rows: how many have the highest.
-    low_next: the lowest code but one (-2: not known; see `boxes`).
-    high_next: the highest but one.
-    wide: the width of the label from low to high, shape (classes, q).
-    width: its sum over quasi-identifiers, shape (classes,).
-    excess: n c_v - s N_v of each value, cumulative for an ordered attribute, shape (classes, columns).
-    counts: c_v, the members with each value, shape (classes, columns).
-    total: the numerator of the distance, shape (classes, attributes).
-    present: how many distinct values there are, shape (classes, attributes).
-    rises: by how much the closeness ratio of a class times its rows rises if a row with this value is to LEAVE or to
-        JOIN, infinite where it may not; right only where fresh; shape (2, classes, columns).
-    fresh: whether `rises` is up to date, shape (2, classes).
-    nodes: to work in (see `excess.sum_nodes`), shape (2, highest + 1, largest domain).
-    old: to work in, as member.
-    old_start: to work in, as start.
-    rank: to work in: the place of each row in an order, shape (n,).
-    tail: to work in: widths of the last rows of a class, shape (n,).
-    random: the generator's state, shape (1,).
-    """
-
-    of: Codes
-    place: Codes
-    start: IntArray
-    room: IntArray
-    size: IntArray
-    member: Codes
-    low: Codes
-    high: Codes
-    low_rows: Codes
-    high_rows: Codes
-    low_next: Codes
-    high_next: Codes
-    wide: FloatArray
-    width: FloatArray
-    excess: IntArray
-    counts: Codes
-    total: IntArray
-    present: IntArray
+    of: Codes  # each row's class, shape (n,)
+    place: Codes  # each row's position among the members of its class, from start[c], shape (n,)
+    start: IntArray  # members of class c are member[start[c]:start[c] + size[c]], shape (classes,)
+    room: IntArray  # how many positions are reserved for them, shape (classes,)
+    size: IntArray  # how many there are, shape (classes,)
+    member: Codes  # rows, class by class, with room between, shape (2 n + 8 classes,)
+    low: Codes  # the lowest code of each class in each quasi-identifier, shape (classes, q)
+    high: Codes  # the highest
+    low_rows: Codes  # how many members have the lowest code
+    high_rows: Codes  # how many have the highest
+    low_next: Codes  # the lowest code but one (-2: not known; see `boxes`)
+    high_next: Codes  # the highest but one
+    wide: FloatArray  # the width of the label from low to high, shape (classes, q)
+    width: FloatArray  # its sum over quasi-identifiers, shape (classes,)
+    excess: IntArray  # n c_v - s N_v of each value, cumulative for an ordered attribute, shape (classes, columns)
+    counts: Codes  # c_v, the members with each value, shape (classes, columns)
+    total: IntArray  # the numerator of the distance, shape (classes, attributes)
+    present: IntArray  # how many distinct values there are, shape (classes, attributes)
+    # by how much the closeness ratio of a class times its rows rises if a row with this value is to LEAVE or to JOIN,
+    # infinite where it may not; right only where fresh; shape (2, classes, columns)
     rises: NDArray[np.float32]
-    fresh: NDArray[np.bool_]
-    nodes: IntArray
-    old: Codes
-    old_start: IntArray
-    rank: Codes
-    tail: FloatArray
-    random: NDArray[np.uint64]
+    fresh: NDArray[np.bool_]  # whether `rises` is up to date, shape (2, classes)
+    nodes: IntArray  # to work in (see `excess.sum_nodes`), shape (2, highest + 1, largest domain)
+    old: Codes  # to work in, as member
+    old_start: IntArray  # to work in, as start
+    rank: Codes  # to work in: the place of each row in an order, shape (n,)
+    tail: FloatArray  # to work in: widths of the last rows of a class, shape (n,)
+    random: NDArray[np.uint64]  # the generator's state, shape (1,)
 
 
 def make_table(block: Block) -> Table:
