@@ -65,15 +65,15 @@ def goal_of(requirement: Requirement) -> Goal:
     parents = np.full((len(bins), requirement.parents.shape[1], target.shape[1]), -1, dtype=np.int32)
     shares = np.zeros((len(bins), parents.shape[1] * parents.shape[2]))
     hidden = np.zeros((len(bins), largest + 1 if any(len(each.hidden) for each in bins) else 1))
-    for s, (bin_of, tree, hidden) in enumerate(bins):
+    for s, (bin_of, tree, inside) in enumerate(bins):
         share = requirement.tables[s, : len(bin_of)] / requirement.rows
         target[s, : domains[s]] = np.bincount(bin_of, weights=share)
         for height, above in enumerate(tree[: requirement.heights[s]]):
             parents[s, height, : len(above)] = above
         if metric[s] == HIERARCHICAL:
             add_up(target[s], domains[s], parents[s], requirement.heights[s], shares[s])
-        if len(hidden):
-            hidden[s] = expected_deviation(hidden, largest) * (0.5 if metric[s] == HIERARCHICAL else 1.0)
+        if len(inside):
+            hidden[s] = expected_deviation(inside, largest) * (0.5 if metric[s] == HIERARCHICAL else 1.0)
     ts = [
         np.inf if row[-1] == ANYTHING else (int(row[-1]) + 1) / (requirement.rows * max(largest, 1))
         for row in requirement.limits
