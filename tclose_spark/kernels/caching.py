@@ -1,5 +1,5 @@
-"""The cache of compiled kernels: in the user's cache folder, keyed by a hash of all kernel sources, also if the package is
-a wheel or a zip.
+"""The cache of compiled kernels: in the user's cache folder, keyed by a hash of all kernel sources, also if the package
+is a wheel or a zip.
 
 Numba alone checks only the file of the function itself. It would run stale code if a kernel in another file changed.
 """
@@ -50,9 +50,9 @@ def _sources(folder: Traversable, package: str) -> Iterator[tuple[str, str]]:
 def folder() -> str:
     """The folder of the compiled kernels of these sources; it is created if needed.
 
-    It is below NUMBA_CACHE_DIR or the user's cache. If that cannot be written (a service on a worker, an image), it is a
-    folder of temporary files with copies of the kernels in the usual place. It holds code, so only this user may write
-    to it.
+    It is below NUMBA_CACHE_DIR or the user's cache. If that cannot be written (a service on a worker, an image), it is
+    a folder of temporary files with copies of the kernels in the usual place. It holds code, so only this user may
+    write to it.
     """
     mine = str(os.getuid()) if hasattr(os, "getuid") else "user"
     named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
@@ -74,8 +74,8 @@ def folder() -> str:
 
 
 def _copy_kernels(image: Path, to: Path) -> None:
-    """Copies what `tclose compile` left for all users, if only this user or root may write to it. The index of a kernel is
-    copied after the code that it lists.
+    """Copies what `tclose compile` left for all users, if only this user or root may write to it. The index of a kernel
+    is copied after the code that it lists.
     """
     if not image.is_dir() or not all(is_mine_alone(path, or_root=True) for path in (image.parent, image)):
         return

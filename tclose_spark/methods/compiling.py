@@ -1,7 +1,7 @@
 """Compiles the kernels of all methods, by using each method on a few synthetic records.
 
-A kernel is compiled for the types of its arrays. These do not depend on the table or the settings, so a few records stand
-for every release.
+A kernel is compiled for the types of its arrays. These do not depend on the table or the settings, so a few records
+stand for every release.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ import copy
 from typing import Any
 
 import pytest
+from html_page import Page
 from test_report_browser import figures
-from test_report_html import Page, certificate  # noqa: F401 - a fixture
+from test_report_html import certificate  # noqa: F401 - a fixture
 
 from tclose_spark.report.internal import render_internal, versions
 

@@ -1,4 +1,4 @@
-"""How a plan of t-Incognito is made: count values, build levels, prune them alone, count the base, search, choose."""
+"""Planning of t-Incognito: count values, build levels, prune levels alone, count the base, search, choose."""
 
 from __future__ import annotations
 
