@@ -30,7 +30,7 @@ class EvenBlocksPlan(BlocksPlan):
         "lost": "sum",
         "classes": "sum",
         "merged": "sum",
-        "largest_load": "max",
+        "largest_closeness_ratio": "max",
     }
 
     @abstractmethod
@@ -45,7 +45,7 @@ class EvenBlocksPlan(BlocksPlan):
             "lost": rows_lost(block, classes),
             "classes": int(classes.max()) + 1,
             "merged": merged,
-            "largest_load": float(closeness_ratios(block, classes).max()),
+            "largest_closeness_ratio": float(closeness_ratios(block, classes).max()),
         }
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class EvenBlocksPlan(BlocksPlan):
             "classes": int(figures["classes"]),
             "merged": int(figures["merged"]),
             "ncp": round(figures["lost"] / figures["rows"], 6),
-            "largest_load": round(figures["largest_load"], 6),
+            "largest_closeness_ratio": round(figures["largest_closeness_ratio"], 6),
         }
 
     @property
