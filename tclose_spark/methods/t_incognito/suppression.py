@@ -1,7 +1,8 @@
-"""Which groups of a node are suppressed: those that are no classes, if they are few enough.
+"""Suppressed groups of a node: those that are not classes, if they are few enough.
 
-Where the input's distribution is public, so is that of what is suppressed, which therefore has to be a class itself
-(`checks.suppressed`). If it is not, the smallest classes are suppressed with it, until it is. ARX asks no such thing.
+If the input's distribution is public, so is that of the suppressed rows, which must therefore form a class
+(`checks.classes.suppressed`). If they do not, the smallest classes are suppressed too, until they do. ARX does not
+require this.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ MOST_COUNTS = 1 << 20  # counts of cells that are held for it
 
 @dataclass(frozen=True, kw_only=True)
 class Suppression:
-    """How many rows may be left out, and what is asked of the others, and of them.
+    """The limit of suppression, and the requirements of released and suppressed rows.
 
-    requirement: what every class must hold.
-    most: rows that may be left out.
-    of: whose distribution classes must be near to (`PlanningInput.of`).
-    class_of_suppressed: whether the suppressed rows must be a class where `of` is the input; without it nodes are those
-        of ARX, and the verifier objects.
+    requirement: of every class.
+    most: the most rows that may be suppressed.
+    of: the distribution that classes are compared with (`PlanningInput.of`).
+    class_of_suppressed: whether the suppressed rows must be a class if `of` is the input. Without it, nodes are
+        those of ARX, and the verifier objects.
     """
 
     requirement: GroupRequirement
@@ -36,15 +37,17 @@ class Suppression:
     class_of_suppressed: bool = True
 
     def may_hold(self, groups: FrequencySet) -> bool:
-        """Whether this node, a finer one, or one of more quasi-identifiers may hold. If so, all may that are coarser or
-        have fewer of them (see `requirement`). Without suppression: whether this node holds.
+        """Whether this node, a finer one, or one of more quasi-identifiers may hold.
+
+        If so, coarser nodes and nodes of fewer quasi-identifiers may too (see `requirement`). Without suppression:
+        whether this node holds.
         """
         if not self.most:
             return self.suppressed(groups) is not None
         return self.requirement.least_lost(groups, self.most if self.of == "released" else 0) <= self.most
 
     def suppressed(self, groups: FrequencySet) -> Mask | None:
-        """The groups that are suppressed, shape (groups,); None if that does not do."""
+        """The suppressed groups, shape (groups,); None if suppression does not suffice."""
         sizes, requirement = groups.sizes, self.requirement
         poor = requirement.poor(groups)
         if sizes[poor].sum() > self.most:
@@ -59,8 +62,8 @@ class Suppression:
         return left
 
     def _as_a_class(self, groups: FrequencySet, left: Mask) -> Mask | None:
-        """What is suppressed with as many of the smallest classes as make a class of it; None if no number of those
-        that may be left out does.
+        """The suppressed groups, with as many of the smallest classes as make them a class; None if no allowed number
+        does.
         """
         kept = np.flatnonzero(~left)
         smallest = kept[np.argsort(groups.sizes[kept], kind="stable")]
@@ -80,8 +83,8 @@ class Suppression:
         return left
 
     def _beside_the_released(self, groups: FrequencySet, poor: Mask) -> Mask:
-        """Where classes are compared with what is released: each that is left out changes that, until none is too far.
-        A group that was left out stays out.
+        """The suppressed groups if classes are compared with the released rows. Each suppression changes that
+        distribution, until no class is too far. A suppressed group stays suppressed.
         """
         left = poor
         while not left.all() and groups.sizes[left].sum() <= self.most:
@@ -99,7 +102,7 @@ class Suppression:
         return len(self.requirement.attributes.cells)
 
     def compared(self, groups: FrequencySet, left: Mask) -> IntArray:
-        """Rows of each cell of what the classes' distances are measured from, shape (cells,)."""
+        """Rows of each cell in the distribution that classes are compared with, shape (cells,)."""
         if self.of == "input":
             return self.requirement.attributes.cell_rows
         return cells_of(groups.only(np.flatnonzero(~left)), self._cells)

@@ -1,4 +1,4 @@
-"""Which task finishes which groups."""
+"""The task that completes each group."""
 
 from __future__ import annotations
 
