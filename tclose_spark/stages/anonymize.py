@@ -28,11 +28,11 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import ClassAssignment, Plan
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import Encoder
-from tclose_spark.stages.generalize import Generalizer, as_moments, raw_type
+from tclose_spark.stages.generalize import Generalizer, as_moments, raw_type, run_starts
 from tclose_spark.stages.limits import LabelLimits
 from tclose_spark.stages.observers.extreme_aggregates import ExtremeAggregates
 from tclose_spark.stages.observers.linked_sample import LinkedSample
-from tclose_spark.stages.observers.minimality import MinimalityCounter, run_starts
+from tclose_spark.stages.observers.minimality import MinimalityCounter
 from tclose_spark.stages.observers.refused_cuts import RefusedCuts
 from tclose_spark.stages.observers.released_values import VALUES, VALUES_SCHEMA, PublicNames, note_values, restrict
 from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch

@@ -14,6 +14,7 @@ from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.moments import CODES_A_DAY, FIRST, LAST, Calendar
 from tclose_spark.table.aggregates import AggregateLabels
 from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
+from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, Labeller, NumericLabels, ranges
 from tclose_spark.table.ranks import in_order
@@ -122,6 +123,16 @@ def _bound(numbers: IntArray | FloatArray, missing: NDArray[np.bool_], labeller:
 def as_moments(codes: pa.Array, calendar: Calendar) -> pa.Array:
     """Codes as the dates or times that they are."""
     return (codes.cast(pa.int32()) if calendar == "date" else codes).cast(MOMENTS[calendar])
+
+
+def run_starts(labels: Sequence[pa.Array]) -> IntArray:
+    """The first row of each class in published rows: classes are runs of rows with equal labels."""
+    new = np.zeros(len(labels[0]), dtype=bool)
+    new[0] = True
+    for column in labels:
+        codes = codes_of(coded(column))
+        new[1:] |= codes[1:] != codes[:-1]
+    return np.flatnonzero(new)
 
 
 def _dense_rank(keys: Sequence[IntArray]) -> IntArray:
