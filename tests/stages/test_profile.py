@@ -17,7 +17,7 @@ from staged import stage
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.stages import profile as stage_module
+from tclose_spark.stages import tallies
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.domains import Profile, QuasiDomain, Repetition, SensitiveDomain
 
@@ -123,9 +123,9 @@ def test_more_values_than_a_driver_holds_are_refused_with_the_column_that_has_mo
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run(PEOPLE, **ROLES)
-    monkeypatch.setattr(stage_module, "MOST_VALUES", 3 + 1 + 2 + 1 + 4)  # cities, sexes, tuples; each with none
+    monkeypatch.setattr(tallies, "MOST_VALUES", 3 + 1 + 2 + 1 + 4)  # cities, sexes, tuples; each with none
     assert profile_of(run).rows == 5
-    monkeypatch.setattr(stage_module, "MOST_VALUES", 10)
+    monkeypatch.setattr(tallies, "MOST_VALUES", 10)
     with pytest.raises(InputError, match=r"^city: more than 10 distinct values between all"):
         profile_of(run)
 

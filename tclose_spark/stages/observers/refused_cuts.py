@@ -26,8 +26,8 @@ MOST_CLASSES = 200  # of a task that are examined
 MOST_LINES = 16  # of a quasi-identifier in a class that are examined
 CLASSES, LARGE, LOOKED_AT, TELL = "classes", "large_enough", "looked_at", "tell"
 Found = dict[Any, Any]
-"""Numbers of classes by CLASSES, LARGE, LOOKED_AT and TELL; by (quasi-identifier, sensitive attribute, value) the number
-of classes that reveal it, and the most certain side: its rows, and the least number of them with the value.
+"""Numbers of classes by CLASSES, LARGE, LOOKED_AT and TELL. By (quasi-identifier, sensitive attribute, value): the
+number of classes that reveal it, and the most certain side (its rows, and the least number of them with the value).
 """
 
 
