@@ -27,8 +27,8 @@ from tclose_spark.checks.expectations import Expectation, expect_some_rows, expe
 from tclose_spark.checks.supersets import (
     expect_supersets,
     find_supersets,
-    measured_only,
     near_supersets,
+    without_t,
 )
 from tclose_spark.checks.validation import suite_json, validate
 from tclose_spark.checks.warnings import padded_order
@@ -186,7 +186,7 @@ def audit_table(
         if classes_output is not None:
             with private(classes_output):
                 write_delta(classes, classes_output)
-        reported = [tuples.reported([a.name for a in attributes])] if tuples else []
+        reported = [tuples.criterion([a.name for a in attributes])] if tuples else []
         figures = class_figures(classes, question.k, quasi, attributes, more=reported)
         guarantees = list(figures.guarantees)
         if question.n is not None:
@@ -249,7 +249,7 @@ def suite_of(question: Question, attributes: Sequence[JudgedAttribute]) -> list[
     """The expectations over the class table that say what is required."""
     if question.n is None:
         return [expect_some_rows(), *expectations_of(question.k, attributes)]
-    reported = expectations_of(question.k, measured_only(attributes))
+    reported = expectations_of(question.k, without_t(attributes))
     return [expect_some_rows(), *reported, *expect_supersets(attributes)]
 
 

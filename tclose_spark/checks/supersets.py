@@ -28,7 +28,7 @@ from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.checks.expectations import Expectation, expect_present
 from tclose_spark.checks.labels.superset_boxes import BEST, BoxProofs, open_classes
 from tclose_spark.io.tables.columns import quoted
-from tclose_spark.measures.supersets.box_search import MOST_BOXES, Near
+from tclose_spark.measures.supersets.box_search import MOST_BOXES, ProofTarget
 
 WHOLE, ITSELF = "the whole table", "the class itself"
 MOST_CLASSES, MOST_COUNTS = 2_000_000, 1 << 25  # that the driver looks at boxes of, and counts of their values
@@ -113,7 +113,7 @@ def _in_boxes(
         if a.settings.t is not None:
             histogram = held.marginals[a.name]
             still = open_classes(a.distance, a.settings.t, histogram, n)
-            near[a.name] = Near(a.distance, a.settings.t, histogram, still)
+            near[a.name] = ProofTarget(a.distance, a.settings.t, histogram, still)
     labels = iter(tally.labels)
     columns = [[pa.chunked_array([next(labels)]) for _ in q.columns] for q in quasi]
     proofs = BoxProofs.of(columns, held.sizes, list(near.values()), quasi, n, most)
@@ -200,7 +200,7 @@ def _near(a: JudgedAttribute, n: int, found: Mapping[str, Any]) -> NearSupersets
     )
 
 
-def measured_only(attributes: Sequence[JudgedAttribute]) -> list[JudgedAttribute]:
+def without_t(attributes: Sequence[JudgedAttribute]) -> list[JudgedAttribute]:
     """The attributes without a t: what their distance from the whole table is told, and nothing required of it."""
     return [replace(a, settings=a.settings.model_copy(update={"t": None})) for a in attributes]
 

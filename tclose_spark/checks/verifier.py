@@ -38,8 +38,8 @@ from tclose_spark.checks.supersets import (
     NearSupersets,
     expect_supersets,
     find_supersets,
-    measured_only,
     near_supersets,
+    without_t,
 )
 from tclose_spark.checks.validation import Validation, validate
 from tclose_spark.checks.warnings import warnings_of
@@ -50,7 +50,7 @@ from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.domains import Counts, Profile
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.listing import listing
+from tclose_spark.table.writing import listing
 
 AS_A_CLASS = (
     "the suppressed rows, a class whose distribution follows from the certificate unless privacy.of is released,"
@@ -124,7 +124,7 @@ def verify_release(
         with _labels_required():
             classes, unseen = _class_table(tallies, quasi, attributes, [tuples] if tuples else [], spec, classes_path)
         n = spec.privacy.n
-        of_whole = attributes if n is None else measured_only(attributes)  # what is asked of the distance from it
+        of_whole = attributes if n is None else without_t(attributes)  # what is asked of the distance from it
         near = [] if n is None else near_supersets(classes, attributes, n)
         figures = class_figures(
             classes,
@@ -133,7 +133,7 @@ def verify_release(
             of_whole,
             suppressed=left.rows,
             more_losses=losses_by_input(quasi, profile),
-            more=[tuples.reported([a.name for a in attributes])] if tuples else [],
+            more=[tuples.criterion([a.name for a in attributes])] if tuples else [],
         )
         worst = worst_classes(tallies, labels, figures, of_whole)
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
@@ -168,7 +168,7 @@ def verify_release(
         "rows": released.rows,
         "expectations_evaluated": len(expectations),
         "extremes": figures.extremes,
-        "spreads": figures.spreads,
+        "spreads": figures.histograms,
         "guessed": dict(figures.guessed),
         "worst": worst,
         "by_input": {

@@ -18,7 +18,7 @@ from tclose_spark.checks.labels.vocabulary import LabelVocabulary, members, numb
 from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.measures.distances.ground_distances import GroundDistance, maximum
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.supersets.box_search import Near
+from tclose_spark.measures.supersets.box_search import ProofTarget
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, is_diverse, reaches
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import IntArray
@@ -153,7 +153,7 @@ def _near(
 ) -> bool:
     """Whether every class is (n, t)-close: near to the whole table, to itself, or to a box that cuts leave."""
     near = [
-        Near(distance, a.t, part, open_classes(distance, a.t, part, n))
+        ProofTarget(distance, a.t, part, open_classes(distance, a.t, part, n))
         for a, distance, part in zip(sensitive, distances, tallied, strict=True)
         if a.t is not None
     ]

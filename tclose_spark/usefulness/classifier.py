@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.in_memory.measure import PublishedClasses
 from tclose_spark.in_memory.sample import ComparedTable
-from tclose_spark.measures.loss.query_error import LabelSpread, RangeSpread
+from tclose_spark.measures.loss.query_error import CoveredRanges, CoveredValues
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
 from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.labels import MISSING, decode_numbers
@@ -139,7 +139,7 @@ def raw_features(quasi: Sequence[ResolvedQuasi], rows: Rows) -> Features:
         known = different != MISSING
         numbers = decode_numbers(different) if q.domain.kind == "double" else different.astype(np.float64)
         values = np.where(known, numbers, np.nan)
-        parts.append(features_of(q, RangeSpread(low=values, high=values, whole=q.domain.kind != "double"), place))
+        parts.append(features_of(q, CoveredRanges(low=values, high=values, whole=q.domain.kind != "double"), place))
     return np.concatenate(parts, axis=1)
 
 
@@ -152,13 +152,13 @@ def released_features(quasi: ResolvedQuasi, columns: Sequence[pa.Array], of_row:
     return features_of(quasi, spread, label[of_row])
 
 
-def features_of(quasi: ResolvedQuasi, spread: LabelSpread, label: IntArray) -> Features:
+def features_of(quasi: ResolvedQuasi, spread: CoveredValues, label: IntArray) -> Features:
     """What labels of a quasi-identifier say of its value, shape (len(label), features). A missing value is the middle
     of the range, or in none of the values. Numbers are parts of their range, from 0 to 1: float32 holds those of all
     doubles.
     """
     if quasi.domain.kind != "category":
-        assert isinstance(spread, RangeSpread)
+        assert isinstance(spread, CoveredRanges)
         start, end = quasi.domain.low / 2, quasi.domain.high / 2  # halves: the sum of two may be above all doubles
         middle = (spread.low / 4 + spread.high / 4 - start) / (end - start or 1.0)
         return np.clip(np.where(np.isnan(middle), 0.5, middle), 0, 1).astype(np.float32)[label][:, None]

@@ -14,12 +14,12 @@ import numpy as np
 
 from tclose_spark.in_memory.measure import PublishedClasses
 from tclose_spark.measures.distances.bins import equal_mass
-from tclose_spark.measures.loss.query_error import LabelSpread, RangeSpread
+from tclose_spark.measures.loss.query_error import CoveredRanges, CoveredValues
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi, ResolvedSensitive
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.labels import MISSING, decode_numbers
 from tclose_spark.table.rows import Rows
-from tclose_spark.table.written import write_number
+from tclose_spark.table.writing import write_number
 from tclose_spark.usefulness.queries import sensitive_codes, spread_labels
 
 MOST_ROWS, MOST_COLUMNS = 8, 6
@@ -88,7 +88,7 @@ def means(quasi: Sequence[ResolvedQuasi], rows: Rows, classes: PublishedClasses)
         known = codes[codes != MISSING]
         raw = decode_numbers(known) if q.domain.kind == "double" else known.astype(np.float64)
         spread, label = spread_labels(q, classes.labels[q.name])
-        assert isinstance(spread, RangeSpread)
+        assert isinstance(spread, CoveredRanges)
         middle = (spread.low / 2 + spread.high / 2)[label[classes.of_row]]
         middle = middle[~np.isnan(middle)]
         if len(raw) and len(middle):
@@ -129,7 +129,7 @@ def _with_others(part: FloatArray) -> FloatArray:
     return np.concatenate([part, np.maximum(1 - part.sum(axis=0), 0)[None]])
 
 
-def _shares(q: ResolvedQuasi, spread: LabelSpread, low: int, high: int) -> FloatArray:
+def _shares(q: ResolvedQuasi, spread: CoveredValues, low: int, high: int) -> FloatArray:
     if q.domain.kind == "double":
         start, end = decode_numbers(np.array([low, high])).tolist()
         return spread.shares(start, end)

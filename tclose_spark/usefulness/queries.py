@@ -14,16 +14,16 @@ from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.measures.loss.information_loss import interval_ends, set_members
 from tclose_spark.measures.loss.query_error import (
     CountQuery,
-    LabelSpread,
-    RangeSpread,
-    SetSpread,
-    SpreadRelease,
+    CoveredRanges,
+    CoveredSets,
+    CoveredValues,
+    UniformRelease,
     count,
     draw_queries,
     relative_errors,
 )
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
-from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.hierarchies.hierarchy import ROOT
@@ -91,7 +91,7 @@ class _Widening:
         return min(code, other), max(code, other)
 
 
-def spread_release(released: Released, classes: PublishedClasses, attributes: ResolvedAttributes) -> SpreadRelease:
+def spread_release(released: Released, classes: PublishedClasses, attributes: ResolvedAttributes) -> UniformRelease:
     """A release as who answers queries from it sees it."""
     spreads, number = [], []
     for quasi in attributes.quasi_identifiers:
@@ -104,14 +104,14 @@ def spread_release(released: Released, classes: PublishedClasses, attributes: Re
         value, owner = pair % len(a.domain.values), pair // len(a.domain.values)
         holders.append({v: owner[value == v] for v in np.unique(value).tolist()})
         rows_of.append({v: n[value == v] for v in np.unique(value).tolist()})
-    return SpreadRelease(spreads=spreads, label=number, classes=holders, rows=rows_of)
+    return UniformRelease(spreads=spreads, label=number, classes=holders, rows=rows_of)
 
 
-def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[LabelSpread, IntArray]:
+def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[CoveredValues, IntArray]:
     """(the values that different labels of a quasi-identifier stand for, the label of each class)."""
     if len(columns) == 2:
         low, high = (bounds_of(column, quasi) for column in columns)
-        spread = RangeSpread(low=low, high=high, whole=quasi.domain.kind == "integer")
+        spread = CoveredRanges(low=low, high=high, whole=quasi.domain.kind == "integer")
         return spread, np.arange(len(low))
     column = coded(columns[0])
     texts = column.dictionary.to_pylist()
@@ -129,7 +129,7 @@ def bounds_of(column: pa.Array, quasi: ResolvedQuasi) -> FloatArray:
     return np.array([np.nan if text is None else float(parse_quantity(text) * quasi.domain.scale) for text in texts])
 
 
-def _numeric(texts: Sequence[str | None], whole: bool, scale: int) -> LabelSpread:
+def _numeric(texts: Sequence[str | None], whole: bool, scale: int) -> CoveredValues:
     """`*` stands for all numbers that the other labels name. scale: codes in one unit of labels."""
     ends = [None if text is None or text == ROOT else interval_ends(text) for text in texts]
     known = [end for end in ends if end is not None]
@@ -143,10 +143,10 @@ def _numeric(texts: Sequence[str | None], whole: bool, scale: int) -> LabelSprea
     low, high = (np.ceil(both[:, 0]), np.floor(both[:, 1])) if whole else both.T
     if np.any(low > high):  # a mean of whole numbers is none
         low, high, whole = both[:, 0], both[:, 1], False
-    return RangeSpread(low=low, high=high, whole=whole)
+    return CoveredRanges(low=low, high=high, whole=whole)
 
 
-def _nodes(texts: Sequence[str | None], quasi: ResolvedQuasi) -> LabelSpread:
+def _nodes(texts: Sequence[str | None], quasi: ResolvedQuasi) -> CoveredValues:
     """Leaves below a node are consecutive codes; `*` stands for the whole domain."""
     below: dict[str, tuple[float, float]] = {ROOT: (0, len(quasi.domain.values) - 1)}
     if quasi.hierarchy is None:
@@ -156,10 +156,10 @@ def _nodes(texts: Sequence[str | None], quasi: ResolvedQuasi) -> LabelSpread:
             for label in path[:-1]:
                 below[label] = (below.get(label, (code, code))[0], code)
     ends = np.array([(np.nan, np.nan) if text is None else below[text] for text in texts])
-    return RangeSpread(low=ends[:, 0], high=ends[:, 1], whole=True)
+    return CoveredRanges(low=ends[:, 0], high=ends[:, 1], whole=True)
 
 
-def _sets(texts: Sequence[str | None], quasi: ResolvedQuasi) -> LabelSpread:
+def _sets(texts: Sequence[str | None], quasi: ResolvedQuasi) -> CoveredValues:
     place = {value: code for code, value in enumerate(quasi.domain.values)}
     every = list(range(len(place)))
     members = [
@@ -167,4 +167,4 @@ def _sets(texts: Sequence[str | None], quasi: ResolvedQuasi) -> LabelSpread:
         for text in texts
     ]
     offsets = np.append(0, np.cumsum([len(part) for part in members]))
-    return SetSpread(members=np.array([code for part in members for code in part], dtype=np.int64), offsets=offsets)
+    return CoveredSets(members=np.array([code for part in members for code in part], dtype=np.int64), offsets=offsets)

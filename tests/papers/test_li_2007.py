@@ -18,7 +18,7 @@ from tclose_spark.measures.closeness import (
     recursive_cl,
     t_closeness,
 )
-from tclose_spark.measures.disclosure.beliefs import in_groups, likeliest, value_groups
+from tclose_spark.measures.disclosure.beliefs import in_groups, most_frequent, value_groups
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.distances.transport import transport_plan
@@ -120,7 +120,7 @@ def test_section_6_a_class_whose_values_lie_in_one_group():
     owner = np.repeat([0, 1, 2], 3)
     codes = np.array([sorted(TABLE_3_SALARY).index(salary) for salary in TABLE_3_SALARY])
     classes = Histograms.tally(owner, codes, np.ones(9, dtype=np.int64), 3, 9)
-    assert likeliest(in_groups(value_groups(distance), classes)).first.tolist() == [3, 2, 2]
+    assert most_frequent(in_groups(value_groups(distance), classes)).first.tolist() == [3, 2, 2]
 
 
 def test_section_4_the_variational_distance_does_not_see_similarity():

@@ -13,7 +13,7 @@ from promise_page import promises
 from promise_releases import Finished, MakeRelease
 
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.measures.disclosure.refused_cuts import MOST_PRESENT, sides_of, told_by_refusal
+from tclose_spark.measures.disclosure.refused_cuts import MOST_PRESENT, disclosed_by_refusal, rows_below_cuts
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.stages.observers.refused_cuts import MOST_CLASSES, MOST_LINES
 
@@ -112,7 +112,7 @@ def test_every_further_cut_at_a_median_would_break_k_or_t(by_mondrian: Finished)
     for _, rows in linked.groupby(list(QUASI)):
         for q in QUASI:
             values = rows[f"{q}_raw"].astype(int).to_numpy()
-            for below in sides_of(values, 5, 10**6, median_only=True):
+            for below in rows_below_cuts(values, 5, 10**6, median_only=True):
                 order = rows["disease"].to_numpy()[np.argsort(values, kind="stable")] == "flu"
                 sides = (order[:below], order[below:])
                 assert max(abs(Fraction(int(side.sum()), len(side)) - whole) for side in sides) > t
@@ -126,7 +126,7 @@ def test_every_further_cut_at_a_median_would_break_k_or_t(by_mondrian: Finished)
 @promises("The side of 25 cannot be too far, so the side of 5 is")
 def test_at_least_two_of_five_have_flu() -> None:
     flu = EqualDistance(np.array([900, 100]))
-    told = told_by_refusal([np.array([27, 3])], 5, [(flu, Fraction(1, 10))], 0)
+    told = disclosed_by_refusal([np.array([27, 3])], 5, [(flu, Fraction(1, 10))], 0)
     assert told is not None
     assert [(one.rows, one.at_least) for one in told if one.value == 1] == [(5, 2)]
     for in_five in range(4):  # by hand: which arrangements of the three make a side too far

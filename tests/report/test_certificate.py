@@ -35,7 +35,7 @@ from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.report.html import render_report
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.table.listing import listing
+from tclose_spark.table.writing import listing
 
 ROWS = 160
 LOWEST, HIGHEST = 3_141, 1_234_567  # one person's income each
@@ -481,7 +481,7 @@ class Found:
         for rows in self.classes.values():
             said = [self.release[column][rows[0]] for column in self.columns[name]]
             if said[0] is None:
-                key = (-1, "missing, and told so")
+                key = (-1, "missing (published as NULL)")
             elif said[0] == "*":
                 key = (10_000, "* (nothing)")
             elif asked.get("hierarchy"):

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, measure_column
 from tclose_spark.io.tables.columns import quoted
 from tclose_spark.measures.disclosure import beliefs as attacks
-from tclose_spark.measures.disclosure.beliefs import Gain
+from tclose_spark.measures.disclosure.beliefs import BeliefGain
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -110,7 +110,7 @@ class AttackColumns:
         histograms, distance = classes.marginals[self.attribute.name], self.attribute.distance
         texts = pa.array(self.attribute.values, pa.string())
         none = np.zeros(len(classes.sizes))
-        ranked = attacks.likeliest(histograms)
+        ranked = attacks.most_frequent(histograms)
         share = distance.table[ranked.value] / distance.table.sum()
         arrays = [texts.take(pa.array(ranked.value)), pa.array(ranked.first), pa.array(share), pa.array(ranked.second)]
         single = attacks.skewness(distance.table, histograms)
@@ -124,7 +124,7 @@ class AttackColumns:
 
     def _alike(self, histograms: Histograms) -> list[pa.Array]:
         group, table = attacks.value_groups(self.attribute.distance), self.attribute.distance.table
-        most = attacks.likeliest(attacks.in_groups(group, histograms))
+        most = attacks.most_frequent(attacks.in_groups(group, histograms))
         first, last = (np.searchsorted(group, most.value, side) for side in ("left", "right"))
         through = np.concatenate([[0], np.cumsum(table)])
         before = (through[last] - through[first]) / through[-1]
@@ -146,7 +146,7 @@ class AttackColumns:
             [values[low] if low == high else f"{values[low]} .. {values[high]}" for low, high in ends], pa.string()
         )
 
-    def _gains(self, gain: Gain, about: pa.Array, sizes: IntArray, by_chance: FloatArray) -> list[pa.Array]:
+    def _gains(self, gain: BeliefGain, about: pa.Array, sizes: IntArray, by_chance: FloatArray) -> list[pa.Array]:
         unit = sizes.astype(object) * int(self.attribute.distance.table.sum())
         numerators = gain.numerators.astype(object)
         gains = (numerators / unit).astype(np.float64)
@@ -180,7 +180,7 @@ class KnowingColumns:
         """See ClassMeasure."""
         arrays = []
         for known, target in permutations(range(len(self.names)), 2):
-            found = attacks.knowing_another(classes.tuples, classes.codes[:, known], classes.codes[:, target])
+            found = attacks.background_join(classes.tuples, classes.codes[:, known], classes.codes[:, target])
             arrays += [pa.array(found.guessed), pa.array(found.certain), pa.array(found.alone)]
         return arrays
 

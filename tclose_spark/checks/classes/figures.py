@@ -1,6 +1,4 @@
-"""What the class table says of the whole table: each guarantee with the class that is nearest to breaking it, and
-utility.
-"""
+"""The figures of a class table: each guarantee with the class that comes closest to breaking it, and utility."""
 
 from __future__ import annotations
 
@@ -16,19 +14,20 @@ from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
 from tclose_spark.checks.classes.figure_histograms import (
-    AnySpread,
     DistanceHistogram,
+    FigureHistogram,
     PrecisionHistogram,
     ShareHistogram,
     SizeHistogram,
 )
 from tclose_spark.checks.classes.partial_figures import (
     BILLIONTHS,
+    Criterion,
+    DistanceCriterion,
+    FigureRequest,
+    Key,
     Loss,
     PartialFigures,
-    Watch,
-    Watched,
-    WatchedDistance,
     WorstClass,
 )
 from tclose_spark.io.spark.workers import Mapper, map_batches
@@ -41,15 +40,15 @@ Labels = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """One thing that every class must have.
+    """A property that every class must have.
 
     measure: "k-anonymity", "t-closeness", "distinct l-diversity", "entropy l-diversity", "recursive (c, l)-diversity".
     attribute: the sensitive attribute; None for k.
-    required: the bound, None where the measure is only reported.
-    achieved: of the worst class (a Fraction for t; for recursive diversity whether it holds).
-    classes, rows: how many break it, and their records.
-    worst: the labels of the class that is farthest off.
-    size: its records.
+    required: the bound; None if the measure is only reported.
+    achieved: by the worst class (a Fraction for t; for recursive diversity whether it holds).
+    classes, rows: how many classes break it, and their rows.
+    worst: the labels of the worst class.
+    size: its rows.
     """
 
     measure: str
@@ -63,13 +62,13 @@ class Guarantee:
 
     @property
     def holds(self) -> bool:
-        """No class breaks it."""
+        """Whether no class breaks it."""
         return not self.classes
 
 
 @dataclass(frozen=True)
 class Homogeneous:
-    """The classes in which a sensitive attribute has one value only: for their rows it is certain."""
+    """The classes with a single value of a sensitive attribute, which is certain for their rows."""
 
     classes: int
     rows: int
@@ -77,20 +76,19 @@ class Homogeneous:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassFigures:
-    """All classes together.
+    """Figures of all classes together.
 
-    rows: of the classes; suppressed ones count in discernibility and losses only.
-    losses: mean information loss by quasi-identifier whose labels cover values, over rows.
+    rows: of the classes; suppressed rows count in discernibility and losses only.
+    losses: mean information loss over rows, by quasi-identifier whose labels cover values.
     released_losses: the same over the rows of the classes only.
     homogeneous: by sensitive attribute.
-    more_losses: means like `losses`, of what was asked for beside them.
-    more: what was asked for beside the guarantees.
-    coarse: (classes, their rows) with labels that are too coarse, by quasi-identifier that has a limit.
-    extremes: some of the largest and of the smallest classes, for the report: `size`, `labels`, and `emd` by sensitive
-        attribute.
-    spreads: how figures of all classes are spread, as plain values: `sizes`, and by attribute or quasi-identifier
-        `emd`, `guess`, `gain` and `precision`.
-    guessed: by sensitive attribute, the share of the rows that have the most frequent value of their class.
+    more_losses: means like `losses`, of the additional losses that were requested.
+    more: guarantees for the additional criteria that were requested.
+    coarse: (classes, their rows) with labels coarser than allowed, by quasi-identifier; only where there are any.
+    extremes: the largest and the smallest classes, for the report: `size`, `labels`, and `emd` by sensitive attribute.
+    histograms: of class figures, as plain values: `sizes`, and by attribute or quasi-identifier `emd`, `guess`, `gain`
+        and `precision`.
+    guessed: by sensitive attribute, the share of rows with the most frequent value of their class.
     """
 
     rows: int
@@ -106,7 +104,7 @@ class ClassFigures:
     more: tuple[Guarantee, ...] = ()
     coarse: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     extremes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
-    spreads: Mapping[str, Any] = field(default_factory=dict)
+    histograms: Mapping[str, Any] = field(default_factory=dict)
     guessed: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -125,29 +123,13 @@ class ClassFigures:
         return [g for g in self.guarantees if not g.holds]
 
     def of(self, measure: str, attribute: str | None = None) -> Guarantee | None:
-        """The guarantee of this measure, if it is among them."""
+        """The guarantee of this measure, if there is one."""
         return next((g for g in self.guarantees if (g.measure, g.attribute) == (measure, attribute)), None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reported:
-    """A guarantee, before its figure is known: see Guarantee. watched: where it is found."""
-
-    measure: str
-    attribute: str | None
-    required: Any
-    watched: Watched
-
-    def achieved(self, rank: Any) -> Any:
-        """The figure from the rank of the worst class."""
-        if isinstance(self.watched, WatchedDistance):
-            return -rank
-        return rank > 0 if self.measure.startswith("recursive") else rank
 
 
 @dataclass(frozen=True)
 class PublishedLoss:
-    """What a class loses of a quasi-identifier by its label, as the class table has it (a `parts.Loss`)."""
+    """The loss of a class in a quasi-identifier as the class table has it: by published labels (a `Loss`)."""
 
     name: str
 
@@ -164,145 +146,62 @@ def class_figures(
     attributes: Sequence[JudgedAttribute],
     suppressed: int = 0,
     more_losses: Sequence[Loss] = (),
-    more: Sequence[Reported] = (),
+    more: Sequence[Criterion] = (),
 ) -> ClassFigures:
-    """The figures of a class table: tasks say of the classes that they read what counts, and here that is put together.
+    """The figures of a class table. Tasks compute those of the classes that they read; the driver adds them up.
 
-    suppressed: rows that are in no class: each loses 1 of every quasi-identifier, and as many rows as the table has
-    cannot be told from it.
-    more_losses: other measures of what a class loses, a suppressed row losing 1.
-    more: other figures of which the worst is wanted.
+    suppressed: rows in no class. Each loses 1 of every quasi-identifier, and counts n in the discernibility.
+    more_losses: additional measures of loss; a suppressed row loses 1.
+    more: additional criteria.
     """
-    asked = _Asked.of(k, quasi, attributes, more_losses, more)
-    columns = asked.watch.columns
-    said = map_batches(classes.select(*map(quoted, columns)), _say(asked.watch), "part binary")
-    parts = said.toArrow()["part"]
-    return asked.figures(reduce(add, map(pickle.loads, parts.to_pylist())), suppressed)
+    request = _request(k, quasi, attributes, more_losses, more)
+    partial = map_batches(classes.select(*map(quoted, request.columns)), _partial(request), "part binary")
+    parts = partial.toArrow()["part"].to_pylist()
+    return _assemble(request, reduce(add, map(pickle.loads, parts)), suppressed, len(more))
 
 
 def figures_of_class(class_: pa.RecordBatch, k: int, attributes: Sequence[JudgedAttribute]) -> ClassFigures:
-    """The figures of one class, or of a few, that are no table: rows like its own, without losses."""
-    asked = _Asked.of(k, [], attributes, [], [])
-    return asked.figures(asked.watch.part(class_), 0)
+    """The figures of one row of a class table, without losses."""
+    request = _request(k, [], attributes, [], [])
+    return _assemble(request, request.partial(class_), 0, 0)
 
 
-def _say(watch: Watch) -> Mapper:
+def _partial(request: FigureRequest) -> Mapper:
     """One row for each task that has classes."""
 
-    def say(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = [watch.part(batch.rename_columns(watch.columns)) for batch in batches if batch.num_rows]
+    def partial(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = [request.partial(batch.rename_columns(request.columns)) for batch in batches if batch.num_rows]
         if parts:
             yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(reduce(add, parts))]})
 
-    return say
+    return partial
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """What is asked of a class table. reported: in the order of the figures watched, `more` of them at the end."""
-
-    labels: tuple[str, ...]
-    quasi: tuple[str, ...]
-    limited: tuple[str, ...]
-    attributes: tuple[str, ...]
-    reported: tuple[Reported, ...]
-    more: int
-    spreads: Mapping[tuple[str, ...], AnySpread]
-    watch: Watch
-
-    @staticmethod
-    def of(
-        k: int | None,
-        quasi: Sequence[JudgedQuasi],
-        attributes: Sequence[JudgedAttribute],
-        more_losses: Sequence[Loss],
-        more: Sequence[Reported],
-    ) -> _Asked:
-        """Whatever is required, and what is reported where it is not."""
-        size = Watched(figure="size", broken=None if k is None else ("size", k))
-        of_all = Reported(measure="k-anonymity", attribute=None, required=k, watched=size)
-        reported = (of_all, *(each for a in attributes for each in _reported(a)), *more)
-        covering = [q for q in quasi if q.covers]
-        spreads = dict(_spreads(covering, attributes))
-        return _Asked(
-            labels=tuple(column for q in quasi for column in q.columns),
-            quasi=tuple(q.name for q in covering),
-            limited=tuple(q.name for q in quasi if q.coarsest is not None),
-            attributes=tuple(a.name for a in attributes),
-            reported=reported,
-            more=len(more),
-            spreads=spreads,
-            watch=Watch(
-                losses=[*[PublishedLoss(q.name) for q in covering], *more_losses],
-                limits=[(q.coarsest, q.columns) for q in quasi if q.coarsest is not None],
-                distinct=[a.column("distinct") for a in attributes],
-                emd=[a.column("emd") for a in attributes],
-                likeliest=[a.column("mode") for a in attributes],
-                figures=[each.watched for each in reported],
-                spreads=list(spreads.values()),
-                spread=[a.column("gain") for a in attributes],
-            ),
-        )
-
-    def figures(self, part: PartialFigures, suppressed: int) -> ClassFigures:
-        """The figures of all classes, of which this is said."""
-        guarantees = tuple(map(self._guarantee, self.reported, part.worst, part.broken))
-        lost = [loss / BILLIONTHS for loss in part.lost]
-        means = [(loss + suppressed) / (part.rows + suppressed) for loss in lost]
-        return ClassFigures(
-            rows=part.rows,
-            classes=part.classes,
-            smallest=part.smallest[0].size,
-            largest=part.largest[0].size,
-            discernibility=part.squares + suppressed * (part.rows + suppressed),
-            losses=dict(zip(self.quasi, means, strict=False)),
-            released_losses={name: loss / part.rows for name, loss in zip(self.quasi, lost, strict=False)},
-            homogeneous={name: Homogeneous(*one) for name, one in zip(self.attributes, part.homogeneous, strict=True)},
-            guarantees=guarantees[: len(guarantees) - self.more],
-            more=guarantees[len(guarantees) - self.more :],
-            coarse={name: count for name, count in zip(self.limited, part.coarse, strict=True) if count[0]},
-            more_losses=tuple(means[len(self.quasi) :]),
-            extremes={
-                "largest": list(map(self._shown, part.largest)),
-                "smallest": list(map(self._shown, part.smallest)),
-            },
-            spreads=self._spread(part),
-            guessed={name: n / part.rows for name, n in zip(self.attributes, part.guessed, strict=True)},
-        )
-
-    def _spread(self, part: PartialFigures) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for (measure, *of), spread, bins in zip(self.spreads, self.spreads.values(), part.spreads, strict=True):
-            if of:
-                found.setdefault(measure, {})[of[0]] = spread.to_json(bins)
-            else:
-                found[measure] = spread.to_json(bins)
-        return found
-
-    def _guarantee(self, reported: Reported, worst: WorstClass, broken: tuple[int, int]) -> Guarantee:
-        return Guarantee(
-            measure=reported.measure,
-            attribute=reported.attribute,
-            required=reported.required,
-            achieved=reported.achieved(worst.rank),
-            classes=broken[0],
-            rows=broken[1],
-            worst=self._named(worst),
-            size=worst.size,
-        )
-
-    def _named(self, seen: WorstClass) -> Labels:
-        return dict(zip(self.labels, seen.labels, strict=False))
-
-    def _shown(self, seen: WorstClass) -> dict[str, Any]:
-        emd = dict(zip(self.attributes, seen.emd, strict=True))
-        return {"size": seen.size, "labels": self._named(seen), "emd": emd}
+def _request(
+    k: int | None,
+    quasi: Sequence[JudgedQuasi],
+    attributes: Sequence[JudgedAttribute],
+    more_losses: Sequence[Loss],
+    more: Sequence[Criterion],
+) -> FigureRequest:
+    """All that is required, and all that is reported without a requirement. `more` is at the end of the criteria."""
+    size = None if k is None else ("size", k)
+    smallest = Criterion(measure="k-anonymity", attribute=None, required=k, figure="size", broken=size)
+    covering = [q for q in quasi if q.covers]
+    return FigureRequest(
+        labels=tuple(column for q in quasi for column in q.columns),
+        losses=[*[PublishedLoss(q.name) for q in covering], *more_losses],
+        limits={q.name: (q.coarsest, q.columns) for q in quasi if q.coarsest is not None},
+        attributes=tuple(a.name for a in attributes),
+        criteria=(smallest, *(each for a in attributes for each in _criteria(a)), *more),
+        histograms=dict(_histograms(covering, attributes)),
+    )
 
 
-def _spreads(
+def _histograms(
     quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute]
-) -> Iterator[tuple[tuple[str, ...], AnySpread]]:
-    """By measure, and by the attribute or quasi-identifier that it is of."""
+) -> Iterator[tuple[Key, FigureHistogram]]:
+    """By measure, and by its attribute or quasi-identifier."""
     yield ("sizes",), SizeHistogram()
     for a in attributes:
         yield ("emd", a.name), DistanceHistogram(a.column("emd"), a.settings.t)
@@ -312,26 +211,101 @@ def _spreads(
         yield ("precision", q.name), PrecisionHistogram(q.name, q.columns[0], q.loss)
 
 
-def _reported(a: JudgedAttribute) -> list[Reported]:
-    """What is told of a sensitive attribute; t, distinct and entropy also where they are not required."""
-    l, distinct = a.settings.l, a.column("distinct")  # noqa: E741 - the field's name for it
-    closeness = WatchedDistance(
-        figure=a.column("emd"),
-        numerator=a.column("numerator"),
-        unit=a.distance.scale * int(a.distance.table.sum()),
-        broken=None if a.settings.t is None else (a.column("margin"), 0),
-    )
-    few = Watched(figure=distinct, broken=None if l.distinct is None else (distinct, l.distinct))
-    low = Watched(figure=a.column("entropy"), broken=None if l.entropy is None else (a.column("exact_entropy"), 0))
-    reported = [
-        Reported(measure="t-closeness", attribute=a.name, required=a.settings.t, watched=closeness),
-        Reported(measure="distinct l-diversity", attribute=a.name, required=l.distinct, watched=few),
-        Reported(measure="entropy l-diversity", attribute=a.name, required=l.entropy, watched=low),
+def _criteria(a: JudgedAttribute) -> list[Criterion]:
+    """The criteria of a sensitive attribute. t, distinct and entropy are reported without a requirement, too."""
+    l, t, distinct = a.settings.l, a.settings.t, a.column("distinct")  # noqa: E741 - the field's name for it
+    criteria = [
+        DistanceCriterion(
+            measure="t-closeness",
+            attribute=a.name,
+            required=t,
+            figure=a.column("emd"),
+            broken=None if t is None else (a.column("margin"), 0),
+            numerator=a.column("numerator"),
+            unit=a.distance.scale * int(a.distance.table.sum()),
+        ),
+        Criterion(
+            measure="distinct l-diversity",
+            attribute=a.name,
+            required=l.distinct,
+            figure=distinct,
+            broken=None if l.distinct is None else (distinct, l.distinct),
+        ),
+        Criterion(
+            measure="entropy l-diversity",
+            attribute=a.name,
+            required=l.entropy,
+            figure=a.column("entropy"),
+            broken=None if l.entropy is None else (a.column("exact_entropy"), 0),
+        ),
     ]
     if l.recursive is not None:
         margin = a.column("recursive_margin")
-        held = Watched(figure=margin, broken=(margin, 0), reached=True)
-        reported.append(
-            Reported(measure="recursive (c, l)-diversity", attribute=a.name, required=l.recursive, watched=held)
+        criteria.append(
+            Criterion(
+                measure="recursive (c, l)-diversity",
+                attribute=a.name,
+                required=l.recursive,
+                figure=margin,
+                broken=(margin, 0),
+                reached=True,
+            )
         )
-    return reported
+    return criteria
+
+
+def _assemble(request: FigureRequest, total: PartialFigures, suppressed: int, more: int) -> ClassFigures:
+    """The figures of all classes. more: how many criteria at the end were requested additionally."""
+    classes, rows = total.counts["all",][0]
+    covering = [loss.name for loss in request.losses if isinstance(loss, PublishedLoss)]
+    lost = [total.sums["lost", i] / BILLIONTHS for i in range(len(request.losses))]
+    means = [(loss + suppressed) / (rows + suppressed) for loss in lost]
+    guarantees = [
+        _guarantee(request, criterion, worst, total.counts["broken",][i])
+        for i, (criterion, worst) in enumerate(zip(request.criteria, total.worst, strict=True))
+    ]
+    histograms: dict[str, Any] = {}
+    for key, histogram in request.histograms.items():
+        bins = histogram.to_json(total.counts[key])
+        if len(key) == 1:
+            histograms[key[0]] = bins
+        else:
+            histograms.setdefault(key[0], {})[key[1]] = bins
+    return ClassFigures(
+        rows=rows,
+        classes=classes,
+        smallest=total.smallest[0].size,
+        largest=total.largest[0].size,
+        discernibility=total.sums["squares",] + suppressed * (rows + suppressed),
+        losses=dict(zip(covering, means, strict=False)),
+        released_losses={name: loss / rows for name, loss in zip(covering, lost, strict=False)},
+        homogeneous={name: Homogeneous(*count) for name, count in total.counts["homogeneous",].items()},
+        guarantees=tuple(guarantees[: len(guarantees) - more]),
+        more=tuple(guarantees[len(guarantees) - more :]),
+        coarse={name: count for name, count in total.counts["coarse",].items() if count[0]},
+        more_losses=tuple(means[len(covering) :]),
+        extremes={
+            "largest": [_extreme(request, each) for each in total.largest],
+            "smallest": [_extreme(request, each) for each in total.smallest],
+        },
+        histograms=histograms,
+        guessed={name: total.sums["guessed", name] / rows for name in request.attributes},
+    )
+
+
+def _guarantee(request: FigureRequest, criterion: Criterion, worst: WorstClass, broken: tuple[int, int]) -> Guarantee:
+    return Guarantee(
+        measure=criterion.measure,
+        attribute=criterion.attribute,
+        required=criterion.required,
+        achieved=criterion.achieved(worst.rank),
+        classes=broken[0],
+        rows=broken[1],
+        worst=dict(zip(request.labels, worst.labels, strict=False)),
+        size=worst.size,
+    )
+
+
+def _extreme(request: FigureRequest, shown: WorstClass) -> dict[str, Any]:
+    emd = dict(zip(request.attributes, shown.emd, strict=True))
+    return {"size": shown.size, "labels": dict(zip(request.labels, shown.labels, strict=False)), "emd": emd}

@@ -1,11 +1,10 @@
-"""What is said of some classes, so that it can be put together for all of them: counts, sums, and the worst of each
-kind. A task says it of the classes that it reads.
-"""
+"""Figures of some classes, as tasks compute them, which add up to the figures of all classes."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
@@ -14,21 +13,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.figure_histograms import BinCounts, FigureHistogram, counted, together
+from tclose_spark.checks.classes.class_table import measure_column
+from tclose_spark.checks.classes.figure_histograms import BinCounts, FigureHistogram, add_bins, count_by_bin
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 BILLIONTHS = 10**9
-"""Losses are added up as whole numbers of these: a sum of doubles depends on its order."""
-EXTREMES = 10  # classes at either end of the sizes that are shown
+"""The unit in which losses are summed, as integers: a sum of doubles depends on its order."""
+EXTREMES = 10  # of the largest and of the smallest classes, shown in the report
+Key = tuple[str, ...]
 
 
 class WorstClass(NamedTuple):
-    """A class.
+    """A class with an extreme figure.
 
-    rank: what it is looked at for; the smaller, the farther off.
+    rank: the figure; smaller is worse.
     labels: of the published columns, in their order.
-    emd: of each sensitive attribute, where that is to be shown.
+    emd: by sensitive attribute, for the classes of extreme size only.
     """
 
     rank: Any
@@ -38,56 +39,64 @@ class WorstClass(NamedTuple):
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """By which the first of several is the one that is told, whatever their order."""
+        """A sort key that does not depend on the order in which classes arrive."""
         return self.rank, self.size, tuple((label is not None, label or "") for label in self.labels)
 
 
 class Loss(Protocol):
-    """What a class loses of a quasi-identifier."""
+    """The information loss of a class in one quasi-identifier."""
 
     def of(self, classes: pa.RecordBatch) -> FloatArray:
-        """0 to 1, shape (classes,)."""
+        """The loss, 0 to 1, shape (classes,)."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watched:
-    """A figure of every class of which the worst is told.
+class Criterion:
+    """A figure that every class has, its bound, and the guarantee that it is reported as.
 
-    figure: its column; the smallest is the worst.
-    broken: the column and the bound that a class may not be below; None where nothing is required.
-    reached: whether a class that is at the bound breaks it.
+    measure, attribute, required: see Guarantee.
+    figure: its column of the class table; the smallest value is the worst.
+    broken: the column and the bound below which a class breaks the guarantee; None without a requirement.
+    reached: whether a class at the bound breaks it, too.
     """
 
+    measure: str
+    attribute: str | None
+    required: Any
     figure: str
     broken: tuple[str, int] | None = None
     reached: bool = False
 
     @property
     def columns(self) -> list[str]:
-        """Those of the class table that it takes."""
+        """The columns of the class table that it needs."""
         return [self.figure, *([self.broken[0]] if self.broken else [])]
 
     def breaks(self, classes: pa.RecordBatch) -> Any:
-        """Whether each class breaks it, shape (classes,)."""
+        """Whether each class breaks the guarantee, shape (classes,)."""
         if self.broken is None:
             return np.zeros(len(classes), dtype=np.bool_)
         column = classes[self.broken[0]]
         compare = pc.less_equal if self.reached else pc.less
         return compare(column, pa.scalar(self.broken[1], column.type)).to_numpy(zero_copy_only=False)
 
-    def farthest(self, classes: pa.RecordBatch) -> tuple[Any, IntArray]:
-        """(the rank of the worst classes, which they are)."""
+    def worst(self, classes: pa.RecordBatch) -> tuple[Any, IntArray]:
+        """(the rank of the worst classes, their rows)."""
         worst = pc.min(classes[self.figure])
         return worst.as_py(), _where(pc.equal(classes[self.figure], worst))
 
+    def achieved(self, rank: Any) -> Any:
+        """The figure to report for a worst class of this rank; for recursive diversity, whether it holds."""
+        return rank > 0 if self.measure.startswith("recursive") else rank
+
 
 @dataclass(frozen=True, kw_only=True)
-class WatchedDistance(Watched):
+class DistanceCriterion(Criterion):
     """A distance, of which the largest is the worst.
 
-    figure: a double, rounded correctly, so that the largest distance has the largest double.
-    numerator: the column of what is exact: numerator / (unit * size) is the distance.
+    figure: a correctly rounded double, so the largest distance has the largest double.
+    numerator: the column of the exact figure: numerator / (unit * size) is the distance.
     """
 
     numerator: str
@@ -95,11 +104,11 @@ class WatchedDistance(Watched):
 
     @property
     def columns(self) -> list[str]:
-        """See Watched."""
+        """See Criterion."""
         return [*super().columns, self.numerator]
 
-    def farthest(self, classes: pa.RecordBatch) -> tuple[Any, IntArray]:
-        """See Watched."""
+    def worst(self, classes: pa.RecordBatch) -> tuple[Any, IntArray]:
+        """See Criterion. Compares equal doubles as exact fractions."""
         rows = _where(pc.equal(classes[self.figure], pc.max(classes[self.figure])))
         numerators, sizes = (classes[name].take(pa.array(rows)).to_pylist() for name in (self.numerator, "size"))
         exact = {pair: Fraction(int(pair[0]), self.unit * pair[1]) for pair in set(zip(numerators, sizes, strict=True))}
@@ -107,130 +116,117 @@ class WatchedDistance(Watched):
         same = [exact[pair] == most for pair in zip(numerators, sizes, strict=True)]
         return -most, rows[same]
 
+    def achieved(self, rank: Any) -> Any:
+        """See Criterion."""
+        return -rank
+
 
 @dataclass(frozen=True, kw_only=True)
 class PartialFigures:
-    """What is said of some classes.
+    """Figures of some classes.
 
-    squares: the sum of their squared sizes.
-    lost: what their rows lose, summed, in billionths; of each loss that is asked for.
-    guessed: rows with the most frequent value of their class, of each sensitive attribute.
-    homogeneous: (classes, their rows) with one value only, of each sensitive attribute.
-    coarse: (classes, their rows) with a label that is too coarse, of each quasi-identifier that has a limit.
-    broken: (classes, their rows) that break it, of each figure that is watched.
-    worst: of each figure that is watched.
+    sums: ("squares",) of the class sizes; ("lost", i), the i-th loss in billionths over rows; ("guessed", attribute),
+        rows with the most frequent value of their class.
+    counts: (classes, their rows): ("all",); ("homogeneous",) by attribute with one value only; ("coarse",) by
+        quasi-identifier with labels coarser than its limit; ("broken",) by criterion; and each histogram by bin.
+    worst: of each criterion.
     largest, smallest: at most EXTREMES each, in this order.
-    spreads: of each figure whose spread is asked for.
     """
 
-    rows: int
-    classes: int
-    squares: int
-    lost: tuple[int, ...]
-    guessed: tuple[int, ...]
-    homogeneous: tuple[tuple[int, int], ...]
-    coarse: tuple[tuple[int, int], ...]
-    broken: tuple[tuple[int, int], ...]
+    sums: Counter[tuple[Any, ...]]
+    counts: Mapping[Key, BinCounts]
     worst: tuple[WorstClass, ...]
     largest: tuple[WorstClass, ...]
     smallest: tuple[WorstClass, ...]
-    spreads: tuple[BinCounts, ...] = ()
 
     def __add__(self, other: PartialFigures) -> PartialFigures:
-        """What is said of the classes of both."""
+        """The figures of the classes of both."""
         return PartialFigures(
-            rows=self.rows + other.rows,
-            classes=self.classes + other.classes,
-            squares=self.squares + other.squares,
-            lost=tuple(map(sum, zip(self.lost, other.lost, strict=True))),
-            guessed=tuple(map(sum, zip(self.guessed, other.guessed, strict=True))),
-            homogeneous=_sums(self.homogeneous, other.homogeneous),
-            coarse=_sums(self.coarse, other.coarse),
-            broken=_sums(self.broken, other.broken),
-            worst=tuple(min(pair, key=lambda seen: seen.place) for pair in zip(self.worst, other.worst, strict=True)),
+            sums=self.sums + other.sums,
+            counts={key: add_bins(bins, other.counts[key]) for key, bins in self.counts.items()},
+            worst=tuple(min(pair, key=lambda each: each.place) for pair in zip(self.worst, other.worst, strict=True)),
             largest=_first([*self.largest, *other.largest]),
             smallest=_first([*self.smallest, *other.smallest]),
-            spreads=together(self.spreads, other.spreads),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watch:
-    """What is looked at.
+class FigureRequest:
+    """What to compute of a class table.
 
-    losses: of which the sums are wanted.
-    limits: on the labels of quasi-identifiers, each with the published columns that it is about.
-    distinct: the column of how many values a class has, of each sensitive attribute.
-    emd: the column of its distance, of each.
-    likeliest: the column of how many rows have its most frequent value, of each.
-    figures: of which the worst class is wanted.
-    spreads: of which it is wanted how they are spread; their columns are `spread`.
+    labels: the published columns.
+    losses: to sum.
+    limits: on the labels of quasi-identifiers, by name, with the published columns that each applies to.
+    attributes: the names of the sensitive attributes.
+    criteria: whose worst class is wanted.
+    histograms: by measure, and by the attribute or quasi-identifier if it has one.
     """
 
+    labels: tuple[str, ...]
     losses: Sequence[Loss]
-    limits: Sequence[tuple[Coarsest, Sequence[str]]]
-    distinct: Sequence[str]
-    emd: Sequence[str]
-    likeliest: Sequence[str]
-    figures: Sequence[Watched]
-    spreads: Sequence[FigureHistogram] = ()
-    spread: Sequence[str] = ()
+    limits: Mapping[str, tuple[Coarsest, Sequence[str]]]
+    attributes: tuple[str, ...]
+    criteria: Sequence[Criterion]
+    histograms: Mapping[Key, FigureHistogram]
 
     @property
     def columns(self) -> list[str]:
-        """Those of the class table that it takes."""
-        watched = [*(column for figure in self.figures for column in figure.columns), *self.spread]
-        return list(
-            dict.fromkeys(["quasi_identifiers", "size", "losses", *self.distinct, *self.emd, *self.likeliest, *watched])
-        )
-
-    def part(self, classes: pa.RecordBatch) -> PartialFigures:
-        """What is said of some rows of the class table."""
-        sizes = classes["size"].to_numpy()
-        labels = classes["quasi_identifiers"].flatten()
-        single = [pc.equal(classes[name], 1).to_numpy(zero_copy_only=False) for name in self.distinct]
-        worst = [
-            (rank, _first_of(labels, rows[sizes[rows] == sizes[rows].min()])) for rank, rows in self._farthest(classes)
+        """The columns of the class table that it needs."""
+        of_attributes = [
+            measure_column(m, name) for m in ("distinct", "emd", "mode", "gain") for name in self.attributes
         ]
-        distinct_sizes, of_size = np.unique(sizes, return_counts=True)
+        of_criteria = [column for criterion in self.criteria for column in criterion.columns]
+        return list(dict.fromkeys(["quasi_identifiers", "size", "losses", *of_attributes, *of_criteria]))
+
+    def partial(self, classes: pa.RecordBatch) -> PartialFigures:
+        """The figures of some rows of the class table."""
+        sizes = classes["size"].to_numpy()
+        published = classes["quasi_identifiers"]
+        labels = published.flatten()
+        sums: Counter[tuple[Any, ...]] = Counter({("squares",): sum(size * size for size in sizes.tolist())})
+        for i, loss in enumerate(self.losses):
+            sums["lost", i] = int(np.rint(loss.of(classes) * sizes * BILLIONTHS).astype(np.int64).sum())
+        for name in self.attributes:
+            sums["guessed", name] = int(classes[measure_column("mode", name)].to_numpy().sum())
+        single = {name: pc.equal(classes[measure_column("distinct", name)], 1) for name in self.attributes}
+        coarse = {
+            name: limit.broken([published.field(column) for column in columns])
+            for name, (limit, columns) in self.limits.items()
+        }
+        worst = []
+        for criterion in self.criteria:
+            rank, rows = criterion.worst(classes)
+            row = _first_of(labels, rows[sizes[rows] == sizes[rows].min()])
+            worst.append(WorstClass(rank, int(sizes[row]), _labels(labels, row)))
         return PartialFigures(
-            rows=int(sizes.sum()),
-            classes=len(sizes),
-            squares=sum(int(size) ** 2 * int(n) for size, n in zip(distinct_sizes, of_size, strict=True)),
-            lost=tuple(
-                int(np.rint(loss.of(classes) * sizes * BILLIONTHS).astype(np.int64).sum()) for loss in self.losses
-            ),
-            guessed=tuple(int(classes[name].to_numpy().sum()) for name in self.likeliest),
-            homogeneous=tuple(_count(one, sizes) for one in single),
-            coarse=tuple(
-                _count(limit.broken([classes["quasi_identifiers"].field(name) for name in columns]), sizes)
-                for limit, columns in self.limits
-            ),
-            broken=tuple(_count(figure.breaks(classes), sizes) for figure in self.figures),
-            worst=tuple(WorstClass(rank, int(sizes[row]), _labels(labels, row)) for rank, row in worst),
+            sums=sums,
+            counts={
+                ("all",): {0: (len(sizes), int(sizes.sum()))},
+                ("homogeneous",): {
+                    name: _count(mask.to_numpy(zero_copy_only=False), sizes) for name, mask in single.items()
+                },
+                ("coarse",): {name: _count(mask, sizes) for name, mask in coarse.items()},
+                ("broken",): {i: _count(each.breaks(classes), sizes) for i, each in enumerate(self.criteria)},
+                **{key: count_by_bin(each.bins(classes), sizes) for key, each in self.histograms.items()},
+            },
+            worst=tuple(worst),
             largest=self._extreme(classes, labels, -sizes),
             smallest=self._extreme(classes, labels, sizes),
-            spreads=tuple(counted(spread.bins(classes), sizes) for spread in self.spreads),
         )
 
-    def _farthest(self, classes: pa.RecordBatch) -> list[tuple[Any, IntArray]]:
-        return [figure.farthest(classes) for figure in self.figures]
-
     def _extreme(self, classes: pa.RecordBatch, labels: Sequence[pa.Array], rank: IntArray) -> tuple[WorstClass, ...]:
-        """The classes of lowest rank, which follows from their sizes."""
+        """The EXTREMES classes of lowest rank; the rank is the size or its negative."""
         last = np.partition(rank, EXTREMES - 1)[EXTREMES - 1] if len(rank) > EXTREMES else rank.max()
         rows = np.flatnonzero(rank <= last)
-        if len(rows) > EXTREMES:
-            names = [f"l{i}" for i in range(len(labels))]
-            table = pa.table([pa.array(rank), *labels], names=["rank", *names]).take(pa.array(rows))
-            keys = [(name, "ascending") for name in table.column_names]
-            rows = rows[pc.sort_indices(table, sort_keys=keys, null_placement="at_start").to_numpy()[:EXTREMES]]
-        emd = [classes[name].take(pa.array(rows)).to_pylist() for name in self.emd]
-        seen = [
-            WorstClass(int(rank[row]), abs(int(rank[row])), _labels(labels, int(row)), tuple(of[i] for of in emd))
+        names = [f"l{i}" for i in range(len(labels))]
+        table = pa.table([pa.array(rank), *labels], names=["rank", *names]).take(pa.array(rows))
+        keys = [(name, "ascending") for name in table.column_names]
+        rows = rows[pc.sort_indices(table, sort_keys=keys, null_placement="at_start").to_numpy()[:EXTREMES]]
+        emd = [classes[measure_column("emd", name)].take(pa.array(rows)).to_pylist() for name in self.attributes]
+        return tuple(
+            WorstClass(int(rank[row]), abs(int(rank[row])), _labels(labels, int(row)), tuple(each[i] for each in emd))
             for i, row in enumerate(rows)
-        ]
-        return _first(seen)
+        )
 
 
 def _where(mask: pa.BooleanArray) -> IntArray:
@@ -242,16 +238,12 @@ def _count(mask: Any, sizes: IntArray) -> tuple[int, int]:
     return int(mask.sum()), int(sizes[mask].sum())
 
 
-def _sums(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    return tuple((a[0] + b[0], a[1] + b[1]) for a, b in zip(one, other, strict=True))
-
-
-def _first(seen: Sequence[WorstClass]) -> tuple[WorstClass, ...]:
-    return tuple(heapq.nsmallest(EXTREMES, seen, key=lambda each: each.place))
+def _first(classes: Sequence[WorstClass]) -> tuple[WorstClass, ...]:
+    return tuple(heapq.nsmallest(EXTREMES, classes, key=lambda each: each.place))
 
 
 def _first_of(labels: Sequence[pa.Array], rows: IntArray) -> int:
-    """That of the rows whose labels come first, missing ones before all others."""
+    """The row whose labels sort first, missing ones before all others."""
     for column in labels:
         if len(rows) == 1:
             break

@@ -14,7 +14,7 @@ from tclose_spark.checks.classes.figures import ClassFigures, figures_of_class
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.runfile.spec import Privacy
 from tclose_spark.table.domains import Counts, Profile, SensitiveDomain
-from tclose_spark.table.listing import LONGEST, listing
+from tclose_spark.table.writing import LONGEST, listing
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class SuppressedRows:
     @staticmethod
     def of(rows: int, privacy: Privacy, profile: Profile, released: Sequence[Counts]) -> SuppressedRows:
         """What the profile's input has and the released rows, counted by attribute, lack."""
-        values = tuple(map(values_left, profile.sensitive, released))
+        values = tuple(map(suppressed_values, profile.sensitive, released))
         return SuppressedRows(rows, values, rows > 0 and privacy.of == "input")
 
     @property
@@ -58,7 +58,7 @@ class SuppressedRows:
         ]
 
 
-def values_left(domain: SensitiveDomain, released: Counts) -> dict[str | None, int]:
+def suppressed_values(domain: SensitiveDomain, released: Counts) -> dict[str | None, int]:
     """How many rows of each value the input has more than the release, where they differ.
 
     >>> values_left(SensitiveDomain("disease", ("flu", "gout"), (3, 2)), {"flu": 2, "gout": 2, "mumps": 1})

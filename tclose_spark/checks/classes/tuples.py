@@ -1,5 +1,5 @@
-"""How far the tuples of all sensitive attributes are from the table's: told beside the guarantees of each attribute by
-itself.
+"""The distance of the tuples of all sensitive attributes from the table's, reported beside the guarantees of each
+attribute.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute
-from tclose_spark.checks.classes.figures import Reported
-from tclose_spark.checks.classes.partial_figures import WatchedDistance
+from tclose_spark.checks.classes.class_table import EXACT, Classes, JudgedAttribute
+from tclose_spark.checks.classes.partial_figures import DistanceCriterion
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import IntArray
@@ -24,11 +23,10 @@ MOST_KEYS = 1 << 62
 
 @dataclass(frozen=True)
 class TupleCloseness:
-    """Equal distance over the tuples of all sensitive attributes (a `ClassMeasure`): `tuples_emd`, and
-    `tuples_numerator`.
+    """Equal distance over the tuples of all sensitive attributes (a `ClassMeasure`): `tuples_emd`, `tuples_numerator`.
 
-    keys: of the tuples that the whole table has, ascending (see `tuple_keys`).
-    counts: their records.
+    keys: the tuples of the whole table, ascending (see `tuple_keys`).
+    counts: their rows.
     """
 
     domains: tuple[int, ...]
@@ -37,19 +35,25 @@ class TupleCloseness:
 
     @property
     def distance(self) -> EqualDistance:
-        """Over the codes of the tuples."""
+        """Equal distance over the codes of the tuples."""
         return EqualDistance(self.counts)
 
-    def reported(self, names: Sequence[str]) -> Reported:
-        """How far the tuples of these attributes are from the table's in the worst class: closeness of each attribute
-        by itself diminishes for several.
+    def criterion(self, names: Sequence[str]) -> DistanceCriterion:
+        """The distance of the tuples of these attributes from the table's, in the worst class. t-closeness of each
+        attribute alone promises less for several together.
         """
-        watched = WatchedDistance(figure="tuples_emd", numerator="tuples_numerator", unit=2 * int(self.counts.sum()))
-        return Reported(measure="t-closeness of tuples", attribute=" and ".join(names), required=None, watched=watched)
+        return DistanceCriterion(
+            measure="t-closeness of tuples",
+            attribute=" and ".join(names),
+            required=None,
+            figure="tuples_emd",
+            numerator="tuples_numerator",
+            unit=2 * int(self.counts.sum()),
+        )
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
-        return [("tuples_emd", pa.float64()), ("tuples_numerator", pa.decimal128(38, 0))]
+        return [("tuples_emd", pa.float64()), ("tuples_numerator", EXACT)]
 
     def of(self, classes: Classes) -> list[pa.Array]:
         """See ClassMeasure."""
@@ -58,7 +62,7 @@ class TupleCloseness:
         histograms = Histograms.tally(tuples.owner, code[tuples.values], tuples.counts, tuples.groups, len(self.keys))
         numerators = self.distance.numerators(histograms).astype(object)
         unit = classes.sizes.astype(object) * (2 * int(self.counts.sum()))
-        return [pa.array((numerators / unit).astype(np.float64)), pa.array(numerators.tolist(), pa.decimal128(38, 0))]
+        return [pa.array((numerators / unit).astype(np.float64)), pa.array(numerators.tolist(), EXACT)]
 
 
 def tuple_keys(codes: IntArray, domains: Sequence[int]) -> IntArray:
@@ -70,7 +74,7 @@ def tuple_keys(codes: IntArray, domains: Sequence[int]) -> IntArray:
 
 
 def tuple_closeness(histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]) -> TupleCloseness | None:
-    """Equal distance on the tuples of all sensitive attributes; None where they are too many."""
+    """Equal distance on the tuples of all sensitive attributes; None if their keys do not fit 62 bits."""
     domains = tuple(len(a.values) for a in attributes)
     if histogram is None or math.prod(domains) >= MOST_KEYS:
         return None

@@ -19,7 +19,7 @@ from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.measures.loss.information_loss import interval_ends, set_members
 from tclose_spark.measures.supersets.boxes import Boxes, find_overlap
 from tclose_spark.measures.supersets.label_axes import Label, distinct_labels, leaf_stretches
-from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import ROOT
 
@@ -35,10 +35,10 @@ def are_disjoint(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> bool:
     """
     table = classes.select("quasi_identifiers.*").toArrow()
     columns = iter(table.columns)
-    return labels_lie_apart([[next(columns) for _ in q.columns] for q in quasi], quasi)
+    return labels_disjoint([[next(columns) for _ in q.columns] for q in quasi], quasi)
 
 
-def labels_lie_apart(columns: Sequence[Sequence[pa.ChunkedArray]], quasi: Sequence[JudgedQuasi]) -> bool:
+def labels_disjoint(columns: Sequence[Sequence[pa.ChunkedArray]], quasi: Sequence[JudgedQuasi]) -> bool:
     """Whether regions do not overlap whose labels stand in these columns, of each quasi-identifier one, or two."""
     lows, highs, sets = [], [], {}
     for j, (q, parts) in enumerate(zip(quasi, columns, strict=True)):

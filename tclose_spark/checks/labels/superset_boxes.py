@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.supersets.box_search import MOST_BOXES, BoxSearch, Near, nearness
+from tclose_spark.measures.supersets.box_search import MOST_BOXES, BoxSearch, ProofTarget, nearness
 from tclose_spark.measures.supersets.label_axes import LabelAxis
 from tclose_spark.table.arrays import IntArray
 
@@ -34,7 +34,7 @@ class BoxProofs:
     def of(
         columns: Sequence[Sequence[pa.ChunkedArray]],
         sizes: IntArray,
-        near: Sequence[Near],
+        near: Sequence[ProofTarget],
         quasi: Sequence[JudgedQuasi],
         n: int,
         most: int = MOST_BOXES,

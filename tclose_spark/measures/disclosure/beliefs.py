@@ -27,7 +27,7 @@ DRAWN_SIZES = (*range(1, 17), *(round(16 * 2 ** (i / 4)) for i in range(1, 17)))
 
 
 @dataclass(frozen=True)
-class Ranked:
+class TopValues:
     """The two most frequent values of each class; arrays of shape (groups,).
 
     value: code of the most frequent value, the lowest of equally frequent ones.
@@ -42,7 +42,7 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class Gain:
+class BeliefGain:
     """The group of values whose share of each class exceeds its share of the table most; arrays of shape (groups,).
 
     numerators: gain = numerator / (n * size), exact and never negative.
@@ -57,7 +57,7 @@ class Gain:
 
 
 @dataclass(frozen=True)
-class Knowing:
+class BackgroundJoin:
     """Records of each class whose owner's known sensitive value tells of the target; int64 arrays of shape (groups,).
 
     guessed: records whose target the best guess of who knows the class and the known value gets right.
@@ -70,7 +70,7 @@ class Knowing:
     alone: IntArray
 
 
-def likeliest(classes: Histograms) -> Ranked:
+def most_frequent(classes: Histograms) -> TopValues:
     """The most frequent value of each class, and how far the second is behind (Li et al. 2007, section 2).
 
     Ruling out the second value v is the worst that one exclusion can do. Of the values but the first, it leaves the
@@ -80,10 +80,10 @@ def likeliest(classes: Histograms) -> Ranked:
     first, place = _largest(classes.counts, classes.starts)
     others = classes.counts.copy()
     others[place] = 0
-    return Ranked(classes.values[place], first, np.maximum.reduceat(others, classes.starts))
+    return TopValues(classes.values[place], first, np.maximum.reduceat(others, classes.starts))
 
 
-def skewness(table: IntArray, classes: Histograms) -> Gain:
+def skewness(table: IntArray, classes: Histograms) -> BeliefGain:
     """The value that gains most in each class, the lowest code of equal ones (skewness attack, Li et al. 2007, section
     3).
 
@@ -94,10 +94,10 @@ def skewness(table: IntArray, classes: Histograms) -> Gain:
     expected = exact(np.repeat(classes.sizes, classes.entries_of), bound) * exact(table, bound)[classes.values]
     largest, place = _largest(int(table.sum()) * exact(classes.counts, bound) - expected, classes.starts)
     value = classes.values[place]
-    return Gain(largest, value, value, np.zeros_like(value))
+    return BeliefGain(largest, value, value, np.zeros_like(value))
 
 
-def similarity_of_ranges(table: IntArray, classes: Histograms) -> Gain:
+def similarity_of_ranges(table: IntArray, classes: Histograms) -> BeliefGain:
     """The range of consecutive values that gains most in each class (similarity attack, Li et al. 2007, section 3).
 
     table: counts of the whole table, shape (m,); codes are ranks in the declared order. The range begins and ends at
@@ -120,10 +120,10 @@ def similarity_of_ranges(table: IntArray, classes: Histograms) -> Gain:
     largest, end = _largest(after - least, classes.starts)
     starts = np.flatnonzero(before == np.repeat(least[end], entries))
     start = starts[np.searchsorted(starts, end, side="right") - 1]
-    return Gain(largest, classes.values[start], classes.values[end], np.zeros_like(end))
+    return BeliefGain(largest, classes.values[start], classes.values[end], np.zeros_like(end))
 
 
-def similarity_of_nodes(distance: GroundDistance, classes: Histograms) -> Gain:
+def similarity_of_nodes(distance: GroundDistance, classes: Histograms) -> BeliefGain:
     """The inner node of the hierarchy that gains most in each class (similarity attack, Li et al. 2007, section 3).
 
     The lowest of equal nodes, then the first in the tree's order. Where no inner node gains, and where the hierarchy
@@ -146,7 +146,7 @@ def similarity_of_nodes(distance: GroundDistance, classes: Histograms) -> Gain:
         better = np.flatnonzero(largest > numerators)
         numerators[better], reached[better] = largest[better], height
         first[better], last[better] = leaf[node[place[better]]], leaf[node[place[better]] + 1] - 1
-    return Gain(numerators, first, last, reached)
+    return BeliefGain(numerators, first, last, reached)
 
 
 def value_groups(distance: GroundDistance) -> IntArray:
@@ -200,7 +200,7 @@ def chance_gain(gains: FloatArray, sizes: IntArray) -> FloatArray:
     return gains[np.minimum(sizes, LARGEST_DRAWN)] * np.sqrt(np.minimum(1.0, LARGEST_DRAWN / sizes))
 
 
-def similarity(distance: GroundDistance, classes: Histograms) -> Gain:
+def similarity(distance: GroundDistance, classes: Histograms) -> BeliefGain:
     """The group of similar values that gains most: a node of a hierarchy, else a range."""
     return (
         similarity_of_nodes(distance, classes)
@@ -209,7 +209,7 @@ def similarity(distance: GroundDistance, classes: Histograms) -> Gain:
     )
 
 
-def knowing_another(tuples: Histograms, known: IntArray, target: IntArray) -> Knowing:
+def background_join(tuples: Histograms, known: IntArray, target: IntArray) -> BackgroundJoin:
     """What one sensitive attribute tells of another in each class (background join attack, Weber 2.4).
 
     tuples: histograms over codes of tuples of sensitive values.
@@ -223,7 +223,7 @@ def knowing_another(tuples: Histograms, known: IntArray, target: IntArray) -> Kn
     guessed = np.maximum.reduceat(cells.counts, new)
     sums = [guessed, np.where(targets == 1, records, 0), np.where(records == 1, records, 0)]
     first = np.searchsorted(owner[new], np.arange(cells.groups))
-    return Knowing(*(np.add.reduceat(part, first) for part in sums))
+    return BackgroundJoin(*(np.add.reduceat(part, first) for part in sums))
 
 
 def _bound(table: IntArray, classes: Histograms) -> int:

@@ -28,7 +28,7 @@ CHANCE = 1 / 20  # that anything is called more than chance where all is chance
 
 
 @dataclass(frozen=True)
-class NarrownessTally:
+class HeightTally:
     """Rows by value of a quasi-identifier, height of their label, and sensitive value: arrays of shape (values,
     heights, m). The last height is that of suppressed rows, which have no label.
 
@@ -50,9 +50,9 @@ def label_heights(value: IntArray, starts: IntArray, nodes: Sequence[IntArray]) 
     return np.asarray(sum((node[low] != node[high]).astype(np.int64) for node in nodes))
 
 
-def tally(
+def tally_heights(
     values: Sequence[IntArray], trees: Sequence[Sequence[IntArray]], sensitive: IntArray, starts: IntArray, m: int
-) -> list[NarrownessTally]:
+) -> list[HeightTally]:
     """The tallies, one for each quasi-identifier, of rows that hold whole classes, one after another from `starts`.
 
     values: of each quasi-identifier the code of each row, and trees: its nodes (see `label_heights`). sensitive: the
@@ -74,8 +74,7 @@ def tally(
             sums += np.bincount(np.repeat(place[rows], many) + code, weights, len(sums)).astype(np.int64)
     people = [np.bincount(place + sensitive, minlength=len(sums)) for place, sums in zip(places, said, strict=True)]
     return [
-        NarrownessTally(n.reshape(shape), sums.reshape(shape))
-        for n, sums, shape in zip(people, said, shapes, strict=True)
+        HeightTally(n.reshape(shape), sums.reshape(shape)) for n, sums, shape in zip(people, said, shapes, strict=True)
     ]
 
 
@@ -84,9 +83,9 @@ def heights_of(nodes: Sequence[IntArray]) -> int:
     return len(nodes) + 2
 
 
-def tally_at(
+def tally_at_height(
     height: int, values: Sequence[IntArray], trees: Sequence[Sequence[IntArray]], sensitive: IntArray, m: int
-) -> list[NarrownessTally]:
+) -> list[HeightTally]:
     """The tallies of rows that are all at one height of each quasi-identifier; -1: of suppressed rows. See `tally`.
     Nothing is said of them.
     """
@@ -95,11 +94,11 @@ def tally_at(
         shape = (len(nodes[0]), heights_of(nodes), m)
         place = (value * shape[1] + height % shape[1]) * m + sensitive
         people = np.bincount(place, minlength=int(np.prod(shape))).reshape(shape)
-        tallies.append(NarrownessTally(people, np.zeros_like(people)))
+        tallies.append(HeightTally(people, np.zeros_like(people)))
     return tallies
 
 
-def with_suppressed(counted: NarrownessTally, compared_with_input: bool) -> NarrownessTally:
+def with_suppressed(counted: HeightTally, compared_with_input: bool) -> HeightTally:
     """A tally of the whole table in which suppressed rows are said to have the distribution that is public: their own
     where classes are compared with the input, else that of the released rows.
     """
@@ -107,7 +106,7 @@ def with_suppressed(counted: NarrownessTally, compared_with_input: bool) -> Narr
     public = suppressed.sum(axis=0) if compared_with_input else released
     said = counted.said.copy()
     said[:, -1] = suppressed.sum(axis=1, keepdims=True) * (public * UNIT // max(int(public.sum()), 1))
-    return NarrownessTally(counted.people, said)
+    return HeightTally(counted.people, said)
 
 
 def _pairs(owner: IntArray, inside: Histograms) -> Iterator[tuple[slice, IntArray, IntArray]]:
@@ -122,7 +121,7 @@ def _pairs(owner: IntArray, inside: Histograms) -> Iterator[tuple[slice, IntArra
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeftBehind:
+class WideClassGroup:
     """People of one value (or node) of a quasi-identifier who are left in wide classes or suppressed, and one sensitive
     value.
 
@@ -156,11 +155,11 @@ class LeftBehind:
         return self.true - max(self.said, self.narrow)
 
 
-def left_behind(counted: NarrownessTally, nodes: Sequence[IntArray], k: int) -> list[LeftBehind]:
+def groups_in_wide_classes(counted: HeightTally, nodes: Sequence[IntArray], k: int) -> list[WideClassGroup]:
     """For each value and node with at least k people, some of them in narrow and some in wide classes: the sensitive
     value that those left in wide classes have more often than chance would give them, with the most evidence.
     """
-    result: list[LeftBehind] = []
+    result: list[WideClassGroup] = []
     for height, node in enumerate(nodes):
         narrow = _sums(counted.people[:, : height + 1].sum(axis=1), node)
         wide = _sums(counted.people[:, height + 1 :].sum(axis=1), node)
@@ -185,13 +184,15 @@ def _sums(table: IntArray, node: IntArray) -> IntArray:
     return result
 
 
-def _largest(height: int, node: int, narrow: IntArray, wide: IntArray, said: FloatArray, suppressed: int) -> LeftBehind:
+def _largest(
+    height: int, node: int, narrow: IntArray, wide: IntArray, said: FloatArray, suppressed: int
+) -> WideClassGroup:
     n1, n2 = int(narrow.sum()), int(wide.sum())
     true, stated, kept, whole = wide / n2, said / n2, narrow / n1, (narrow + wide) / (n1 + n2)
     chosen = np.maximum(n2 * _divergence(true, whole), n1 * _divergence(1 - kept, 1 - whole))
     evidence = np.minimum(n2 * _divergence(true, stated), chosen)
     s = int(np.argmax(evidence))
-    return LeftBehind(
+    return WideClassGroup(
         height=height,
         node=node,
         sensitive=s,
@@ -216,7 +217,7 @@ def _divergence(true: FloatArray, expected: FloatArray) -> FloatArray:
     return result
 
 
-def beyond_chance(groups: Sequence[LeftBehind], m: int) -> list[LeftBehind]:
+def beyond_chance(groups: Sequence[WideClassGroup], m: int) -> list[WideClassGroup]:
     """Those whose surplus is more than chance gives any of them, m sensitive values looked at for each; what is
     most people times surplus first.
     """

@@ -28,7 +28,7 @@ MOST_PRESENT = 6  # values of a class of which all arrangements are looked at wh
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Disclosure:
     """What is known of one side of a refused cut.
 
     rows: of that side. value: code of a sensitive value. at_least: how many of these rows have it, for certain.
@@ -39,13 +39,13 @@ class Told:
     at_least: int
 
 
-def sides_of(codes: IntArray, k: int, most: int, median_only: bool) -> list[int]:
+def rows_below_cuts(codes: IntArray, k: int, most: int, median_only: bool) -> list[int]:
     """The rows below each line between two values of a class where both sides have at least k rows.
 
     codes: of one quasi-identifier, shape (n,). most: lines that the method looks at; a class with more has none here.
     median_only: whether the method looks at the line nearest to the median alone, the lower one of two.
 
-    >>> sides_of(np.array([1, 1, 2, 3, 3, 3]), k=2, most=16, median_only=False)
+    >>> rows_below_cuts(np.array([1, 1, 2, 3, 3, 3]), k=2, most=16, median_only=False)
     [2, 3]
     """
     below = np.cumsum(np.unique(codes, return_counts=True)[1])[:-1]
@@ -56,9 +56,9 @@ def sides_of(codes: IntArray, k: int, most: int, median_only: bool) -> list[int]
     return [int(rows) for rows in below if k <= rows <= len(codes) - k]
 
 
-def told_by_refusal(
+def disclosed_by_refusal(
     counts: Sequence[IntArray], rows: int, distances: Sequence[tuple[GroundDistance, Fraction | None]], attribute: int
-) -> list[Told] | None:
+) -> list[Disclosure] | None:
     """What the refusal of a cut tells of both sides of a class; None where its values are too many to look at.
 
     counts: of each attribute the class's rows by value, shape (m,), in the order of `distances`, which have the t of
@@ -77,7 +77,7 @@ def told_by_refusal(
                 return None
     distance, t = distances[attribute]
     assert t is not None
-    return _Cuts(counts[attribute], rows, distance, t).told()
+    return _Cuts(counts[attribute], rows, distance, t).disclosed()
 
 
 class _Cuts:
@@ -130,9 +130,9 @@ class _Cuts:
         far: IntArray = corners[(here > self._most[0]) | (there > self._most[1])]
         return far
 
-    def told(self) -> list[Told] | None:
-        """See `told_by_refusal`. A value is told of a side only if no arrangement that is too far gives the side as
-        little of it as the class's share; most often a few show one.
+    def disclosed(self) -> list[Disclosure] | None:
+        """See `disclosed_by_refusal`. Nothing is disclosed of a value if an arrangement that is too far gives the side
+        no more of it than the class's share. A few orders usually find one.
         """
         open_ = np.zeros((2, len(self._counts)), dtype=bool)
         open_[:, self._present] = True
@@ -148,7 +148,7 @@ class _Cuts:
         found = ((side, value, self._at_least(side, value)) for side, value in np.argwhere(open_).tolist())
         size = int(self._counts.sum())
         return [
-            Told(rows=int(self._sizes[side]), value=value, at_least=certain)
+            Disclosure(rows=int(self._sizes[side]), value=value, at_least=certain)
             for side, value, certain in found
             if certain * size > int(self._counts[value] * self._sizes[side])
         ]

@@ -14,10 +14,10 @@ from tclose_spark.table.arrays import IntArray
 EXACT_FLOAT = 1 << 53
 
 
-def tally(places: IntArray, weights: IntArray, length: int) -> IntArray:
+def sum_at(places: IntArray, weights: IntArray, length: int) -> IntArray:
     """Sum of the weights (>= 0) at each place 0..length-1, shape (length,), exact in 64 bits.
 
-    >>> tally(np.array([2, 0, 2]), np.array([1, 5, 10]), 4).tolist()
+    >>> sum_at(np.array([2, 0, 2]), np.array([1, 5, 10]), 4).tolist()
     [5, 0, 11, 0]
     """
     # bincount adds in floats and is several times faster; its sums are exact below 2^53.
@@ -90,4 +90,4 @@ class MultiplicityMatrix:
         >>> MultiplicityMatrix.of(np.array([[0, 2], [1, 0]]), np.array([1, 4]), (2, 3)).marginal(1).tolist()
         [4, 0, 1]
         """
-        return tally(self.codes[:, attribute], self.counts, self.domains[attribute])
+        return sum_at(self.codes[:, attribute], self.counts, self.domains[attribute])

@@ -25,7 +25,7 @@ from tclose_spark.table.labels import MISSING
 FloatArray = NDArray[np.float64]
 
 
-class LabelSpread(Protocol):
+class CoveredValues(Protocol):
     """The labels of a quasi-identifier, each with the values that it stands for."""
 
     def shares(self, low: float, high: float) -> FloatArray:
@@ -34,12 +34,12 @@ class LabelSpread(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RangeSpread:
+class CoveredRanges:
     """Labels that stand for all values from `low` to `high`, shapes (labels,); NaN where a label stands for none.
 
     whole: values are integers, such as codes of leaves.
 
-    >>> ages = RangeSpread(low=np.array([20.0, 30.0]), high=np.array([29.0, 30.0]), whole=True)
+    >>> ages = CoveredRanges(low=np.array([20.0, 30.0]), high=np.array([29.0, 30.0]), whole=True)
     >>> ages.shares(25, 30).tolist()  # 25..29 of 20..29; all of 30
     [0.5, 1.0]
     """
@@ -59,12 +59,12 @@ class RangeSpread:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetSpread:
+class CoveredSets:
     """Labels that stand for sets of codes.
 
     members: the codes of each label, ascending, one label after another; offsets: shape (labels + 1,).
 
-    >>> two = SetSpread(members=np.array([0, 2, 1]), offsets=np.array([0, 2, 3]))  # {0, 2} and {1}
+    >>> two = CoveredSets(members=np.array([0, 2, 1]), offsets=np.array([0, 2, 3]))  # {0, 2} and {1}
     >>> two.shares(1, 2).tolist()
     [0.5, 1.0]
     """
@@ -125,14 +125,14 @@ def count(query: CountQuery, quasi: Sequence[IntArray], sensitive: Sequence[IntA
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpreadRelease:
+class UniformRelease:
     """A release as its reader sees it.
 
     spreads: by quasi-identifier, its labels; number: (quasi-identifiers) arrays of the label of each class.
     classes, rows: by sensitive attribute and value, the classes that have rows of it, and how many.
     """
 
-    spreads: Sequence[LabelSpread]
+    spreads: Sequence[CoveredValues]
     label: Sequence[IntArray]
     classes: Sequence[Mapping[int, IntArray]]
     rows: Sequence[Mapping[int, IntArray]]

@@ -74,7 +74,7 @@ def _compared(
 
 
 @dataclass(frozen=True)
-class Near:
+class ProofTarget:
     """What is asked of the classes for one sensitive attribute.
 
     classes: their records by value; distance: over this domain.
@@ -105,7 +105,7 @@ class Cut(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class BestBoxes:
     """What was found of the classes for one attribute.
 
     proven: whether they have a superset that proves them. low, high: the ends of the box that does, or of the nearest
@@ -128,7 +128,7 @@ class BoxSearch:
     found: for each attribute. looked_at: boxes.
     """
 
-    def __init__(self, axes: Sequence[LabelAxis], sizes: IntArray, near: Sequence[Near], n: int) -> None:
+    def __init__(self, axes: Sequence[LabelAxis], sizes: IntArray, near: Sequence[ProofTarget], n: int) -> None:
         self.axes, self.sizes, self.near, self.n = axes, sizes, near, n
         self.looked_at = 0
         self._low, self._high = (np.stack([getattr(axis, end) for axis in axes]) for end in ("low", "high"))
@@ -136,7 +136,7 @@ class BoxSearch:
         self._known: set[bytes] = set()
         classes = len(sizes)
         self.found = [
-            Found(
+            BestBoxes(
                 np.zeros(classes, dtype=np.bool_),
                 self._low.astype(np.int32),
                 self._high.astype(np.int32),
@@ -327,7 +327,7 @@ class BoxSearch:
         self._open[place][ones[proves]] = False
 
 
-def _dense(near: Near) -> IntArray:
+def _dense(near: ProofTarget) -> IntArray:
     """Records by class and value, shape (classes, m)."""
     counts = np.zeros((near.classes.groups, len(near.distance.table)), dtype=np.int64)
     counts[near.classes.owner, near.classes.values] = near.classes.counts

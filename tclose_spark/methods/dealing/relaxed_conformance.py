@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, tally
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, sum_at
 from tclose_spark.methods.dealing.box_deltas import box_deltas
 from tclose_spark.methods.dealing.fragment_diameter import diameter_of
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
@@ -61,7 +61,7 @@ class FragmentTable:
         fragment_of: shape (cells,). boxes: shape (f, S, 2).
         """
         f = int(fragment_of.max()) + 1
-        rows = tally(fragment_of, matrix.counts, f)
+        rows = sum_at(fragment_of, matrix.counts, f)
         deltas, charges, gaps, weights = np.zeros((len(distances), f)), np.zeros((len(distances), f)), [], []
         for s, distance in enumerate(distances):
             weights.append(1 / distance.features.scale)
@@ -129,7 +129,7 @@ def _measure(
     for i in range(0, f, step):
         j = min(i + step, f)
         cells = order[ends[i] : ends[j]]
-        inside = tally(
+        inside = sum_at(
             (fragment_of[cells] - i) * m + matrix.codes[cells, attribute], matrix.counts[cells], (j - i) * m
         ).reshape(j - i, m)
         delta[i:j] = np.array(spread.weighted(np.arange(m), inside), dtype=np.float64) / (spread.scale * rows[i:j])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, tally
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, sum_at
 from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.table.arrays import IntArray
 
@@ -24,7 +24,7 @@ def largest_fragments(
     """(rows, the places of each attribute's values in words) of the fragments with the most rows, at most so many of
     them.
     """
-    rows = tally(fragment_of, matrix.counts, int(fragment_of.max()) + 1)
+    rows = sum_at(fragment_of, matrix.counts, int(fragment_of.max()) + 1)
     largest = []
     for fragment in np.argsort(-rows, kind="stable")[:most].tolist():
         codes = matrix.codes[fragment_of == fragment]

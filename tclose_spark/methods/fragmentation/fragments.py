@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, tally
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, sum_at
 from tclose_spark.methods.dealing.box_deltas import Bounds, box_deltas
 from tclose_spark.methods.dealing.fragment_diameter import FragmentDiameter
 from tclose_spark.table.arrays import IntArray
@@ -128,7 +128,7 @@ class DomainFragments:
         cuts = []
         for attribute, column in enumerate(columns):
             units = self._units(attribute, column)
-            ends = thinned(tally(units, column.counts, int(units.max()) + 1))
+            ends = thinned(sum_at(units, column.counts, int(units.max()) + 1))
             if not len(ends):
                 continue
             group = np.searchsorted(ends, units)[column.place]  # of each cell: cut i has the groups 0..i below it
@@ -152,8 +152,8 @@ class DomainFragments:
         domain = self._matrix.domains[attribute]
         if domain > 8 * len(codes):  # a pass over the domain would cost more than sorting the few cells
             present, place = np.unique(codes, return_inverse=True)
-            return _Column(present, tally(place, counts, len(present)), place)
-        histogram = tally(codes, counts, domain)
+            return _Column(present, sum_at(place, counts, len(present)), place)
+        histogram = sum_at(codes, counts, domain)
         present = np.flatnonzero(histogram)
         place_of = np.zeros(domain, dtype=np.int64)
         place_of[present] = np.arange(len(present))
@@ -179,7 +179,7 @@ class DomainFragments:
             here = slice(None) if j - i == cuts else (group >= i) & (group < j)
             # Groups past the chunk go to a row that is dropped.
             row = np.minimum(group[here] - i, j - i)
-            table = tally(row * present + column.place[here], counts[here], (j - i + 1) * present)
+            table = sum_at(row * present + column.place[here], counts[here], (j - i + 1) * present)
             lower = below + np.cumsum(table.reshape(-1, present)[:-1], axis=0)
             halves = spread.weighted(column.codes, lower) + spread.weighted(column.codes, column.counts - lower)
             changes[i:j] = (halves - whole).astype(np.float64) / (spread.scale * self._matrix.rows)

@@ -18,13 +18,13 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from tclose_spark.measures.disclosure.minimality import (
-    LeftBehind,
-    NarrownessTally,
+    HeightTally,
+    WideClassGroup,
     beyond_chance,
+    groups_in_wide_classes,
     heights_of,
-    left_behind,
-    tally,
-    tally_at,
+    tally_at_height,
+    tally_heights,
     with_suppressed,
 )
 from tclose_spark.measures.distances.bins import equal_mass
@@ -177,16 +177,16 @@ class MinimalityCounter:
         its quasi-identifiers alone, so that no row can be left in a wide class.
         """
         if labels is None or not self._sum.counts or not len(rows):
-            self._add(rows, lambda *groups: tally_at(0, *groups))
+            self._add(rows, lambda *groups: tally_at_height(0, *groups))
             return
         starts = run_starts(labels)
-        self._add(rows, lambda values, trees, sensitive, m: tally(values, trees, sensitive, starts, m))
+        self._add(rows, lambda values, trees, sensitive, m: tally_heights(values, trees, sensitive, starts, m))
 
     def add_suppressed(self, rows: Rows) -> None:
         """In a task: counts suppressed rows."""
-        self._add(rows, lambda *groups: tally_at(-1, *groups))
+        self._add(rows, lambda *groups: tally_at_height(-1, *groups))
 
-    def _add(self, rows: Rows, tallied: Callable[..., list[NarrownessTally]]) -> None:
+    def _add(self, rows: Rows, tallied: Callable[..., list[HeightTally]]) -> None:
         if not self._sum.counts or not len(rows):
             return
         scaled = [(q, scale, scale.values(rows.quasi[q])) for q, scale in enumerate(self.scales) if scale is not None]
@@ -204,13 +204,13 @@ class MinimalityCounter:
         if sums is None:
             why = "this session has no Spark context of its own (Spark Connect), so tasks cannot count"
             return {"measured": False, "why": why}
-        named: list[tuple[LeftBehind, dict[str, Any]]] = []
+        named: list[tuple[WideClassGroup, dict[str, Any]]] = []
         for (q, a), cells in sorted(sums.items()):
             scale, group = self.scales[q], self.groups[a]
             if int(cells[1].sum()) != profile.rows or scale is None:
                 return {"measured": False, "why": "a retry disturbed the count"}
             counted = _dense(cells, (len(scale.nodes[0]), heights_of(scale.nodes), len(group.names)))
-            for one in left_behind(with_suppressed(counted, compared_with_input), scale.nodes, k):
+            for one in groups_in_wide_classes(with_suppressed(counted, compared_with_input), scale.nodes, k):
                 who = {"quasi_identifier": profile.quasi[q].name, "value": scale.names[one.height][one.node]}
                 what = {"sensitive_attribute": profile.sensitive[a].name, "sensitive_value": group.names[one.sensitive]}
                 shares = {
@@ -233,12 +233,12 @@ class MinimalityCounter:
         }
 
 
-def _sparse(tallied: NarrownessTally) -> IntArray:
+def _sparse(tallied: HeightTally) -> IntArray:
     place = np.flatnonzero((tallied.people.ravel() > 0) | (tallied.said.ravel() > 0))
     return np.stack([place, tallied.people.ravel()[place], tallied.said.ravel()[place]])
 
 
-def _dense(cells: IntArray, shape: tuple[int, int, int]) -> NarrownessTally:
+def _dense(cells: IntArray, shape: tuple[int, int, int]) -> HeightTally:
     tables = np.zeros((2, int(np.prod(shape))), dtype=np.int64)
     tables[:, cells[0]] = cells[1:]
-    return NarrownessTally(*(table.reshape(shape) for table in tables))
+    return HeightTally(*(table.reshape(shape) for table in tables))

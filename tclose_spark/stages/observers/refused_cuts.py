@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from pyspark.sql import SparkSession
 
-from tclose_spark.measures.disclosure.refused_cuts import Told, sides_of, told_by_refusal
+from tclose_spark.measures.disclosure.refused_cuts import Disclosure, disclosed_by_refusal, rows_below_cuts
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
 from tclose_spark.runfile.attributes import Diversity
@@ -76,7 +76,7 @@ class RefusedCuts:
                 _merge(found, {LOOKED_AT: 1, TELL: int(bool(revealed)), **sides})
         self._sum.add(found)
 
-    def _revealed(self, rows: Rows) -> dict[tuple[int, int, int], Told] | None:
+    def _revealed(self, rows: Rows) -> dict[tuple[int, int, int], Disclosure] | None:
         """By quasi-identifier, sensitive attribute and value the most certain side of a class; None if it cannot be
         examined.
         """
@@ -85,18 +85,18 @@ class RefusedCuts:
         counts = [
             np.bincount(self._attributes.cells[rows.cell, a.column], minlength=len(a.domain.values)) for a in sensitive
         ]
-        known: dict[tuple[int, int], Sequence[Told] | None] = {}
-        best: dict[tuple[int, int, int], Told] = {}
+        known: dict[tuple[int, int], Sequence[Disclosure] | None] = {}
+        best: dict[tuple[int, int, int], Disclosure] = {}
         for q, quasi in enumerate(self._attributes.quasi_identifiers):
             for side in {min(side, len(rows) - side) for side in self._sides(quasi, rows.quasi[q])}:
                 for a in range(len(sensitive)):
                     if (side, a) not in known:
-                        known[side, a] = told_by_refusal(counts, side, distances, a)
+                        known[side, a] = disclosed_by_refusal(counts, side, distances, a)
                     revealed = known[side, a]
                     if revealed is None:
                         return None
                     for one in revealed:
-                        before = best.get((q, a, one.value), Told(rows=1, value=one.value, at_least=0))
+                        before = best.get((q, a, one.value), Disclosure(rows=1, value=one.value, at_least=0))
                         best[q, a, one.value] = max(before, one, key=lambda x: _certainty((x.rows, x.at_least)))
         return best
 
@@ -106,7 +106,7 @@ class RefusedCuts:
             codes = _below(quasi.hierarchy, codes)
             if len(np.unique(codes)) != 2:  # a cut leaves all parts at once
                 return []
-        return sides_of(codes, self._k, MOST_LINES, self._median_only)
+        return rows_below_cuts(codes, self._k, MOST_LINES, self._median_only)
 
     def figure(self) -> dict[str, Any] | None:
         """The number of classes that reveal something, and what. It names raw values, so it must stay inside. None if

@@ -16,8 +16,8 @@ from pyspark.sql import types as T
 from strategies import CITIES
 
 from tclose_spark.auditing.attacks.exposures import AttackColumns
+from tclose_spark.checks.classes import class_table as classes
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi, judged_attribute
-from tclose_spark.checks.classes.class_table import class_table as classes
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.measures.distances.ground_distances import (
     EqualDistance,

@@ -15,8 +15,8 @@ from tclose_spark.checks.classes.figure_histograms import (
     PrecisionHistogram,
     ShareHistogram,
     SizeHistogram,
-    counted,
-    together,
+    add_bins,
+    count_by_bin,
 )
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -56,7 +56,7 @@ def test_there_are_few_bins_however_many_classes_there_are():
         DistanceHistogram("emd", Fraction(1, 5)),
         ShareHistogram("emd"),
     ):
-        assert len(counted(spread.bins(classes), sizes)) <= 330
+        assert len(count_by_bin(spread.bins(classes), sizes)) <= 330
 
 
 @pytest.mark.parametrize("t", [Fraction(1, 10), Fraction(1, 7), Fraction(3, 10)])
@@ -70,7 +70,7 @@ def test_what_is_farther_than_four_t_is_told_together():
     spread = DistanceHistogram("emd", Fraction(1, 10))
     bins = spread.bins(batch(emd=[0.05, 0.401, 0.9]))
     assert bins.tolist() == [20, 160, 160]
-    near, far = spread.to_json(counted(bins, np.array([10, 10, 10])))
+    near, far = spread.to_json(count_by_bin(bins, np.array([10, 10, 10])))
     assert (near["bin"], near["to"]) == (20, 0.05)
     assert (far["bin"], far["from"], far["to"], far["classes"]) == (160, pytest.approx(0.3975), 1.0, 2)
 
@@ -82,9 +82,9 @@ def test_shares_are_in_twentieths_and_nothing_is_by_itself():
 
 
 def test_parts_are_added_up_whatever_their_order():
-    one, other = counted(np.array([1, 1, 2]), SIZE_COUNTS), counted(np.array([2, 3, 3]), SIZE_COUNTS)
+    one, other = count_by_bin(np.array([1, 1, 2]), SIZE_COUNTS), count_by_bin(np.array([2, 3, 3]), SIZE_COUNTS)
     assert one == {1: (2, 12), 2: (1, 9)}
-    assert together([one], [other]) == together([other], [one]) == ({1: (2, 12), 2: (2, 14), 3: (2, 16)},)
+    assert add_bins(one, other) == add_bins(other, one) == {1: (2, 12), 2: (2, 14), 3: (2, 16)}
 
 
 def precision(spread: PrecisionHistogram, labels: list[str | None], losses: list[float]) -> list[str]:
@@ -99,14 +99,14 @@ def test_precision_of_numbers_is_the_width_of_their_interval():
     labels: list[str | None] = ["7", "[7, 8]", "[7, 9]", "[7, 12]", "[0, 90]", "*", None]
     told = precision(spread, labels, [0, 1 / 90, 2 / 90, 5 / 90, 1, 1, 0])
     wide = [f"up to {width} wide" for width in (1, 2, 5, 100)]
-    assert told == ["the value", *wide, "* (nothing)", "missing, and told so"]
+    assert told == ["the value", *wide, "* (nothing)", "missing (published as NULL)"]
 
 
 def test_precision_of_a_hierarchy_is_the_height_of_the_node():
     tree = Hierarchy.build([("Pisa", "Italy", "*"), ("Rome", "Italy", "*"), ("Bern", "Bern", "*")], "q")
     spread = PrecisionHistogram("q", "q", LabelLoss(numeric=False, hierarchy=tree))
     told = precision(spread, ["Pisa", "Italy", "Bern", "*", None], [0, 0.6, 0, 1, 0])
-    assert told == ["the value", "level 1 of its hierarchy", "the value", "* (nothing)", "missing, and told so"]
+    assert told == ["the value", "level 1 of its hierarchy", "the value", "* (nothing)", "missing (published as NULL)"]
 
 
 def test_precision_of_sets_is_how_many_values_they_have():

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from strategies import drawn
 
-from tclose_spark.checks.classes.class_table import tallies as tallying
+from tclose_spark.checks.classes import tallies as tallying
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.errors import InputError
 from tclose_spark.io.spark.session import kept

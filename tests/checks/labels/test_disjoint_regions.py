@@ -9,7 +9,7 @@ import pytest
 from strategies import CITIES
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.labels.regions import labels_lie_apart
+from tclose_spark.checks.labels.regions import labels_disjoint
 from tclose_spark.measures.loss.information_loss import LabelLoss
 
 NUMBERS = LabelLoss(numeric=True, span=Fraction(80))
@@ -20,7 +20,7 @@ SETS = LabelLoss(numeric=False, sets=True, distinct=4)
 
 def apart(loss, *labels):
     columns = [[pa.chunked_array([pa.array(labels, pa.string())])]]
-    return labels_lie_apart(columns, [JudgedQuasi("x", ("x",), loss)])
+    return labels_disjoint(columns, [JudgedQuasi("x", ("x",), loss)])
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_classes_lie_apart_if_one_quasi_identifier_tells_them_apart():
     def columns(*parts):
         return [[pa.chunked_array([pa.array(part, pa.string())])] for part in parts]
 
-    assert labels_lie_apart(columns(ages, cities), quasi)
-    assert not labels_lie_apart(columns(["[1, 6]", *ages[1:]], cities), quasi)
-    assert not labels_lie_apart(columns(ages, ["*", *cities[1:]]), quasi)
+    assert labels_disjoint(columns(ages, cities), quasi)
+    assert not labels_disjoint(columns(["[1, 6]", *ages[1:]], cities), quasi)
+    assert not labels_disjoint(columns(ages, ["*", *cities[1:]]), quasi)
 
 
 def test_bounds_are_an_interval():
@@ -68,5 +68,5 @@ def test_bounds_are_an_interval():
     def bounds(*pairs):
         return [[pa.chunked_array([pa.array(side, pa.string())]) for side in zip(*pairs, strict=True)]]
 
-    assert labels_lie_apart(bounds(("1", "5"), ("6", "9"), (None, None)), quasi)
-    assert not labels_lie_apart(bounds(("1", "6"), ("6", "9")), quasi)
+    assert labels_disjoint(bounds(("1", "5"), ("6", "9"), (None, None)), quasi)
+    assert not labels_disjoint(bounds(("1", "6"), ("6", "9")), quasi)

@@ -11,9 +11,9 @@ from strategies import LI_FIGURE_1, count_tables, drawn, trees
 
 from tclose_spark.measures.disclosure import beliefs as attacks
 from tclose_spark.measures.disclosure.beliefs import (
-    Gain,
-    knowing_another,
-    likeliest,
+    BeliefGain,
+    background_join,
+    most_frequent,
     similarity_of_nodes,
     similarity_of_ranges,
     skewness,
@@ -46,13 +46,13 @@ def gain_of(counts: np.ndarray, table: np.ndarray, first: int, last: int) -> Fra
     return p - Fraction(sum(table.tolist()[inside]), sum(table.tolist()))
 
 
-def gains(found: Gain, table: np.ndarray, classes: np.ndarray) -> list[Fraction]:
+def gains(found: BeliefGain, table: np.ndarray, classes: np.ndarray) -> list[Fraction]:
     """The gains that the numerators say."""
     n = sum(table.tolist())
     return [Fraction(int(x), n * sum(counts)) for x, counts in zip(found.numerators, classes.tolist(), strict=True)]
 
 
-def ranges(found: Gain) -> list[tuple[int, int]]:
+def ranges(found: BeliefGain) -> list[tuple[int, int]]:
     return list(zip(found.first.tolist(), found.last.tolist(), strict=True))
 
 
@@ -61,7 +61,7 @@ def ranges(found: Gain) -> list[tuple[int, int]]:
 @given(st.data())
 def test_likeliest_is_the_mode_and_its_runner_up(most, data):
     classes = data.draw(count_tables(most=most))
-    found = likeliest(Histograms.dense(classes))
+    found = most_frequent(Histograms.dense(classes))
     for counts, value, first, second in zip(classes.tolist(), found.value, found.first, found.second, strict=True):
         ranked = [*sorted(counts, reverse=True), 0]
         assert (first, second) == (ranked[0], ranked[1])
@@ -71,7 +71,7 @@ def test_likeliest_is_the_mode_and_its_runner_up(most, data):
 @drawn(150)
 @given(count_tables())
 def test_no_exclusion_of_one_value_tells_more_than_that_of_the_second_most_frequent(classes):
-    found = likeliest(Histograms.dense(classes))
+    found = most_frequent(Histograms.dense(classes))
     for counts, first, second in zip(classes.tolist(), found.first.tolist(), found.second.tolist(), strict=True):
         beliefs = []
         for ruled_out in range(len(counts)):
@@ -195,13 +195,13 @@ def test_knowing_another_is_what_the_best_guesser_gets_right(most, data):
     m = tuples.shape[1]
     codes = st.lists(st.integers(0, 3), min_size=m, max_size=m)
     known, target = data.draw(codes), data.draw(codes)  # tuples may differ in a third attribute alone
-    found = knowing_another(Histograms.dense(tuples), np.array(known), np.array(target))
+    found = background_join(Histograms.dense(tuples), np.array(known), np.array(target))
     expected = [knowing_of(counts, known, target) for counts in tuples.tolist()]
     assert list(zip(found.guessed.tolist(), found.certain.tolist(), found.alone.tolist(), strict=True)) == expected
 
 
 def test_a_record_alone_in_its_class_is_known_whatever_is_known():
-    found = knowing_another(
+    found = background_join(
         Histograms.dense(np.array([[0, 1, 0], [1, 1, 1]])), np.array([0, 0, 1]), np.array([0, 1, 0])
     )
     assert (found.guessed.tolist(), found.certain.tolist(), found.alone.tolist()) == ([1, 2], [1, 1], [1, 1])
@@ -229,7 +229,7 @@ def test_groups_of_a_hierarchy_are_its_highest_nodes_that_are_several(paths, gro
 
 def test_classes_of_one_record():
     classes = Histograms.dense(np.array([[0, 1, 0], [1, 0, 0]]))
-    ranked = likeliest(classes)
+    ranked = most_frequent(classes)
     assert (ranked.value.tolist(), ranked.first.tolist(), ranked.second.tolist()) == ([1, 0], [1, 1], [0, 0])
     table = np.array([1, 2, 7])
     for found in (skewness(table, classes), similarity_of_ranges(table, classes)):
@@ -240,7 +240,7 @@ def test_classes_of_one_record():
 def test_equal_values_and_ranges_are_settled_by_the_lowest_code():
     classes = Histograms.dense(np.array([[0, 3, 1, 3, 0]]))
     table = np.array([0, 3, 1, 3, 0])
-    assert likeliest(classes).value.tolist() == [1]
+    assert most_frequent(classes).value.tolist() == [1]
     assert ranges(skewness(table, classes)) == ranges(similarity_of_ranges(table, classes)) == [(1, 1)]
 
 
@@ -254,7 +254,7 @@ LI_TABLE_2 = [["heart disease"] * 3, ["flu", "heart disease", "cancer"], ["heart
 
 def test_li_example_1_homogeneity_and_background_knowledge():
     domain = ["cancer", "flu", "heart disease"]
-    found = likeliest(Histograms.dense(np.array([counts_of(part, domain) for part in LI_TABLE_2])))
+    found = most_frequent(Histograms.dense(np.array([counts_of(part, domain) for part in LI_TABLE_2])))
     assert [domain[value] for value in found.value] == ["heart disease", "cancer", "cancer"]
     assert found.first.tolist() == [3, 1, 2]  # Bob's class holds nothing else
     assert found.second.tolist() == [0, 1, 1]  # Carl has cancer, for who can rule out heart disease: 2 / (3 - 1)

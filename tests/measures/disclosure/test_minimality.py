@@ -9,11 +9,11 @@ from strategies import CITIES
 from tclose_spark.measures.disclosure import minimality
 from tclose_spark.measures.disclosure.minimality import (
     UNIT,
-    NarrownessTally,
+    HeightTally,
     beyond_chance,
+    groups_in_wide_classes,
     label_heights,
-    left_behind,
-    tally,
+    tally_heights,
 )
 
 TREE = tuple(np.concatenate([[0], node + 1]) for node in CITIES.nodes[:-1])  # 0 is a missing value
@@ -39,10 +39,10 @@ def test_the_figure_is_what_counting_gives(
     monkeypatch.setattr(minimality, "PAIRS_AT_ONCE", at_once)
     value, sensitive, starts = drawn(3, nodes)
     owner = np.searchsorted(starts, np.arange(len(value)), side="right") - 1
-    twice, found = tally([value, value], [nodes, nodes], sensitive, starts, 3)
+    twice, found = tally_heights([value, value], [nodes, nodes], sensitive, starts, 3)
     assert np.array_equal(twice.said, found.said)
     assert found.people.sum() == len(value)
-    lines = {(one.height, one.node): one for one in left_behind(found, nodes, 1)}
+    lines = {(one.height, one.node): one for one in groups_in_wide_classes(found, nodes, 1)}
     seen = 0
     for height, node in enumerate(nodes):
         for i in set(node.tolist()):
@@ -71,10 +71,10 @@ def test_parts_of_a_table_add_up():
     """Tasks hold whole classes, so their tallies are added."""
     value, sensitive, starts = drawn(5, TREE)
     cut = int(starts[len(starts) // 2])
-    (whole,) = tally([value], [TREE], sensitive, starts, 3)
+    (whole,) = tally_heights([value], [TREE], sensitive, starts, 3)
     parts = [
-        *tally([value[:cut]], [TREE], sensitive[:cut], starts[starts < cut], 3),
-        *tally([value[cut:]], [TREE], sensitive[cut:], starts[starts >= cut] - cut, 3),
+        *tally_heights([value[:cut]], [TREE], sensitive[:cut], starts[starts < cut], 3),
+        *tally_heights([value[cut:]], [TREE], sensitive[cut:], starts[starts >= cut] - cut, 3),
     ]
     assert np.array_equal(sum(part.people for part in parts), whole.people)
     assert np.array_equal(sum(part.said for part in parts), whole.said)
@@ -86,17 +86,17 @@ def test_the_height_of_a_label():
     assert label_heights(value, np.array([0, 2, 4, 6, 8]), TREE).tolist() == [0, 1, len(TREE), 0, len(TREE)]
 
 
-def two_kinds(n1: int, n2: int, narrow: float, wide: float, said: float) -> NarrownessTally:
+def two_kinds(n1: int, n2: int, narrow: float, wide: float, said: float) -> HeightTally:
     """People of one value in narrow and in wide classes, of whom these shares have sensitive value 0."""
     people, told = np.zeros((1, 2, 2), dtype=np.int64), np.zeros((1, 2, 2), dtype=np.int64)
     people[0, 0] = round(n1 * narrow), n1 - round(n1 * narrow)
     people[0, 1] = round(n2 * wide), n2 - round(n2 * wide)
     told[0, 1] = round(n2 * said) * UNIT, (n2 - round(n2 * said)) * UNIT
-    return NarrownessTally(people, told)
+    return HeightTally(people, told)
 
 
-def figure(*about: float) -> minimality.LeftBehind:
-    (one,) = left_behind(two_kinds(*about), (np.zeros(1, dtype=np.int64),), 5)  # type: ignore[arg-type]
+def figure(*about: float) -> minimality.WideClassGroup:
+    (one,) = groups_in_wide_classes(two_kinds(*about), (np.zeros(1, dtype=np.int64),), 5)  # type: ignore[arg-type]
     return one
 
 
@@ -137,20 +137,20 @@ def test_lots_are_seldom_more_than_chance():
     lines = 0
     for seed in range(200):
         draw = np.random.default_rng(seed)
-        found = NarrownessTally(
+        found = HeightTally(
             draw.multinomial(40, [0.2] * 5, size=(20, 2)).astype(np.int64), np.zeros((20, 2, 5), dtype=np.int64)
         )
         found.said[:, 1] = 8 * UNIT
-        lines += bool(beyond_chance(left_behind(found, (np.arange(20),), 5), 5))
+        lines += bool(beyond_chance(groups_in_wide_classes(found, (np.arange(20),), 5), 5))
     assert lines <= 10
 
 
 def test_nobody_narrow_or_nobody_wide_is_no_line():
     for n1, n2 in ((0, 50), (50, 0)):
-        assert left_behind(two_kinds(n1, n2, 0.5, 0.5, 0.5), (np.zeros(1, dtype=np.int64),), 5) == []
+        assert groups_in_wide_classes(two_kinds(n1, n2, 0.5, 0.5, 0.5), (np.zeros(1, dtype=np.int64),), 5) == []
 
 
 def test_fewer_people_than_k_are_no_line():
     nodes = (np.zeros(1, dtype=np.int64),)
-    assert left_behind(two_kinds(2, 2, 0.5, 0.5, 0.5), nodes, 5) == []
-    assert len(left_behind(two_kinds(2, 3, 0.5, 1, 0.5), nodes, 5)) == 1
+    assert groups_in_wide_classes(two_kinds(2, 2, 0.5, 0.5, 0.5), nodes, 5) == []
+    assert len(groups_in_wide_classes(two_kinds(2, 3, 0.5, 1, 0.5), nodes, 5)) == 1

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.measures.distances.bins import by_edges, equal_mass, equal_width
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, tally
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, sum_at
 
 
 @st.composite
@@ -58,7 +58,7 @@ def test_refuses_what_is_no_matrix():
 
 def test_sums_beyond_what_floats_hold_are_exact():
     huge = 2**53 + 1
-    assert tally(np.array([1, 0, 1]), np.array([huge, 3, 2]), 3).tolist() == [3, huge + 2, 0]
+    assert sum_at(np.array([1, 0, 1]), np.array([huge, 3, 2]), 3).tolist() == [3, huge + 2, 0]
 
 
 def test_bins_of_equal_width():

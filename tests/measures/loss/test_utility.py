@@ -8,9 +8,9 @@ from strategies import drawn
 
 from tclose_spark.measures.loss.query_error import (
     CountQuery,
-    RangeSpread,
-    SetSpread,
-    SpreadRelease,
+    CoveredRanges,
+    CoveredSets,
+    UniformRelease,
     count,
     draw_queries,
     relative_errors,
@@ -31,14 +31,14 @@ def held_in_classes(label_of, spreads, classes, values):
     pairs = sorted(set(zip(values.tolist(), classes.tolist(), strict=True)))
     holders = {v: np.array([c for w, c in pairs if w == v]) for v, _ in pairs}
     rows = {v: np.array([np.sum((classes == c) & (values == v)) for c in holders[v]]) for v in holders}
-    return SpreadRelease(spreads=spreads, label=label_of, classes=[holders], rows=[rows])
+    return UniformRelease(spreads=spreads, label=label_of, classes=[holders], rows=[rows])
 
 
 def test_a_worked_example():
     """Two classes: ages [20, 30] with cities {0, 1}, and [30, 41] with city 2. Flu, age 25 to 34, cities 1 to 2."""
     classes = np.array([0, 0, 0, 1, 1])
-    ages = RangeSpread(low=np.array([20.0, 30.0]), high=np.array([30.0, 41.0]), whole=True)
-    cities = SetSpread(members=np.array([0, 1, 2]), offsets=np.array([0, 2, 3]))
+    ages = CoveredRanges(low=np.array([20.0, 30.0]), high=np.array([30.0, 41.0]), whole=True)
+    cities = CoveredSets(members=np.array([0, 1, 2]), offsets=np.array([0, 2, 3]))
     release = held_in_classes([np.array([0, 1])] * 2, [ages, cities], classes, FLU)
     query = CountQuery(ranges={0: (25, 34), 1: (1, 2)}, attribute=0, value=0)
     assert count(query, [AGES, CITIES], [FLU]) == 2
@@ -46,7 +46,7 @@ def test_a_worked_example():
 
 
 def test_a_real_number_is_spread_over_a_length_and_a_point_is_in_or_out():
-    lengths = RangeSpread(low=np.array([0.0, 2.0, np.nan]), high=np.array([4.0, 2.0, np.nan]), whole=False)
+    lengths = CoveredRanges(low=np.array([0.0, 2.0, np.nan]), high=np.array([4.0, 2.0, np.nan]), whole=False)
     assert lengths.shares(1.0, 3.0).tolist() == [0.5, 1.0, 0.0]
     assert lengths.shares(3.0, 9.0).tolist() == [0.25, 0.0, 0.0]
 
@@ -65,7 +65,7 @@ tables = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0,
 def test_labels_of_one_value_answer_exactly(table, seed):
     quasi_a, quasi_b, value = np.array(table).T
     queries = draw_queries([quasi_a, quasi_b], [value], lambda i, code, draw: (code - 1, code + 1), 20, seed)
-    spreads = [RangeSpread(low=x.astype(float), high=x.astype(float), whole=True) for x in (quasi_a, quasi_b)]
+    spreads = [CoveredRanges(low=x.astype(float), high=x.astype(float), whole=True) for x in (quasi_a, quasi_b)]
     each = np.arange(len(value))
     release = held_in_classes([each, each], spreads, each, value)
     answers = [count(query, [quasi_a, quasi_b], [value]) for query in queries]
@@ -79,7 +79,7 @@ def test_estimates_over_a_partition_of_the_values_add_up(table):
     """What is spread is all there: over all codes of an attribute the estimates give the rows of the value."""
     quasi, _, value = np.array(table).T
     classes = quasi // 3
-    spread = RangeSpread(low=np.array([0.0, 3.0]), high=np.array([2.0, 5.0]), whole=True)
+    spread = CoveredRanges(low=np.array([0.0, 3.0]), high=np.array([2.0, 5.0]), whole=True)
     release = held_in_classes([np.array([0, 1])], [spread], classes, value)
     for v in set(value.tolist()):
         parts = [release.estimate(CountQuery(ranges={0: (c, c)}, attribute=0, value=v), as_code) for c in range(6)]

@@ -19,7 +19,7 @@ from tclose_spark.measures.closeness import nt_close_superset
 from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.loss.information_loss import LabelLoss
-from tclose_spark.measures.supersets.box_search import BoxSearch, Near, count_heights, heights_to_try, nearness
+from tclose_spark.measures.supersets.box_search import BoxSearch, ProofTarget, count_heights, heights_to_try, nearness
 from tclose_spark.measures.supersets.label_axes import LabelAxis
 
 TREE = (np.arange(4), np.array([0, 0, 1, 1]), np.zeros(4, dtype=np.int64))
@@ -40,7 +40,7 @@ LABELS = {
 def near_of(counts, t, kind=EqualDistance, still=None):
     counts = np.array(counts, dtype=np.int64)
     still = np.ones(len(counts), dtype=bool) if still is None else np.array(still)
-    return Near(kind(counts.sum(axis=0)), Fraction(t), Histograms.dense(counts), still)
+    return ProofTarget(kind(counts.sum(axis=0)), Fraction(t), Histograms.dense(counts), still)
 
 
 def axis_of(*stretches, nodes=()):
@@ -135,7 +135,7 @@ def test_a_class_is_as_far_from_a_widening_as_from_a_cut(kind):
     over = kind(counts[:2].sum(axis=0), *tree)
     far = Fraction(int(over.numerators(Histograms.dense(counts[:1]))[0]), over.scale * 8 * 4)
     for t, holds in ((far, True), (far - Fraction(1, 10**30), False)):
-        asked = Near(table, t, Histograms.dense(counts), np.array([True, False, False]))
+        asked = ProofTarget(table, t, Histograms.dense(counts), np.array([True, False, False]))
         search = BoxSearch(axes, counts.sum(axis=1), [asked], 8)
         assert search.run()
         assert bool(search.found[0].proven[0]) == holds
@@ -229,7 +229,7 @@ def test_a_class_counts_in_every_label_that_holds_its_own(columns):
         quasi.append(JudgedQuasi(name, tuple(f"{name}{i}" for i in range(len(parts))), KINDS[name][1]))
         arrays.append([pa.chunked_array([pa.array(part, pa.string())]) for part in parts])
     wide = np.array([True, False, False] * 2)
-    near = Near(EqualDistance(counts.sum(axis=0)), Fraction(1, 10), Histograms.dense(counts), wide)
+    near = ProofTarget(EqualDistance(counts.sum(axis=0)), Fraction(1, 10), Histograms.dense(counts), wide)
     proofs = BoxProofs.of(arrays, counts.sum(axis=1), [near], quasi, 10)
     assert proofs.complete
     assert not proofs.search.found[0].proven.any()
@@ -238,7 +238,7 @@ def test_a_class_counts_in_every_label_that_holds_its_own(columns):
     proofs = BoxProofs.of(
         [[part.take(pa.array(alone)) for part in parts] for parts in arrays],
         counts[alone].sum(axis=1),
-        [Near(near.distance, near.t, Histograms.dense(counts[alone]), wide[alone])],
+        [ProofTarget(near.distance, near.t, Histograms.dense(counts[alone]), wide[alone])],
         quasi,
         10,
     )

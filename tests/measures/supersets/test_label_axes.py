@@ -15,7 +15,7 @@ from tclose_spark.checks.labels.superset_boxes import BoxProofs, open_classes
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.loss.information_loss import LabelLoss
-from tclose_spark.measures.supersets.box_search import BoxSearch, Near
+from tclose_spark.measures.supersets.box_search import BoxSearch, ProofTarget
 from tclose_spark.measures.supersets.label_axes import LabelAxis
 
 NUMBER = LabelLoss(numeric=True, span=Fraction(100))
@@ -139,7 +139,7 @@ def test_what_is_proven_is_told_by_the_labels_of_its_box():
     counts = np.array([[5, 1], [5, 1], [1, 5], [1, 5]])
     quasi = [JudgedQuasi("q", ("q",), NUMBER), JudgedQuasi("sex", ("sex",), VALUE)]
     columns = [columns_of("20", "[30, 39]", "20", "[30, 39]"), columns_of("f", "f", "m", "m")]
-    near = Near(EqualDistance(counts.sum(axis=0)), Fraction(0), Histograms.dense(counts), np.ones(4, dtype=bool))
+    near = ProofTarget(EqualDistance(counts.sum(axis=0)), Fraction(0), Histograms.dense(counts), np.ones(4, dtype=bool))
     proofs = BoxProofs.of(columns, counts.sum(axis=1), [near], quasi, 12)
     assert proofs.proves
     assert proofs.best(0, np.arange(4)).to_pylist() == [

@@ -20,7 +20,7 @@ from strategies import CITIES
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import Folder
-from tclose_spark.measures.disclosure.refused_cuts import sides_of, told_by_refusal
+from tclose_spark.measures.disclosure.refused_cuts import disclosed_by_refusal, rows_below_cuts
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.stages.observers import minimality
 from tclose_spark.stages.observers.minimality import Groups, MinimalityCounter, Scale, merge_counts
@@ -158,7 +158,7 @@ def test_what_refused_cuts_reveal_is_true(make_run: MakeRun):
         counts = [np.array([(people["disease"] == value).sum() for value in ("flu", "none")])]
         for column in QUASI:
             codes = people[column].to_numpy()
-            for below in sides_of(codes, 5, 16, True):
+            for below in rows_below_cuts(codes, 5, 16, True):
                 side = (
                     (below, people[codes < np.sort(codes)[below]]),
                     (
@@ -166,7 +166,7 @@ def test_what_refused_cuts_reveal_is_true(make_run: MakeRun):
                         people[codes >= np.sort(codes)[below]],
                     ),
                 )
-                for one in told_by_refusal(counts, below, distance, 0) or []:
+                for one in disclosed_by_refusal(counts, below, distance, 0) or []:
                     diseases = [part["disease"] for size, part in side if size == one.rows]
                     assert any((values == ("flu", "none")[one.value]).sum() >= one.at_least for values in diseases)
                     revealed += 1
