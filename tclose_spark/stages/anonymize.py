@@ -4,6 +4,7 @@ writing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,12 +19,12 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from tclose_spark.checks.labels.aggregates import AggregateCheck, rows_without_aggregate
 from tclose_spark.checks.labels.coverage import Coverage
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.run import LINKED
+from tclose_spark.io.run import LINKED, Run
 from tclose_spark.io.spark.progress import TaskCounter
 from tclose_spark.io.spark.shuffles import sent_to_tasks, the_task
 from tclose_spark.io.spark.workers import Mapper, map_batches
-from tclose_spark.io.tables.columns import SUPPRESSED
-from tclose_spark.io.tables.made_files import FILE, TABLE, parquet_files
+from tclose_spark.io.tables.columns import SUPPRESSED, read_delta
+from tclose_spark.io.tables.made_files import FILE, TABLE, parquet_files, write_tables
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import ClassAssignment, Plan
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -34,12 +35,29 @@ from tclose_spark.stages.observers.extreme_aggregates import ExtremeAggregates
 from tclose_spark.stages.observers.linked_sample import LinkedSample
 from tclose_spark.stages.observers.minimality import MinimalityCounter
 from tclose_spark.stages.observers.refused_cuts import RefusedCuts
-from tclose_spark.stages.observers.released_values import VALUES, VALUES_SCHEMA, PublicNames, note_values, restrict
+from tclose_spark.stages.observers.released_values import (
+    VALUES,
+    VALUES_SCHEMA,
+    PublicNames,
+    note_values,
+    read_values,
+    restrict,
+)
+from tclose_spark.stages.publish import MINIMALITY
+from tclose_spark.stages.staged import (
+    LINKED_SAMPLE,
+    read_columns,
+    read_plan,
+    read_profile,
+    read_rows,
+    resolved_attributes,
+)
 from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch
 from tclose_spark.table.arrays import IntArray, in_order
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
+from tclose_spark.table.hierarchies.building import RELEASED_HIERARCHIES
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
@@ -58,6 +76,34 @@ SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST)
 of their class), and both sides' fingerprints.
 """
 NOTHING = Fingerprint(0, 0)
+
+
+def write_release(run: Run, record: dict[str, Any]) -> None:
+    """Writes the release and its private observations to the staging area. record: gets both fingerprints."""
+    profile, columns = read_profile(run), read_columns(run)
+    attributes = resolved_attributes(run, profile)
+    plan = read_plan(run, attributes)
+    anonymizer = Anonymizer(run.spec, profile, attributes, plan, columns)
+    written = _write(run, anonymizer)
+    if anonymizer.notes_values:
+        names = PublicNames.of(run.spec, attributes, read_values(read_delta(run.spark, run.staging.path(VALUES))))
+        run.staging.remove(VALUES)
+        if written.suppressed:
+            record["hierarchies"] = run.keep_hierarchies(names.hierarchies, RELEASED_HIERARCHIES)
+        if written.suppressed and names.differs:
+            anonymizer = Anonymizer(run.spec, profile, attributes, plan, columns, names)
+            written = _write(run, anonymizer)
+    run.staging.write(MINIMALITY, json.dumps(anonymizer.mechanism(), indent=1), private=True)
+    run.staging.write(LINKED_SAMPLE, anonymizer.sample.to_json(), private=True)
+    record |= {"written": {"raw": str(written.raw), "published": str(written.published)}, "method": written.method}
+
+
+def _write(run: Run, anonymizer: Anonymizer) -> Written:
+    files = anonymizer.files(read_rows(run))
+    run.staging.remove(LINKED)
+    with anonymizer.blocks_done.watched(anonymizer.plan.blocks, run.progress):
+        write_tables(files, anonymizer.tables, run.staging)
+    return anonymizer.written()
 
 
 @dataclass(frozen=True)

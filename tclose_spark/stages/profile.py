@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError, Offending
+from tclose_spark.io.input.commits import commit_of
 from tclose_spark.io.input.damaged_text import (
     SourceTable,
     check_text,
@@ -23,6 +24,9 @@ from tclose_spark.io.input.damaged_text import (
     malformed_rows,
     translate_read_errors,
 )
+from tclose_spark.io.input.input_state import input_state
+from tclose_spark.io.input.reading import read_table
+from tclose_spark.io.run import Run
 from tclose_spark.io.spark.shuffles import sized_shuffles
 from tclose_spark.io.spark.workers import Mapper, map_batches
 from tclose_spark.io.storage.folders import for_spark
@@ -42,9 +46,11 @@ from tclose_spark.io.tables.columns import (
 )
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.insensitive import guard_insensitive
+from tclose_spark.stages.staged import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
 from tclose_spark.stages.staging import HASH, STAGED, StagedColumns, write_batch
 from tclose_spark.stages.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
-from tclose_spark.stages.warnings import NEARLY_UNIQUE
+from tclose_spark.stages.warnings import NEARLY_UNIQUE, profile_warnings, repetition_warning
 from tclose_spark.table.column_names.hints import hint_of, least_uniqueness
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.domains import (
@@ -65,6 +71,38 @@ BROKEN, DAMAGED = "broken", "damaged"
 SHORT_INTEGERS = (T.ByteType, T.ShortType, T.IntegerType)
 """Types whose values are all numbers that codes have."""
 MOST_LISTED = 1000  # wrong values that are written down for whoever corrects them
+
+
+def profile_input(run: Run, record: dict[str, Any]) -> None:
+    """Profiles and stages the input of a run. record: gets its version, state, fingerprint and warnings."""
+    source = run.spec.input
+    commit = commit_of(run.spark, source)
+    version = None if commit is None else commit.version
+    state = input_state(run.spark, source, commit)
+    table = read_table(run.spark, source, version)
+    try:
+        path = run.staging.path(STAGED_ROWS)
+        profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)
+        built = run.keep_hierarchies(trees)
+        insensitive = guard_insensitive(table, run.spec, profile, resolved_attributes(run, profile).quasi_identifiers)
+    except BaseException:
+        drop_rows(run)
+        raise
+    run.staging.write(PROFILE, profile.to_json())
+    run.staging.write(STAGED_COLUMNS, StagedColumns.of(table, run.spec).to_json())
+    record["input"] = {
+        "path": source.path,
+        "rows": profile.rows,
+        "version": version,
+        "state": state,
+        "fingerprint": profile.fingerprint,
+    }
+    record |= {"hierarchies": built} if built else {}
+    record |= {"insensitive": insensitive} if insensitive else {}
+    record["warnings"] = list(profile_warnings(profile, run.spec))
+    record["repeated"] = [repetition_warning(one) for one in profile.repeated]
+    for warning in record["warnings"]:
+        run.announce(f"note: {warning}")
 
 
 def profile_table(

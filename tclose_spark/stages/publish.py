@@ -13,6 +13,8 @@ from contextlib import suppress
 from typing import Any
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
+from tclose_spark.io.input.commits import commit_of
+from tclose_spark.io.input.input_state import input_state
 from tclose_spark.io.interrupts import defer_interrupts, done
 from tclose_spark.io.run import CERTIFICATE, LINKED, PUBLIC, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder, move
@@ -129,6 +131,18 @@ def is_published(run: Run) -> bool:
         return False
     made = json.loads(run.internal.read(STATE))
     return bool(made["configuration"] == run.fingerprint) and is_everywhere(run, made)
+
+
+def is_current(run: Run) -> bool:
+    """Whether the finished release was made from this configuration and the current state of the input. False if the
+    state of the input is unknown (see `input_state`).
+    """
+    if not run.finished or not run.internal.exists(STATE):
+        return False
+    made = json.loads(run.internal.read(STATE))
+    state = input_state(run.spark, run.spec.input, commit_of(run.spark, run.spec.input))
+    same = state is not None and made["stages"]["profile"]["input"].get("state") == state
+    return bool(same and made["configuration"] == run.fingerprint) and is_everywhere(run, made)
 
 
 def is_everywhere(run: Run, made: Mapping[str, Any]) -> bool:

@@ -18,9 +18,11 @@ from tclose_spark.io.tables.catalog import is_same
 from tclose_spark.io.tables.columns import read_delta
 from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
 from tclose_spark.io.tables.exports import check_export, export_name, rows_of
-from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
-from tclose_spark.stages.publish import public_files
+from tclose_spark.stages.publish import MINIMALITY, public_files
+from tclose_spark.stages.report import certify
+from tclose_spark.stages.staged import read_profile
+from tclose_spark.stages.warnings import extreme_aggregates_notes, mechanism_found, mechanism_notes
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint
 
@@ -40,21 +42,37 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
     return verify_release(release, path, run.spec, profiled, run.public_hierarchies, evidence, classes)
 
 
+def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> Verdict:
+    """The verdict on the staged release. Writes the class table, the validation and the figures beside it; record gets
+    the verdict and the SHA-256 of the judged files.
+    """
+    run.staging.remove("classes")
+    files = digests(run.staging, ["release"])
+    verdict = judge(run, read_profile(run), state, run.staging, run.staging.path("classes"))
+    run.staging.remove("validation")
+    for name, text in verdict.validation.files().items():
+        run.staging.write(f"validation/{name}", text)
+    run.staging.write("verification.json", json.dumps({"problems": verdict.problems, **verdict.figures}, indent=1))
+    record |= {"verdict": "holds" if verdict.holds else "does not hold", "figures": verdict.figures}
+    record["minimality"] = mechanism_record(run)
+    record["files"] = {**files, **digests(run.staging, ["classes"])}
+    return verdict
+
+
+def mechanism_record(run: Run) -> dict[str, Any]:
+    """What the method's choices reveal, without values; announces it."""
+    figure = json.loads(run.staging.read(MINIMALITY))
+    notes, found = mechanism_notes(figure), mechanism_found(figure)
+    more = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/promise.md)" if figure["measured"] else ""
+    for note in (*(note + more for note in notes), *extreme_aggregates_notes(figure, public=False)):
+        run.announce(f"note: {note}")
+    return {**found, "warnings": notes if figure["measured"] else extreme_aggregates_notes(figure, public=True)}
+
+
 def require_holds(verdict: Verdict, what: str) -> None:
     """Raises GuaranteeError with every problem of a verdict, after `what`, unless it holds."""
     if not verdict.holds:
         raise GuaranteeError(f"{what}:\n  " + "\n  ".join(verdict.problems))
-
-
-def certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
-    """The certificate of the release in a folder. Its warnings are of identifiers that repeat in the input, too, and of
-    what the choices of the method tell.
-    """
-    profiled, mechanism = state["stages"]["profile"], state["stages"]["verify"]["minimality"]
-    source, more = profiled["input"], [*profiled["repeated"], *mechanism["warnings"]]
-    figures = {**figures, "warnings": [*figures["warnings"], *more]}
-    columns = read_delta(run.spark, folder.path("release")).columns
-    return build_certificate(run.spec, run.public_hierarchies, figures, source["rows"], source["version"], columns)
 
 
 def verify_finished(run: Run) -> Verdict:
