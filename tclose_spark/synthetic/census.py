@@ -110,7 +110,7 @@ def generate_people(spark: SparkSession, rows: int, seed: int = 2026, partitions
 
 
 def write_hierarchies(folder: Path) -> None:
-    """Writes `<column>.csv` into `folder` for each column of `HIERARCHIES`, with every value of the census. Replaces files.
+    """Writes `<column>.csv` into `folder` for each column of `HIERARCHIES`, with every value of the census.
 
     The files have the format of ARX: UTF-8, no header, separator `;`, one line for each leaf, leaf first, `*` last.
     """
