@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from tclose_spark.api.specs import Spec, Table, in_memory, tree_of
 from tclose_spark.api.work import working
-from tclose_spark.auditing.question import Question, ask, ask_as_in
+from tclose_spark.auditing.question import AuditQuestion, question_from_columns, question_from_run_file
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.loading import resolve, spec_of
 from tclose_spark.runfile.section import Section
 
 if TYPE_CHECKING:
-    from tclose_spark.auditing.audit import Audit
-    from tclose_spark.auditing.explain import Explanation
+    from tclose_spark.auditing.result import Audit, Explanation
 
 Columns = Sequence[str] | Mapping[str, Any]
 """Names of columns; or their settings, as in a run file, by name: of a sensitive attribute its distance will do."""
@@ -77,7 +76,7 @@ def audit(
         how: Any = {"kind": format, "options": _texts(options)}
         with opened_tables(session, question, *map(_plain, (table, reference, background)), **how) as tables:
             judged, compared, people = tables
-            found, _ = audit_table(judged, question, None, compared, people, target, supersets, attacks)
+            found = audit_table(judged, question, None, compared, people, target, supersets, attacks)
             return replace(found, name=_path(table) or "the table")
 
 
@@ -121,7 +120,7 @@ def _question(
     hierarchies: Mapping[str, str | PathLike[str]] | None,
     spec: Spec | None,
     **asked: Any,
-) -> Question:
+) -> AuditQuestion:
     """What is asked; of the columns of a spec, where one is given."""
     if spec is not None:
         if quasi_identifiers or sensitive or hierarchies:
@@ -129,7 +128,7 @@ def _question(
                 "spec says which columns are what; leave out quasi_identifiers, sensitive and hierarchies"
             )
         tree = {"name": "audit", "input": {"path": "-"}, "output": {"path": "/-"}, **tree_of(spec)}
-        return ask_as_in(spec_of(tree), asked["k"], asked["t"], asked["n"], asked["gain"])
+        return question_from_run_file(spec_of(tree), asked["k"], asked["t"], asked["n"], asked["gain"])
     if not quasi_identifiers:
         raise ConfigurationError(
             "which columns are quasi-identifiers? Give quasi_identifiers=['age', 'zip'], or spec= with a run file"
@@ -144,7 +143,7 @@ def _question(
         for name, settings in columns.items():
             if isinstance(settings.get("hierarchy"), str):
                 settings["hierarchy"] = resolve(settings["hierarchy"], f"{role}.{name}.hierarchy", Path.cwd())
-    return ask(quasi, attributes, asked["k"], asked["t"], asked["n"], asked["gain"])
+    return question_from_columns(quasi, attributes, asked["k"], asked["t"], asked["n"], asked["gain"])
 
 
 def _settings(columns: Columns, what: str) -> dict[str, dict[str, Any]]:

@@ -10,8 +10,7 @@ from tclose_spark.api.previewing import Preview, hierarchy
 from tclose_spark.api.release import Release, Report
 from tclose_spark.api.releasing import release, run_stage, verify
 from tclose_spark.api.suggesting import suggest
-from tclose_spark.auditing.audit import Audit
-from tclose_spark.auditing.explain import Explanation
+from tclose_spark.auditing.result import Audit, Explanation
 from tclose_spark.comparing.result import Comparison
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, TcloseError, UnreachableError
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree

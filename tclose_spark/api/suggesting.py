@@ -12,12 +12,12 @@ from tclose_spark.api.specs import Table
 from tclose_spark.api.work import working
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, name_of, require_t, suggest_from
+from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name, require_t, suggestion_from_facts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tclose_spark.suggesting.facts import Gathered
+    from tclose_spark.suggesting.facts import TableFacts
 
 
 def suggest(
@@ -55,7 +55,7 @@ def suggest(
             raise ConfigurationError(f"k={k}: expected at least 2")
     with working("tclose suggest", table, path) as spark:
         gathered, source = _gathered(spark, path, table, sample, format, options or {}, name)
-        return suggest_from(gathered, source, Path(file or f"{name_of(source)}.yaml"), k, str(t))
+        return suggestion_from_facts(gathered, source, Path(file or f"{release_name(source)}.yaml"), k, str(t))
 
 
 def _gathered(
@@ -66,18 +66,18 @@ def _gathered(
     format: str | None,
     options: Mapping[str, str],
     name: str,
-) -> tuple[Gathered, Input]:
+) -> tuple[TableFacts, Input]:
     """The facts of a table, and where it is."""
     from tclose_spark.io.input.damaged_text import SourceTable, translate_read_errors
     from tclose_spark.io.input.frames import as_dataframe
     from tclose_spark.io.input.typed import source_of
-    from tclose_spark.suggesting.gathering import gather
-    from tclose_spark.suggesting.opening import open_unknown, with_plain_names
+    from tclose_spark.suggesting.gathering import gather_facts
+    from tclose_spark.suggesting.opening import open_unknown_table, with_plain_names
 
     if path:
-        opened = open_unknown(spark, source_of(path, format, options))
+        opened = open_unknown_table(spark, source_of(path, format, options))
     else:
         frame = as_dataframe(spark, table)
         opened = with_plain_names(SourceTable(frame, Input(path=name, format="table"), frame.columns))
     with translate_read_errors(opened):
-        return gather(opened.table, sample), opened.source
+        return gather_facts(opened.table, sample), opened.source

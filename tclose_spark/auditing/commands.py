@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from tclose_spark.auditing.question import Question, ask, ask_as_in, read_quasi, read_sensitive
+from tclose_spark.auditing.question import (
+    AuditQuestion,
+    parse_quasi_identifiers,
+    parse_sensitive,
+    question_from_columns,
+    question_from_run_file,
+)
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.input.typed import as_typed, options_of
 from tclose_spark.io.spark.driver import start_early
@@ -23,8 +29,8 @@ from tclose_spark.runfile.loading import URI, load_spec, resolve
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-NARROW = 120  # columns below which tables are other ones
-WIDTH = 200  # of what is not printed on a terminal; COLUMNS says another
+WIDTH = 200  # of output that is not a terminal; COLUMNS overrides it
+WRAPPED = 120  # columns below which lines of text are wrapped at words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,21 +51,21 @@ class AuditArguments:
     reference: str | None
 
     @property
-    def question(self) -> Question:
+    def question(self) -> AuditQuestion:
         """The question, from a run file or from the options."""
         if self.config is not None:
             if self.quasi_identifiers or self.sensitive or self.hierarchies:
                 raise ConfigurationError(
                     "--config says which columns are what; leave out --quasi-identifiers, --sensitive and --hierarchy"
                 )
-            return ask_as_in(load_spec(self.config), self.k, self.t, self.n, self.gain)
+            return question_from_run_file(load_spec(self.config), self.k, self.t, self.n, self.gain)
         if not self.quasi_identifiers:
             raise ConfigurationError(
                 "which columns are quasi-identifiers? Give --quasi-identifiers age,zip,sex, or --config with a run file"
             )
         folder = Path.cwd()
-        quasi = read_quasi(self.quasi_identifiers, self.hierarchies, folder)
-        return ask(quasi, read_sensitive(self.sensitive, folder), self.k, self.t, self.n, self.gain)
+        quasi = parse_quasi_identifiers(self.quasi_identifiers, self.hierarchies, folder)
+        return question_from_columns(quasi, parse_sensitive(self.sensitive, folder), self.k, self.t, self.n, self.gain)
 
 
 def run_audit(
@@ -88,24 +94,24 @@ def run_audit(
 
     target = None if classes is None else resolve(classes, "--classes-output", Path.cwd())
     with _opened(given, question, get_session("tclose audit"), background) as (table, reference, people):
-        audit, suite = audit_table(table, question, None, reference, people, target, supersets, attacks)
+        audit = audit_table(table, question, None, reference, people, target, supersets, attacks)
     audit = audit if labels else audit.without_labels()
     if expectations is not None:
-        Path(expectations).write_text(suite + "\n", encoding="utf-8")
+        Path(expectations).write_text(audit.suite + "\n", encoding="utf-8")
     if html is not None:
         _write_page(html, audit_page(audit, given.table))
     if as_json:
         sys.stdout.write(json.dumps(audit.to_json(), indent=1, default=str, ensure_ascii=False) + "\n")
     else:
-        _print(audit_lines(audit, given.table, _is_narrow()))
+        _print(audit_lines(audit, given.table))
     if not audit.holds:
         broken = [f"{g.measure}{f' of {g.attribute}' if g.attribute else ''}" for g in audit.guarantees if not g.holds]
-        raise GuaranteeError(f"{given.table} does not hold what is asked: {', '.join(broken)}")
+        raise GuaranteeError(f"{given.table} does not meet the requirements: {', '.join(broken)}")
 
 
 @contextmanager
 def _opened(
-    given: AuditArguments, question: Question, spark: SparkSession, background: str | None = None
+    given: AuditArguments, question: AuditQuestion, spark: SparkSession, background: str | None = None
 ) -> Iterator[tuple[DataFrame, DataFrame | None, DataFrame | None]]:
     """The table, the reference and the background table, where they are given."""
     from tclose_spark.auditing.tables import opened_tables
@@ -161,17 +167,13 @@ def run_explain(
     if as_json:
         sys.stdout.write(json.dumps(explanation.to_json(), indent=1, default=str, ensure_ascii=False) + "\n")
     else:
-        _print(explanation_lines(explanation, _is_narrow()))
+        _print(explanation_lines(explanation))
 
 
 def _print(lines: Iterable[Any]) -> None:
     console = _console()
     for line in lines:
-        console.print(line, soft_wrap=not isinstance(line, Table) and console.width >= NARROW)
-
-
-def _is_narrow() -> bool:
-    return _console().width < NARROW
+        console.print(line, soft_wrap=not isinstance(line, Table) and console.width >= WRAPPED)
 
 
 def _console() -> Console:

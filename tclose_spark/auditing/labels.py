@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tclose_spark.auditing.question import Question
+from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.labels.vocabulary import members, vocabulary_of
 from tclose_spark.errors import InputError
@@ -89,8 +89,8 @@ class LabelFacts:
                 self.high = end if self.high is None else max(self.high, end)
 
 
-def judged_quasi(
-    tallies: DataFrame, question: Question, hierarchies: Mapping[str, Hierarchy]
+def judge_labels(
+    tallies: DataFrame, question: AuditQuestion, hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[list[JudgedQuasi], list[str]]:
     """The quasi-identifiers with what their labels lose, and notes on labels that are not what they seem.
 

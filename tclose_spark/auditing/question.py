@@ -22,7 +22,7 @@ SETTINGS = (
 )
 
 
-class Question(Section):
+class AuditQuestion(Section):
     """Columns and requirements. Measures without a threshold are reported, but do not affect the verdict."""
 
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
@@ -71,7 +71,7 @@ class Question(Section):
         return [column for columns in self.columns.values() for column in columns]
 
 
-def ask(
+def question_from_columns(
     quasi_identifiers: Sequence[str] | Mapping[str, Mapping[str, Any]],
     sensitive: Mapping[str, Mapping[str, Any]] | None = None,
     k: int | None = None,
@@ -79,7 +79,7 @@ def ask(
     n: int | None = None,
     gain: Any = "0.2",
     aggregates: bool = False,
-) -> Question:
+) -> AuditQuestion:
     """A question in plain Python: `ask(["age", "zip"], {"salary": {"distance": "ordered", "t": 0.1}}, k=5)`.
 
     quasi_identifiers, sensitive: settings as in a run file. t: of the sensitive attributes that have none of their own.
@@ -102,7 +102,7 @@ def ask(
         for name, settings in (sensitive or {}).items()
     }
     try:
-        return Question.model_validate(
+        return AuditQuestion.model_validate(
             {
                 "quasi_identifiers": {q: dict(v) for q, v in quasi.items()},
                 "sensitive_attributes": own,
@@ -121,9 +121,9 @@ def _k_of(spec: ReleaseSpec) -> int | None:
     return spec.privacy.k if spec.privacy.alpha is None else None
 
 
-def ask_as_in(
+def question_from_run_file(
     spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2"
-) -> Question:
+) -> AuditQuestion:
     """The question that a run file answers. k and n replace its own; t is of the attributes that have none. Hierarchies
     that it has built are those of its finished release.
 
@@ -143,11 +143,11 @@ def ask_as_in(
     for name in built_columns(attributes):
         (quasi if name in quasi else sensitive)[name]["hierarchy"] = f"{spec.output.internal_path}/{file_of(name)}"
     n = spec.privacy.n if n is None else n
-    asked = ask(quasi, sensitive, _k_of(spec) if k is None else k, t, n, gain, bool(spec.aggregates))
+    asked = question_from_columns(quasi, sensitive, _k_of(spec) if k is None else k, t, n, gain, bool(spec.aggregates))
     return asked.model_copy(update={"renamed": spec.input.columns})
 
 
-def read_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
+def parse_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
     """Settings by column from texts such as `salary:ordered:t=0.1,l=3`; paths are relative to the folder.
 
     Raises:
@@ -205,7 +205,9 @@ def _whole(text: str, key: str, value: str) -> int:
         raise ConfigurationError(f"--sensitive {text}: {key} is {value!r}; expected a whole number") from None
 
 
-def read_quasi(names: Sequence[str], hierarchies: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
+def parse_quasi_identifiers(
+    names: Sequence[str], hierarchies: Sequence[str], folder: Path
+) -> dict[str, dict[str, Any]]:
     """Settings by column from names separated by commas, and texts such as `zip=zip.csv` for those with a hierarchy.
 
     Raises:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tclose_spark.errors import InputError
-from tclose_spark.suggesting.judging import NEARLY_UNIQUE, Judged
-from tclose_spark.suggesting.unique_share import share_told
+from tclose_spark.suggesting.judging import NEARLY_UNIQUE, SuggestedColumn
+from tclose_spark.suggesting.unique_share import explained_share
 from tclose_spark.table.arrays import IntArray
 
 MOST_QUASI = 8  # of more, hardly a label would say anything
@@ -18,35 +18,35 @@ MOST_TOLD = 0.2  # of a quasi-identifier's entropy by insensitive columns
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class ChosenRoles:
     """Every column in one place, each in the order of what is likeliest.
 
     more_quasi, more_sensitive: what would be one too; left out, and listed for the reader.
     open: what neither name nor figures tell; left out, too.
     """
 
-    direct: tuple[Judged, ...]
-    quasi: tuple[Judged, ...]
-    sensitive: tuple[Judged, ...]
-    insensitive: tuple[Judged, ...]
-    more_quasi: tuple[Judged, ...]
-    more_sensitive: tuple[Judged, ...]
-    open: tuple[Judged, ...]
+    direct: tuple[SuggestedColumn, ...]
+    quasi: tuple[SuggestedColumn, ...]
+    sensitive: tuple[SuggestedColumn, ...]
+    insensitive: tuple[SuggestedColumn, ...]
+    more_quasi: tuple[SuggestedColumn, ...]
+    more_sensitive: tuple[SuggestedColumn, ...]
+    open: tuple[SuggestedColumn, ...]
 
     @property
-    def left_out(self) -> tuple[Judged, ...]:
+    def left_out(self) -> tuple[SuggestedColumn, ...]:
         """What the release leaves out and a reader may want."""
         return (*self.more_quasi, *self.more_sensitive, *self.open)
 
 
-def choose(columns: Sequence[Judged]) -> Choice:
+def choose_roles(columns: Sequence[SuggestedColumn]) -> ChosenRoles:
     """The roles of a first run file.
 
     Raises:
         InputError: if no two columns are left that could be a quasi-identifier and a sensitive attribute.
     """
 
-    def of(role: str) -> list[Judged]:
+    def of(role: str) -> list[SuggestedColumn]:
         return [one for one in columns if one.role == role]
 
     quasi = _one_of_each_concept_first(sorted(of("quasi"), key=_known))
@@ -67,7 +67,7 @@ def choose(columns: Sequence[Judged]) -> Choice:
         )
     chosen = _most_harmful([one for one in sensitive if _tells(one)])
     used = {one.name for one in (*quasi, *sensitive)}
-    return Choice(
+    return ChosenRoles(
         direct=tuple(of("direct")),
         quasi=tuple(quasi[:MOST_QUASI]),
         sensitive=tuple(chosen),
@@ -78,17 +78,17 @@ def choose(columns: Sequence[Judged]) -> Choice:
     )
 
 
-def without_telling(choice: Choice, codes: Mapping[str, IntArray]) -> Choice:
+def leave_out_revealing(choice: ChosenRoles, codes: Mapping[str, IntArray]) -> ChosenRoles:
     """The choice without insensitive columns that tell much of a quasi-identifier, alone or with those before them:
     published as they are, they would take back what is generalized.
 
     codes: of rows, a number for each value, by column.
     """
-    kept: list[Judged] = []
-    lost: list[Judged] = []
+    kept: list[SuggestedColumn] = []
+    lost: list[SuggestedColumn] = []
     for one in choice.insensitive:
         by = [codes[other.name] for other in (*kept, one)]
-        told = {quasi.name: share_told(codes[quasi.name], by) for quasi in choice.quasi}
+        told = {quasi.name: explained_share(codes[quasi.name], by) for quasi in choice.quasi}
         most = max(told, key=lambda name: told[name])
         if told[most] > MOST_TOLD:
             lost.append(replace(one, role="open", why=f"it tells {told[most]:.0%} of {most}"))
@@ -97,20 +97,20 @@ def without_telling(choice: Choice, codes: Mapping[str, IntArray]) -> Choice:
     return replace(choice, insensitive=tuple(kept), open=(*choice.open, *lost))
 
 
-def _most_harmful(ranked: Sequence[Judged]) -> Sequence[Judged]:
+def _most_harmful(ranked: Sequence[SuggestedColumn]) -> Sequence[SuggestedColumn]:
     """The first; with the second where the names of both say plainly that they harm."""
     both = ranked[:MOST_SENSITIVE]
     plain = all(one.concept is not None and one.role == "sensitive" and one.concept.rank == 1 for one in both)
     return both if plain and all(one.facts.uniqueness < NEARLY_UNIQUE for one in both) else ranked[:1]
 
 
-def _known(one: Judged) -> tuple[bool, int]:
+def _known(one: SuggestedColumn) -> tuple[bool, int]:
     """What is known of a person widely comes first; of other people and times last."""
     assert one.concept is not None
     return one.hint.of_others, one.concept.rank
 
 
-def _one_of_each_concept_first(ranked: Sequence[Judged]) -> list[Judged]:
+def _one_of_each_concept_first(ranked: Sequence[SuggestedColumn]) -> list[SuggestedColumn]:
     """The first column of each concept, then the second of each, .."""
     seen: dict[str, int] = {}
     turns = []
@@ -122,13 +122,13 @@ def _one_of_each_concept_first(ranked: Sequence[Judged]) -> list[Judged]:
     return [one for _, _, one in sorted(turns, key=lambda item: item[:2])]
 
 
-def _harmful(one: Judged) -> tuple[bool, int, float]:
+def _harmful(one: SuggestedColumn) -> tuple[bool, int, float]:
     """What harms, by its name, comes first, then what tells most; what would point at people last."""
     assert one.concept is not None
     return one.facts.uniqueness >= NEARLY_UNIQUE, one.concept.rank, -one.facts.entropy
 
 
-def _tells(one: Judged) -> bool:
+def _tells(one: SuggestedColumn) -> bool:
     """Whether it can be published and says something: values, several, and none that look like a person's."""
     facts = one.facts
     return bool(facts.whole.present) and not facts.unusable and not facts.identifying and facts.distinct > 1

@@ -9,7 +9,7 @@ from pathlib import Path
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.typed import as_typed, options_of, source_of
 from tclose_spark.io.spark.driver import start_early
-from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, name_of, require_t, suggest_from
+from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name, require_t, suggestion_from_facts
 
 Announce = Callable[[str], None]
 
@@ -35,21 +35,21 @@ def run_suggest(given: SuggestArguments, announce: Announce) -> tuple[Suggestion
     most = read_sample(given.sample)
     require_t(given.t)
     source = source_of(given.table, given.format, options_of(given.options))
-    file = given.output or Path(f"{name_of(source)}.yaml")
+    file = given.output or Path(f"{release_name(source)}.yaml")
     if file.exists() and not given.overwrite:
         raise ConfigurationError(f"--output: {file} exists already; give another path, or --overwrite")
     start_early(source.path)
     from tclose_spark.io.input.damaged_text import translate_read_errors
     from tclose_spark.io.spark.session import get_session
-    from tclose_spark.suggesting.gathering import gather
-    from tclose_spark.suggesting.opening import open_unknown
+    from tclose_spark.suggesting.gathering import gather_facts
+    from tclose_spark.suggesting.opening import open_unknown_table
 
     with as_typed():
-        opened = open_unknown(get_session("tclose suggest"), source)
+        opened = open_unknown_table(get_session("tclose suggest"), source)
         announce(HEADING)
         with translate_read_errors(opened):
-            gathered = gather(opened.table, most, lambda facts: announce(column_line(facts)))
-    suggestion = suggest_from(gathered, opened.source, file, given.k, given.t)
+            gathered = gather_facts(opened.table, most, lambda facts: announce(column_line(facts)))
+    suggestion = suggestion_from_facts(gathered, opened.source, file, given.k, given.t)
     for line in summary_lines(suggestion):
         announce(line)
     return suggestion, suggestion.write(file, given.overwrite)

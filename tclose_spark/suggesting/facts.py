@@ -120,7 +120,7 @@ class ColumnFacts:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class TableFacts:
     """A table's columns as facts.
 
     rows: of the whole table. codes: of the sample's rows, a number for each value, by column.

@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.tables.columns import FRACTIONAL, INTEGRAL, UNSUPPORTED, not_numbers, plain, quoted
-from tclose_spark.suggesting.facts import ColumnFacts, Gathered, Kind, WholeCounts, facts_of
+from tclose_spark.suggesting.facts import ColumnFacts, Kind, TableFacts, WholeCounts, facts_of
 from tclose_spark.suggesting.patterns import ISO_DATE, MARKED
 from tclose_spark.suggesting.unique_share import codes_of
 
@@ -22,7 +22,9 @@ SEED = 2026
 DELTA_FORBIDS = frozenset(" ,;{}()\n\t=")
 
 
-def gather(table: DataFrame, most: int | None, look: Callable[[ColumnFacts], None] = lambda _: None) -> Gathered:
+def gather_facts(
+    table: DataFrame, most: int | None, look: Callable[[ColumnFacts], None] = lambda _: None
+) -> TableFacts:
     """The facts of every column: two passes, one over the whole table and one for about `most` rows of it.
 
     most: None for all rows. look: is shown each column's facts as they are found.
@@ -49,7 +51,7 @@ def gather(table: DataFrame, most: int | None, look: Callable[[ColumnFacts], Non
         look(found)
         facts.append(found)
         codes[name] = codes_of(column)
-    return Gathered(rows, tuple(facts), codes)
+    return TableFacts(rows, tuple(facts), codes)
 
 
 def kind_of(type_: T.DataType) -> Kind:

@@ -22,7 +22,7 @@ PUBLISHABLE = 2000  # values of a category from which its hierarchy is larger th
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class SuggestedColumn:
     """A column and what it may be.
 
     why: in words that hold no value.
@@ -44,13 +44,13 @@ class Judged:
         return self.hint.concept
 
 
-def judge(facts: ColumnFacts) -> Judged:
+def suggest_role(facts: ColumnFacts) -> SuggestedColumn:
     """What a column may be. A direct identifier is told by its name, by what its values look like, or by how many of
     them are different; only what nothing speaks for may be insensitive.
     """
     hint = hint_of(facts.name)
     role, why = _role(facts, hint)
-    return Judged(facts=facts, hint=hint, role=role, why=why)
+    return SuggestedColumn(facts=facts, hint=hint, role=role, why=why)
 
 
 def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
@@ -102,7 +102,7 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
     return ""
 
 
-def is_shaped_like_a_key(facts: ColumnFacts) -> bool:
+def looks_like_a_key(facts: ColumnFacts) -> bool:
     """Whether its values look like keys of which each is one person's, by their pattern, or by how many are different:
     whole numbers or short texts.
     """

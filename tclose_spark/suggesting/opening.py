@@ -15,7 +15,7 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.table.column_names.names import SEPARATORS, is_name
 
 
-def open_unknown(spark: SparkSession, source: Input) -> SourceTable:
+def open_unknown_table(spark: SparkSession, source: Input) -> SourceTable:
     """The table; a CSV file is read with the separator that its header has, where none is given.
 
     Raises:
@@ -26,7 +26,9 @@ def open_unknown(spark: SparkSession, source: Input) -> SourceTable:
         names = [name for name in table.columns if name != MALFORMED]
         separator = _separator(names[0]) if len(names) == 1 else None
         if source.format == "csv" and separator and not {"sep", "delimiter"} & {key.lower() for key in source.options}:
-            return open_unknown(spark, source.model_copy(update={"options": {**source.options, "sep": separator}}))
+            return open_unknown_table(
+                spark, source.model_copy(update={"options": {**source.options, "sep": separator}})
+            )
     except InputError as error:
         raise unread(error, source) from None
     header = source.format == "csv" and source.options.get("header", "").lower() == "true"

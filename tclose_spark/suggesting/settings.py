@@ -9,7 +9,7 @@ from typing import Any
 from tclose_spark.runfile.attributes import MEASURE
 from tclose_spark.runfile.quantities import parse_number
 from tclose_spark.suggesting.facts import ColumnFacts
-from tclose_spark.suggesting.judging import Judged
+from tclose_spark.suggesting.judging import SuggestedColumn
 from tclose_spark.table.column_names.hints import words_of
 
 FEW = 10  # numbers of so many values or fewer are taken for codes
@@ -20,7 +20,7 @@ CODED = frozenset(["zip", "zipcode", "postcode", "postal", "postalcode", "plz", 
 
 
 @dataclass(frozen=True, kw_only=True)
-class SettingLine:
+class ColumnSettings:
     """A column in the run file: its settings, and comments."""
 
     name: str
@@ -28,7 +28,7 @@ class SettingLine:
     said: tuple[str, ...]
 
 
-def quasi_line(one: Judged, taken: bool = True) -> SettingLine:
+def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> ColumnSettings:
     """Of a quasi-identifier: numbers that measure become intervals, codes are cut from their end, dates become months
     and years, few values sets of them. taken: whether it is one in the run file, and not only offered.
     """
@@ -48,10 +48,10 @@ def quasi_line(one: Judged, taken: bool = True) -> SettingLine:
         said.append("! dates as text; written as 2020-12-31 they could have hierarchy: {dates: [month, year]}")
     if taken and one.concept is not None and one.concept.either:
         said.append("? known from outside, or rather sensitive? Then it belongs to sensitive_attributes")
-    return SettingLine(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
+    return ColumnSettings(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
 
 
-def sensitive_line(one: Judged, t: str) -> SettingLine:
+def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
     """Of a sensitive attribute: ordered where its values are numbers that measure."""
     facts = one.facts
     ordered = facts.is_number and facts.distinct > FEW and not one.hint.codes
@@ -63,7 +63,7 @@ def sensitive_line(one: Judged, t: str) -> SettingLine:
     if facts.is_number and not ordered:
         said.append("? numbers, taken for codes; if they are in an order, write distance: ordered")
     said += [*_remarks(facts), *_certain(facts, t)]
-    return SettingLine(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
+    return ColumnSettings(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
 
 
 def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
@@ -76,9 +76,9 @@ def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
         )
 
 
-def plain_line(one: Judged) -> SettingLine:
+def no_settings(one: SuggestedColumn) -> ColumnSettings:
     """Of a column that has no settings."""
-    return SettingLine(name=one.name, settings={}, said=(_figures(one), *_remarks(one.facts)))
+    return ColumnSettings(name=one.name, settings={}, said=(_figures(one), *_remarks(one.facts)))
 
 
 def kind_of(facts: ColumnFacts) -> str:
@@ -88,7 +88,7 @@ def kind_of(facts: ColumnFacts) -> str:
     return facts.kind
 
 
-def _is_measured(one: Judged) -> bool:
+def _is_measured(one: SuggestedColumn) -> bool:
     """Whether its values are numbers with distances between them: many, or an age; no codes."""
     facts, words = one.facts, set(words_of(one.name))
     if not facts.is_number or one.hint.codes or words & CODED:
@@ -100,7 +100,7 @@ def _text(facts: ColumnFacts) -> dict[str, Any]:
     return {"text": dict(facts.text)} if facts.text and facts.kind == "text" else {}
 
 
-def _figures(one: Judged) -> str:
+def _figures(one: SuggestedColumn) -> str:
     facts = one.facts
     parts = [f"{facts.whole.distinct:,} values", f"{share(facts.alone)} alone"]
     if facts.whole.missing:

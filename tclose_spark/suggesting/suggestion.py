@@ -15,11 +15,11 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggesting.choosing import Choice, choose, without_telling
-from tclose_spark.suggesting.facts import Gathered
-from tclose_spark.suggesting.judging import Judged, judge
-from tclose_spark.suggesting.unique_share import UniqueShare, sets_alone
-from tclose_spark.suggesting.writing import Draft, repeated, write
+from tclose_spark.suggesting.choosing import ChosenRoles, choose_roles, leave_out_revealing
+from tclose_spark.suggesting.facts import TableFacts
+from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
+from tclose_spark.suggesting.unique_share import UniqueShare, unique_shares
+from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
 
 SAMPLE = 100_000
 
@@ -37,8 +37,8 @@ class Suggestion:
 
     rows: int
     sampled: int
-    columns: tuple[Judged, ...]
-    choice: Choice
+    columns: tuple[SuggestedColumn, ...]
+    choice: ChosenRoles
     alone: tuple[UniqueShare, ...]
     repeated: tuple[str, ...]
     yaml: str
@@ -96,7 +96,9 @@ def require_t(text: str) -> None:
         raise ConfigurationError(f"--t {text}: expected a number above 0 and at most 1, or measure") from None
 
 
-def suggest_from(gathered: Gathered, source: Input, file: Path, k: int | None = None, t: str = "0.2") -> Suggestion:
+def suggestion_from_facts(
+    gathered: TableFacts, source: Input, file: Path, k: int | None = None, t: str = "0.2"
+) -> Suggestion:
     """The suggestion that follows from facts.
 
     source: where the table is, as the run file says it. file: where the run file is to be. k: None for one that suits
@@ -105,17 +107,17 @@ def suggest_from(gathered: Gathered, source: Input, file: Path, k: int | None = 
     Raises:
         InputError: if the table has no two columns that a release could be made of.
     """
-    columns = tuple(judge(facts) for facts in gathered.facts)
-    choice = without_telling(choose(columns), gathered.codes)
-    alone = sets_alone(gathered.codes, [one.name for one in choice.quasi])
+    columns = tuple(suggest_role(facts) for facts in gathered.facts)
+    choice = leave_out_revealing(choose_roles(columns), gathered.codes)
+    alone = unique_shares(gathered.codes, [one.name for one in choice.quasi])
     sampled = max(facts.sampled for facts in gathered.facts)
     crowded = repeated(choice, exact=sampled >= gathered.rows)
     draft = Draft(
-        name=name_of(source),
+        name=release_name(source),
         table=source.path if source.format == "table" else Path(source.path).name,
         file=file.name,
         source=source.model_copy(update={"path": path_from(source, file), "options": _read_as(source, gathered)}),
-        output=f"{name_of(source)}_release",
+        output=f"{release_name(source)}_release",
         rows=gathered.rows,
         sampled=sampled,
         choice=choice,
@@ -131,11 +133,11 @@ def suggest_from(gathered: Gathered, source: Input, file: Path, k: int | None = 
         choice=choice,
         alone=tuple(alone),
         repeated=crowded,
-        yaml=write(draft),
+        yaml=render_run_file(draft),
     )
 
 
-def name_of(source: Input) -> str:
+def release_name(source: Input) -> str:
     """What the release is called: as the table, without its ending."""
     last = source.path.rstrip("/").rpartition("/")[2]
     stem = last.rpartition(".")[2] if source.format == "table" else last.partition(".")[0]
@@ -150,7 +152,7 @@ def path_from(source: Input, file: Path) -> str:
     return source.path if relative.startswith("../..") else relative
 
 
-def _read_as(source: Input, gathered: Gathered) -> dict[str, str]:
+def _read_as(source: Input, gathered: TableFacts) -> dict[str, str]:
     """The reader's options. Numbers of a CSV file are read as numbers where every row was looked at and no text would
     become another by it: a code with zeros before it, a date, true and false.
     """

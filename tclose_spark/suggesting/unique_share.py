@@ -34,7 +34,7 @@ def codes_of(column: pa.ChunkedArray | pa.Array) -> IntArray:
     return np.asarray(coded.indices, dtype=np.int64)
 
 
-def share_alone(columns: Iterable[IntArray]) -> float:
+def unique_share(columns: Iterable[IntArray]) -> float:
     """The share of rows whose tuple of codes no other row has.
 
     >>> share_alone([np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0])])
@@ -44,7 +44,7 @@ def share_alone(columns: Iterable[IntArray]) -> float:
     return float((np.unique(codes, return_counts=True)[1] == 1).sum() / len(codes)) if len(codes) else 0.0
 
 
-def share_told(of: IntArray, by: Sequence[IntArray]) -> float:
+def explained_share(of: IntArray, by: Sequence[IntArray]) -> float:
     """How much of a column other columns tell: the share of its entropy that is gone where they are known.
 
     >>> year = np.array([0, 0, 1, 1])
@@ -70,21 +70,21 @@ def _tuples(columns: Iterable[IntArray]) -> IntArray:
     return codes
 
 
-def sets_alone(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> list[UniqueShare]:
+def unique_shares(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> list[UniqueShare]:
     """Every pair of the first MOST_PAIRED columns, then the worst pair grown by the worst column to LARGEST, and all
     of them together; each with the share that it singles out, pairs worst first.
     """
     tried = list(ranked[:MOST_PAIRED])
-    pairs = [UniqueShare(pair, share_alone(codes[name] for name in pair)) for pair in combinations(tried, 2)]
+    pairs = [UniqueShare(pair, unique_share(codes[name] for name in pair)) for pair in combinations(tried, 2)]
     found = sorted(pairs, key=lambda one: (-one.share, one.columns))
     grown = found[:1]
     while grown and len(grown[-1].columns) < min(LARGEST, len(tried)):
         more = [
-            UniqueShare((*grown[-1].columns, name), share_alone(codes[c] for c in (*grown[-1].columns, name)))
+            UniqueShare((*grown[-1].columns, name), unique_share(codes[c] for c in (*grown[-1].columns, name)))
             for name in tried
             if name not in grown[-1].columns
         ]
         grown.append(max(more, key=lambda one: one.share))
-    together = UniqueShare(tuple(tried), share_alone(codes[name] for name in tried))
+    together = UniqueShare(tuple(tried), unique_share(codes[name] for name in tried))
     whole = [together] if len(tried) > max(2, len(grown[-1].columns) if grown else 0) else []
     return [*found, *grown[1:], *whole]

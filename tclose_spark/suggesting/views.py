@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from tclose_spark.suggesting.facts import ColumnFacts
-from tclose_spark.suggesting.judging import Judged, judge
+from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
 from tclose_spark.suggesting.settings import kind_of
 from tclose_spark.suggesting.suggestion import Suggestion
 from tclose_spark.table.column_names.names import is_name
@@ -18,7 +18,7 @@ ROLES = {"direct": "direct", "quasi": "quasi", "sensitive": "sensitive", "insens
 
 def column_line(facts: ColumnFacts) -> str:
     """A column in 80 characters: how many values, how much is missing, how many are alone, what it may be."""
-    judged = judge(facts)
+    judged = suggest_role(facts)
     missing = facts.whole.missing / facts.whole.rows
     share = "-" if not missing else "<1%" if missing < 0.01 else f"{missing:.0%}"
     kind = kind_of(facts).replace("stamp", "")
@@ -42,7 +42,7 @@ def summary_lines(suggestion: Suggestion) -> Iterator[str]:
         yield from wrap(warning, 80, initial_indent="note: ", subsequent_indent="      ")
 
 
-def _looks(judged: Judged) -> str:
+def _looks(judged: SuggestedColumn) -> str:
     about = judged.concept.name if judged.concept is not None and judged.role == judged.concept.role else ""
     return f"{ROLES[judged.role]}{f': {about}' if about else ''}"
 

@@ -13,9 +13,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tclose_spark.runfile.spec import Input
 from tclose_spark.stages.warnings import repetition_warning
-from tclose_spark.suggesting.choosing import Choice
-from tclose_spark.suggesting.judging import is_shaped_like_a_key
-from tclose_spark.suggesting.settings import SettingLine, plain_line, quasi_line, sensitive_line, share
+from tclose_spark.suggesting.choosing import ChosenRoles
+from tclose_spark.suggesting.judging import looks_like_a_key
+from tclose_spark.suggesting.settings import (
+    ColumnSettings,
+    no_settings,
+    quasi_identifier_settings,
+    sensitive_settings,
+    share,
+)
 from tclose_spark.suggesting.unique_share import LARGEST, UniqueShare
 from tclose_spark.table.column_names.hints import least_uniqueness
 from tclose_spark.table.domains import Repetition
@@ -44,7 +50,7 @@ class Draft:
     output: str
     rows: int
     sampled: int
-    choice: Choice
+    choice: ChosenRoles
     alone: Sequence[UniqueShare]
     repeated: Sequence[str]
     k: int | None
@@ -56,7 +62,7 @@ def least_k(rows: int) -> int:
     return K if rows >= DIGITS else max(2, min(K, rows // 30))
 
 
-def write(draft: Draft) -> str:
+def render_run_file(draft: Draft) -> str:
     """The run file."""
     choice = draft.choice
     whole = draft.sampled >= draft.rows
@@ -79,20 +85,20 @@ def write(draft: Draft) -> str:
         options=flow({key: _plain(value) for key, value in draft.source.options.items()}),
         renamed=flow(draft.source.columns),
         output=scalar(draft.output),
-        direct=[_shown(plain_line(one)) for one in choice.direct],
-        quasi=[_shown(quasi_line(one)) for one in choice.quasi],
-        more_quasi=[_shown(quasi_line(one, taken=False)) for one in choice.more_quasi],
-        sensitive=[_shown(sensitive_line(one, draft.t)) for one in choice.sensitive],
-        more_sensitive=[_shown(sensitive_line(one, draft.t)) for one in choice.more_sensitive],
-        insensitive=[_shown(plain_line(one)) for one in choice.insensitive],
-        open=[_shown(plain_line(one)) for one in choice.open],
+        direct=[_shown(no_settings(one)) for one in choice.direct],
+        quasi=[_shown(quasi_identifier_settings(one)) for one in choice.quasi],
+        more_quasi=[_shown(quasi_identifier_settings(one, taken=False)) for one in choice.more_quasi],
+        sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.sensitive],
+        more_sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.more_sensitive],
+        insensitive=[_shown(no_settings(one)) for one in choice.insensitive],
+        open=[_shown(no_settings(one)) for one in choice.open],
         alone=list(_singled_out(draft)),
         crowded=[f"! {warning}; a table with one row for each person, or a larger k" for warning in draft.repeated],
         k=draft.k or least_k(draft.rows),
     )
 
 
-def repeated(choice: Choice, exact: bool) -> tuple[str, ...]:
+def repeated(choice: ChosenRoles, exact: bool) -> tuple[str, ...]:
     """Warnings of identifiers of persons that repeat, among the columns that are not published generalized or judged.
 
     exact: whether their values are counted, and not estimated.
@@ -100,7 +106,7 @@ def repeated(choice: Choice, exact: bool) -> tuple[str, ...]:
     warnings = []
     for one in (*choice.direct, *choice.insensitive, *choice.open):
         facts, least = one.facts, least_uniqueness(one.name)
-        if least is None and one.concept is None and is_shaped_like_a_key(facts):
+        if least is None and one.concept is None and looks_like_a_key(facts):
             least = 0.0
         rows, values = facts.whole.present, facts.whole.distinct
         if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):
@@ -160,7 +166,7 @@ def in_comment(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _shown(line: SettingLine) -> dict[str, Any]:
+def _shown(line: ColumnSettings) -> dict[str, Any]:
     return {"key": scalar(line.name), "settings": flow(line.settings) or "{}", "said": line.said}
 
 

@@ -178,7 +178,7 @@ def test_an_audit_is_that_of_the_command_line(made: tc.Release, tclose: Callable
     assert json.loads(json.dumps(found.to_json(), default=str)) == json.loads(out)
     assert json.loads(found.suite)["expectations"]
     assert {one.attack for one in found.attacks} >= {"homogeneity", "skewness"}
-    assert "everything that was asked holds" in repr(found)
+    assert "all requirements hold" in repr(found)
     assert "&lt;table" in found._repr_html_()
 
 

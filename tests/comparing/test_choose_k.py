@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from strategies import make_problem, town
 
-from tclose_spark.auditing.question import ask_as_in
+from tclose_spark.auditing.question import question_from_run_file
 from tclose_spark.comparing import choose_k as choosing
 from tclose_spark.comparing.choose_k import MOST_CANDIDATES, candidates_of, choose_k, weighed
 from tclose_spark.comparing.outcome import Outcome
@@ -116,8 +116,8 @@ def test_auto_is_the_least_k_until_one_is_chosen(run_file: Callable[..., Path]):
     assert str(load_spec(conf, ["privacy={k: auto}"]).privacy.alpha) == "1/2"
     assert load_spec(conf, ["privacy={k: 4}"]).privacy.alpha is None
     assert load_spec(conf, ["privacy={k: 2}"]).fingerprint != load_spec(conf, ["privacy={k: auto}"]).fingerprint
-    assert ask_as_in(spec, None, None, None, "0.2").k is None  # an audit asks for no k that is not known
-    assert ask_as_in(spec, 7, None, None, "0.2").k == 7
+    assert question_from_run_file(spec, None, None, None, "0.2").k is None  # an audit asks for no k that is not known
+    assert question_from_run_file(spec, 7, None, None, "0.2").k == 7
     assert load_spec(conf, ["privacy.k=5", "privacy.alpha=null"]).privacy == Privacy(k=5)
     for wrong, message in (
         ("privacy.k=5", "alpha is for k: auto"),

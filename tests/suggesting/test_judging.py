@@ -5,9 +5,9 @@ import uuid
 
 import numpy as np
 import pytest
+from columns import facts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from columns import facts
 
 from tclose_spark.suggesting.judging import FEWEST, judge
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from tclose_spark.api.suggesting import suggest
 from tclose_spark.runfile.loading import load_spec
-from tclose_spark.suggesting.gathering import gather
+from tclose_spark.suggesting.gathering import gather_facts
 
 Command = Callable[..., tuple[int, str, str]]
 CANARY = "CANARY-7f3"
@@ -123,7 +123,7 @@ def test_figures_of_a_sample_and_of_the_whole_table(spark: SparkSession) -> None
             "when": pa.array([i * 86_400_000_000 for i in range(2000)], pa.timestamp("us", "UTC")),
         }
     )
-    found = gather(spark.createDataFrame(people), 500)
+    found = gather_facts(spark.createDataFrame(people), 500)
     facts = {one.name: one for one in found.facts}
     assert (found.rows, facts["n"].whole.missing, facts["n"].whole.distinct, facts["n"].is_number) == (
         2000,

@@ -8,9 +8,9 @@ import pyarrow.csv as pv
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from columns import facts, gathered
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from columns import facts, gathered
 
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.runfile.attributes import QuasiIdentifier
