@@ -168,9 +168,9 @@ def cells_of(groups: FrequencySet, cells: int) -> IntArray:
 class Suppression:
     """The limit of suppression, and the requirements of released and suppressed rows.
 
-    Groups that are not classes are suppressed, if they are few enough. If the input's distribution is public, so is that
-    of the suppressed rows, which must therefore form a class (`checks.classes.suppressed`). If they do not, the
-    smallest classes are suppressed too, until they do. ARX does not require this.
+    Groups that are not classes are suppressed, if they are few enough. If the input's distribution is public, so is
+    that of the suppressed rows, which must therefore form a class (`checks.classes.suppressed`). If they do not,
+    the smallest classes are suppressed too, until they do. ARX does not require this.
 
     requirement: of every class.
     most: the most rows that may be suppressed.
