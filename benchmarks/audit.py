@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns
-from tclose_spark.auditing.result import Audit
+from tclose_spark.auditing.result import AuditResult
 from tclose_spark.io.spark.session import get_session
 from tclose_spark.synthetic.census import generate_people
 
@@ -51,7 +51,7 @@ def write_sorted(table: DataFrame, path: str) -> None:
 
 def compare(spark: SparkSession, rows: int, folder: str) -> str:
     table = generalized(spark, rows, f"{folder}/table.parquet")
-    found: dict[int, Audit] = {}
+    found: dict[int, AuditResult] = {}
     floor = measure(spark, lambda: write_sorted(table, f"{folder}/sorted"))
     lines = [f"{rows:,} rows", f"{'write sorted':<36} {floor}"]
     for many, attacks in ((1, False), (2, False), (1, True), (2, True)):

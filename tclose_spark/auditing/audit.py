@@ -20,18 +20,13 @@ from tclose_spark.auditing.inputs import (
 )
 from tclose_spark.auditing.labels import judge_labels
 from tclose_spark.auditing.question import AuditQuestion
-from tclose_spark.auditing.result import Audit
+from tclose_spark.auditing.result import AuditResult
 from tclose_spark.checks.classes.class_table import ClassMeasure, JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness, tuple_closeness
 from tclose_spark.checks.expectations import Expectation, expect_some_rows, expectations_of
-from tclose_spark.checks.supersets import (
-    expect_supersets,
-    find_supersets,
-    near_supersets,
-    without_t,
-)
+from tclose_spark.checks.supersets import expect_supersets, find_supersets, near_supersets, without_t
 from tclose_spark.checks.validation import suite_json, validate
 from tclose_spark.checks.warnings import padded_order
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
@@ -78,7 +73,7 @@ def audit_table(
     classes_output: str | None = None,
     supersets: int = MOST_BOXES,
     attacks: bool = True,
-) -> Audit:
+) -> AuditResult:
     """The audit of a table, with the Great Expectations suite that checks its class table.
 
     hierarchies: by column; by default read from the question's files.
@@ -99,7 +94,8 @@ def audit_table(
     question = inputs.question
     with ExitStack() as stack:
         stack.enter_context(sized_shuffles(table.sparkSession, inputs.rows))
-        tallied = tally_classes(inputs.table, question.labels, list(question.sensitive_attributes))
+        names = list(question.sensitive_attributes)
+        tallied = tally_classes(inputs.table, question.labels, names)
         tallies = stack.enter_context(kept(tallied))
         measures = _measures(inputs, tallies, trees, attacks)
         notes = list(measures.notes)
@@ -114,14 +110,15 @@ def audit_table(
         if classes_output is not None:
             with private(classes_output):
                 write_delta(classes, classes_output)
-        figures = _figures(classes, question, measures)
+        tuples = [measures.tuples.criterion(names)] if measures.tuples else []
+        figures = class_figures(classes, question.k, measures.quasi, measures.attributes, more=tuples)
         notes += _tuple_notes(measures, inputs)
         joined = None
         if inputs.background is not None:
             joined, join_notes = _join(classes, tallies, inputs.background, question, measures, trees)
             notes += join_notes
         suite = suite_of(question, measures.attributes)
-        audit = Audit(
+        audit = AuditResult(
             question=question,
             figures=figures,
             guarantees=_guarantees(classes, figures, question, measures.attributes),
@@ -189,12 +186,6 @@ def _measures(inputs: AuditInputs, tallies: DataFrame, trees: Mapping[str, Hiera
         tuples=tuple_closeness(tuple_counts, attributes) if several and inputs.reference is None else None,
         notes=notes,
     )
-
-
-def _figures(classes: DataFrame, question: AuditQuestion, measures: AuditMeasures) -> ClassFigures:
-    names = [a.name for a in measures.attributes]
-    more = [] if measures.tuples is None else [measures.tuples.criterion(names)]
-    return class_figures(classes, question.k, measures.quasi, measures.attributes, more=more)
 
 
 def _guarantees(

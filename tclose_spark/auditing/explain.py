@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from tclose_spark.auditing.inputs import hierarchies_of, judged_attributes, prepare_inputs
 from tclose_spark.auditing.question import AuditQuestion
-from tclose_spark.auditing.result import Explanation
+from tclose_spark.auditing.result import ClassExplanation
 from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.classes.tallies import ClassTally, count_values, tally_classes
 from tclose_spark.errors import ConfigurationError, InputError
@@ -33,7 +33,7 @@ def explain_class(
     labels: Mapping[str, str | None] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     reference: DataFrame | None = None,
-) -> Explanation:
+) -> ClassExplanation:
     """The class with these labels and one sensitive attribute.
 
     labels: by default of the class that is farthest from the table.
@@ -68,11 +68,11 @@ def explain_class(
     return max(explained, key=lambda e: e.emd / (e.attribute.settings.t or 1))
 
 
-def _explained(labels: Mapping[str, Any], a: JudgedAttribute, classes: Classes) -> Explanation:
+def _explained(labels: Mapping[str, Any], a: JudgedAttribute, classes: Classes) -> ClassExplanation:
     histogram = classes.marginals[a.name]
     part = np.zeros(len(a.values), dtype=np.int64)
     part[histogram.values] = histogram.counts
-    return Explanation(
+    return ClassExplanation(
         labels=labels, attribute=a, part=part, whole=a.distance.table, plan=transport_plan(a.distance, part)
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tclose_spark.auditing.result import Audit, Explanation
+from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.auditing.views import (
     VERDICTS,
     achieved_text,
@@ -16,7 +16,7 @@ from tclose_spark.report.page import render
 from tclose_spark.report.plots import lines
 
 
-def audit_page(audit: Audit, name: str = "table") -> str:
+def audit_page(audit: AuditResult, name: str = "table") -> str:
     """The page of an audit: verdict, guarantees with their worst classes, attacks, utility, notes.
 
     It shows labels of classes and sensitive values; that of `audit.without_labels()` does not.
@@ -33,7 +33,7 @@ def audit_page(audit: Audit, name: str = "table") -> str:
     )
 
 
-def explanation_page(explanation: Explanation, name: str = "table") -> str:
+def explanation_page(explanation: ClassExplanation, name: str = "table") -> str:
     """The page of an explained class: both distributions side by side, the distance, and the transport plan."""
     a, part, whole = explanation.attribute, explanation.part, explanation.whole
     size, rows = int(part.sum()), int(whole.sum())

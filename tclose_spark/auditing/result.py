@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
-from tclose_spark.auditing.attacks.background import BackgroundJoin
-from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.question import AuditQuestion
-from tclose_spark.checks.classes.class_table import JudgedAttribute
-from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
-from tclose_spark.measures.distances.transport import TransportPlan
-from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.attributes import Recursive
-from tclose_spark.table.arrays import IntArray
+
+if TYPE_CHECKING:
+    from tclose_spark.auditing.attacks.background import BackgroundJoin
+    from tclose_spark.auditing.attacks.exposures import Exposure
+    from tclose_spark.checks.classes.class_table import JudgedAttribute
+    from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
+    from tclose_spark.measures.distances.transport import TransportPlan
+    from tclose_spark.table.arrays import IntArray
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Audit:
+class AuditResult:
     """The result of an audit.
 
     question: the audited columns and the requirements.
@@ -53,7 +54,7 @@ class Audit:
             return "measured"
         return "holds" if self.holds else "violated"
 
-    def without_labels(self) -> Audit:
+    def without_labels(self) -> Self:
         """The same audit without labels and sensitive values, which in a raw table are people's records.
 
         Figures, column names and the sizes of the worst classes remain.
@@ -63,16 +64,6 @@ class Audit:
             guarantees=tuple(replace(g, worst={}) for g in self.guarantees),
             attacks=tuple(e.without_labels() for e in self.attacks),
         )
-
-    def __repr__(self) -> str:
-        from tclose_spark.auditing.views import audit_lines
-
-        return printed(audit_lines(self, self.name))
-
-    def _repr_html_(self) -> str:
-        from tclose_spark.auditing.page import audit_page
-
-        return in_frame(audit_page(self, self.name), "Audit")
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON. Exact fractions are texts p/q beside decimals."""
@@ -96,7 +87,7 @@ class Audit:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Explanation:
+class ClassExplanation:
     """One equivalence class and one sensitive attribute.
 
     labels: of the class, by column.
@@ -121,16 +112,6 @@ class Explanation:
         """Whether the distance is at most t, or no t is required."""
         t = self.attribute.settings.t
         return t is None or self.emd <= t
-
-    def __repr__(self) -> str:
-        from tclose_spark.auditing.views import explanation_lines
-
-        return printed(explanation_lines(self))
-
-    def _repr_html_(self) -> str:
-        from tclose_spark.auditing.page import explanation_page
-
-        return in_frame(explanation_page(self, "a table"), "Explanation")
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON. Exact fractions are texts p/q beside decimals."""

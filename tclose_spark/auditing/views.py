@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tclose_spark.auditing.attacks.background import BackgroundJoin
 from tclose_spark.auditing.attacks.exposures import Exposure
-from tclose_spark.auditing.result import Audit, Explanation
+from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.measures.distances.transport import Move
 from tclose_spark.runfile.attributes import Recursive
@@ -28,7 +28,7 @@ VERDICTS = {
 }
 
 
-def audit_lines(audit: Audit, name: str) -> Iterator[Table | Text]:
+def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
     """The verdict, the guarantees, the attacks, the utility, and notes."""
     figures = audit.figures
     yield Text(f"{name}: {figures.rows:,} rows in {figures.classes:,} classes; {VERDICTS[audit.verdict]}")
@@ -49,7 +49,7 @@ def audit_lines(audit: Audit, name: str) -> Iterator[Table | Text]:
     yield Text("note: k, l and t do not protect membership in the table; --background TABLE measures it")
 
 
-def explanation_lines(explanation: Explanation) -> Iterator[Table | Text]:
+def explanation_lines(explanation: ClassExplanation) -> Iterator[Table | Text]:
     """Both distributions side by side, the distance, and the transport plan."""
     a, part, whole = explanation.attribute, explanation.part, explanation.whole
     n, size, t = int(whole.sum()), int(part.sum()), explanation.attribute.settings.t
@@ -110,7 +110,7 @@ def labels_text(labels: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={'missing' if label is None else repr(label)}" for name, label in labels.items())
 
 
-def shown_moves(explanation: Explanation) -> tuple[list[Move], list[Move]]:
+def shown_moves(explanation: ClassExplanation) -> tuple[list[Move], list[Move]]:
     """(the moves to show, those left out): if there are more than MOST_LINES, the most expensive."""
     moves = list(explanation.plan.moves)
     if len(moves) > MOST_LINES:
@@ -196,14 +196,14 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
         )
 
 
-def _shown_values(explanation: Explanation) -> list[int]:
+def _shown_values(explanation: ClassExplanation) -> list[int]:
     """The codes of the values to show, in order: if there are more than MOST_LINES, those whose shares differ most."""
     part, whole = explanation.part, explanation.whole
     n, size = int(whole.sum()), int(part.sum())
     return sorted(sorted(range(len(whole)), key=lambda i: -abs(part[i] / size - whole[i] / n))[:MOST_LINES])
 
 
-def _move(explanation: Explanation, move: Move) -> list[str]:
+def _move(explanation: ClassExplanation, move: Move) -> list[str]:
     ends = [value_text(explanation.attribute.values[code]) for code in (move.source, move.target)]
     return [" -> ".join(ends), *(number_text(x) for x in (move.mass, Fraction(move.distance), move.cost))]
 

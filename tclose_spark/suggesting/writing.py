@@ -1,4 +1,4 @@
-"""A choice of roles as a run file, with comments for who answers for the release."""
+"""The chosen roles as a run file, with comments for the person responsible for the release."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import yaml
@@ -28,19 +29,20 @@ from tclose_spark.table.domains import Repetition
 
 WIDTH = 116
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-MOST_TOLD = 3  # pairs whose share is told
-DIGITS = 300  # rows from which a class of K people is a small part of the table
+MOST_PAIRS = 3  # pairs whose share of unique rows is reported
+ENOUGH_ROWS = 300  # from which a class of K people is a small part of the table
 K = 10
-ONE_EACH = 0.9  # share of rows below which values of an identifier are fewer than its rows, where they are estimated
+ONE_EACH = 0.9  # an estimated number of values below this share of rows means that an identifier repeats
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """What a run file is written from.
+    """The content of a run file.
 
-    table, file: what they are called in its comments.
-    rows, sampled: of the table, and of what was looked at.
-    repeated: warnings of identifiers that repeat.
+    table, file: their names in its comments.
+    rows, sampled: of the table, and of the sample.
+    alone: the share of rows that are unique by sets of quasi-identifiers.
+    repeated: warnings about identifiers of persons that repeat.
     """
 
     name: str
@@ -51,15 +53,15 @@ class Draft:
     rows: int
     sampled: int
     choice: ChosenRoles
-    alone: Sequence[UniqueShare]
-    repeated: Sequence[str]
+    alone: tuple[UniqueShare, ...]
+    repeated: tuple[str, ...]
     k: int | None
     t: str
 
 
 def least_k(rows: int) -> int:
-    """K; of a small table less, so that it has some classes."""
-    return K if rows >= DIGITS else max(2, min(K, rows // 30))
+    """K; less for a small table, so that it has some classes."""
+    return K if rows >= ENOUGH_ROWS else max(2, min(K, rows // 30))
 
 
 def render_run_file(draft: Draft) -> str:
@@ -99,9 +101,9 @@ def render_run_file(draft: Draft) -> str:
 
 
 def repeated(choice: ChosenRoles, exact: bool) -> tuple[str, ...]:
-    """Warnings of identifiers of persons that repeat, among the columns that are not published generalized or judged.
+    """Warnings about identifiers of persons that repeat, among all columns but quasi-identifiers and sensitive ones.
 
-    exact: whether their values are counted, and not estimated.
+    exact: whether values are counted, not estimated.
     """
     warnings = []
     for one in (*choice.direct, *choice.insensitive, *choice.open):
@@ -115,7 +117,7 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[str, ...]:
 
 
 def scalar(text: str) -> str:
-    """A text as YAML reads it again, whatever it holds.
+    """A text as a YAML scalar that reads back as the same text.
 
     >>> scalar("age"), scalar("no"), scalar("a: b"), scalar("12")
     ('age', '"no"', '"a: b"', '"12"')
@@ -126,7 +128,7 @@ def scalar(text: str) -> str:
 
 
 def flow(value: Any) -> str:
-    """Settings in one line.
+    """Settings as YAML in one line.
 
     >>> flow({"type": "numeric", "text": {"strip": True}, "t": "0.2"})
     '{type: numeric, text: {strip: true}, t: 0.2}'
@@ -151,14 +153,7 @@ def comments(line: Mapping[str, Any], indent: int, further: str = "") -> str:
 
 
 def _folded(text: str, width: int) -> list[str]:
-    lines, line = [], ""
-    for word in in_comment(text).split(" "):
-        if line and len(line) + 1 + len(word) > width:
-            lines.append(line)
-            line = f"  {word}"
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
+    return wrap(in_comment(text), width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def in_comment(text: str) -> str:
@@ -175,8 +170,8 @@ def _plain(value: str) -> Any:
 
 
 def _singled_out(draft: Draft) -> Sequence[str]:
-    """What sets of columns single out, those of all columns last."""
-    pairs = [one for one in draft.alone if len(one.columns) == 2][:MOST_TOLD]
+    """The share of unique rows by pairs of columns, then by larger sets."""
+    pairs = [one for one in draft.alone if len(one.columns) == 2][:MOST_PAIRS]
     larger = [one for one in draft.alone if len(one.columns) > 2]
     return [
         line

@@ -146,8 +146,8 @@ def test_stages_go_on_where_the_one_before_left_off(frame: pd.DataFrame, tmp_pat
     assert planned._repr_html_().startswith("<iframe")
     for stage in ("anonymize", "verify", "report"):
         tc.run_stage(stage, None, SPEC, tmp_path / "out", log=None)
-    certificate = tc.run_stage("publish", None, SPEC, tmp_path / "out", log=None)
-    assert certificate["release"]["fingerprint"] == made.certificate["release"]["fingerprint"]
+    published = tc.run_stage("publish", None, SPEC, tmp_path / "out", log=None)
+    assert published.certificate["release"]["fingerprint"] == made.certificate["release"]["fingerprint"]
     with pytest.raises(tc.ConfigurationError, match="there is no stage 'plans'"):
         tc.run_stage("plans", None, SPEC, tmp_path / "out")
 

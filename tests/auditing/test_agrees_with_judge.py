@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from tclose_spark import pipeline
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns, question_from_run_file
-from tclose_spark.auditing.result import Audit
+from tclose_spark.auditing.result import AuditResult
 from tclose_spark.io.run import Run
 from tclose_spark.runfile.loading import expand, load_spec
 
@@ -88,7 +88,7 @@ def largest(
     return max(distance(whole, Counter(part), *more) for _, part in table.groupby(quasi, dropna=False)[column])
 
 
-def achieved(audit: Audit, measure: str, attribute: str) -> Any:
+def achieved(audit: AuditResult, measure: str, attribute: str) -> Any:
     (found,) = [g for g in audit.guarantees if (g.measure, g.attribute) == (measure, attribute)]
     return found.achieved
 

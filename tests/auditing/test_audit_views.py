@@ -12,15 +12,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.auditing import audit as auditing
-from tclose_spark.auditing import commands
 from tclose_spark.auditing.attacks.background import BackgroundJoin, MinimalityGuesses
 from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
-from tclose_spark.auditing.result import Audit, Explanation
+from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.auditing.views import MOST_LINES, audit_lines, explanation_lines
 from tclose_spark.checks.classes.class_table import JudgedAttribute
 from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
+from tclose_spark.cli.console import show
 from tclose_spark.measures.disclosure.reidentification import risks
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
 from tclose_spark.measures.distances.transport import transport_plan
@@ -49,7 +49,7 @@ def audit(
     background: BackgroundJoin | None = None,
     notes: Sequence[str] = (),
     losses: Mapping[str, float] | None = None,
-) -> Audit:
+) -> AuditResult:
     """An audit of 1,200 rows in 300 classes that found this."""
     figures = ClassFigures(
         rows=1200,
@@ -62,7 +62,7 @@ def audit(
         homogeneous={},
         guarantees=tuple(guarantees),
     )
-    return Audit(
+    return AuditResult(
         question=question_from_columns(["age", "sex"]),
         figures=figures,
         guarantees=tuple(guarantees),
@@ -78,7 +78,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Callable[[Any], str]:
 
     def text(lines: Any) -> str:
         capsys.readouterr()
-        commands._print(lines)
+        show(lines, wrapped=True)
         return capsys.readouterr().out
 
     return text
@@ -394,13 +394,13 @@ def test_no_value_is_rewritten(printed: Callable[[Any], str], value: str):
 
 def explanation(
     values: Sequence[str | None], part: Sequence[int], whole: Sequence[int], labels: Labels = FIRST, **asked: Any
-) -> Explanation:
+) -> ClassExplanation:
     """Of a class with `part` records of each value in a table with `whole`."""
     distance = OrderedDistance(np.array(whole))
     judged = JudgedAttribute(
         "pay", tuple(values), distance, SensitiveAttribute.model_validate({"distance": "ordered", **asked})
     )
-    return Explanation(
+    return ClassExplanation(
         labels=labels,
         attribute=judged,
         part=np.array(part),
@@ -483,7 +483,7 @@ def narrow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("COLUMNS", "80")
 
     def text(lines: Iterable[Any]) -> str:
-        commands._print(lines)
+        show(lines, wrapped=True)
         return capsys.readouterr().out
 
     return text

@@ -11,7 +11,7 @@ from strategies import CITIES
 from tclose_spark.auditing.explain import explain_class
 from tclose_spark.auditing.inputs import judged_attributes
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns
-from tclose_spark.auditing.result import Explanation
+from tclose_spark.auditing.result import ClassExplanation
 from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.errors import ConfigurationError, InputError
@@ -46,7 +46,7 @@ def question(**t: Any) -> AuditQuestion:
     )
 
 
-def explained(table: DataFrame, asked: AuditQuestion, *args: Any, **more: Any) -> Explanation:
+def explained(table: DataFrame, asked: AuditQuestion, *args: Any, **more: Any) -> ClassExplanation:
     return explain_class(table, asked, *args, hierarchies={"city": CITIES}, **more)
 
 

@@ -150,8 +150,10 @@ def test_spellings_are_told_by_count_and_column(spark: SparkSession):
     diseases = ["flu", "flu ", "FLU", "gout", "gout"]
     table = spark.createDataFrame([("Rome", d) for d in diseases] + [("ROME", "gout")], ["city", "disease"])
     notes = audit_table(table, question_from_columns(["city"], {"disease": {}})).notes
-    assert [note for note in notes if note.startswith("disease: 2 of its values differ from another by case, blanks")]
-    assert [note for note in notes if note.startswith("city: 1 of its labels differ from another by case, blanks")]
+    assert [
+        note for note in notes if note.startswith("disease: 2 of its values differ from another only by case, spaces")
+    ]
+    assert [note for note in notes if note.startswith("city: 1 of its labels differ from another only by case, spaces")]
     assert not any(text in note for note in notes for text in ("flu", "FLU", "Rome", "ROME"))
 
 
@@ -202,16 +204,15 @@ def test_labels_that_are_not_what_they_seem_are_noted(spark: SparkSession):
         city=["Pisa", "Tuscany", "*"],  # with its hierarchy
     )
     generalized = (
-        "and nothing says how far: they count as values (no information lost); give a hierarchy to measure them"
+        "but do not show how far: they count as values (no information lost); give a hierarchy to measure them"
     )
-    alike = (
-        "1 of its labels differ from another by case, blanks, width or Unicode form only, and are labels of their own"
-    )
+    differ = "differ from another only by case, spaces, width or Unicode form; they count as different labels"
+    alike = f"1 of its labels {differ}"
     assert notes(table) == [
         f"zip: labels look generalized (1), {generalized}",
         f"age: labels look generalized (2), {generalized}",
-        "pay: some labels have one end only, as <20 or 80+ would; the information loss takes the lowest or the highest "
-        "number of all labels for the other, and leaves out what lies beyond",
+        "pay: some labels have only one end, such as <20 or 80+; the information loss uses the lowest or highest "
+        "number of all labels as the other, and ignores what is beyond",
         f"town: {alike}",
         f"street: {alike}",
     ]
@@ -221,7 +222,7 @@ def test_a_bin_with_one_end_loses_up_to_the_farthest_number(spark: SparkSession)
     """The labels reach from 5 to 80."""
     table = labels(spark, age=["5", "<20", "20-39", "60+", "80"])
     quasi, told = judge_labels(tally_classes(table, ["age"], []), question_from_columns(["age"]), {})
-    assert [note.startswith("age: some labels have one end only") for note in told] == [True]
+    assert [note.startswith("age: some labels have only one end") for note in told] == [True]
     assert [quasi[0].loss.of(label) for label in ("5", "<20", "20-39", "60+", "80")] == [
         0,
         Fraction(15, 75),
@@ -248,7 +249,7 @@ def test_a_padded_order_is_noted(spark: SparkSession, reference: bool):
             table,
             question_from_columns(["zip"], {"pay": {"distance": "ordered", "order": listed, "t": "0.1"}}),
             reference=table.limit(1) if reference else None,
-        )[0]
+        )
         for listed in (order[:2], order)
     ]
     assert [audit.verdict for audit in audits] == ["violated", "holds"]
@@ -262,8 +263,8 @@ def test_nan_beside_null_is_noted(spark: SparkSession):
     told = audit_table(table, question_from_columns(["zip", "weight"], {"pay": {}}, k=3))
     assert told.holds  # as one class
     assert [note for note in told.notes if "NaN" in note] == [
-        "weight: 1 rows have NaN and 2 have NULL; both count as missing here, one value, and a reader of Parquet tells "
-        "them apart: classes may be smaller and distances larger than stated"
+        "weight: 1 rows have NaN and 2 have NULL; both count as one value, missing, but a reader of Parquet "
+        "distinguishes them: classes may be smaller and distances larger than reported"
     ]
 
 
@@ -273,7 +274,7 @@ def test_intervals_beside_a_text_are_noted(spark: SparkSession):
     question = question_from_columns(["age"])
     tallies = tally_classes(table, ["age"], [])
     quasi, told = judge_labels(tallies, question, {})
-    assert told == ["age: texts stand among intervals (1), and count as values (no information lost)"]
+    assert told == ["age: there are texts among intervals (1); they count as values (no information lost)"]
     found = {row["quasi_identifiers"]["age"]: row["loss"] for row in class_table(tallies, quasi, []).collect()}
     assert found == {"[20, 29]": pytest.approx(9 / 39), "[30, 59]": pytest.approx(29 / 39), "unknown": 0}
 
@@ -302,18 +303,18 @@ def test_labels_that_do_not(label: str):
 def test_what_labels_have_in_common():
     facts = LabelFacts()
     for label in ("[20, 30[", "-4.5", "*", "]30, 45]"):
-        facts.see(label)
+        facts.add(label)
     assert (facts.low, facts.high, facts.numeric) == (Fraction(-9, 2), 45, True)
-    facts.see("{a, b}")
+    facts.add("{a, b}")
     assert (facts.texts, facts.sets, facts.numeric) == ({"{a, b}"}, True, True)  # a text beside intervals is a value
 
 
 def test_numbers_without_intervals_are_values_beside_a_text():
     facts = LabelFacts()
     for label in ("20", "[30, 30]", "*"):
-        facts.see(label)
+        facts.add(label)
     assert facts.numeric
-    facts.see("unknown")
+    facts.add("unknown")
     assert not facts.numeric
 
 
@@ -322,7 +323,7 @@ def test_numbers_without_intervals_are_values_beside_a_text():
 )
 def test_what_is_no_interval_is_a_text(label: str):
     facts = LabelFacts()
-    facts.see(label)
+    facts.add(label)
     assert (facts.low, facts.texts) == (None, {label})
 
 
@@ -357,7 +358,7 @@ def test_bins_are_intervals(label: str, low: Fraction, high: Fraction):
 )
 def test_what_is_no_bin_is_a_text(label: str):
     facts = LabelFacts()
-    facts.see(label)
+    facts.add(label)
     assert (facts.low, facts.bins, facts.texts) == (None, set(), {label})
 
 

@@ -4,18 +4,17 @@ import os
 import stat
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
+from html_page import Page
 from test_audit_views import FIRST, OLD, audit, explanation, k_of
-from test_report_html import Page
 
-from tclose_spark.auditing import commands
 from tclose_spark.auditing.attacks.background import BackgroundJoin
 from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.page import audit_page, explanation_page
 from tclose_spark.checks.classes.figures import Guarantee
+from tclose_spark.cli.options import require_new, write_private
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.disclosure.reidentification import risks
 
@@ -107,9 +106,9 @@ def test_a_page_is_one_file(make: Any):
 
 def test_a_page_is_for_its_owner_and_replaces_nothing(tmp_path: Path):
     path = str(tmp_path / "page.html")
-    commands._write_page(path, "a page")
+    write_private("--html", path, "a page")
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     with pytest.raises(ConfigurationError, match=r"--html: .* exists already"):
-        commands.run_explain(cast(Any, SimpleNamespace(question=None)), None, [], False, path)
+        require_new("--html", path)
     with pytest.raises(ConfigurationError, match=r"--html: the folder of .* does not exist"):
-        commands._check_outputs({"--html": str(tmp_path / "none/page.html")})
+        require_new("--html", tmp_path / "none/page.html")

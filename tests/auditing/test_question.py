@@ -88,7 +88,7 @@ def test_columns_of_bounds_are_two():
     ("arguments", "message"),
     [
         ({"quasi_identifiers": []}, "quasi_identifiers: "),
-        ({"quasi_identifiers": ["age", "zip", "age"]}, "quasi_identifiers: a column stands twice"),
+        ({"quasi_identifiers": ["age", "zip", "age"]}, "quasi_identifiers: a column is listed twice"),
         (
             {"quasi_identifiers": {"age": {"typ": "numeric"}}},
             "quasi_identifiers.age.typ: unknown key; did you mean 'type'?",
@@ -229,7 +229,7 @@ def test_several_sensitive_attributes():
     ("texts", "message"),
     [
         ([":ordered"], "--sensitive :ordered: expected COLUMN:DISTANCE:SETTINGS"),
-        (["pay", "pay:ordered"], "--sensitive pay:ordered: column 'pay' stands twice"),
+        (["pay", "pay:ordered"], "--sensitive pay:ordered: column 'pay' is listed twice"),
         (["pay:ordered:t"], "--sensitive pay:ordered:t: found 't'; expected settings such as t=0.1"),
         (["pay:ordered:t="], "--sensitive pay:ordered:t=: found 't='; expected settings"),
         (["pay:ordered:t=0.1,"], "--sensitive pay:ordered:t=0.1,: found ''; expected settings"),
@@ -274,7 +274,7 @@ def test_quasi_identifiers_by_commas_or_repeated():
     ("names", "hierarchies", "message"),
     [
         (["age,,zip"], [], "--quasi-identifiers: a name is empty"),
-        (["age", "zip,age"], [], "--quasi-identifiers: column 'age' stands twice"),
+        (["age", "zip,age"], [], "--quasi-identifiers: column 'age' is listed twice"),
         (
             ["age", "zip"],
             ["city=city.csv"],

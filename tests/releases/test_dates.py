@@ -18,7 +18,7 @@ from strategies import content, drawn, make_problem
 
 from tclose_spark import pipeline
 from tclose_spark.checks.labels.coverage import Coverage
-from tclose_spark.comparing.trial import planned
+from tclose_spark.comparing.trial import make_plan
 from tclose_spark.errors import InputError
 from tclose_spark.in_memory.apply_plan import apply_plan
 from tclose_spark.in_memory.measure import PublishedClasses, measure
@@ -147,7 +147,7 @@ def test_every_method_takes_dates_and_times(method: str) -> None:
     chosen = [{key: row[key] for key in (*quasi, "disease")} for row in records]
     problem, rows = make_problem(chosen, {"disease": {"t": "0.6"}}, quasi, {}, k=4, name=method)
     table = ComparedTable(profile=problem.profile, rows=rows, whole=len(rows))
-    made = apply_plan(planned(problem.spec, problem.attributes, table), problem.attributes, rows, problem.spec)
+    made = apply_plan(make_plan(problem.spec, problem.attributes, table), problem.attributes, rows, problem.spec)
     labels, columns = [decoded(column) for column in made.labels], iter(made.labels)
     assert content(made.rows) == content(rows)
     codec = Codec.of(problem.profile)
@@ -289,6 +289,6 @@ def test_dates_outside_of_the_range_are_counted(conf: Path, open_run: Callable[.
         conf, f"attributes.quasi_identifiers={quasi}", f"output.path={tmp_path}", "attributes.drop_others=true"
     )
     with pytest.raises(
-        InputError, match=r"born\.range: 2\d\d values in 2\d\d rows lie outside of 1950-01-01 to 1951-01-01"
+        InputError, match=r"born\.range: 2\d\d values in 2\d\d rows are outside of 1950-01-01 to 1951-01-01"
     ):
         pipeline.profile(run)

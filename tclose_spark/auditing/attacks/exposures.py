@@ -91,21 +91,13 @@ class AttackColumns:
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
-        names = {
-            "likeliest_name": pa.string(),
-            "likeliest_rows": pa.int64(),
-            "likeliest_before": pa.float64(),
-            "second_rows": pa.int64(),
-        }
+        text, count, share = pa.string(), pa.int64(), pa.float64()
+        names = {"likeliest_name": text, "likeliest_rows": count, "likeliest_before": share, "second_rows": count}
         for part in ("value", "group") if self.has_groups else ("value",):
-            names |= {
-                f"{part}_gain": pa.float64(),
-                f"{part}_before": pa.float64(),
-                f"{part}_name": pa.string(),
-                f"{part}_over": pa.bool_(),
-            }
+            gain = {"gain": share, "before": share, "name": text, "over": pa.bool_()}
+            names |= {f"{part}_{name}": kind for name, kind in gain.items()}
         if self.has_groups:
-            names |= {"alike_rows": pa.int64(), "alike_before": pa.float64(), "alike_name": pa.string()}
+            names |= {"alike_rows": count, "alike_before": share, "alike_name": text}
         return [(self.attribute.column(name), kind) for name, kind in names.items()]
 
     def of(self, classes: Classes) -> list[pa.Array]:
@@ -198,69 +190,67 @@ def measure_attacks(
     classes: DataFrame, columns: Sequence[AttackColumns], knowing: KnownAttributeColumns | None, rows: int
 ) -> list[Exposure]:
     """All attacks on a class table with these columns, in one aggregation."""
-    aggregates: list[Column] = []
+    attacks_of = [_attacks(part) for part in columns]
+    sums: dict[str, Column] = {}
     for i, part in enumerate(columns):
-        for name, attack in _attacks(part).items():
-            aggregates.append(F.sum(attack.exposed.cast("bigint")).alias(f"classes {name} {i}"))
-            aggregates.append(F.sum(F.when(attack.exposed, F.col("size")).otherwise(0)).alias(f"people {name} {i}"))
-            aggregates.append(attack.worst.alias(f"worst {name} {i}"))
-        aggregates.append(F.sum(quoted(part.attribute.column("likeliest_rows"))).alias(f"guessed {i}"))
+        for name, attack in attacks_of[i].items():
+            sums[f"classes {name} {i}"] = F.count_if(attack.exposed)
+            sums[f"people {name} {i}"] = F.sum(F.when(attack.exposed, F.col("size")).otherwise(0))
+            sums[f"worst {name} {i}"] = attack.worst
+        sums[f"guessed {i}"] = F.sum(quoted(part.attribute.column("likeliest_rows")))
+        sums[f"distinct {i}"] = F.sum(quoted(part.attribute.column("distinct")))
+    names = [part.attribute.name for part in columns]
     pairs = list(permutations(range(len(columns)), 2)) if knowing is not None else []
     for i, j in pairs:
-        names = [columns[i].attribute.name, columns[j].attribute.name]
-        certain = quoted(known_attribute_column("certain", *names))
-        aggregates.append(F.sum(quoted(known_attribute_column("told", *names))).alias(f"told {i} {j}"))
-        aggregates.append(F.sum(certain).alias(f"people {i} {j}"))
-        aggregates.append(F.sum((certain > 0).cast("bigint")).alias(f"classes {i} {j}"))
-    for i, part in enumerate(columns if knowing is not None else ()):
-        alone = quoted(known_attribute_column("alone", part.attribute.name, columns[i - 1].attribute.name))
-        aggregates.append(F.sum(alone).alias(f"alone {i}"))
-        aggregates.append(F.sum((alone > 0).cast("bigint")).alias(f"alone classes {i}"))
-        aggregates.append(F.sum(quoted(part.attribute.column("distinct"))).alias(f"distinct {i}"))
-    if not aggregates:
+        told, certain, alone = (
+            quoted(known_attribute_column(measure, names[i], names[j])) for measure in ("told", "certain", "alone")
+        )
+        sums |= {f"told {i} {j}": F.sum(told)}
+        sums |= {f"people {i} {j}": F.sum(certain), f"classes {i} {j}": F.count_if(certain > 0)}
+        sums |= {f"alone {i}": F.sum(alone), f"alone classes {i}": F.count_if(alone > 0)}
+    if not sums:
         return []
-    aggregates.append(F.count(F.lit(1)).alias("classes"))
-    (sums,) = classes.agg(*aggregates).toArrow().to_pylist()
+    sums["classes"] = F.count(F.lit(1))
+    (found,) = classes.agg(*[column.alias(name) for name, column in sums.items()]).toArrow().to_pylist()
     result = []
-    for i, part in enumerate(columns):
-        for name, attack in _attacks(part).items():
-            worst = sums[f"worst {name} {i}"]
+    for i, name in enumerate(names):
+        for attack_name, attack in attacks_of[i].items():
+            worst = found[f"worst {attack_name} {i}"]
             result.append(
                 Exposure(
-                    attack=name,
-                    attribute=part.attribute.name,
+                    attack=attack_name,
+                    attribute=name,
                     criterion=attack.criterion,
-                    classes=sums[f"classes {name} {i}"],
-                    people=sums[f"people {name} {i}"],
+                    classes=found[f"classes {attack_name} {i}"],
+                    people=found[f"people {attack_name} {i}"],
                     worst=worst["quasi_identifiers"],
                     **{key: worst[key] for key in ("before", "after", "about", "size")},
                 )
             )
     for i, j in pairs:
-        known, target = columns[i].attribute.name, columns[j].attribute.name
+        known, target = names[i], names[j]
         result.append(
             Exposure(
                 attack="knowing another",
                 attribute=target,
                 criterion=f"an adversary who knows the class and {known} is certain of {target}",
-                classes=sums[f"classes {i} {j}"],
-                people=sums[f"people {i} {j}"],
-                before=sums[f"guessed {j}"] / rows,
-                after=sums[f"told {i} {j}"] / rows,
+                classes=found[f"classes {i} {j}"],
+                people=found[f"people {i} {j}"],
+                before=found[f"guessed {j}"] / rows,
+                after=found[f"told {i} {j}"] / rows,
                 about=known,
             )
         )
-    for i, part in enumerate(columns if knowing is not None else ()):
-        known = part.attribute.name
+    for i, known in enumerate(names if pairs else ()):
         result.append(
             Exposure(
                 attack="re-identification",
                 attribute=known,
                 criterion=f"a join with a list of people that has {known} leaves one record of the class",
-                classes=sums[f"alone classes {i}"],
-                people=sums[f"alone {i}"],
-                before=sums["classes"] / rows,
-                after=sums[f"distinct {i}"] / rows,
+                classes=found[f"alone classes {i}"],
+                people=found[f"alone {i}"],
+                before=found["classes"] / rows,
+                after=found[f"distinct {i}"] / rows,
                 about=known,
             )
         )
