@@ -488,9 +488,7 @@ def test_of_the_released_rows_nothing_is_told_of_those_left_out(certificate):
     assert page.after("Suppressed rows").startswith("8, 0.0003 of the input; at most 0.01 is allowed")
     page.only("p", "8 rows of the input are suppressed", "is not published")
     page.only("tr", "t-closeness of occupation", "distance of a class from the whole released table")
-    page.only(
-        "p", "A suppressed row counts as 1 in every column", "plus the rows of the input for each suppressed row"
-    )
+    page.only("p", "A suppressed row counts as 1 in every column", "plus the rows of the input for each suppressed row")
     page.only("li", "They do not hide who was suppressed")
 
 

@@ -1,4 +1,4 @@
-"""The natural supersets of classes, read from what is published: the labels alone."""
+"""Natural supersets of classes, read from the published labels alone."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tclose_spark.measures.supersets.label_axes import LabelAxis
 from tclose_spark.table.arrays import IntArray
 
 BEST = pa.struct([("proven", pa.bool_()), ("emd", pa.float64()), ("superset", pa.string())])
-"""The box that proves a class, or the nearest one, and the distance of the class from it."""
+"""The box that proves a class, or else the nearest one, and the distance of the class from it."""
 
 
 @dataclass(frozen=True)
 class BoxProofs:
-    """What a search for boxes found of some classes. complete: whether it looked at all boxes that it knows of."""
+    """The result of a search for boxes. complete: whether it tried all boxes that it knows of."""
 
     quasi: Sequence[JudgedQuasi]
     search: BoxSearch
@@ -34,37 +34,35 @@ class BoxProofs:
     def of(
         columns: Sequence[Sequence[pa.ChunkedArray]],
         sizes: IntArray,
-        near: Sequence[ProofTarget],
+        targets: Sequence[ProofTarget],
         quasi: Sequence[JudgedQuasi],
         n: int,
         most: int = MOST_BOXES,
     ) -> BoxProofs:
-        """The proofs of the open classes of a table. columns: the published columns of each quasi-identifier, a value a
-        class; near: all its classes, by sensitive attribute.
+        """The proofs for the open classes of a table. columns: the published columns of each quasi-identifier, a row a
+        class; targets: all classes, by sensitive attribute.
         """
         axes = [LabelAxis.of(labels, q.loss) for q, labels in zip(quasi, columns, strict=True)]
-        search = BoxSearch(axes, sizes, near, n)
+        search = BoxSearch(axes, sizes, targets, n)
         return BoxProofs(quasi, search, search.run(most))
 
     @property
     def proves(self) -> bool:
-        """Whether every class that was open has a proof."""
-        return all(
-            bool(found.proven[near.open].all()) for near, found in zip(self.search.near, self.search.found, strict=True)
-        )
+        """Whether every open class has a proof."""
+        return not self.search.unproven.any()
 
     def best(self, attribute: int, classes: IntArray) -> pa.Array:
-        """The best box of each of some classes for an attribute, a value of BEST each; null where there is none."""
+        """The best box of each of these classes for an attribute, as BEST; null if there is none."""
         found = self.search.found[attribute]
         arrays = [
             pa.array(found.proven[classes]),
             pa.array(found.emd[classes]),
-            self._told(found.low[:, classes], found.high[:, classes]),
+            self._names(found.low[:, classes], found.high[:, classes]),
         ]
         return pa.StructArray.from_arrays(arrays, fields=list(BEST), mask=pa.array(found.records[classes] == 0))
 
-    def _told(self, low: IntArray, high: IntArray) -> pa.Array:
-        """Boxes in words, by their ends, shape (axes, boxes)."""
+    def _names(self, low: IntArray, high: IntArray) -> pa.Array:
+        """The names of boxes with these ends, shape (axes, boxes)."""
         parts = []
         for q, axis, *ends in zip(self.quasi, self.search.axes, low, high, strict=True):
             pairs, place = np.unique(np.stack(ends), axis=1, return_inverse=True)
@@ -74,7 +72,7 @@ class BoxProofs:
 
 
 def open_classes(distance: GroundDistance, t: Fraction, classes: Histograms, n: int) -> NDArray[np.bool_]:
-    """The classes that neither have n records themselves nor are near to the whole table of n, shape (classes,)."""
+    """The classes with fewer than n records that are not near the whole table of at least n records, (classes,)."""
     small: NDArray[np.bool_] = classes.sizes < n
     if int(distance.table.sum()) < n:
         return small
