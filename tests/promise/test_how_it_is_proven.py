@@ -163,7 +163,7 @@ def with_values(value: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "the raw side": (
         lambda output: change_state(output, lambda s: s["anonymize"]["written"].update(raw="30-0000000000000001")),
-        "the rows whose labels were checked while writing are not the input's",
+        "the rows whose labels were checked during the write are not the rows of the input",
     ),
     "the input": (
         lambda output: change_state(output, lambda s: s["profile"]["input"].update(fingerprint="30-0000000000000001")),
@@ -171,7 +171,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a row of the files": (
         lambda output: change_rows(output, lambda r: r.assign(region=r["region"].iloc[::-1].tolist()), hashed=False),
-        "the release that is read back is not the one that was written",
+        "the release that was read back differs from the release that was written",
     ),
     "k": (lambda output: change_rows(output, smaller, hashed=True), r"smaller than k = 5; the smallest has 4"),
     "t and l": (

@@ -82,7 +82,9 @@ class ProofTarget:
 
 
 class Cut(NamedTuple):
-    """A division of a box: its classes, ordered by part, and where each part begins and ends. records: of the largest."""
+    """A division of a box: its classes, ordered by part, and where each part begins and ends. records: of the
+    largest.
+    """
 
     records: int
     axis: int
@@ -165,8 +167,8 @@ class BoxSearch:
     # --- cuts
 
     def _cut(self, most: int) -> bool:
-        """Tries the boxes that cuts leave, from the whole table inwards: in each box along the most even line first, and
-        along others while a class inside has no proof. Each part gets its share of the remaining boxes.
+        """Tries the boxes that cuts leave, from the whole table inwards: in each box along the most even line first,
+        and along others while a class inside has no proof. Each part gets its share of the remaining boxes.
         """
         everything, complete = np.arange(len(self.sizes)), True
         pending = [(self._parts_of(everything), most)] if self._enter(everything) else []
@@ -200,8 +202,8 @@ class BoxSearch:
         return self._any_open(here)
 
     def _parts_of(self, here: IntArray) -> Iterator[tuple[IntArray, float]]:
-        """The parts of a box with n records or more, and their share of its records, cut by cut, while any of its classes
-        has no proof.
+        """The parts of a box with n records or more, and their share of its records, cut by cut, while any of its
+        classes has no proof.
         """
         records = int(self.sizes[here].sum())
         cuts = [self._cuts(place, axis, here) for place, axis in enumerate(self.axes)]
