@@ -25,7 +25,7 @@ from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, Ju
 from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.checks.expectations import Expectation, expect_present
-from tclose_spark.checks.labels.superset_boxes import BEST, BoxProofs, open_classes
+from tclose_spark.checks.labels.regions import BEST, BoxProofs, open_classes
 from tclose_spark.io.tables.columns import quoted
 from tclose_spark.measures.supersets.box_search import MOST_BOXES, ProofTarget
 

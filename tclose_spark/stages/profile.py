@@ -39,9 +39,8 @@ from tclose_spark.io.tables.columns import (
     prepared_name,
     quoted,
 )
-from tclose_spark.measures.distinct import REGISTERS as PLACES
-from tclose_spark.measures.distinct import estimate
-from tclose_spark.measures.value_sample import ValueSample
+from tclose_spark.measures.sketches import REGISTERS as PLACES
+from tclose_spark.measures.sketches import ValueSample, estimate
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging import (

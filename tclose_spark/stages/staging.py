@@ -21,8 +21,7 @@ from pyspark.sql import types as T
 from tclose_spark.io.spark.workers import Mapper, map_batches
 from tclose_spark.io.storage.folders import NO_PATTERN, for_spark
 from tclose_spark.io.tables.columns import LARGE_VALUES, prepared_name
-from tclose_spark.measures.distinct import DistinctCount
-from tclose_spark.measures.value_sample import MOST_SAMPLED, ValueSample
+from tclose_spark.measures.sketches import MOST_SAMPLED, DistinctCount, ValueSample
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.dictionaries import coded, decoded, group_equal
 from tclose_spark.table.fingerprint import Fingerprint, content_hash

@@ -16,3 +16,11 @@ Codes = NDArray[np.int32]
 
 ExactArray = NDArray[Any]
 """Whole numbers: int64, or objects holding Python integers where 64 bits may not do."""
+
+WIDEST = 1 << 62
+"""Integers below this are exact in int64 arithmetic, with room for one sum or difference."""
+
+
+def exact(array: IntArray, bound: int) -> ExactArray:
+    """The array itself if no result passes `bound` < WIDEST, otherwise as Python integers."""
+    return array if bound < WIDEST else array.astype(object)

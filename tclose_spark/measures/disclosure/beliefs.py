@@ -18,8 +18,7 @@ import numpy as np
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.exact import exact
-from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray
+from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 
 RANDOM_CLASSES = 1000
 LARGEST_DRAWN = 256

@@ -13,7 +13,6 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tclose_spark.measures.loss.foreign_labels import as_interval
 from tclose_spark.runfile.moments import parse_quantity
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
@@ -34,6 +33,12 @@ GENERALIZED = re.compile(
     r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to|\.\.)\s*\d+\s*$|^\s*\d*0s\s*$|^\s*-?\d+\s*\+\s*$"
 )
 """A text that looks like a mask or a range."""
+NUMBER = r"(-?[0-9]{1,15}(?:\.[0-9]{1,15})?)"
+RANGE = re.compile(rf"^\s*{NUMBER}\s*(?:-|\u2013|\.\.|to)\s*{NUMBER}\s*$")
+DECADE = re.compile(r"^\s*([0-9]{0,14}0)s\s*$")
+BELOW = re.compile(rf"^\s*(<=|≤|<)\s*{NUMBER}\s*$")
+ABOVE = re.compile(rf"^\s*(>=|≥|>)\s*{NUMBER}\s*$")
+PLUS = re.compile(rf"^\s*{NUMBER}\s*\+\s*$")
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,25 @@ def interval_ends(label: str) -> tuple[Fraction, Fraction]:
     if low > high:
         raise ValueError("an interval without numbers")
     return low, high
+
+
+def as_interval(label: str) -> str:
+    """A bin as an interval, half-open as ARX writes it; any other label as it is. A decade has the ten numbers' width.
+
+    >>> [as_interval(label) for label in ("50s", "50-59", "<20", "80+", "Rome")]
+    ['[50, 60[', '[50, 59]', ']-inf, 20[', '[80, inf[', 'Rome']
+    """
+    if match := RANGE.match(label):
+        return f"[{match[1]}, {match[2]}]"
+    if match := DECADE.match(label):
+        return f"[{match[1]}, {int(match[1]) + 10}["
+    if match := BELOW.match(label):
+        return f"]-inf, {match[2]}{'[' if match[1] == '<' else ']'}"
+    if match := ABOVE.match(label):
+        return f"{']' if match[1] == '>' else '['}{match[2]}, inf["
+    if match := PLUS.match(label):
+        return f"[{match[1]}, inf["
+    return label
 
 
 def read_interval(label: str) -> Interval:

@@ -27,10 +27,9 @@ from numpy.typing import NDArray
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.exact import exact
 from tclose_spark.measures.supersets.containment import BoxIndex
 from tclose_spark.measures.supersets.label_axes import LabelAxis
-from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray
+from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 
 MOST_BOXES = 100_000  # to try among cuts, and again among widenings
 FEWEST = 4  # widenings to try for each class, however many classes there are

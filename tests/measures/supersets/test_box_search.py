@@ -14,7 +14,7 @@ from natural_supersets import Twin
 from strategies import CITIES, drawn
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.labels.superset_boxes import BoxProofs
+from tclose_spark.checks.labels.regions import BoxProofs
 from tclose_spark.measures.closeness import nt_close_superset
 from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
