@@ -25,7 +25,7 @@ from tclose_spark.io.messages import in_json, level_of, require_log_format
 from tclose_spark.io.spark import driver
 from tclose_spark.io.spark.driver import start_early
 from tclose_spark.report.console import certificate_json, certificate_lines, unprotected_lines
-from tclose_spark.runfile.loading import read_tree, spec_of, told_with_lines
+from tclose_spark.runfile.loading import lines_in_errors, read_tree, spec_of
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.version import __version__
 
@@ -135,7 +135,7 @@ def run_stage(
     """
     tree = read_tree(config, overrides)
     spec = spec_of(tree)
-    with told_with_lines(tree):
+    with lines_in_errors(tree):
         check_files(spec, reads_input=name in READ_THE_INPUT)
         run, result = carry_out_stages(
             spec, name, announce=_announce, overwrite=overwrite, progress=_show_blocks, **options

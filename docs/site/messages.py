@@ -62,7 +62,7 @@ def page(package: Path) -> str:
         "# Error messages",
         "",
         "Every message names the column or the key, what was found and what was expected; `<names>` stand for what",
-        "is filled in. Values of people are never in a message: those that have to be mended are in",
+        "is filled in. Values of people are never in a message: those to correct are in",
         "`internal/problems.json`, which the message names.",
     ]
     for code, texts in messages(package).items():

@@ -49,7 +49,7 @@ from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.domains import Counts, Profile
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.listing import listing
+from tclose_spark.table.writing import listing
 
 AS_A_CLASS = (
     "the suppressed rows, a class whose distribution follows from the certificate unless privacy.of is released,"

@@ -29,7 +29,7 @@ from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.ground_distances import ground_distance, maximum
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.runfile.distances import DISTANCES, one_of
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import parse_number
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 Order: TypeAlias = Literal["value", "frequency"] | Sequence[Any]

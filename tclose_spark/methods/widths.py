@@ -9,9 +9,8 @@ import numpy as np
 
 from tclose_spark.kernels.widths import NODE, NUMBER, VALUE, LabelWidths
 from tclose_spark.methods.attributes import ResolvedQuasi
-from tclose_spark.table.arrays import Codes, IntArray
+from tclose_spark.table.arrays import Codes, IntArray, ranked
 from tclose_spark.table.labels import MISSING, encode_numbers, range_shares
-from tclose_spark.table.ranks import ranked
 from tclose_spark.table.rows import Rows
 
 

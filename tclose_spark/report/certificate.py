@@ -12,7 +12,7 @@ from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.listing import listing
+from tclose_spark.table.writing import listing
 from tclose_spark.version import __version__
 
 OF_AGGREGATES = (

@@ -10,7 +10,7 @@ from tclose_spark.runfile.hierarchies import HierarchyBuilder
 
 Representative = Literal["mean", "median", "mode"]
 ORDERED = ("intervals", "dates", "order")
-"""Forms of hierarchies whose values stand in their natural order. A CSV does not say that its lines do."""
+"""Forms of hierarchies whose values are in natural order. The order of a CSV file may have no meaning."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from pydantic import (
 
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
-from tclose_spark.runfile.moments import CODES_A_DAY, Calendar, parse_moment
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_moment, parse_number
 from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
 from tclose_spark.runfile.text import NormalForm, normal, value_text
 

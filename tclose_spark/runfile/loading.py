@@ -16,8 +16,7 @@ from yaml.constructor import ConstructorError
 from yaml.error import Mark
 
 from tclose_spark.errors import ConfigurationError, TcloseError
-from tclose_spark.runfile.lines import Lines
-from tclose_spark.runfile.refusals import explain_problems
+from tclose_spark.runfile.problems import Lines, explain_problems
 from tclose_spark.runfile.registry import DEFAULT, known_methods
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -28,7 +27,7 @@ VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
 MOST_NODES = 100_000
-"""Of a YAML text, aliases counted as what they stand for: a few lines can stand for more than any memory holds."""
+"""The most nodes of a YAML text, with aliases expanded: a few lines of aliases can exceed any memory."""
 MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -48,7 +47,7 @@ def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
             key = loader.construct_object(part, deep=True)
             for known, mark in keys:
                 if key == known:
-                    said = f"key {key!r} stands twice, first in line {mark.line + 1}"
+                    said = f"key {key!r} is given twice, first in line {mark.line + 1}"
                     raise ConstructorError(None, None, said, part.start_mark)
             keys.append((key, part.start_mark))
     return loader.construct_mapping(node, deep=True)
@@ -70,7 +69,7 @@ def parse_yaml(text: str, where: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         raise ConfigurationError(f"{where}{place}: not valid YAML: {getattr(error, 'problem', error)}") from None
-    except (ValueError, TypeError, ArithmeticError) as error:  # a date that is none, a list as a key
+    except (ValueError, TypeError, ArithmeticError) as error:  # an invalid date, a list as a key
         raise ConfigurationError(f"{where}: not valid YAML: {error}") from None
 
 
@@ -195,7 +194,7 @@ def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
         )
     tree = RunFile(said)
     tree.lines = Lines.read(text, str(path)).without(overrides)
-    with told_with_lines(tree):
+    with lines_in_errors(tree):
         with_overrides(tree, path.resolve().parent, overrides)
     return tree
 
@@ -210,13 +209,13 @@ def _read_text(path: Path) -> str:
 
 
 @contextmanager
-def told_with_lines(tree: dict[str, Any]) -> Iterator[None]:
+def lines_in_errors(tree: dict[str, Any]) -> Iterator[None]:
     """Adds file and line to errors of the body that begin with a key of the run file."""
     try:
         yield
     except TcloseError as error:
         if isinstance(tree, RunFile):
-            error.args = (tree.lines.told(str(error)),)
+            error.args = (tree.lines.with_lines(str(error)),)
         raise
 
 
@@ -245,7 +244,7 @@ def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
     except ValidationError as error:
         method = tree.get("method")
         named = method.get("name", DEFAULT) if isinstance(method, dict) else None
-        with told_with_lines(tree):
+        with lines_in_errors(tree):
             raise ConfigurationError("\n".join([*missing, explain(error, named)])) from None
     if missing:
         raise ConfigurationError("\n".join(missing))

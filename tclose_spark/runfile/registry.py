@@ -92,7 +92,7 @@ def find_method(name: str) -> Known:
     """The method of this name
 
     Raises:
-        KeyError: if there is none.
+        KeyError: if there is no such method.
         ConfigurationError: if the package that brings it is broken.
     """
     module, _, attribute = modules()[name].partition(":")

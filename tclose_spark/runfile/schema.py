@@ -20,7 +20,7 @@ from tclose_spark.runfile.spec import ReleaseSpec
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FILE = Path(__file__).with_name("run_file.schema.json")
-"""The schema as it is kept in the package, with the methods that come with it."""
+"""The schema in the package, with the methods of the package."""
 
 
 class _Untitled(GenerateJsonSchema):

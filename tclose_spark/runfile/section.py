@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
 
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import parse_number
 
 
 def exact_number(value: Any) -> Fraction:

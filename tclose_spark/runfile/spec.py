@@ -150,7 +150,7 @@ class Privacy(Section):
     k: Annotated[int, Field(ge=2), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 2}, {"const": AUTO}]})]
     """The least number of rows of a class. With auto, the plan chooses it, and this field holds 2 until then."""
     nt: Supersets | None = None
-    """Requires (n, t)-closeness in place of t-closeness: each class is within t of a natural superset of n records."""
+    """Requires (n, t)-closeness instead of t-closeness: each class is within t of a natural superset of n records."""
     suppression_limit: Annotated[
         Exact, AfterValidator(_below_one), WithJsonSchema(number_schema(minimum=0, exclusiveMaximum=1))
     ] = Fraction(0)

@@ -36,12 +36,11 @@ from tclose_spark.stages.observers.minimality import MinimalityCounter, run_star
 from tclose_spark.stages.observers.refused_cuts import RefusedCuts
 from tclose_spark.stages.observers.released_values import VALUES, VALUES_SCHEMA, PublicNames, note_values, restrict
 from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import IntArray, in_order
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.ranks import in_order
 from tclose_spark.table.rows import Rows
 
 ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before it sends them

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.runfile.aggregates import Aggregate
-from tclose_spark.runfile.moments import CODES_A_DAY, FIRST, LAST, Calendar
+from tclose_spark.runfile.quantities import CODES_A_DAY, FIRST, LAST, Calendar
 from tclose_spark.table.aggregates import AggregateLabels
-from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
+from tclose_spark.table.arrays import FloatArray, HashArray, IntArray, in_order
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, Labeller, NumericLabels, ranges
-from tclose_spark.table.ranks import in_order
 from tclose_spark.table.rows import Rows
 
 MOMENTS: dict[Calendar, pa.DataType] = {"date": pa.date32(), "timestamp": pa.timestamp("us", "UTC")}

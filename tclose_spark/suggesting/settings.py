@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.runfile.attributes import MEASURE
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import parse_number
 from tclose_spark.suggesting.facts import ColumnFacts
 from tclose_spark.suggesting.judging import Judged
 from tclose_spark.table.column_names.hints import words_of

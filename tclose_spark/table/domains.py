@@ -15,8 +15,7 @@ import numpy as np
 
 from tclose_spark.errors import InputError, Offending
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.runfile.moments import CODES_A_DAY, Calendar
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_number
 from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, Hierarchy
@@ -25,7 +24,7 @@ DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
 """A date or a timestamp as Spark writes it: -0044-03-15, 2024-02-29 12:00:00.5, +10000-01-01."""
 
 MOST_VALUES = 2_000_000
-"""Distinct values, of all domains together, that a driver is asked to hold."""
+"""The largest number of distinct values, of all domains together, that the driver holds."""
 
 Counts = Mapping[str | None, int]
 """How many rows hold each value, as text; None is a missing value."""
@@ -207,7 +206,7 @@ def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, s
     if sets and braced:
         raise InputError(
             f"quasi-identifier {name!r}: a value in braces reads like a set of values in a release "
-            f"({_told(braced, counts)}); rename it, or use suppress",
+            f"({_count_text(braced, counts)}); rename it, or use suppress",
             values=_offending(name, "in braces", braced, counts),
         )
     if hierarchy is not None:
@@ -280,31 +279,31 @@ def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is
         infinite = [value for value in present if value in ("Infinity", "-Infinity")]
         if not is_text and infinite:
             raise InputError(
-                f"sensitive attribute {name!r} holds infinite numbers ({_told(infinite, counts)}), which have no place "
-                "in an order; mend them, or give a list"
+                f"sensitive attribute {name!r} has infinite numbers ({_count_text(infinite, counts)}), which have no "
+                "place in an order; correct them, or give a list"
             )
         texts = [value for value, known in zip(present, numbers, strict=True) if known is None]
         if attribute.order == "value" and is_text and texts and not _are_moments(present):
             lost, rows = sum(counts[value] for value in texts), sum(counts.values())
             cure = "give order: frequency or a list"
             what = (
-                f"text, which has no order of its own; {cure}, or mend what is no number ({_told(texts, counts)} of "
-                f"{rows})"
+                f"text, which has no order of its own; {cure}, or correct what is not a number "
+                f"({_count_text(texts, counts)} of {rows})"
             )
             if 2 * len(texts) < len(present):
                 what = (
-                    f"ordered by value, but {lost} of {rows} rows hold no number; mend them, read them as missing "
+                    f"ordered by value, but {lost} of {rows} rows have no number; correct them, read them as missing "
                     f"(input.options.nullValue), or {cure}"
                 )
             raise InputError(
-                f"sensitive attribute {name!r} is {what}", values=_offending(name, "no number", texts, counts)
+                f"sensitive attribute {name!r} is {what}", values=_offending(name, "not a number", texts, counts)
             )
         times = Counter(numbers)
         alike = [value for value, known in zip(present, numbers, strict=True) if known is not None and times[known] > 1]
         if attribute.order == "value" and alike:
             raise InputError(
-                f"sensitive attribute {name!r}: different texts are the same number ({_told(alike, counts)}); read it "
-                "as numbers (options: inferSchema: true)",
+                f"sensitive attribute {name!r}: different texts are the same number ({_count_text(alike, counts)}); "
+                "read it as numbers (options: inferSchema: true)",
                 values=_offending(name, "the same number as another text", alike, counts),
             )
         values = list(by_value(present))
@@ -330,7 +329,7 @@ def _listed_values(name: str, present: list[str], order: Sequence[Any], counts: 
         listed.append(text if same is None else written.get(same, text))
         different.add(text if same is None else same)
     if len(different) < len(listed):
-        raise InputError(f"attributes.sensitive_attributes.{name}.order: a value stands twice")
+        raise InputError(f"attributes.sensitive_attributes.{name}.order: a value is listed twice")
     known = set(listed)
     lost = [value for value in present if value not in known]
     if lost:
@@ -346,7 +345,7 @@ def _require_leaves(role: str, name: str, counts: Counts, hierarchy: Hierarchy) 
     lost = [value for value in counts if value is not None and value not in hierarchy.leaf_set]
     if lost:
         raise InputError(
-            f"{role} {name!r}: its hierarchy lacks {_told(lost, counts)}; add a row for each",
+            f"{role} {name!r}: its hierarchy lacks {_count_text(lost, counts)}; add a row for each",
             values=_offending(name, "missing from its hierarchy", lost, counts),
         )
 
@@ -355,8 +354,8 @@ def _rows_of(values: Sequence[str], counts: Counts) -> int:
     return sum(counts[value] for value in values)
 
 
-def _told(values: Sequence[str], counts: Counts) -> str:
-    """Values as a message may tell of them."""
+def _count_text(values: Sequence[str], counts: Counts) -> str:
+    """The number of values and of their rows, for a message."""
     return f"{len(values)} value{'s' if len(values) > 1 else ''} in {_rows_of(values, counts)} rows"
 
 

@@ -1,4 +1,4 @@
-"""A fingerprint of rows as a multiset, which tells a lost, doubled or altered row.
+"""A fingerprint of rows as a multiset. It changes if a row is lost, doubled or altered.
 
 It is no secret and guards against accidents only; what decides ties is keyed (`table.row_hash`).
 """

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.runfile.attributes import QuasiIdentifier
-from tclose_spark.runfile.moments import Calendar, write_moment
+from tclose_spark.runfile.quantities import Calendar, write_moment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
-from tclose_spark.table.written import write_number
+from tclose_spark.table.writing import write_number
 
 MISSING = np.int64(-(2**63))
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -283,7 +283,7 @@ def range_shares(low: IntArray, high: IntArray, domain: QuasiDomain) -> NDArray[
     if domain.kind == "integer":
         lengths = (high.view(np.uint64) - low.view(np.uint64)).astype(np.float64)  # modulo 2^64, which no range passes
         return lengths / ((domain.high - domain.low) or 1)
-    unit = 1.0 if np.isfinite(domain.high - domain.low) else 0.25  # of doubles so large that their difference is none
+    unit = 1.0 if np.isfinite(domain.high - domain.low) else 0.25  # doubles so large that their difference overflows
     shares: NDArray[np.float64] = (decode_numbers(high) * unit - decode_numbers(low) * unit) / (
         (domain.high * unit - domain.low * unit) or 1.0
     )

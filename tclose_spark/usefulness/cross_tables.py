@@ -19,7 +19,7 @@ from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi, R
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.labels import MISSING, decode_numbers
 from tclose_spark.table.rows import Rows
-from tclose_spark.table.written import write_number
+from tclose_spark.table.writing import write_number
 from tclose_spark.usefulness.queries import sensitive_codes, spread_labels
 
 MOST_ROWS, MOST_COLUMNS = 8, 6

@@ -23,7 +23,7 @@ from tclose_spark.measures.loss.query_error import (
     relative_errors,
 )
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
-from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.hierarchies.hierarchy import ROOT

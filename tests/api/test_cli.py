@@ -121,7 +121,7 @@ BAD_TABLES: dict[str, tuple[Mapping[str, Sequence[Any]], dict[str, Any], int, li
         with_column(disease=some(float("inf"), NUMBERS)),
         roles(sensitive={"disease": {"distance": "ordered", "t": "0.5"}}),
         2,
-        ["'disease' holds infinite numbers"],
+        ["'disease' has infinite numbers"],
     ),
     "a value that the order lacks": (
         with_column(disease=some("mumps", PEOPLE["disease"])),

@@ -26,7 +26,7 @@ from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.fingerprint import Fingerprint
-from tclose_spark.table.listing import listing
+from tclose_spark.table.writing import listing
 
 Record = tuple[Any, ...]
 

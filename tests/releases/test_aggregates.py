@@ -21,7 +21,7 @@ from strategies import drawn
 from tclose_spark.checks.labels.aggregates import AggregateCheck, rows_without_aggregate
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier
-from tclose_spark.runfile.moments import CODES_A_DAY, EPOCH, write_moment
+from tclose_spark.runfile.quantities import CODES_A_DAY, EPOCH, write_moment
 from tclose_spark.table.aggregates import AggregateLabels
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, encode_numbers

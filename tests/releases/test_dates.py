@@ -29,7 +29,7 @@ from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss, interval_ends
 from tclose_spark.methods.t_incognito.levels import widths
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
-from tclose_spark.runfile.moments import CODES_A_DAY, EPOCH, parse_moment, parse_quantity, write_moment
+from tclose_spark.runfile.quantities import CODES_A_DAY, EPOCH, parse_moment, parse_quantity, write_moment
 from tclose_spark.runfile.registry import MODULES
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import QuasiDomain, sensitive_domain
@@ -126,7 +126,7 @@ def test_dates_of_a_csv_have_an_order() -> None:
 
 @pytest.mark.parametrize("other", ["2024-02-28T23:00:00", "2024-02-28 23:00:00", "soon"])
 def test_texts_that_are_not_all_dates_of_one_form_have_none(other: str) -> None:
-    with pytest.raises(InputError, match=r"mend what is no number|hold no number"):
+    with pytest.raises(InputError, match=r"correct what is not a number|have no number"):
         ordered(["2024-02-29", "2024-02-28T12:00:00" if "T" not in other else "2024-02-29", other])
 
 

@@ -35,7 +35,7 @@ from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.report.html import render_report
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.table.listing import listing
+from tclose_spark.table.writing import listing
 
 ROWS = 160
 LOWEST, HIGHEST = 3_141, 1_234_567  # one person's income each

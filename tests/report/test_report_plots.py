@@ -12,7 +12,7 @@ import pytest
 from tclose_spark.measures.distances.grouping import MOST_SHOWN, group_values
 from tclose_spark.report import sections
 from tclose_spark.report.page import percent
-from tclose_spark.report.plots import bars, bars, lines, shortened
+from tclose_spark.report.plots import bars, lines, shortened
 from tclose_spark.report.sections import MOST_BARS, class_sizes, closeness_of_all, precision_of, worst_class
 
 T = {"required": 0.2, "achieved": 0.19}

@@ -688,10 +688,10 @@ def test_output_is_a_path_or_both_of_public_and_internal(load, output):
 def test_a_key_may_not_stand_twice(load):
     lines = (RUN + "name: again").splitlines()
     first = next(number for number, line in enumerate(lines, 1) if line.startswith("name:"))
-    told = rf"run\.yaml, line {len(lines)}: .*key 'name' stands twice, first in line {first}"
+    told = rf"run\.yaml, line {len(lines)}: .*key 'name' is given twice, first in line {first}"
     with pytest.raises(ConfigurationError, match=told):
         load(text=RUN + "name: again")
-    with pytest.raises(ConfigurationError, match="key 'age' stands twice"):
+    with pytest.raises(ConfigurationError, match="key 'age' is given twice"):
         load(text=RUN.replace("zip:", "age:"))
 
 

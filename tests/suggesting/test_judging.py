@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suggest.columns import facts
+from columns import facts
 
 from tclose_spark.suggesting.judging import FEWEST, judge
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suggest.columns import facts, gathered
+from columns import facts, gathered
 
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.runfile.attributes import QuasiIdentifier

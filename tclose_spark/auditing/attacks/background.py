@@ -28,11 +28,10 @@ from tclose_spark.io.spark.workers import map_batches
 from tclose_spark.io.tables.columns import plain
 from tclose_spark.measures.disclosure.reidentification import Risks, count_inside, risks
 from tclose_spark.measures.loss.information_loss import GENERALIZED, interval_or_none, set_members
-from tclose_spark.runfile.moments import CODES_A_DAY, parse_moment, parse_quantity, write_moment
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import CODES_A_DAY, parse_moment, parse_number, parse_quantity, write_moment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
-from tclose_spark.table.written import write_number
+from tclose_spark.table.writing import write_number
 
 MOST_BOXES = 2_000_000  # distinct classes, that every task is sent
 MISSING, STRANGE = -2, -1  # codes of a missing value, and of one that no label but `*` covers

@@ -16,7 +16,7 @@ from tclose_spark.checks.classes.figures import ClassFigures, figures_of_class
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.runfile.spec import Privacy
 from tclose_spark.table.domains import Counts, Profile, SensitiveDomain
-from tclose_spark.table.listing import LONGEST, listing
+from tclose_spark.table.writing import LONGEST, listing
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.runfile.aggregates import Aggregate
-from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.dictionaries import decoded, group_equal
 
 

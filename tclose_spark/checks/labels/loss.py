@@ -22,7 +22,7 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import FloatArray
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
-from tclose_spark.table.listing import listing
+from tclose_spark.table.writing import listing
 
 
 def published_columns(spec: ReleaseSpec) -> dict[str, tuple[str, ...]]:

@@ -23,12 +23,12 @@ from tclose_spark.io.spark.workers import texts_of
 from tclose_spark.io.storage.folders import for_spark, open_folder
 from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.loading import URI
-from tclose_spark.runfile.moments import CODES_A_DAY, FIRST, LAST, Calendar, write_moment
+from tclose_spark.runfile.quantities import CODES_A_DAY, FIRST, LAST, Calendar, write_moment
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.names import MOST_NAMES, are_names, instead_of_each, shown
 from tclose_spark.table.hierarchies.building import with_missing
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.written import write_number
+from tclose_spark.table.writing import write_number
 
 MALFORMED = "_tclose_malformed"
 SUPPRESSED = "suppressed"

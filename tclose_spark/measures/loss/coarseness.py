@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tclose_spark.measures.loss.information_loss import interval_ends, set_members
 from tclose_spark.runfile.attributes import QuasiIdentifier
-from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
 

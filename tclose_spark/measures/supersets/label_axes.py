@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.measures.loss.information_loss import GENERALIZED, LabelLoss, as_interval, read_interval, set_members
-from tclose_spark.runfile.moments import parse_quantity
+from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import by_value

@@ -9,8 +9,7 @@ from tclose_spark.kernels.widths import LabelWidths, width
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, work_space
 from tclose_spark.methods.blocks.requirement import Requirement
-from tclose_spark.table.arrays import Codes, FloatArray, IntArray
-from tclose_spark.table.ranks import in_order
+from tclose_spark.table.arrays import Codes, FloatArray, IntArray, in_order
 
 
 def rows_lost(block: Block, classes: IntArray) -> float:

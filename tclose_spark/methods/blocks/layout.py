@@ -13,8 +13,7 @@ from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.routing_tree import RoutingTree
 from tclose_spark.methods.method import ClassAssignment
-from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.ranks import in_order
+from tclose_spark.table.arrays import IntArray, in_order
 from tclose_spark.table.rows import Rows
 
 ClassesOf = Callable[[Block], tuple[IntArray, Mapping[str, float]]]

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.methods.dealing.stacks import Shares, Stack
-from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
+from tclose_spark.table.arrays import FloatArray, HashArray, IntArray, in_order
 from tclose_spark.table.labels import MISSING, range_losses, ranges
-from tclose_spark.table.ranks import in_order
 from tclose_spark.table.rows import Rows
 
 KEY_BITS = 40  # of an order key; the 16 bits below are the top of the row's hash

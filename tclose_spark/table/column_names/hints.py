@@ -10,7 +10,6 @@ from tclose_spark.table.column_names.lexicon import (
     CODES,
     CONCEPTS,
     NUMBERS,
-    OF_ONE,
     OF_OTHERS,
     OF_THINGS,
     TECHNICAL,
@@ -90,5 +89,5 @@ def least_uniqueness(name: str) -> float | None:
     if hint.of_others:
         return None
     if hint.concept is not None:
-        return 0.0 if hint.concept.name in OF_ONE else None
+        return 0.0 if hint.concept.unique else None
     return KEYED if hint.numbers and not OF_THINGS & set(words_of(name)) else None

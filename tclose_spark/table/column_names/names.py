@@ -7,7 +7,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Sequence
 
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import parse_number
 
 MOST_NAMES = 30  # that a message lists
 LONGEST_NAME = 64
@@ -84,7 +84,7 @@ def _why_not(columns: Sequence[str], expected: Collection[str]) -> str:
     if all(name == f"_c{i}" for i, name in enumerate(columns)):
         return ", read without a header: set input.options.header: true"
     return (
-        ", and none of those that are asked for (their names may be values: is the first line a header? See "
+        ", and none of the requested ones (their names may be values: is the first line a header? See "
         "input.options.header, sep)"
     )
 

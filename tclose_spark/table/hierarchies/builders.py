@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from tclose_spark.runfile.hierarchies import DatePart, HierarchyBuilder
-from tclose_spark.runfile.numbers import parse_number
+from tclose_spark.runfile.quantities import parse_number
 
 Above = list[tuple[str, ...] | None]
 """The labels above each value."""

@@ -17,8 +17,8 @@ from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 HIERARCHIES, RELEASED_HIERARCHIES = "hierarchies", "released_hierarchies"
 """The folders of those that were built: of all values, and where rows are suppressed of what is released."""
 HOMELESS = {
-    "intervals": "no number; mend them, or use another form",
-    "dates": "no date (such as 2024-02-29) and no time; mend them, or use another form",
+    "intervals": "not numeric; correct them, or use another form",
+    "dates": "neither a date (such as 2024-02-29) nor a time; correct them, or use another form",
     "groups": "in no group; name them, or give other: LABEL",
     "levels": "in no group; name them, or give other: LABEL",
 }
@@ -170,5 +170,5 @@ def hierarchy_csv(tree: Hierarchy, key: str) -> str:
             continue
     raise InputError(
         f"{key}: values with blanks at their ends, line breaks, or many separators have no place in a CSV; give the "
-        "column text: {strip: true}, or mend them"
+        "column text: {strip: true}, or correct them"
     )

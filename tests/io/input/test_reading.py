@@ -205,7 +205,7 @@ def test_malformed_text_in_parquet_is_refused(refused: Refused) -> None:
 @pytest.mark.parametrize("record", ["NAMESECRET0,48,99007,M,SECRETDX\n", "NAMESECRET0,young,M,SECRETDX\n"])
 def test_a_file_without_a_header_shows_nothing_of_the_first_person(refused: Refused, record: str) -> None:
     told = refused((record * 9).encode())
-    assert f"is not in the input; it has {record.count(',') + 1} columns, and none of those that are asked for" in told
+    assert f"is not in the input; it has {record.count(',') + 1} columns, and none of the requested ones" in told
 
 
 def test_a_header_that_is_not_asked_for_is_suggested(refused: Refused) -> None:
@@ -403,4 +403,4 @@ def test_an_ordered_attribute_with_a_few_that_are_no_number_gives_their_count(re
     lines = "".join(f"NAMESECRET{i},{20 + i % 30},f,{'SECRETDX' if i < 3 else i % 5}\n" for i in range(60))
     roles = {"sensitive": {"disease": {"distance": "ordered", "t": 1}}}
     told = refused((HEADER + lines).encode(), roles=roles, audited_as=("age", "disease:ordered"))
-    assert "sensitive attribute 'disease' is ordered by value, but 3 of 60 rows hold no number" in told
+    assert "sensitive attribute 'disease' is ordered by value, but 3 of 60 rows have no number" in told

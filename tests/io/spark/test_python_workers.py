@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from tclose_spark.io.spark.capabilities import MAPS_ARROW
 from tclose_spark.io.spark.workers import by_arrow, by_value
 from tclose_spark.runfile.attributes import Text
-from tclose_spark.table.written import write_number
+from tclose_spark.table.writing import write_number
 
 WAYS = [pytest.param(by_arrow, marks=pytest.mark.skipif(not MAPS_ARROW, reason="came with Spark 4.1")), by_value]
 FOLDED = Text(strip=True, case="fold", normal_form="NFC").of

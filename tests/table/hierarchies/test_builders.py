@@ -104,9 +104,9 @@ def test_each_form_makes_its_labels(asked, expected):
 REFUSED = {
     "no number": (
         {"values": {"7": 1, "Zebulon": 3, "Zoe": 2}, "intervals": [5]},
-        r"key\.intervals: 2 values in 5 rows are no number",
+        r"key\.intervals: 2 values in 5 rows are not numeric",
     ),
-    "no date": ({"values": {"2024-02-30": 3}, "dates": ["year"]}, r"key\.dates: 1 value in 3 rows is no date"),
+    "no date": ({"values": {"2024-02-30": 3}, "dates": ["year"]}, r"key\.dates: 1 value in 3 rows is neither a date"),
     "no group": (
         {"values": {"a": 1, "Zebulon": 3}, "groups": {"x": ["a"]}},
         r"key\.groups: 1 value in 3 rows is in no group; name them, or give other",
@@ -137,7 +137,7 @@ def test_one_number_stands_in_one_group_once(groups):
 
 @pytest.mark.parametrize("text", ["2024-01-02 10:99:99", "\uff12024-01-01", "2024-01-02T24:00"])
 def test_what_is_nearly_a_date_is_none(text):
-    with pytest.raises(InputError, match="is no date"):
+    with pytest.raises(InputError, match="is neither a date"):
         build([text], dates=["year"])
 
 

@@ -190,7 +190,7 @@ REFUSED = {
         "city={hierarchy: {groups: {Italy: [Pisa, Siena]}}}",
         r"city\.hierarchy\.groups: 2 values in 120 rows are in no group",
     ),
-    "no date": ("zip={hierarchy: {dates: [year]}}", r"zip\.hierarchy\.dates: \d+ values in 240 rows are no date"),
+    "no date": ("zip={hierarchy: {dates: [year]}}", r"zip\.hierarchy\.dates: \d+ values in 240 rows are neither"),
 }
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.io.input.files import check_files
-from tclose_spark.runfile.lines import Lines
-from tclose_spark.runfile.loading import load_spec, read_tree, told_with_lines
+from tclose_spark.runfile.loading import lines_in_errors, load_spec, read_tree
+from tclose_spark.runfile.problems import Lines
 
 RUN = """\
 name: people
@@ -99,7 +99,7 @@ def test_the_longest_key_wins_wherever_it_stands():
 def test_errors_of_later_stages_have_lines_too(tmp_path):
     (tmp_path / "my.yaml").write_text(RUN)
     tree = read_tree(tmp_path / "my.yaml")
-    with pytest.raises(UnreachableError, match=r"my\.yaml, line 13: privacy\.kk is 25"), told_with_lines(tree):
+    with pytest.raises(UnreachableError, match=r"my\.yaml, line 13: privacy\.kk is 25"), lines_in_errors(tree):
         raise UnreachableError("privacy.kk is 25, but the table has 24 rows")
 
 

@@ -1,13 +1,27 @@
-"""A list as a document holds it: whole where it is short, else its size and a hash by which it can be recognised."""
+"""How numbers and long lists are written: numbers in labels and leaves, lists in certificates."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 LONGEST = 1000
+
+
+def write_number(value: int | float | Decimal) -> str:
+    """A number as text: 39 for 39.0, 0.1 for 0.1; reading it back gives the same number.
+
+    >>> [write_number(number) for number in (39.0, 0.1, -7, 1e300)]
+    ['39', '0.1', '-7', '1e+300']
+    """
+    if not isinstance(value, float):
+        return f"{value:f}" if isinstance(value, Decimal) else str(value)
+    return np.format_float_positional(value, trim="-") if 1e-5 <= abs(value) < 1e16 or value == 0 else repr(value)
 
 
 def listing(items: Sequence[Any], what: str = "values") -> dict[str, Any]:

@@ -1,12 +1,11 @@
-"""Dates and times as exact numbers of days since 1970, and back. Times are UTC; years are 1 to 9999."""
+"""Exact quantities: numbers, and dates and times as days since 1970. Times are UTC; years are 1 to 9999."""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Literal
-
-from tclose_spark.runfile.numbers import parse_number
 
 Calendar = Literal["date", "timestamp"]
 EPOCH = datetime(1970, 1, 1)
@@ -14,6 +13,26 @@ MICROSECOND = timedelta(microseconds=1)
 CODES_A_DAY: dict[Calendar, int] = {"date": 1, "timestamp": 86_400_000_000}
 """Dates are counted in days, times in microseconds."""
 FIRST, LAST = (datetime.min - EPOCH) // MICROSECOND, (datetime.max - EPOCH) // MICROSECOND
+HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4,}\s*$")
+
+
+def parse_number(text: str) -> Fraction:
+    """The exact number that a text denotes: 0.1 is one tenth
+
+    >>> parse_number("0.1"), parse_number("1/3")
+    (Fraction(1, 10), Fraction(1, 3))
+
+    Raises:
+        ValueError: if it denotes none, or if its exponent has four digits or more, which would take too long to expand.
+    """
+    if HUGE_EXPONENT.search(text):
+        raise ValueError("a number out of all range")
+    if "_" in text:
+        raise ValueError("no number")
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError("no number") from None
 
 
 def parse_moment(text: str) -> Fraction:
@@ -23,7 +42,7 @@ def parse_moment(text: str) -> Fraction:
     (Fraction(10, 1), Fraction(1, 2))
 
     Raises:
-        ValueError: if it says none.
+        ValueError: if it denotes none.
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is not None:
@@ -38,7 +57,7 @@ def parse_quantity(text: str) -> Fraction:
     (Fraction(1, 2), Fraction(10, 1))
 
     Raises:
-        ValueError: if it says neither.
+        ValueError: if it denotes neither.
     """
     try:
         return parse_number(text)

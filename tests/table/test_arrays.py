@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
 
-from tclose_spark.table.ranks import in_order, ranked
+from tclose_spark.table.arrays import in_order, ranked
 
 
 @drawn(100)
