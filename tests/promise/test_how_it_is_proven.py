@@ -323,7 +323,7 @@ def test_they_share_the_definitions() -> None:
         "table.hierarchies.builders",  # hierarchies that are built
         "table.hierarchies.building",
         "table.row_hash",  # of which a fingerprint is the sum
-        "table.written",
+        "table.writing",
     }
 
 
