@@ -1,8 +1,7 @@
-"""Information loss of published labels, read from the labels themselves (NCP).
+"""Information loss of published labels (NCP, the normalized certainty penalty), read from the labels themselves.
 
 NCP of a label: 0 for a value; for an interval its length over the range of all labels, at most 1; for an inner node the
-share of the hierarchy's leaves below it; for a set its share of the values that all labels name; 1 for `*` (Li et al.
-2007 call the table's figures discernibility and average class size; NCP is the normalized certainty penalty).
+    share of the hierarchy's leaves below it; for a set its share of the values that all labels name; 1 for `*`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
 
 class NoLabelError(ValueError):
-    """A text that is published is no label of its quasi-identifier."""
+    """A published text is not a label of its quasi-identifier."""
 
 
 INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
@@ -43,7 +42,7 @@ PLUS = re.compile(rf"^\s*{NUMBER}\s*\+\s*$")
 
 @dataclass(frozen=True)
 class Interval:
-    """Numbers from low to high; an end that is open does not belong to it."""
+    """Numbers from low to high; an open end is excluded."""
 
     low: Fraction
     high: Fraction
@@ -111,7 +110,7 @@ def read_interval(label: str) -> Interval:
 
 
 def interval_or_none(label: str) -> Interval | None:
-    """The interval that a label says; None where it says none."""
+    """The interval of a label; None if it is not one."""
     try:
         return read_interval(label)
     except ValueError:
@@ -133,11 +132,11 @@ def set_members(label: str) -> list[str]:
 class LabelLoss:
     """The information loss of the labels of one quasi-identifier.
 
-    span: the range of all labels, of a numeric one.
-    low: where this range begins; of foreign labels, whose open ends are taken to be its ends.
-    sets: labels may be sets of the `distinct` values that they name.
-    foreign: labels are another tool's (see `read_interval`), a text among numbers is a value, and one among values may
-        be a mask or a range (see GENERALIZED).
+    span: the range of all labels, if numeric.
+    low: the start of this range, for open ends of foreign labels.
+    sets: whether labels may be sets, of the `distinct` values that all labels name.
+    foreign: labels come from another tool (see `read_interval`): a text among numbers is a value, and a text among
+        values may be a mask or a range (see GENERALIZED).
     """
 
     numeric: bool
