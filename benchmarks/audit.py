@@ -15,8 +15,9 @@ from cost import measure
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tclose_spark.auditing.audit import Audit, audit_table
-from tclose_spark.auditing.question import Question, ask
+from tclose_spark.auditing.audit import audit_table
+from tclose_spark.auditing.question import AuditQuestion, question_from_columns
+from tclose_spark.auditing.result import AuditResult
 from tclose_spark.io.spark.session import get_session
 from tclose_spark.synthetic.census import generate_people
 
@@ -50,14 +51,14 @@ def write_sorted(table: DataFrame, path: str) -> None:
 
 def compare(spark: SparkSession, rows: int, folder: str) -> str:
     table = generalized(spark, rows, f"{folder}/table.parquet")
-    found: dict[int, Audit] = {}
+    found: dict[int, AuditResult] = {}
     floor = measure(spark, lambda: write_sorted(table, f"{folder}/sorted"))
     lines = [f"{rows:,} rows", f"{'write sorted':<36} {floor}"]
     for many, attacks in ((1, False), (2, False), (1, True), (2, True)):
-        question = ask(QUASI, dict(list(SENSITIVE.items())[:many]), k=5)
+        question = question_from_columns(QUASI, dict(list(SENSITIVE.items())[:many]), k=5)
 
-        def work(question: Question = question, many: int = many, attacks: bool = attacks) -> None:
-            found[many] = audit_table(table, question, attacks=attacks)[0]
+        def work(question: AuditQuestion = question, many: int = many, attacks: bool = attacks) -> None:
+            found[many] = audit_table(table, question, attacks=attacks)
 
         cost = measure(spark, work)
         what = f"{many} sensitive, {'guarantees and attacks' if attacks else 'guarantees'}"

@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tclose_spark.cli.options import parse_list, parse_methods, parse_numbers
 from tclose_spark.comparing.read_rows import read_rows
-from tclose_spark.comparing.request import Combination, combinations, read_ks, read_methods, read_ts
+from tclose_spark.comparing.request import Combination, combinations, requested_ks, requested_methods, requested_ts
 from tclose_spark.comparing.trial import run_trial
 from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.in_memory.measure import PublishedClasses, measure
@@ -180,7 +181,9 @@ def main() -> None:
     error = QueryError.of(table, ResolvedAttributes.of(spec.attributes, table.profile, hierarchies))
     print(f"{len(table.rows):,} rows\n   k      t  method                            NCP    query  classes  seconds")
     results = []
-    asked = combinations(tree, read_ks(options.k, spec), read_ts(options.t, tree), read_methods(options.methods, None))
+    ks = requested_ks(parse_numbers(options.k, "--k"), spec)
+    methods = requested_methods(parse_methods(options.methods), None)
+    asked = combinations(tree, ks, requested_ts(parse_list(options.t, "--t"), tree), methods)
     for place, combination in enumerate(asked):
         results.append(of_ours(combination, table, hierarchies, error))
         show(results[-1])

@@ -1,4 +1,4 @@
-"""`tclose`, `python -m tclose_spark` and the jobs: the command line, which ends in one line also while imported."""
+"""`tclose`, `python -m tclose_spark` and the jobs. An interrupt or a failed import ends them with one line, too."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def main() -> int:
 
 
 def run_job(name: str) -> None:
-    """What `jobs/<name>.py` does: see `cli.run_job`."""
+    """Runs `jobs/<name>.py`: see `cli.run_job`."""
     _command_line().run_job(name)
 
 
 def job() -> None:
-    """What `tclose-job` does: see `cli.job`."""
+    """Runs `tclose-job`: see `cli.job`."""
     _command_line().job()
 
 
 def _command_line() -> ModuleType:
-    """The command line. Where it cannot be imported (a package is missing, a disk is full) the process ends with 2."""
+    """The command line. If it cannot be imported (a package is missing, a disk is full), the process ends with 2."""
     try:
-        from tclose_spark import cli
+        import tclose_spark.cli as cli
     except Exception as error:
         from tclose_spark.io.causes import why_no_import
         from tclose_spark.io.messages import as_json, in_json
@@ -43,7 +43,7 @@ def _command_line() -> ModuleType:
 
 
 def _leave(number: int, _: FrameType | None) -> None:
-    """Nothing has begun that is to be ended."""
+    """Ends the process at once: nothing has begun."""
     os.write(2, f"{SHORT}\n".encode())
     os._exit(128 + number)
 

@@ -1,3 +1,1 @@
-"""What Python and the command line both call: releases, plans, audits, explanations and comparisons of a table in
-memory or at a path. `tclose_spark` names it all; docs/python.md shows it.
-"""
+"""Every verb once, for Python and the command line: see docs/python.md. `public.py` lists the public names."""

@@ -1,4 +1,4 @@
-"""What an error that is not ours means to the user."""
+"""Errors as users meet them: in the words of the command line or of Python, without values of people."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 
 from tclose_spark.errors import ConfigurationError, TcloseError, text_of
 from tclose_spark.io.causes import AT_WORK, cause_of, why_no_import
@@ -20,12 +21,15 @@ ARGUMENTS = {
     "option": "options",
     "config": "spec",
     "hierarchy": "hierarchies",
+    "build": "of",
+    "check": "of",
 }
-"""What options of the command line are called in Python, where that is not their name."""
+"""Arguments in Python by the options of the command line, where the names differ."""
+_on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
 
 
 def known(error: Exception) -> TcloseError | None:
-    """What an error from inside a task, or of a file system, means to the user, if that is known."""
+    """An error from inside a task, or of a file system, in words for the user; None if its cause is not known."""
     found: TcloseError | None = cause_of(text_of(error), AT_WORK)
     if found is None and type(error).__module__.startswith(("pyspark", "py4j")):
         from tclose_spark.io.input.read_errors import meaning
@@ -41,7 +45,7 @@ def known(error: Exception) -> TcloseError | None:
 
 
 def unexpected(error: Exception) -> str:
-    """What is said of an error whose text may hold values of people."""
+    """A message about an error whose own text may hold values of people."""
     condition = None
     with suppress(Exception):  # the JVM that knows it may have ended
         condition = getattr(error, "getCondition", lambda: None)()
@@ -54,7 +58,7 @@ def unexpected(error: Exception) -> str:
 
 @contextmanager
 def full_disks_named(folder: str) -> Iterator[None]:
-    """Raises ConfigurationError, naming the disk, for what a full one did in the body, which writes to the folder."""
+    """Errors of the body because of a full disk become a ConfigurationError that names it. folder: where it writes."""
     try:
         yield
     except Exception as error:
@@ -65,7 +69,7 @@ def full_disks_named(folder: str) -> Iterator[None]:
 
 
 def in_python(text: str) -> str:
-    """A message with arguments where it names options of the command line.
+    """A message with the names of arguments in place of those of options.
 
     >>> in_python("give --overwrite, or --quasi-identifiers a,b")
     'give overwrite=True, or quasi_identifiers a,b'
@@ -73,19 +77,35 @@ def in_python(text: str) -> str:
     return OPTION.sub(lambda option: ARGUMENTS.get(option[1]) or option[1].replace("-", "_"), text)
 
 
+def on_command_line() -> bool:
+    """Whether calls come from the command line: see `called_from_command_line`."""
+    return _on_command_line.get()
+
+
+@contextmanager
+def called_from_command_line() -> Iterator[None]:
+    """Calls of the body come from the command line. It has the process to itself: it handles signals and all errors,
+    whose messages name options, and sessions are its own.
+    """
+    token = _on_command_line.set(True)
+    try:
+        yield
+    finally:
+        _on_command_line.reset(token)
+
+
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Every error of the body is a `TcloseError`, whose message and traceback show no value of a person; with
-    TCLOSE_DEBUG they are as they were raised.
+    """Every error of the body is a `TcloseError` that names arguments of Python. Message and traceback show no value of
+    a person, unless TCLOSE_DEBUG is set. On the command line, errors pass unchanged.
     """
     try:
         yield
-    except TcloseError as error:
-        error.args = (in_python(str(error)),)
-        if os.environ.get(DEBUG):
-            raise
-        raise error from None
     except Exception as error:
+        if on_command_line():
+            raise
+        if isinstance(error, TcloseError):
+            error.args = (in_python(str(error)),)
         if os.environ.get(DEBUG):
             raise
-        raise (known(error) or TcloseError(unexpected(error))) from None
+        raise (error if isinstance(error, TcloseError) else known(error) or TcloseError(unexpected(error))) from None

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from tclose_spark.api.comparing import compare
-from tclose_spark.api.generating import generate
-from tclose_spark.api.judging import audit, explain
-from tclose_spark.api.planning import Planned, plan
-from tclose_spark.api.previewing import Preview, hierarchy
-from tclose_spark.api.release import Release, Report
-from tclose_spark.api.releasing import release, run_stage, verify
-from tclose_spark.api.suggesting import suggest
-from tclose_spark.auditing.audit import Audit
-from tclose_spark.auditing.explain import Explanation
-from tclose_spark.comparing.result import Comparison
+from tclose_spark.api.audit import Audit, Explanation, audit, explain
+from tclose_spark.api.compare import Comparison, compare
+from tclose_spark.api.generate import generate
+from tclose_spark.api.hierarchy import Preview, hierarchy
+from tclose_spark.api.plan import Planned, plan
+from tclose_spark.api.release import Release, Report, release, verify
+from tclose_spark.api.stages import run_stage
+from tclose_spark.api.suggest import suggest
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, TcloseError, UnreachableError
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 from tclose_spark.methods.fragmentation.settings import Fragmentation

@@ -1,18 +1,22 @@
-"""A finished release, as Python has it."""
+"""`tclose_spark.release`, and a finished release, which `tclose_spark.verify` verifies again."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tclose_spark.api.arguments import Spec, Table, Where, given_run
+from tclose_spark.api.errors import translate_errors
+from tclose_spark.api.session import Log, Progress, run_stages
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.report.console import certificate_lines
 from tclose_spark.report.notebook import in_frame
+from tclose_spark.report.preview import ROWS, preview_lines
 from tclose_spark.runfile.loading import URI, resolve
 from tclose_spark.runfile.spec import Output
 
@@ -26,8 +30,7 @@ if TYPE_CHECKING:
 class Report:
     """The report page of a release; Jupyter shows it.
 
-    path: of the HTML file, to open in a browser or to send on.
-    html: the page.
+    path, html: the HTML file, and its text.
     """
 
     path: str
@@ -41,10 +44,7 @@ class Report:
 
 
 class Release:
-    """A finished release: what `tclose_spark.release` gives, and `Release.open` of a folder.
-
-    It is read from the files that were published, each time it is asked.
-    """
+    """A finished release, from `tclose_spark.release` or `Release.open`. Each access reads the published files."""
 
     def __init__(self, output: Output) -> None:
         """See `open`."""
@@ -64,12 +64,12 @@ class Release:
 
     @property
     def path(self) -> str:
-        """The folder of what is published: `release` (Delta), `certificate.json`, `report.html`."""
+        """The public folder: `release` (Delta), `certificate.json`, `report.html`."""
         return self._output.public_path
 
     @property
     def internal_path(self) -> str:
-        """The folder of the evidence, which stays inside."""
+        """The folder of the evidence, to be kept internal."""
         return self._output.internal_path
 
     @property
@@ -80,13 +80,13 @@ class Release:
     @property
     def classes(self) -> DataFrame:
         """The class table, a DataFrame of Spark: a row for each equivalence class, with its size, its distance for each
-        sensitive attribute, and what it loses. Internal.
+        sensitive attribute, and its information loss. Internal.
         """
         return self._delta(f"{self.internal_path}/classes")
 
     @property
     def certificate(self) -> Mapping[str, Any]:
-        """The certificate: what was asked, what is reached, and what a third party needs to compute it again."""
+        """The certificate: the guarantees, required and achieved, and what a third party needs to recompute them."""
         text = self._read("certificate.json")
         certificate: dict[str, Any] = json.loads(text) if text else {}
         return certificate
@@ -112,6 +112,13 @@ class Release:
             raise ConfigurationError("pandas is not installed: pip install pandas, or take .to_arrow()") from None
         return self.to_arrow().to_pandas()
 
+    def preview(self) -> str:
+        """Ten rows as text, with the precision of each column's labels."""
+        from tclose_spark.io.spark.few_rows import few_rows
+
+        table, losses = self.table, self.certificate["utility"]["ncp_by_quasi_identifier"]
+        return "\n".join(preview_lines(table.columns, few_rows(table, ROWS), losses))
+
     def _delta(self, path: str) -> DataFrame:
         from tclose_spark.io.spark.session import find_session
         from tclose_spark.io.tables.columns import read_delta
@@ -119,7 +126,7 @@ class Release:
         return read_delta(find_session("tclose"), path)
 
     def _read(self, name: str) -> str:
-        """A public file; empty if it is not there."""
+        """The text of a public file; empty if there is none."""
         if not URI.match(self.path):
             file = Path(self.path) / name
             return file.read_text(encoding="utf-8") if file.exists() else ""
@@ -134,3 +141,57 @@ class Release:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
+
+
+@translate_errors()
+def release(
+    table: Table,
+    spec: Spec,
+    output: Where = None,
+    *,
+    overwrite: bool = False,
+    if_changed: bool = False,
+    overrides: Sequence[str] = (),
+    log: Log | None = print,
+    progress: Progress | None = None,
+) -> Release:
+    """Releases a table: all stages, from raw rows to a verified, published release.
+
+    table: a DataFrame of Spark, pandas or polars, a pyarrow table, the path of a CSV, Parquet or Delta table, or None
+        for the input that the spec names. A pandas index is no column.
+    spec: a `ReleaseSpec`, a dict like a run file, or the path of a run file. Its input and output may be left out.
+    output: the folder that becomes `public/` and `internal/`; by default the spec's.
+    overwrite: replace a finished output once the new one is verified.
+    if_changed: skip the run if the published release already matches the input, spec and hierarchies; otherwise replace
+        it. A table in memory never matches.
+    overrides: of keys of the spec, such as `["privacy.k=20"]`.
+    log: takes the messages of the stages, a line at a time; None for silence.
+    progress: shows the progress over blocks.
+
+    Raises:
+        GuaranteeError: if the release does not meet its requirements; nothing is published.
+        ConfigurationError: if the spec or the installation is wrong.
+        InputError: if the table does not match the spec.
+        UnreachableError: if the requirements cannot be reached; the message says which can.
+    """
+    run = given_run(table, spec, output, overrides)
+    how: dict[str, Any] = {"overwrite": overwrite or if_changed, "progress": progress, "if_changed": if_changed}
+    run_stages(run, "release", log=log, **how)
+    return Release(run.spec.output)
+
+
+@translate_errors()
+def verify(
+    table: Table, spec: Spec, output: Where = None, *, overrides: Sequence[str] = (), log: Log | None = print
+) -> Release:
+    """Verifies a finished release again, from its files: table, certificate and report. Changes nothing.
+
+    table, spec, output: those of the release. The table is not read, so one in memory may be None.
+
+    Raises:
+        GuaranteeError: if it does not meet its requirements, or does not match its certificate: withdraw it.
+        ConfigurationError: if there is no finished release, or it was made with another spec.
+    """
+    run = given_run(table, spec, output, overrides, reads=False)
+    run_stages(run, "verify", log=log, finished=True)
+    return Release(run.spec.output)

@@ -4,27 +4,17 @@ values of people.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.io.input.typed import as_typed, options_of
-from tclose_spark.io.spark.driver import start_early
+from tclose_spark.errors import InputError
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
-from tclose_spark.runfile.loading import explain, load_spec, parse_yaml, resolve
-from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.domains import MOST_VALUES, Counts
-from tclose_spark.table.hierarchies.building import build_hierarchy, hierarchy_csv
+from tclose_spark.table.hierarchies.building import build_hierarchy
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.hierarchies.outline import Outline, OutlineNode
 
@@ -34,129 +24,6 @@ if TYPE_CHECKING:
 RUN_FILES = (".yaml", ".yml")
 INTERNAL = "note: this shows values of people: internal"
 Settings = QuasiIdentifier | SensitiveAttribute
-
-
-@dataclass(frozen=True, kw_only=True)
-class HierarchyArguments:
-    """What the command is given, as it is typed.
-
-    source: a run file, or a table. build: a form of the run file, as YAML. check: a CSV. kind: the column's type.
-    depth: levels below the root that are shown. most: children of a node that are shown.
-    """
-
-    source: str
-    column: str
-    build: str | None
-    check: str | None
-    kind: str | None
-    output: Path | None
-    format: str | None
-    options: Sequence[str]
-    overrides: Sequence[str]
-    depth: int | None
-    most: int
-    values: bool
-
-    @property
-    def of_run_file(self) -> bool:
-        """Whether a run file says where the table is."""
-        return self.source.endswith(RUN_FILES)
-
-
-def run_hierarchy(given: HierarchyArguments) -> None:
-    """Builds or reads the hierarchy, prints it beside the table's values, and writes it where that is asked for.
-
-    Raises:
-        InputError: if it has no leaf for a value; the last thing that happens.
-    """
-    if given.output is not None and given.output.exists():
-        raise ConfigurationError(f"--output: {given.output} exists already; give another path, or remove it")
-    spec = load_spec(Path(given.source), given.overrides) if given.of_run_file else None
-    settings = _settings(given, spec)
-    start_early(spec.input.path if spec is not None else given.source)
-    from tclose_spark.io.spark.session import get_session
-
-    spark = get_session("tclose hierarchy")
-    with _opened(given, spec, spark) as table:
-        counts = count_column(table, given.column, settings)
-    outline = Outline(tree_of(settings, counts, given.column, spark), counts)
-    console = Console(highlight=False, emoji=False)
-    for line in outline_lines(outline, given.column, given.depth, given.most):
-        console.print(line, soft_wrap=True)
-    if given.values:
-        for value, rows in outline.lost.items():
-            console.print(Text(f"  no leaf: {value!r}, {rows:,} rows"), soft_wrap=True)
-    if given.output is not None:
-        _write(given.output, hierarchy_csv(outline.hierarchy, "--output"))
-        console.print(Text(f"written: {given.output}"), soft_wrap=True)
-    if outline.lost:
-        raise InputError(
-            f"{given.column!r}: its hierarchy has no leaf for {len(outline.lost)} values in "
-            f"{sum(outline.lost.values()):,} rows; add a row for each{'' if given.values else ' (--values shows them)'}"
-        )
-
-
-def _settings(given: HierarchyArguments, spec: ReleaseSpec | None) -> Settings:
-    """What is known of the column, with the hierarchy that is asked for."""
-    asked: dict[str, Any] = {}
-    if given.build is not None and given.check is not None:
-        raise ConfigurationError("--build makes a hierarchy, --check reads one; give one of them")
-    if given.build is not None:
-        asked["hierarchy"] = _form(given.build)
-    if given.check is not None:
-        asked["hierarchy"] = resolve(given.check, "--check", Path.cwd())
-    if given.kind is not None:
-        asked["type"] = given.kind
-    settings: Settings | None = None
-    if spec is not None:
-        attributes = spec.attributes
-        settings = attributes.quasi_identifiers.get(given.column) or attributes.sensitive_attributes.get(given.column)
-        if settings is None:
-            raise ConfigurationError(f"{given.column!r} is neither a quasi-identifier nor sensitive in {given.source}")
-    try:
-        if isinstance(settings, SensitiveAttribute):
-            said = {key: getattr(settings, key) for key in settings.model_fields_set}
-            hierarchical = {"distance": "hierarchical"} if "hierarchy" in asked else {}
-            settings = SensitiveAttribute.model_validate({**said, **hierarchical, **asked})
-        else:
-            said = {} if settings is None else {key: getattr(settings, key) for key in settings.model_fields_set}
-            settings = QuasiIdentifier.model_validate({**said, **asked})
-    except ValidationError as error:
-        raise ConfigurationError(explain(error)) from None
-    if settings.hierarchy is None:
-        raise ConfigurationError(
-            f"{given.column!r}: which hierarchy? Give --build, such as --build 'prefix: 1', or --check FILE"
-        )
-    return settings
-
-
-def _form(text: str) -> HierarchyBuilder:
-    """The form that `--build` says, as a run file would."""
-    tree = parse_yaml(text, "--build")
-    if not isinstance(tree, dict):
-        raise ConfigurationError(f"--build {text}: expected a form and what it takes, such as 'prefix: 1'")
-    try:
-        return HierarchyBuilder.model_validate(tree)
-    except ValidationError as error:
-        raise ConfigurationError(f"--build {text}: {explain(error)}") from None
-
-
-@contextmanager
-def _opened(given: HierarchyArguments, spec: ReleaseSpec | None, spark: SparkSession) -> Iterator[DataFrame]:
-    """The table, of the run file or as it is typed. Errors of its files end here."""
-    from tclose_spark.auditing.tables import open_table
-    from tclose_spark.io.input.damaged_text import SourceTable, checked, translate_read_errors
-    from tclose_spark.io.input.reading import read_table
-
-    with as_typed():
-        if spec is None:
-            opened = open_table(spark, given.source, [given.column], given.format, options_of(given.options))
-            table = opened.table
-        else:
-            opened = SourceTable(read_table(spark, spec.input), spec.input, [given.column])
-            table = checked(opened)
-        with translate_read_errors(opened):
-            yield table
 
 
 def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
@@ -228,11 +95,3 @@ def _drawn(node: OutlineNode, depth: int | None, most: int) -> Tree:
     if rest:
         tree.add(Text(f".. {len(rest):,} more, {sum(child.rows for child in rest):,} rows"))
     return tree
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise ConfigurationError(f"--output: {path} cannot be written ({error.strerror})") from None

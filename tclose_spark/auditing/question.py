@@ -1,4 +1,4 @@
-"""What an audit is asked of a table that is there already: which columns are what, and how much privacy."""
+"""The question of an audit: the roles of a table's columns, and the requirements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS = (
 )
 
 
-class Question(Section):
+class AuditQuestion(Section):
     """Columns and requirements. Measures without a threshold are reported, but do not affect the verdict."""
 
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
@@ -45,16 +45,15 @@ class Question(Section):
         for column in made:
             if made.count(column) > 1:
                 raise ValueError(
-                    f"column {column!r} is in two roles, or is a bound and a quasi-identifier; expected one role for "
-                    "a column"
+                    f"column {column!r} has two roles, or is both a bound and a quasi-identifier; expected one role"
                 )
         if self.n is not None and self.aggregates:
             raise ValueError(
-                f"n is {self.n}, and with method.representative aggregates are published, which tell of no natural "
-                "superset; leave out either"
+                f"n is {self.n}, but with method.representative the table has aggregates, which define no natural "
+                "superset; leave out one of the two"
             )
         if self.n is not None and all(a.t is None for a in self.sensitive_attributes.values()):
-            raise ValueError(f"n is {self.n}, and no sensitive attribute has a t; (n, t)-closeness needs both")
+            raise ValueError(f"n is {self.n}, but no sensitive attribute has a t; (n, t)-closeness needs both")
         return self
 
     @property
@@ -67,11 +66,11 @@ class Question(Section):
 
     @property
     def labels(self) -> list[str]:
-        """The columns that say which class a record is in."""
+        """The columns that define the equivalence classes."""
         return [column for columns in self.columns.values() for column in columns]
 
 
-def ask(
+def question_from_columns(
     quasi_identifiers: Sequence[str] | Mapping[str, Mapping[str, Any]],
     sensitive: Mapping[str, Mapping[str, Any]] | None = None,
     k: int | None = None,
@@ -79,62 +78,49 @@ def ask(
     n: int | None = None,
     gain: Any = "0.2",
     aggregates: bool = False,
-) -> Question:
-    """A question in plain Python: `ask(["age", "zip"], {"salary": {"distance": "ordered", "t": 0.1}}, k=5)`.
+) -> AuditQuestion:
+    """The question about columns with settings as in a run file.
 
-    quasi_identifiers, sensitive: settings as in a run file. t: of the sensitive attributes that have none of their own.
+        question_from_columns(["age", "zip"], {"salary": {"distance": "ordered", "t": 0.1}}, k=5)
+
+    t: of the sensitive attributes without their own.
 
     Raises:
-        ConfigurationError: naming the column or key, what was found, and what was expected.
+        ConfigurationError: naming the column or key, what was observed, and what was expected.
     """
     quasi = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else {name: {} for name in quasi_identifiers}
     if len(quasi) < len(quasi_identifiers):
-        raise ConfigurationError("quasi_identifiers: a column stands twice")
+        raise ConfigurationError("quasi_identifiers: a column is listed twice")
     both = set(quasi) & set(sensitive or {})
     if both:
         raise ConfigurationError(
-            f"column {min(both)!r} is a quasi-identifier and a sensitive attribute; expected one role for a column"
+            f"column {min(both)!r} is a quasi-identifier and a sensitive attribute; expected one role"
         )
     if t is not None and not sensitive:
-        raise ConfigurationError(f"t is {t}, and there is no sensitive attribute; give --sensitive COLUMN:DISTANCE")
+        raise ConfigurationError(f"t is {t}, but there is no sensitive attribute; give --sensitive COLUMN:DISTANCE")
     own = {
         name: dict(settings) if t is None or settings.get("t") is not None else {**settings, "t": t}
         for name, settings in (sensitive or {}).items()
     }
     try:
-        return Question.model_validate(
-            {
-                "quasi_identifiers": {q: dict(v) for q, v in quasi.items()},
-                "sensitive_attributes": own,
-                "k": k,
-                "n": n,
-                "gain": gain,
-                "aggregates": aggregates,
-            }
-        )
+        columns = {"quasi_identifiers": {q: dict(v) for q, v in quasi.items()}, "sensitive_attributes": own}
+        return AuditQuestion.model_validate({**columns, "k": k, "n": n, "gain": gain, "aggregates": aggregates})
     except ValidationError as error:
         raise ConfigurationError(explain(error)) from None
 
 
-def _k_of(spec: ReleaseSpec) -> int | None:
-    """The k of a run file; None where it is to be chosen."""
-    return spec.privacy.k if spec.privacy.alpha is None else None
-
-
-def ask_as_in(
+def question_from_run_file(
     spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2"
-) -> Question:
-    """The question that a run file answers. k and n replace its own; t is of the attributes that have none. Hierarchies
-    that it has built are those of its finished release.
+) -> AuditQuestion:
+    """The question that a run file answers. k and n replace its own; t is of the attributes without their own.
+    Hierarchies that it builds are read from its finished release.
 
     Raises:
-        ConfigurationError: naming the key, what was found, and what was expected.
+        ConfigurationError: naming the key, what was observed, and what was expected.
     """
     attributes = spec.attributes
-    sensitive = {
-        name: {
-            key: value for key in a.model_fields_set if (value := getattr(a, key)) is not None
-        }  # a t that is measured is None
+    sensitive = {  # t: measure is None
+        name: {key: value for key in a.model_fields_set if (value := getattr(a, key)) is not None}
         for name, a in attributes.sensitive_attributes.items()
     }
     quasi = {
@@ -143,12 +129,14 @@ def ask_as_in(
     for name in built_columns(attributes):
         (quasi if name in quasi else sensitive)[name]["hierarchy"] = f"{spec.output.internal_path}/{file_of(name)}"
     n = spec.privacy.n if n is None else n
-    asked = ask(quasi, sensitive, _k_of(spec) if k is None else k, t, n, gain, bool(spec.aggregates))
-    return asked.model_copy(update={"renamed": spec.input.columns})
+    if k is None and spec.privacy.alpha is None:  # with alpha, k is chosen by the release
+        k = spec.privacy.k
+    question = question_from_columns(quasi, sensitive, k, t, n, gain, bool(spec.aggregates))
+    return question.model_copy(update={"renamed": spec.input.columns})
 
 
-def read_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
-    """Settings by column from texts such as `salary:ordered:t=0.1,l=3`; paths are relative to the folder.
+def parse_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
+    """The settings by column of texts such as `salary:ordered:t=0.1,l=3`. Paths are relative to the folder.
 
     Raises:
         ConfigurationError: naming the text and what was expected.
@@ -162,7 +150,7 @@ def read_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, An
                 f"--sensitive {text}: expected COLUMN:DISTANCE:SETTINGS, such as salary:ordered:t=0.1"
             )
         if name in attributes:
-            raise ConfigurationError(f"--sensitive {text}: column {name!r} stands twice")
+            raise ConfigurationError(f"--sensitive {text}: column {name!r} is listed twice")
         attributes[name] = {"distance": distance or "equal", **_settings(text, settings, folder)}
     return attributes
 
@@ -175,7 +163,7 @@ def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
         if not equals or not value:
             raise ConfigurationError(f"--sensitive {text}: found {part!r}; expected settings such as {SETTINGS}")
         if key in attribute or key in diversity or (key == "l" and "distinct" in diversity):
-            raise ConfigurationError(f"--sensitive {text}: {key} stands twice")
+            raise ConfigurationError(f"--sensitive {text}: {key} is listed twice")
         if key in ("t", "missing"):
             attribute[key] = value
         elif key == "hierarchy":
@@ -205,8 +193,10 @@ def _whole(text: str, key: str, value: str) -> int:
         raise ConfigurationError(f"--sensitive {text}: {key} is {value!r}; expected a whole number") from None
 
 
-def read_quasi(names: Sequence[str], hierarchies: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
-    """Settings by column from names separated by commas, and texts such as `zip=zip.csv` for those with a hierarchy.
+def parse_quasi_identifiers(
+    names: Sequence[str], hierarchies: Sequence[str], folder: Path
+) -> dict[str, dict[str, Any]]:
+    """The settings by column of names separated by commas, and of hierarchies such as `zip=zip.csv`.
 
     Raises:
         ConfigurationError: naming the text and what was expected.
@@ -216,7 +206,7 @@ def read_quasi(names: Sequence[str], hierarchies: Sequence[str], folder: Path) -
     for name in columns:
         if not name or name in attributes:
             raise ConfigurationError(
-                f"--quasi-identifiers: {'a name is empty' if not name else f'column {name!r} stands twice'}"
+                f"--quasi-identifiers: {'a name is empty' if not name else f'column {name!r} is listed twice'}"
             )
         attributes[name] = {}
     for text in hierarchies:

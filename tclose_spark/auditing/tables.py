@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from tclose_spark.auditing.question import Question
+from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.damaged_text import SourceTable, checked, translate_read_errors
 from tclose_spark.io.input.frames import as_dataframe
@@ -22,7 +22,7 @@ from tclose_spark.runfile.spec import FRAME, Input
 @contextmanager
 def opened_tables(
     spark: SparkSession,
-    question: Question,
+    question: AuditQuestion,
     table: Any,
     reference: Any = None,
     background: Any = None,

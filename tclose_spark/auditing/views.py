@@ -1,207 +1,225 @@
-"""An audit and an explanation as tables that a person can read. Labels and values are shown as they are: no markup is
-read.
+"""Audits and explanations as tables for the terminal, readable from 80 columns.
+
+Figures are never broken. Labels and values are printed as they are, without reading markup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
 from tclose_spark.auditing.attacks.background import BackgroundJoin
-from tclose_spark.auditing.audit import Audit
-from tclose_spark.auditing.explain import Explanation
-from tclose_spark.auditing.narrow import narrow_attacks, narrow_explanation, narrow_guarantees
-from tclose_spark.auditing.texts import (
-    MOST_LINES,
-    VERDICTS,
-    achieved_text,
-    asked_text,
-    labels_text,
-    number_text,
-    shown_moves,
-    shown_values,
-    value_text,
-    worst_text,
-)
+from tclose_spark.auditing.attacks.exposures import Exposure
+from tclose_spark.auditing.result import AuditResult, ClassExplanation
+from tclose_spark.checks.classes.figures import Guarantee
+from tclose_spark.measures.distances.transport import Move
+from tclose_spark.runfile.attributes import Recursive
 
-UNBROKEN = {"figure"}
-RIGHT = {
-    "asked",
-    "achieved",
-    "classes",
-    "rows",
-    "people",
-    "belief",
-    "mass",
-    "cost",
-    "share of class",
-    "share of table",
-    "difference",
+MOST_LINES = 30  # of values and of moves; --json has all
+VERDICTS = {
+    "holds": "all requirements hold",
+    "violated": "NOT all requirements hold",
+    "measured": "nothing is required",
 }
 
 
-def audit_lines(audit: Audit, name: str, narrow: bool = False) -> Iterator[Table | Text]:
-    """The verdict, the guarantees, the attacks, what the table is worth, and notes. narrow: for less than NARROW
-    columns.
-    """
+def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
+    """The verdict, the guarantees, the attacks, the utility, and notes."""
     figures = audit.figures
     yield Text(f"{name}: {figures.rows:,} rows in {figures.classes:,} classes; {VERDICTS[audit.verdict]}")
-    yield from narrow_guarantees(audit) if narrow else [_guarantees(audit)]
-    if audit.exposures:
-        yield from narrow_attacks(audit) if narrow else [_attacks(audit)]
+    yield from _guarantees(audit.guarantees)
+    if audit.attacks:
+        yield from _attacks(audit.attacks)
     if audit.background is not None:
         yield from _background(audit.background)
     losses = ", ".join(f"{column} {loss:.4f}" for column, loss in figures.losses.items())
-    known = f"{figures.ncp:.4f} ({losses})" if losses else "unknown, of aggregates"
+    known = f"{figures.ncp:.4f} ({losses})" if losses else "unknown, aggregates are published"
     yield Text(f"Utility: information loss (NCP) {known}")
-    sizes = (
-        f"average class size {figures.rows / figures.classes:,.1f} (from {figures.smallest:,} to {figures.largest:,})"
+    yield Text(
+        f"  average class size {figures.rows / figures.classes:,.1f} (from {figures.smallest:,} to "
+        f"{figures.largest:,}), discernibility {figures.discernibility:,}"
     )
-    yield Text(f"  {sizes}, discernibility {figures.discernibility:,}")
     for note in audit.notes:
         yield Text(f"note: {note}")
-    yield Text(
-        "note: k, l and t do not protect that somebody is in the table at all; --background TABLE tells who can be "
-        "seen to be"
-    )
+    yield Text("note: k, l and t do not protect membership in the table; --background TABLE measures it")
 
 
-def _table(title: str, *headings: str) -> Table:
-    table = Table(title=Text(title), title_justify="left", title_style="bold")
-    for heading in headings:
-        table.add_column(
-            heading, justify="right" if heading in RIGHT else "left", overflow="fold", no_wrap=heading in UNBROKEN
-        )
-    return table
-
-
-def _add(table: Table, *cells: str | Text) -> None:
-    table.add_row(*[cell if isinstance(cell, Text) else Text(cell) for cell in cells])
-
-
-def _guarantees(audit: Audit) -> Table:
-    title = "Guarantees (classes and rows: that break it)"
-    table = _table(title, "guarantee", "attribute", "asked", "achieved", "holds", "classes", "rows", "worst class")
-    for g in audit.guarantees:
-        told = g.required is None
-        holds = Text("told", "dim") if told else Text("yes", "green") if g.holds else Text("NO", "red")
-        asked = "" if told else asked_text(g)
-        broken = ("", "") if told else (f"{g.classes:,}", f"{g.rows:,}")
-        _add(table, g.measure, g.attribute or "", asked, achieved_text(g), holds, *broken, worst_text(g.worst, g.size))
-    return table
-
-
-def _attacks(audit: Audit) -> Table:
-    title = "Attacks (belief: without and with the table's class)"
-    table = _table(title, "attack", "what it takes", "classes", "rows", "belief", "about", "worst class")
-    for e in audit.exposures:
-        about = f"(mean over rows, knowing {e.about})" if e.worst is None else value_text(e.about) if e.worst else ""
-        belief = f"{e.before:.3f} -> {e.after:.3f}"
-        _add(
-            table,
-            e.attack,
-            e.criterion,
-            f"{e.classes:,}",
-            f"{e.people:,}",
-            belief,
-            about,
-            worst_text(e.worst or {}, e.size),
-        )
-    return table
-
-
-def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
-    risks = joined.risks
-    table = _table(
-        f"Join with the background table, by {', '.join(joined.joined)}", "attacker", "figure", "what it says"
-    )
-    mean = f"{float(risks.prosecutor_mean):.6f}"
-    for attacker, figure, meaning in (
-        (
-            "prosecutor",
-            f"{float(risks.prosecutor):.6f}",
-            f"worst chance to pick the record of somebody known to be in the table (mean {mean})",
-        ),
-        ("journalist", f"{float(risks.journalist):.6f}", "worst chance to name the person of a record"),
-        ("marketer", f"{float(risks.marketer):.6f}", "expected share of records whose person is named right"),
-        (
-            "membership",
-            f"{joined.members:,}",
-            f"of {joined.people:,} rows of the background table are of people who can be seen to be in the table, if "
-            "all its people are among them",
-        ),
-        ("", f"{joined.people - joined.candidates:,}", "can be seen not to be in it: they fit no class"),
-    ):
-        _add(table, attacker, figure, meaning)
-    for g in joined.guesses:
-        sentence = (
-            "rows of the background table fit none of the narrow classes of their value, which hold as much of some "
-            f"{g.attribute} as any class does: it is guessed"
-        )
-        if g.people:
-            sentence += f"; their classes say it for {g.said:.3f}, the guess expects at least {g.at_least:.3f}"
-        _add(
-            table,
-            "outsider",
-            f"{g.people:,}",
-            sentence + ("" if g.right is None else f", and is right for {g.right:.3f}"),
-        )
-    yield table
-    if not joined.candidates:
-        yield Text(
-            "note: no row of the background table fits any class; are its values written as in the published one?"
-        )
-    elif risks.unmatched:
-        yield Text(
-            f"note: {risks.unmatched:,} classes have more records than the background table has that fit them: people "
-            "of the table are not in the background table"
-        )
-
-
-def explanation_lines(explanation: Explanation, narrow: bool = False) -> Iterator[Table | Text]:
-    """Both distributions side by side, the distance, and the plan behind it. narrow: for less than NARROW columns."""
+def explanation_lines(explanation: ClassExplanation) -> Iterator[Table | Text]:
+    """Both distributions side by side, the distance, and the transport plan."""
     a, part, whole = explanation.attribute, explanation.part, explanation.whole
-    n, size = int(whole.sum()), int(part.sum())
-    asked = (
-        ""
-        if a.settings.t is None
-        else f", asked {number_text(a.settings.t)}: {'holds' if explanation.emd <= a.settings.t else 'does NOT hold'}"
-    )
+    n, size, t = int(whole.sum()), int(part.sum()), explanation.attribute.settings.t
+    required = "" if t is None else f", required {number_text(t)}: {'holds' if explanation.holds else 'does NOT hold'}"
     yield Text(f"Class {labels_text(explanation.labels)}: {size:,} records, compared with {n:,}")
     yield Text(
         f"Earth mover's distance of {a.name} ({a.settings.distance}): {number_text(explanation.emd)} = "
-        f"{explanation.emd}{asked}"
+        f"{explanation.emd}{required}"
     )
-    distribution, moves = (
-        narrow_explanation(explanation) if narrow else (_distribution(explanation), _moves(explanation))
-    )
-    yield distribution
+    rows = []
+    for i in _shown_values(explanation):
+        p, q = part[i] / size, whole[i] / n
+        rows.append([value_text(a.values[i]), f"{part[i]:,}", f"{p:.4f}", f"{q:.4f}", f"{p - q:+.4f}"])
+    yield from _table(f"Distribution of {a.name} (shares)", ["value", "records", "class", "table", "difference"], rows)
     if len(whole) > MOST_LINES:
         yield Text(f"({len(whole) - MOST_LINES:,} values with smaller differences are left out; --json has all)")
-    yield moves
-    _, rest = shown_moves(explanation)
+    shown, rest = shown_moves(explanation)
+    title = "Transport plan: how the class's distribution becomes the table's"
+    yield from _table(title, ["move", "mass", "distance", "cost"], [_move(explanation, move) for move in shown])
     cost = number_text(sum((move.cost for move in rest), Fraction(0)))
     left_out = f" ({len(rest):,} cheaper moves, which cost {cost}, are left out; --json has all)" if rest else ""
     yield Text(f"The costs add up to {number_text(explanation.plan.cost)}.{left_out}")
 
 
-def _distribution(explanation: Explanation) -> Table:
-    a, part, whole = explanation.attribute, explanation.part, explanation.whole
+def guarantee_name(g: Guarantee) -> str:
+    """The measure, and its attribute."""
+    return f"{g.measure} of {g.attribute}" if g.attribute else g.measure
+
+
+def required_text(g: Guarantee) -> str:
+    """The requirement; empty if there is none."""
+    if isinstance(g.required, Recursive):
+        return f"({number_text(g.required.c)}, {g.required.l})"
+    return "" if g.required is None else number_text(g.required)
+
+
+def achieved_text(g: Guarantee) -> str:
+    """The worst class's figure; for a fraction also its exact form, if that is short."""
+    if isinstance(g.achieved, bool):
+        return "yes" if g.achieved else "no"
+    if isinstance(g.achieved, Fraction) and g.achieved.denominator > 1 and len(str(g.achieved)) <= 15:
+        return f"{number_text(g.achieved)} = {g.achieved}"
+    return number_text(g.achieved)
+
+
+def number_text(x: Any) -> str:
+    """A figure; six significant digits unless it is a whole number."""
+    return f"{float(x):.6g}" if isinstance(x, float | Fraction) else str(x)
+
+
+def value_text(value: str | None) -> str:
+    """A value, or "missing"."""
+    return "missing" if value is None else value
+
+
+def labels_text(labels: Mapping[str, Any]) -> str:
+    """A class by its labels."""
+    return ", ".join(f"{name}={'missing' if label is None else repr(label)}" for name, label in labels.items())
+
+
+def shown_moves(explanation: ClassExplanation) -> tuple[list[Move], list[Move]]:
+    """(the moves to show, those left out): if there are more than MOST_LINES, the most expensive."""
+    moves = list(explanation.plan.moves)
+    if len(moves) > MOST_LINES:
+        moves.sort(key=lambda move: -move.cost)
+    return moves[:MOST_LINES], moves[MOST_LINES:]
+
+
+def _guarantees(guarantees: Iterable[Guarantee]) -> Iterator[Table | Text]:
+    """The guarantees, and below them their exact figures and worst classes."""
+    rows: list[list[str | Text]] = []
+    below = []
+    for g in guarantees:
+        holds, violations = Text("measured", "dim"), ["", ""]
+        if g.required is not None:
+            holds = Text("yes", "green") if g.holds else Text("NO", "red")
+            violations = [f"{g.classes:,}", f"{g.rows:,}"]
+        achieved, _, exact = achieved_text(g).partition(" = ")
+        rows.append([guarantee_name(g), required_text(g), achieved, holds, *violations])
+        exactly = f"exactly {exact}; " if exact else ""
+        below.append(Text(f"{guarantee_name(g)}: {exactly}worst class {_class_text(g.worst, g.size)}"))
+    title = "Guarantees (classes and rows: that violate it)"
+    yield from _table(title, ["guarantee", "required", "achieved", "holds", "classes", "rows"], rows)
+    yield from below
+
+
+def _attacks(attacks: Iterable[Exposure]) -> Iterator[Table | Text]:
+    """The attacks, and below them when a class is exposed, and their worst classes."""
+    rows, below = [], []
+    for e in attacks:
+        name = f"{e.attack}, {e.attribute}"
+        rows.append([name, f"{e.classes:,}", f"{e.people:,}", f"{e.before:.3f} -> {e.after:.3f}"])
+        if e.worst is None:
+            worst = f"mean over rows, knowing {e.about}"
+        elif e.worst:
+            worst = f"worst {value_text(e.about)} in {labels_text(e.worst)}"
+        else:
+            worst = f"worst class {_class_text({}, e.size)}"
+        below.append(Text(f"{name}: {e.criterion}; {worst}"))
+    title = "Attacks (belief: without and with the table's class)"
+    yield from _table(title, ["attack", "classes", "rows", "belief"], rows)
+    yield from below
+
+
+def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
+    """The figures of each adversary, and below them what they mean."""
+    risks = joined.risks
+    figures = [
+        (
+            "prosecutor",
+            f"{float(risks.prosecutor):.6f}",
+            "worst chance to pick the record of a person known to be in the table (mean "
+            f"{float(risks.prosecutor_mean):.6f})",
+        ),
+        ("journalist", f"{float(risks.journalist):.6f}", "worst chance to name the person of a record"),
+        ("marketer", f"{float(risks.marketer):.6f}", "expected share of records whose person is named correctly"),
+        (
+            "membership",
+            f"{joined.members:,}",
+            f"of {joined.people:,} rows of the background table, those of people who are recognizably in the table, if "
+            "the background table contains everyone in it",
+        ),
+        ("no match", f"{joined.people - joined.candidates:,}", "rows of the background table that fit no class"),
+    ]
+    for g in joined.guesses:
+        meaning = (
+            f"rows of the background table for which a value of {g.attribute} is guessed: they fit none of the narrow "
+            "classes of their value, and these hold as much of it as any class"
+        )
+        if g.people:
+            meaning += f"; their classes indicate it for {g.said:.3f}, the guess expects at least {g.at_least:.3f}"
+        if g.right is not None:
+            meaning += f", and is right for {g.right:.3f}"
+        figures.append((f"minimality attack, {g.attribute}", f"{g.people:,}", meaning))
+    title = f"Join with the background table, by {', '.join(joined.joined)}"
+    yield from _table(title, ["adversary", "figure"], [[adversary, figure] for adversary, figure, _ in figures])
+    yield from (Text(f"{adversary}: {meaning}") for adversary, _, meaning in figures)
+    if not joined.candidates:
+        yield Text("note: no row of the background table fits any class; check that it writes values as the table does")
+    elif risks.unmatched:
+        yield Text(
+            f"note: {risks.unmatched:,} classes have more records than rows of the background table that fit them, so "
+            "it does not list everyone"
+        )
+
+
+def _shown_values(explanation: ClassExplanation) -> list[int]:
+    """The codes of the values to show, in order: if there are more than MOST_LINES, those whose shares differ most."""
+    part, whole = explanation.part, explanation.whole
     n, size = int(whole.sum()), int(part.sum())
-    table = _table(f"Distribution of {a.name}", "value", "class", "share of class", "share of table", "difference")
-    for i in shown_values(explanation):
-        p, q = part[i] / size, whole[i] / n
-        _add(table, value_text(a.values[i]), f"{part[i]:,}", f"{p:.4f}", f"{q:.4f}", f"{p - q:+.4f}")
-    return table
+    return sorted(sorted(range(len(whole)), key=lambda i: -abs(part[i] / size - whole[i] / n))[:MOST_LINES])
 
 
-def _moves(explanation: Explanation) -> Table:
-    values, title = explanation.attribute.values, "Transport plan: how the class's distribution becomes the table's"
-    moves = _table(title, "move", "mass", "from", "to", "distance", "cost")
-    for number, move in enumerate(shown_moves(explanation)[0], start=1):
-        ends = (value_text(values[move.source]), value_text(values[move.target]))
-        _add(moves, str(number), number_text(move.mass), *ends, number_text(move.distance), number_text(move.cost))
-    return moves
+def _move(explanation: ClassExplanation, move: Move) -> list[str]:
+    ends = [value_text(explanation.attribute.values[code]) for code in (move.source, move.target)]
+    return [" -> ".join(ends), *(number_text(x) for x in (move.mass, Fraction(move.distance), move.cost))]
+
+
+def _class_text(labels: Mapping[str, Any], size: int | None) -> str:
+    """A class by its labels; if they are left out, by its size."""
+    return labels_text(labels) if labels or size is None else f"{size:,} records"
+
+
+def _table(title: str, headings: list[str], rows: Iterable[Iterable[str | Text]]) -> Iterator[Table | Text]:
+    """A title, and a table of one column of text, which is wrapped, and columns of figures, which are not."""
+    yield Text(title, "bold")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(headings[0], overflow="fold")
+    for heading in headings[1:]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*[cell if isinstance(cell, Text) else Text(cell) for cell in row])
+    yield table

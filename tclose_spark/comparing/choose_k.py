@@ -1,8 +1,8 @@
 """`privacy.k: auto`: the k that costs least in privacy and information together (Gowda 2023, chapter 6).
 
-The dissertation makes classes for k = 2 to l - 1, l the number of sensitive values, by Stack & Deal. Here the run's own
-method makes them, at the run's own t and l, on a sample. Of several sensitive attributes l is that of the one with the
-fewest values, and t the largest distance in any of them.
+The dissertation makes classes for k = 2 to l - 1 by Stack & Deal, where l is the number of sensitive values. Here the
+method of the run makes them on a sample, at the t and l of the run. With several sensitive attributes, l is the fewest
+values of any attribute, and t the largest distance in any of them.
 """
 
 from __future__ import annotations
@@ -25,16 +25,12 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
 SAMPLE_ROWS = 20_000
-MOST_CANDIDATES = 40  # of more, so many from the smallest to the largest in equal proportions
+MOST_CANDIDATES = 40  # more are thinned to this many, in equal proportions
 
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateK:
-    """A k that was tried.
-
-    t, loss: the largest distance of a class, and NCP.
-    cost: as it is written; normalised: of t and loss brought to the same range.
-    """
+    """A k that was tried: the largest distance of a class, NCP, and the cost of both, as they are and normalised."""
 
     k: int
     t: float
@@ -47,8 +43,8 @@ class CandidateK:
 class ChosenK:
     """The k that was chosen, and the candidates.
 
-    best_normalised: the k that would be chosen of normalised costs.
-    rows: of the sample that they were tried on.
+    best_normalised: the k with the least normalised cost.
+    rows: of the sample.
     """
 
     k: int
@@ -58,12 +54,12 @@ class ChosenK:
     candidates: tuple[CandidateK, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As the run's record has it."""
+        """As JSON, for the record of the run."""
         return asdict(self)
 
 
 def candidates_of(table: ComparedTable) -> list[int]:
-    """The k that are tried: 2 to one less than the number of values.
+    """The k to try: 2 to one less than the number of sensitive values.
 
     Raises:
         ConfigurationError: if there are none.
@@ -86,19 +82,21 @@ def choose_k(
     """The best k of a run on this table.
 
     Raises:
-        ConfigurationError: if there is nothing to choose from, or the method refuses.
+        ConfigurationError: if there is nothing to choose from, or the method refuses the run file.
         UnreachableError: if no k can be reached.
-        GuaranteeError: if classes do not hold what is asked, which is an error of the method.
+        GuaranteeError: if classes do not meet their requirements, which is an error of the method.
     """
     made: list[tuple[int, Outcome]] = []
     failed = None
     for k in candidates_of(table):
-        asked = Combination(method=spec.method.name, k=k, t=AS_ASKED, spec=spec.with_k(k))
-        outcome = run_trial(asked, table, hierarchies, UtilityMeasures(), plan_only=False)
+        combination = Combination(method=spec.method.name, k=k, t=AS_ASKED, spec=spec.with_k(k))
+        outcome = run_trial(combination, table, hierarchies, UtilityMeasures(), plan_only=False)
         if outcome.state == "refused":
             raise ConfigurationError(outcome.why)
         if outcome.state == "broken":
-            raise GuaranteeError(f"privacy.k: auto: with k = {k} classes of {asked.method} do not hold what is asked")
+            raise GuaranteeError(
+                f"privacy.k: auto: with k = {k}, classes of {combination.method} do not meet their requirements"
+            )
         if outcome.state == "released":
             made.append((k, outcome))
         else:
@@ -107,7 +105,7 @@ def choose_k(
         why = failed.why if failed else ""
         raise UnreachableError(f"privacy.k: auto: no k can be reached; {why}")
     assert spec.privacy.alpha is not None
-    chosen = weighed(made, spec.privacy.alpha, len(table.rows))
+    chosen = choose_from(made, spec.privacy.alpha, len(table.rows))
     log(
         f"k = {chosen.k}, the least of {spec.privacy.alpha} t + {1 - spec.privacy.alpha} NCP for k = "
         f"{made[0][0]} to {made[-1][0]} on {chosen.rows:,} rows (with both normalised: {chosen.best_normalised})"
@@ -115,8 +113,8 @@ def choose_k(
     return chosen
 
 
-def weighed(made: list[tuple[int, Outcome]], alpha: Fraction, rows: int) -> ChosenK:
-    """The best of releases, by k."""
+def choose_from(made: list[tuple[int, Outcome]], alpha: Fraction, rows: int) -> ChosenK:
+    """The k of the release that costs least. made: releases by k. rows: of the sample."""
     ks = [k for k, _ in made]
     t = [_largest(outcome.figures) for _, outcome in made]
     loss = [outcome.figures["ncp"] for _, outcome in made]
@@ -132,5 +130,5 @@ def weighed(made: list[tuple[int, Outcome]], alpha: Fraction, rows: int) -> Chos
 
 
 def _largest(figures: Mapping[str, Any]) -> float:
-    """The largest distance of a class, or of the suppressed rows where they are one."""
+    """The largest distance of a class, the suppressed rows included if they form one."""
     return float(max(map(Fraction, [*figures["emd"].values(), *figures.get("suppressed_emd", {}).values()])))

@@ -1,4 +1,4 @@
-"""What became of a combination, as it is kept and shown; and which of them no other one beats."""
+"""What became of each combination, and which combinations no other one beats."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from typing import Any, Literal
 from tclose_spark.comparing.request import AS_ASKED
 
 State = Literal["released", "broken", "coarse", "planned", "unreachable", "refused"]
-STATES: Mapping[State, str] = {
-    "released": "carried out, and holds what is asked",
-    "broken": "carried out, and does not hold what is asked: an error of the method",
-    "coarse": "carried out, and has labels that are coarser than coarsest: it would not be published",
-    "planned": "planned only",
-    "unreachable": "cannot be reached by this method on this table",
-    "refused": "the method does not make what the run file asks",
-}
+"""What became of a combination.
+
+released: carried out, and meets all requirements.
+broken: carried out, and does not meet them, which is an error of the method.
+coarse: carried out, and has labels coarser than `coarsest`; it would not be published.
+planned: planned only.
+unreachable: the method cannot reach the requirements on this table.
+refused: the method does not support what the run file requires.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What became of a combination.
 
-    why: of one that is unreachable, refused or too coarse.
-    figures: of a release (`measuring.Figures`), and what it is worth; of a plan its whole numbers.
-    seconds: of CPU, to plan and to carry out.
+    why: the reason, of one that is unreachable, refused or too coarse.
+    figures: of a release its `Figures` and utility measures; of a plan its whole numbers.
+    seconds: CPU seconds to plan and to carry out.
     """
 
     method: str
@@ -39,12 +40,12 @@ class Outcome:
 
     @property
     def loss(self) -> float | None:
-        """Information loss, of a release that holds."""
+        """Information loss of a release; None if there is none."""
         return self.figures["ncp"] if self.state == "released" else None
 
     @property
-    def asked(self) -> Fraction:
-        """t as a number, to be compared; 0 where those of the run file are taken."""
+    def exact_t(self) -> Fraction:
+        """t as a number; 0 if it is AS_ASKED."""
         return Fraction(0) if self.t == AS_ASKED else Fraction(self.t)
 
     def to_json(self) -> dict[str, Any]:
@@ -57,34 +58,34 @@ class Outcome:
         return Outcome(**tree)
 
     def __str__(self) -> str:
-        named = f"{self.method}, k = {self.k}, {said(self.t)}"
+        named = f"{self.method}, k = {self.k}, {t_text(self.t)}"
         if self.state != "released":
             return f"{named}: {self.state}"
         loss, classes = self.figures["ncp"], self.figures["classes"]
         return f"{named}: NCP {loss:.4f}, {classes:,} classes, {self.seconds:.1f} s of CPU"
 
 
-def said(t: str) -> str:
-    """A t in words."""
+def t_text(t: str) -> str:
+    """A t with its name."""
     return f"t {t}" if t == AS_ASKED else f"t = {t}"
 
 
 def frontier(outcomes: Sequence[Outcome]) -> list[bool]:
-    """Of each whether it is a release that no other one beats: none promises as much (k as large, t as small) at a
-    loss as low, and is better in one of the three.
+    """Whether each is a release that no other one beats: none has as large a k, as small a t and as low a loss, and is
+    better in one of the three.
 
     >>> three = [
     ...     Outcome(method="a", k=k, t=t, state="released", figures={"ncp": ncp})
     ...     for k, t, ncp in ((5, "0.1", 0.4), (5, "0.2", 0.4), (10, "0.2", 0.3))
     ... ]
-    >>> frontier(three)  # the second costs as much as the first, which promises more
+    >>> frontier(three)  # the second loses as much as the first, which promises more
     [True, False, True]
     """
-    places = [(-one.k, one.asked, one.loss) for one in outcomes]
+    places = [(-one.k, one.exact_t, one.loss) for one in outcomes]
     made = {place for place in places if place[2] is not None}
     return [place in made and not any(_beats(other, place) for other in made) for place in places]
 
 
 def _beats(other: Sequence[Any], one: Sequence[Any]) -> bool:
-    """Whether it is as small in everything, and smaller in something."""
+    """Whether `other` is nowhere larger than `one`, and somewhere smaller."""
     return other != one and all(theirs <= ours for theirs, ours in zip(other, one, strict=True))

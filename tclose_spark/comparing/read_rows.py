@@ -1,4 +1,4 @@
-"""From the input to the rows that methods are compared on. The one part of a comparison that Spark does."""
+"""From the input to the rows that methods are compared on: the one part of a comparison that Spark does."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ STAGED = "staged"
 
 
 def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
-    """Rows of the run's input, drawn by their content: about `most`, or all.
-
-    folder: where the input is staged meanwhile.
+    """Rows of the run's input, drawn by their content: about `most`, or all. folder: holds the staged input meanwhile.
 
     Raises:
-        ConfigurationError: if all are asked for, and they are too many.
+        ConfigurationError: if all rows are requested, and they are too many.
     """
     folder.remove(STAGED)
     try:
@@ -44,8 +42,8 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
             encoded = EncodedTable(
                 staged_batches(run.spark, folder.path(STAGED)), Encoder.of(profile, columns), profile
             )
-            all_of_them = most is None or most >= profile.rows
-            rows = encoded.sample(2 * profile.rows + profile.distinct_rows if all_of_them else most or 0)
+            wanted = most if most is not None and most < profile.rows else 2 * profile.rows + profile.distinct_rows
+            rows = encoded.sample(wanted)
         attributes = run.spec.attributes.sensitive_attributes
         compared = table_of_its_own(profile, rows, attributes, trees, [own is None for own in columns.own])
         return replace(compared, built={name: trees[name] for name in built_columns(run.spec.attributes)})

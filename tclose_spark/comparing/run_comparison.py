@@ -3,58 +3,97 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
+from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.comparing.page import render_page
 from tclose_spark.comparing.read_rows import read_rows
-from tclose_spark.comparing.remarks import remarks
-from tclose_spark.comparing.request import ComparisonRequest
-from tclose_spark.comparing.result import PLAN, Comparison, carry_out_all
+from tclose_spark.comparing.request import ALL, Combination, ComparisonRequest
+from tclose_spark.comparing.result import ComparisonResult
 from tclose_spark.comparing.store import ComparisonStore, key_of
-from tclose_spark.in_memory.sample import ComparedTable, read_sample
+from tclose_spark.comparing.trial import run_trial
+from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import open_folder
 from tclose_spark.io.storage.lock import locked
 from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.usefulness.classifier import is_installed
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
+PLAN = "plan"
+"""The variant of a comparison that only plans."""
 
-def run_comparison(asked: ComparisonRequest, session: SparkSession, announce: Callable[[str], None]) -> Comparison:
-    """Compares, and writes what people read into the comparison's folder. What is finished there is not done again; of
-    a table in memory, which may be another each time, all is.
+
+def run_comparison(
+    request: ComparisonRequest, session: SparkSession, announce: Callable[[str], None]
+) -> ComparisonResult:
+    """Compares, and writes page, plot and figures into the comparison's folder. Combinations that are finished there
+    are not done again, unless the table is in memory, where it may be another each time.
 
     Raises:
-        ConfigurationError: if the folder holds another comparison, and is not to be overwritten.
+        ConfigurationError: if the folder holds another comparison, and may not be overwritten.
     """
-    spec, most = asked.spec, read_sample(asked.sample)
-    run, folder = Run(spec, session, announce), open_folder(asked.output, session)
+    spec = request.spec
+    run, folder = Run(spec, session, announce), open_folder(request.output, session)
     trees = json.dumps({name: hierarchy.paths for name, hierarchy in sorted(run.hierarchies.items())})
-    kept = ComparisonStore(folder, key_of(spec, trees, asked.sample))
+    store = ComparisonStore(folder, key_of(spec, trees, str(request.sample or ALL)))
 
     def rows() -> ComparedTable:
-        table = kept.table()
+        table = store.table()
         if table is None:
-            run.internal.create(private=True)  # where the secret is
-            table = read_rows(run, folder, most)
-            kept.keep_table(table)
+            run.internal.create(private=True)  # the secret is there
+            table = read_rows(run, folder, request.sample)
+            store.keep_table(table)
         announce(f"compare    on {len(table.rows):,} of {table.whole:,} rows")
         return table
 
-    def worth(table: ComparedTable) -> UtilityMeasures:
+    def measures(table: ComparedTable) -> UtilityMeasures:
         trees = {**run.hierarchies, **table.built}
         return UtilityMeasures.of_table(table, ResolvedAttributes.of(spec.attributes, table.profile, trees))
 
     folder.create(private=True)
     with locked(folder):
-        kept.begin(asked.overwrite)
+        store.begin(request.overwrite)
         if spec.input.is_frame:
-            kept.begin(overwrite=True)
-        variant = PLAN if asked.plan_only else f"release{', accuracy' if is_installed() else ''}"
-        outcomes = carry_out_all(asked.combinations, kept, rows, run.hierarchies, worth, variant, announce)
-        compared, whole = kept.rows
-        comparison = Comparison(name=spec.name, rows=compared, whole=whole, outcomes=tuple(outcomes))
-        kept.finish(comparison.to_json(), *render_page(comparison, remarks(comparison)))
+            store.begin(overwrite=True)
+        variant = PLAN if request.plan_only else f"release{', accuracy' if is_installed() else ''}"
+        outcomes = run_combinations(request.combinations, store, rows, run.hierarchies, measures, variant, announce)
+        compared, whole = store.rows
+        comparison = ComparisonResult(name=spec.name, rows=compared, whole=whole, outcomes=tuple(outcomes))
+        store.finish(comparison.to_json(), *render_page(comparison))
     return comparison
+
+
+def run_combinations(
+    combinations: Sequence[Combination],
+    store: ComparisonStore,
+    table: Callable[[], ComparedTable],
+    hierarchies: Mapping[str, Hierarchy],
+    measures_of: Callable[[ComparedTable], UtilityMeasures],
+    variant: str,
+    announce: Callable[[str], None],
+) -> list[Outcome]:
+    """The outcome of each combination, from the store if it is finished there.
+
+    table: reads the rows; called only if some combination is not finished. hierarchies: those read from files.
+    variant: how releases are planned and measured (see `ComparisonStore`).
+    """
+    found = [store.outcome(combination, variant) for combination in combinations]
+    missing = [combination for combination, outcome in zip(combinations, found, strict=True) if outcome is None]
+    if len(missing) < len(found):
+        announce(f"compare    {len(found) - len(missing)} of {len(found)} combinations are finished already")
+    if not missing:
+        return [outcome for outcome in found if outcome is not None]
+    compared = table()
+    hierarchies = {**hierarchies, **compared.built}
+    measures = UtilityMeasures() if variant == PLAN else measures_of(compared)
+    made = {}
+    for number, combination in enumerate(missing, start=len(found) - len(missing) + 1):
+        outcome = run_trial(combination, compared, hierarchies, measures, variant == PLAN)
+        store.keep(combination, variant, outcome)
+        made[id(combination)] = outcome
+        announce(f"compare    {number} of {len(found)}: {outcome}")
+    return [made[id(c)] if outcome is None else outcome for c, outcome in zip(combinations, found, strict=True)]

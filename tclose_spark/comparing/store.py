@@ -1,6 +1,6 @@
-"""The folder of a comparison: what is finished stays, so that a run that broke off goes on where it was.
+"""The folder of a comparison. It keeps finished combinations, so that a comparison that was killed resumes.
 
-Everything in it is internal: it is measured on raw rows, and while the run goes on the rows themselves are there.
+Everything in it is internal: the figures are measured on raw rows, and it holds the rows until the comparison ends.
 """
 
 from __future__ import annotations
@@ -24,73 +24,73 @@ RESULT, PAGE, PLOT = "compare.json", "compare.html", "compare.svg"
 
 @dataclass(frozen=True)
 class ComparisonStore:
-    """A comparison's folder, held by its lock. `key`: of all combinations that may stand in it."""
+    """A comparison's folder, while it is locked. key: of all comparisons that may share it."""
 
     folder: Folder
     key: str
 
     def begin(self, overwrite: bool) -> None:
-        """Makes the folder this comparison's, or finds that it is.
+        """Claims the folder for this comparison.
 
         Raises:
-            ConfigurationError: if another comparison is in it, and it is not to be overwritten.
+            ConfigurationError: if it holds another comparison, and may not be overwritten.
         """
         about = json.loads(self.folder.read(ABOUT)) if self.folder.exists(ABOUT) else {"key": self.key}
         if about["key"] != self.key and not overwrite:
             raise ConfigurationError(
                 f"--output: {self.folder.path()} holds a comparison of another input, sample or run file (or by "
-                "another version); give another folder, or --overwrite to begin it anew"
+                "another version); give another folder, or --overwrite to start again"
             )
         if overwrite:
-            for name in (TABLE, OUTCOMES, RESULT, PAGE, PLOT, ABOUT):  # last what says whose the others are
+            for name in (TABLE, OUTCOMES, RESULT, PAGE, PLOT, ABOUT):  # ABOUT last: it says whose the others are
                 self.folder.remove(name)
         if not self.folder.exists(ABOUT):
             self._write(ABOUT, {"key": self.key})
 
     def outcome(self, combination: Combination, variant: str) -> Outcome | None:
-        """What became of a combination, if it is finished."""
+        """The outcome of a combination; None if it is not finished."""
         name = self._name(combination, variant)
         return Outcome.from_json(json.loads(self.folder.read(name))) if self.folder.exists(name) else None
 
     def keep(self, combination: Combination, variant: str, outcome: Outcome) -> None:
-        """Keeps what became of a combination; the file appears whole or not at all."""
+        """Keeps the outcome of a combination, in a file that appears whole or not at all."""
         self._write(self._name(combination, variant), outcome.to_json())
 
     @staticmethod
     def _name(combination: Combination, variant: str) -> str:
-        """variant: how it was planned and measured."""
+        """The file of an outcome. variant: how it was planned and measured."""
         decisive = combination.spec.fingerprint if combination.spec else combination.refused
         named = json.dumps([combination.method, combination.k, combination.t, decisive, variant])
         return f"{OUTCOMES}/{hashlib.sha256(named.encode()).hexdigest()[:24]}.json"
 
     def table(self) -> ComparedTable | None:
-        """The rows of a comparison that broke off."""
+        """The rows of a comparison that was killed; None if there are none."""
         return ComparedTable.from_json(self.folder.read(TABLE)) if self.folder.exists(TABLE) else None
 
     def keep_table(self, table: ComparedTable) -> None:
         """Keeps the rows until `finish`.
 
         Raises:
-            ConfigurationError: if what is kept was measured on other rows.
+            ConfigurationError: if the finished combinations were measured on other rows.
         """
         about = json.loads(self.folder.read(ABOUT))
         about = {"rows": table.digest, "compared": [len(table.rows), table.whole], **about}
         if about["rows"] != table.digest:
             raise ConfigurationError(
-                f"--output: what {self.folder.path()} holds was measured on other rows (the input or the secret "
-                "changed); give another folder, or --overwrite to begin it anew"
+                f"--output: the figures in {self.folder.path()} were measured on other rows (the input or the secret "
+                "changed); give another folder, or --overwrite to start again"
             )
         self._write(ABOUT, about)
         self.folder.write(TABLE, table.to_json(), private=True)
 
     @property
     def rows(self) -> tuple[int, int]:
-        """How many rows were compared on, and how many the input has; 0 where none were needed."""
+        """The number of rows compared on, and of the input; 0 if none were needed."""
         compared, whole = json.loads(self.folder.read(ABOUT)).get("compared", [0, 0])
         return compared, whole
 
     def finish(self, result: dict[str, Any], page: str, plot: str) -> None:
-        """Writes what people read, and removes the rows."""
+        """Writes figures, page and plot, and removes the rows."""
         self._write(RESULT, result)
         self.folder.write(PAGE, page, private=True)
         self.folder.write(PLOT, plot, private=True)
@@ -101,7 +101,7 @@ class ComparisonStore:
 
 
 def key_of(spec: ReleaseSpec, hierarchies: str, sample: str) -> str:
-    """Of what all combinations of a comparison share: the columns but for t, the input, the sample, this version."""
+    """A hash of what all combinations share: input, sample, version, and the columns without their t."""
     tree = spec.model_dump(mode="json", include={"input", "attributes"})
     tree["input"] |= {"path": FRAME} if spec.input.is_frame else {}
     for asked in tree["attributes"]["sensitive_attributes"].values():

@@ -25,13 +25,10 @@ def run_trial(
     combination: Combination,
     table: ComparedTable,
     hierarchies: Mapping[str, Hierarchy],
-    worth: UtilityMeasures,
+    measures: UtilityMeasures,
     plan_only: bool,
 ) -> Outcome:
-    """What becomes of a combination on this table.
-
-    worth: what is measured of a release beside its figures.
-    """
+    """The outcome of a combination on this table. measures: made of a release beside its figures."""
     named: dict[str, Any] = {"method": combination.method, "k": combination.k, "t": combination.t}
     spec, begun = combination.spec, time.process_time()
     if spec is None:
@@ -55,7 +52,7 @@ def run_trial(
         **named,
         state=_state(measured),
         why=f"labels of {', '.join(measured.coarse)} are coarser than coarsest" if measured.coarse else "",
-        figures={**asdict(measured), "average": measured.average, **worth.of(released, classes, attributes)},
+        figures={**asdict(measured), "average": measured.average, **measures.of(released, classes, attributes)},
         seconds=seconds,
     )
 

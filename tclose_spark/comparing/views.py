@@ -1,4 +1,4 @@
-"""The table of a comparison on the console."""
+"""A comparison as a table and as sentences, for terminal and page."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 from rich.table import Table
 
-from tclose_spark.comparing.outcome import Outcome, said
-from tclose_spark.comparing.result import Comparison
+from tclose_spark.comparing.outcome import Outcome, t_text
+from tclose_spark.comparing.result import ComparisonResult
+from tclose_spark.usefulness.classifier import MOST_VALUES, is_installed
+from tclose_spark.usefulness.queries import QUERIES
 
 COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "ncp": ("NCP", lambda x: f"{x:.4f}"),
@@ -21,75 +23,117 @@ COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "suppressed": ("suppressed", lambda x: f"{x:,}"),
     "plan": ("plan", lambda x: ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in x.items())),
 }
-"""Figures as they are shown, by their names: heading, and how they are written. One that no release has is not."""
-NOTE = "* : none of the others promises as much (k as large, t as small) at a loss as low."
+"""Heading and format of each figure. A column that no outcome has is not shown."""
+NOTE = "*: no other combination has as large a k and as small a t at as low a loss."
+NCP = (
+    "NCP: the share of the width of the quasi-identifiers that the labels cover, averaged over rows and "
+    "quasi-identifiers, as in the certificate of a release. 0 loses nothing, 1 everything."
+)
+QUERY_ERROR = (
+    f"Query error: {QUERIES:,} random counts, each over 1 to 3 quasi-identifiers (one value, a node of the hierarchy, "
+    "or the range between the values of two rows) and a sensitive value. At least one row matches each. The estimate "
+    "from a release assumes that the rows of a class are spread evenly within their labels. The figure is the median "
+    "of |estimate - count| / count."
+)
+ACCURACY = (
+    "Accuracy: a logistic regression learns a sensitive attribute from the released quasi-identifiers of two thirds of "
+    "the rows, and is tested on the raw rows of the last third. t-closeness hides how this attribute depends on the "
+    "others, so accuracy falls with t."
+)
+DISCERNIBILITY = "Discernibility: the sum of the squared class sizes; a suppressed row counts as all rows."
+SECONDS = (
+    "CPU s: to plan and to carry out, in one process. A release on a cluster does the same work, plus that of Spark."
+)
 
 
-def shown_columns(comparison: Comparison) -> list[str]:
-    """The columns that have something to show."""
-    made = [one.figures for one in comparison.outcomes]
-    return [name for name in COLUMNS if any(f.get(name) for f in made)]
+def shown_columns(comparison: ComparisonResult) -> list[str]:
+    """The columns that some outcome has a figure of."""
+    return [name for name in COLUMNS if any(one.figures.get(name) for one in comparison.outcomes)]
 
 
 def cells(outcome: Outcome, columns: list[str]) -> list[str]:
-    """What the columns say of an outcome; dashes where it has no such figure."""
+    """The figures of an outcome as text; a dash for each that it does not have."""
     return [COLUMNS[name][1](outcome.figures[name]) if name in outcome.figures else "-" for name in columns]
 
 
-def ranked(comparison: Comparison) -> Iterator[tuple[str, list[tuple[Outcome, bool]]]]:
-    """By k and t, in words, the outcomes with whether each is on the frontier, those that lose least first."""
+def ranked(comparison: ComparisonResult) -> Iterator[tuple[str, list[tuple[Outcome, bool]]]]:
+    """For each k and t, as text: the outcomes, least loss first, and whether each is on the frontier."""
     pairs = list(zip(comparison.outcomes, comparison.best, strict=True))
     for (k, t), group in groupby(pairs, key=lambda pair: (pair[0].k, pair[0].t)):
         first = sorted(group, key=lambda pair: (pair[0].loss is None, pair[0].loss or 0.0))
-        yield f"k = {k}, {said(t)}", first
+        yield f"k = {k}, {t_text(t)}", first
 
 
-def comparison_table(comparison: Comparison) -> tuple[Table, list[str]]:
-    """The table, and notes below it: why methods refuse, and what cannot be reached."""
+def comparison_table(comparison: ComparisonResult) -> tuple[Table, list[str]]:
+    """The table, and the notes below it: why methods refuse, and what cannot be reached."""
     columns = shown_columns(comparison)
     sample = "" if comparison.rows == comparison.whole else f", a sample of {comparison.whole:,}"
     table = Table(title=f"{comparison.name}: what each method loses ({comparison.rows:,} rows{sample})")
-    for heading in ("asked", "method"):
+    for heading in ("requested", "method"):
         table.add_column(heading)
     for name in columns:
         table.add_column(COLUMNS[name][0], justify="right")
     for heading in ("CPU s", ""):
         table.add_column(heading, justify="right")
-    for asked, group in ranked(comparison):
+    for requested, group in ranked(comparison):
         for place, (one, best) in enumerate(group):
             state = "*" if best else "" if one.state == "released" else one.state
             seconds = f"{one.seconds:.1f}" if one.seconds else "-"
             last = place == len(group) - 1
-            table.add_row("" if place else asked, one.method, *cells(one, columns), seconds, state, end_section=last)
-    return table, [NOTE, *reasons(comparison)]
+            table.add_row(
+                "" if place else requested, one.method, *cells(one, columns), seconds, state, end_section=last
+            )
+    return table, [NOTE, *reasons(comparison), *baselines(comparison)]
 
 
-def reasons(comparison: Comparison) -> list[str]:
+def reasons(comparison: ComparisonResult) -> list[str]:
     """Why combinations have no release, each reason once."""
-    said_of: dict[tuple[str, str, str], list[str]] = {}
+    where_of: dict[tuple[str, str, str], list[str]] = {}
     for one in comparison.outcomes:
         if one.state in ("refused", "unreachable", "coarse"):
-            said_of.setdefault((one.method, one.state, one.why), []).append(f"k = {one.k}, {said(one.t)}")
+            where_of.setdefault((one.method, one.state, one.why), []).append(f"k = {one.k}, {t_text(one.t)}")
     return [
         f"{method}: {state}{'' if state == 'refused' else ' (' + '; '.join(where) + ')'}: {why}"
-        for (method, state, why), where in said_of.items()
+        for (method, state, why), where in where_of.items()
+    ]
+
+
+def remarks(comparison: ComparisonResult) -> list[str]:
+    """A paragraph about each figure that is shown."""
+    if all(one.state != "released" for one in comparison.outcomes):
+        return [SECONDS]
+    return [NCP, QUERY_ERROR, ACCURACY, *baselines(comparison), DISCERNIBILITY, SECONDS]
+
+
+def baselines(comparison: ComparisonResult) -> list[str]:
+    """The accuracies to compare with, or why there are none."""
+    released = [one.figures for one in comparison.outcomes if one.state == "released"]
+    if not released:
+        return []
+    figures = next((figures for figures in released if "accuracy" in figures), None)
+    if figures is not None:
+        raw, most = figures["accuracy_raw"], figures["accuracy_majority"]
+        return [
+            f"Accuracy of a model trained on raw rows: {raw:.3f}; of always predicting the most frequent value: "
+            f"{most:.3f}."
+        ]
+    if not is_installed():
+        return ["Accuracy is not measured: it needs the extra `analysis` (pip install 'tclose-spark[analysis]')."]
+    return [
+        f"Accuracy is not measured: no sensitive attribute has 2 to {MOST_VALUES} values, or there are no rows or "
+        "columns to learn it from or to test it on."
     ]
 
 
 def candidates_table(name: str, chosen: Mapping[str, Any]) -> Table:
-    """Of a k that was chosen (`choosing.ChosenK`), what each candidate costs."""
+    """What each candidate for k costs. chosen: a `ChosenK` as JSON."""
     alpha, rows = chosen["alpha"], chosen["rows"]
     table = Table(title=f"{name}: what each k costs, with alpha = {alpha}, on {rows:,} rows (Gowda 2023, ch. 6)")
-    for heading in ("k", "t reached", "NCP", "cost", "cost, both normalised"):
+    for heading in ("k", "t achieved", "NCP", "cost", "cost, both normalised"):
         table.add_column(heading, justify="right")
     for one in chosen["candidates"]:
         mark = "  <- chosen" if one["k"] == chosen["k"] else ""
         least = "  (least)" if one["k"] == chosen["best_normalised"] else ""
-        figures = [
-            f"{one['t']:.6f}",
-            f"{one['loss']:.4f}",
-            f"{one['cost']:.4f}{mark}",
-            f"{one['normalised']:.4f}{least}",
-        ]
-        table.add_row(str(one["k"]), *figures)
+        costs = (f"{one['cost']:.4f}{mark}", f"{one['normalised']:.4f}{least}")
+        table.add_row(str(one["k"]), f"{one['t']:.6f}", f"{one['loss']:.4f}", *costs)
     return table

@@ -1,4 +1,4 @@
-"""A plan carried out in one process: rows to their classes, classes to their labels, as tasks do it."""
+"""A plan carried out in one process: rows to classes, and classes to labels, as the tasks of a release do it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tclose_spark.table.rows import Rows
 class Released:
     """A release that is not written.
 
-    rows: the input's rows that it holds, in its order; labels: the published columns of their quasi-identifiers.
-    suppressed: those that it leaves out, for the method's reasons or since their labels are too coarse.
+    rows: the released rows, in order. labels: the published columns of their quasi-identifiers.
+    suppressed: the rows left out, by the method or because their labels are too coarse.
     """
 
     rows: Rows
@@ -36,8 +36,8 @@ def apply_plan(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: Rel
     """The release of a table of these rows.
 
     Raises:
-        ValueError: if a row stays in no class, or in two.
-        UnreachableError: if the method could not make classes that hold.
+        ValueError: if a row is in no class, or in two.
+        UnreachableError: if the method makes no classes that meet the requirements.
     """
     row, task = plan.route(rows)
     order = np.argsort(task, kind="stable")
@@ -71,10 +71,7 @@ def apply_plan(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: Rel
 
 
 def _left_out(limits: LabelLimits, task: IntArray, labels: Sequence[pa.Array]) -> NDArray[np.bool_]:
-    """Which rows are left out since their labels are too coarse, shape (rows,): by tasks, as a release does it.
-
-    task: of each row.
-    """
+    """Which rows are left out because their labels are too coarse, shape (rows,). task: of each row."""
     coarse = np.zeros(len(task), dtype=np.bool_)
     if not limits.most or all(limit is None for limit, _ in limits.limits):
         return coarse
@@ -87,4 +84,4 @@ def _left_out(limits: LabelLimits, task: IntArray, labels: Sequence[pa.Array]) -
 
 def _require_each_once(here: IntArray, rows: int) -> None:
     if len(here) != rows or np.any(np.bincount(here, minlength=rows) != 1):
-        raise ValueError("a row stays in no class, or in two")
+        raise ValueError("a row is in no class, or in two")

@@ -1,4 +1,4 @@
-"""What a release in one process holds and loses: by the same definitions as the verdict on a written one."""
+"""The guarantees and losses of a release in one process, by the definitions of the verdict on a written one."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from tclose_spark.table.rows import Rows
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedClasses:
-    """The classes of a release, which are the rows that share all labels.
+    """The classes of a release: the rows that share all labels.
 
-    of_row: the class of each row, shape (rows,); sizes: rows of each, shape (classes,).
-    labels: by quasi-identifier its published columns (two where it is bounds) as text, a value a class.
+    of_row: the class of each row, shape (rows,).
+    labels: by quasi-identifier the published columns (two if they are bounds) as text, one value per class.
     """
 
     of_row: IntArray
@@ -48,22 +48,21 @@ class PublishedClasses:
 
     @cached_property
     def sizes(self) -> IntArray:
-        """See the class."""
+        """Rows of each class, shape (classes,)."""
         return np.bincount(self.of_row)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """What is measured of a release.
+    """The figures of a release.
 
     smallest: rows of the smallest class.
-    emd: of each sensitive attribute the largest distance of a class, exactly.
-    suppressed_emd: of each the distance of the suppressed rows, which are a class where their distribution is public;
-        empty where they are none.
-    ncp: information loss as the certificate has it; a suppressed row loses 1.
-    discernibility: the sum of squared class sizes, and n for each of the suppressed rows.
-    holds: whether k, every t and every l hold, of the suppressed rows as well where they are a class.
-    coarse: the quasi-identifiers with a label that is coarser than `coarsest`.
+    emd: the largest distance of a class, for each sensitive attribute, exactly.
+    suppressed_emd: the distance of the suppressed rows, if they form a class (their distribution is public).
+    ncp: information loss as in the certificate; a suppressed row loses 1.
+    discernibility: the sum of squared class sizes, and n for each suppressed row.
+    holds: whether k, every t and every l hold, also of the suppressed rows if they form a class.
+    coarse: the quasi-identifiers with a label coarser than `coarsest`.
     """
 
     rows: int
@@ -133,7 +132,7 @@ def measure(
 
 
 def judged(classes: PublishedClasses, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> list[JudgedQuasi]:
-    """The quasi-identifiers, with what their labels lose."""
+    """The quasi-identifiers with the losses of their labels."""
     return judged_quasi(spec, {name: _named(name, classes, spec) for name in classes.labels}, hierarchies)
 
 
@@ -151,7 +150,7 @@ def _near(
     quasi: Sequence[JudgedQuasi],
     n: int,
 ) -> bool:
-    """Whether every class is (n, t)-close: near to the whole table, to itself, or to a box that cuts leave."""
+    """Whether every class is (n, t)-close: near the whole table, itself, or a box of the search."""
     near = [
         ProofTarget(distance, a.t, part, open_classes(distance, a.t, part, n))
         for a, distance, part in zip(sensitive, distances, tallied, strict=True)
@@ -162,7 +161,7 @@ def _near(
 
 
 def _named(name: str, classes: PublishedClasses, spec: ReleaseSpec) -> LabelVocabulary:
-    """What the labels of a quasi-identifier name, all together."""
+    """The values that the labels of a quasi-identifier name, all together."""
     settings = spec.attributes.quasi_identifiers[name]
     reader = numbers if settings.is_numeric else members if settings.generalization == "set" else themselves
     said = {label for column in classes.labels[name] for label in column.unique().to_pylist()}
@@ -181,7 +180,7 @@ def _tally(
 
 
 def _added(attribute: ResolvedSensitive, classes: Histograms) -> IntArray:
-    """Rows of each value of all classes together, shape (m,)."""
+    """Rows of each value, over all classes, shape (m,)."""
     counts = np.zeros(len(attribute.domain.values), dtype=np.int64)
     np.add.at(counts, classes.values, classes.counts)
     return counts

@@ -1,4 +1,4 @@
-"""Some rows of a table as a table of their own: with the domains and the distribution that they have themselves."""
+"""A sample of a table as a table of its own, with its own domains and distribution."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 
-from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain, sensitive_domain
@@ -21,17 +20,17 @@ from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Codec, Rows
 
 MOST_ROWS = 1_000_000
-"""That a comparison holds in one process, some 100 bytes each, and as much again for each method at work."""
+"""Most rows that a comparison holds in one process: some 100 bytes each, and as much again for the method at work."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedTable:
-    """What methods are compared on.
+    """The table that methods are compared on.
 
     profile: of these rows, as if they were the input.
     rows: in an order of their content.
-    whole: how many rows the input has.
-    built: the hierarchies that were built of its values, by column.
+    whole: the number of rows of the input.
+    built: the hierarchies that were built from its values, by column.
     """
 
     profile: Profile
@@ -41,19 +40,17 @@ class ComparedTable:
 
     @cached_property
     def held(self) -> LocalRows:
-        """What methods plan from. The profile's count of different rows is that of the whole input, of which these
-        rows were drawn.
-        """
+        """The rows that methods plan from. Different rows are counted in the whole input, which they are drawn from."""
         return LocalRows(self.rows, self.profile.distinct_rows)
 
     @property
     def digest(self) -> str:
-        """Of the rows as a multiset, keyed as their hashes are: another input or another secret has another."""
+        """A hash of the rows as a multiset, which another input or another secret changes."""
         with np.errstate(over="ignore"):
             return f"{len(self.rows)}:{int(self.rows.hash.sum(dtype=np.uint64)):016x}"
 
     def to_json(self) -> str:
-        """As text that `from_json` reads; it holds the rows."""
+        """As text, with the rows, for `from_json`."""
         packed = base64.b64encode(Codec.of(self.profile).pack(self.rows).tobytes()).decode()
         built = {name: tree.paths for name, tree in self.built.items()}
         return json.dumps({"profile": self.profile.to_json(), "rows": packed, "whole": self.whole, "built": built})
@@ -75,10 +72,7 @@ def table_of_its_own(
     hierarchies: Mapping[str, Hierarchy],
     texts: Sequence[bool],
 ) -> ComparedTable:
-    """Rows of a profiled table as a table; of all its rows, as it is.
-
-    texts: of each sensitive attribute, whether its column is text.
-    """
+    """Rows of a profiled table as a table. texts: whether the column of each sensitive attribute is text."""
     if len(rows) == profile.rows:
         return ComparedTable(profile=profile, rows=rows, whole=profile.rows)
     cells, cell, n = np.unique(rows.cell, return_inverse=True, return_counts=True)
@@ -107,9 +101,7 @@ def table_of_its_own(
 
 
 def _narrowed(domain: QuasiDomain, codes: IntArray) -> QuasiDomain:
-    """A quasi-identifier with the range, the values and the missing ones that these rows have; codes stay, and so does
-    a range that is known from outside.
-    """
+    """A quasi-identifier with the range and the counts of these rows. Codes stay, and a range known from outside."""
     known = np.unique(codes[codes != MISSING])
     missing = int(np.count_nonzero(codes == MISSING))
     if domain.kind == "category":
@@ -120,16 +112,3 @@ def _narrowed(domain: QuasiDomain, codes: IntArray) -> QuasiDomain:
         return replace(domain, missing=missing, low=0, high=0)
     low, high = (known[[0, -1]] if domain.kind == "integer" else decode_numbers(known[[0, -1]])).tolist()
     return replace(domain, missing=missing, low=low, high=high)
-
-
-def read_sample(text: str) -> int | None:
-    """How many rows `--sample` asks for; None for all.
-
-    Raises:
-        ConfigurationError: if it is neither a number nor `all`, or more than a comparison holds.
-    """
-    if text == "all":
-        return None
-    if not text.isdecimal() or not 0 < int(text) <= MOST_ROWS:
-        raise ConfigurationError(f"--sample {text}: expected a number of rows up to {MOST_ROWS:,}, or all")
-    return int(text)

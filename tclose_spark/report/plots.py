@@ -9,8 +9,8 @@ from __future__ import annotations
 import io
 import logging
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -22,6 +22,11 @@ LINE = 0.22  # inches for each line of a plot of lines
 LONGEST = 26  # characters of a label
 COLOURS = {"#010101": "--ink", "#020202": "--soft", "#030303": "--line", "#040404": "--fill", "#050505": "--other"}
 INK, SOFT, RULE, FILL, OTHER = COLOURS
+LIGHT = {"--ink": "#1d2733", "--soft": "#5a6878", "--line": "#dbe1e8", "--fill": "#35689b", "--other": "#c26a1b"}
+"""The same without a page: in a file."""
+CURVES = ("#0072b2", "#d55e00", "#009e73", "#b0518f", "#a67c00", "#3f8fc4", "#7f7f7f", "#7a5cb8")
+"""Colours of curves, after Okabe and Ito; readers who do not see all colours tell them apart by SHAPES."""
+SHAPES = "osD^"
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "tclose",
@@ -96,6 +101,72 @@ def lines(names: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], d
     return _drawn(draw, 0.75 + LINE * len(names) * (1.5 if len(series) > 1 else 1.0), description)
 
 
+class Curve(NamedTuple):
+    """A line of `curves`: its (x, y) from left to right, those of them with a ring, and the x without a y."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    ringed: Sequence[tuple[float, float]]
+    missing: Sequence[float]
+
+
+def curves(
+    panels: Mapping[str, Sequence[Curve]],
+    marks: Sequence[tuple[float, str]],
+    notes: Sequence[str],
+    description: str,
+    across: str,
+    up: str,
+) -> Markup:
+    """Panels by title, two side by side, with the same axes and the same curves, and a legend below. An x without a y
+    has a cross above its panel.
+
+    marks: (x, text) of the axis. notes: further lines of the legend. description: the plot in words.
+    """
+    every = [curve for panel in panels.values() for curve in panel]
+    lane = {name: 1.05 + 0.05 * i for i, name in enumerate(dict.fromkeys(c.name for c in every if c.missing))}
+    highest = max([y for curve in every for _, y in curve.points], default=0) or 1
+
+    def draw(*axes: Axes) -> None:
+        for one, (title, panel) in zip(axes, panels.items(), strict=False):
+            one.set_title(title, loc="left", fontweight="bold", pad=6 + 9 * len(lane))
+            for i, curve in enumerate(panel):
+                shape, colour = SHAPES[i % len(SHAPES)], CURVES[i % len(CURVES)]
+                free: dict[str, Any] = {"clip_on": False, "in_layout": False, "zorder": 3}
+                one.plot(*_columns(curve.points), f"-{shape}", color=colour, ms=5, label=curve.name, **free)
+                one.plot(*_columns(curve.ringed), "o", color=INK, ms=11, fillstyle="none", **free)
+                crosses = _columns([(x, lane[curve.name]) for x in curve.missing])
+                one.plot(*crosses, "x", color=colour, ms=5, transform=one.get_xaxis_transform(), **free)
+            one.set_xticks([x for x, _ in marks], [text for _, text in marks])
+            one.set_xlabel(across)
+            one.set_ylabel(up)
+            one.set_ylim(0, highest * 1.05)
+            one.margins(x=0.06)
+            one.grid(axis="y", color=RULE, linewidth=0.8, clip_on=False)
+            one.set_axisbelow(True)
+        for empty in axes[len(panels) :]:
+            empty.remove()
+        for note in notes:
+            axes[0].plot([], [], " ", label=note, in_layout=False)
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure = axes[0].get_figure()
+        assert figure is not None
+        figure.legend(handles, labels, loc="outside lower left", frameon=False, ncols=min(2, len(panels)))
+
+    return _drawn(draw, 3.2, description, len(panels))
+
+
+def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def svg_file(plot: Markup) -> str:
+    """A plot as a file of its own, in the colours of a light page on white."""
+    text = re.sub(r"var\((--\w+)\)", lambda variable: LIGHT[variable[1]], plot)
+    opening = '<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" style="background: #fff" '
+    return opening + text.removeprefix("<svg ") + "\n"
+
+
 def shortened(text: str) -> str:
     """A label of at most LONGEST characters.
 
@@ -116,18 +187,23 @@ def _locator(most: int, integer: bool = False) -> Any:
     return MaxNLocator(most, integer=integer)
 
 
-def _drawn(draw: Callable[[Axes], None], height: float, description: str) -> Markup:
-    """A drawing as an SVG element, which screen readers read as `description`."""
+def _drawn(draw: Callable[..., None], height: float, description: str, panels: int = 1) -> Markup:
+    """A drawing as an SVG element, which screen readers read as `description`.
+
+    draw: takes the axes of each panel. panels: two side by side, each of this height in inches.
+    """
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # or it reports where its font cache is
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
+    rows, columns = -(-panels // 2), min(panels, 2)
     with rc_context(SETTINGS):
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        figure = Figure(figsize=(WIDTH * (1 if columns == 1 else 1.6), height * rows), layout="constrained")
         figure.patch.set_visible(False)
-        axes = figure.add_subplot()
-        axes.patch.set_visible(False)
-        draw(axes)
+        every = figure.subplots(rows, columns, squeeze=False).flatten()
+        for axes in every:
+            axes.patch.set_visible(False)
+        draw(*every)
         written = io.StringIO()
         figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     return _inline(written.getvalue(), description)
@@ -136,6 +212,9 @@ def _drawn(draw: Callable[[Axes], None], height: float, description: str) -> Mar
 def _inline(svg: str, description: str) -> Markup:
     """An SVG file as an element of a page, without metadata and ids, in the page's colours."""
     svg = svg[svg.index("<svg") :]
+    marks = dict(re.findall(r'<path id="(m\w+)" d="([^"]*)"', svg))
+    placed = r'<use xlink:href="#(m\w+)" x="([^"]*)" y="([^"]*)"'
+    svg = re.sub(placed, lambda use: f'<path d="{marks[use[1]]}" transform="translate({use[2]} {use[3]})"', svg)
     for what in (r"<metadata>.*?</metadata>", r"<defs>.*?</defs>"):
         svg = re.sub(what, "", svg, flags=re.DOTALL)
     svg = re.sub(r"<[^>]*>", lambda tag: _plain_tag(tag[0]), svg)

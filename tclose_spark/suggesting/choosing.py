@@ -1,5 +1,5 @@
-"""From what each column may be to the roles of a first run file: which quasi-identifiers and sensitive attributes are
-taken, which are left for the reader to take.
+"""The roles of a first run file: which of the suggested quasi-identifiers and sensitive attributes it has, and which it
+leaves to the reader.
 """
 
 from __future__ import annotations
@@ -8,51 +8,51 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tclose_spark.errors import InputError
-from tclose_spark.suggesting.judging import NEARLY_UNIQUE, Judged
-from tclose_spark.suggesting.unique_share import share_told
+from tclose_spark.suggesting.judging import NEARLY_UNIQUE, SuggestedColumn
+from tclose_spark.suggesting.unique_share import explained_share
 from tclose_spark.table.arrays import IntArray
 
-MOST_QUASI = 8  # of more, hardly a label would say anything
+MOST_QUASI = 8  # with more, labels are hardly informative
 MOST_SENSITIVE = 2
-MOST_TOLD = 0.2  # of a quasi-identifier's entropy by insensitive columns
+MOST_REVEALED = 0.2  # of a quasi-identifier's entropy by insensitive columns
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
-    """Every column in one place, each in the order of what is likeliest.
+class ChosenRoles:
+    """Every column under one role, the likeliest first.
 
-    more_quasi, more_sensitive: what would be one too; left out, and listed for the reader.
-    open: what neither name nor figures tell; left out, too.
+    more_quasi, more_sensitive: further candidates, which the release leaves out and the run file lists.
+    open: columns whose role neither name nor figures show; also left out.
     """
 
-    direct: tuple[Judged, ...]
-    quasi: tuple[Judged, ...]
-    sensitive: tuple[Judged, ...]
-    insensitive: tuple[Judged, ...]
-    more_quasi: tuple[Judged, ...]
-    more_sensitive: tuple[Judged, ...]
-    open: tuple[Judged, ...]
+    direct: tuple[SuggestedColumn, ...]
+    quasi: tuple[SuggestedColumn, ...]
+    sensitive: tuple[SuggestedColumn, ...]
+    insensitive: tuple[SuggestedColumn, ...]
+    more_quasi: tuple[SuggestedColumn, ...]
+    more_sensitive: tuple[SuggestedColumn, ...]
+    open: tuple[SuggestedColumn, ...]
 
     @property
-    def left_out(self) -> tuple[Judged, ...]:
-        """What the release leaves out and a reader may want."""
+    def left_out(self) -> tuple[SuggestedColumn, ...]:
+        """The columns that the release leaves out, but a reader may want."""
         return (*self.more_quasi, *self.more_sensitive, *self.open)
 
 
-def choose(columns: Sequence[Judged]) -> Choice:
+def choose_roles(columns: Sequence[SuggestedColumn]) -> ChosenRoles:
     """The roles of a first run file.
 
     Raises:
-        InputError: if no two columns are left that could be a quasi-identifier and a sensitive attribute.
+        InputError: unless some column can be a quasi-identifier and another a sensitive attribute.
     """
 
-    def of(role: str) -> list[Judged]:
+    def of(role: str) -> list[SuggestedColumn]:
         return [one for one in columns if one.role == role]
 
-    quasi = _one_of_each_concept_first(sorted(of("quasi"), key=_known))
-    sensitive = sorted(of("sensitive"), key=_harmful)
-    spare = sorted(filter(_tells, of("open")), key=lambda one: -one.facts.entropy)
-    if not any(map(_tells, sensitive)):
+    quasi = _one_of_each_concept_first(sorted(of("quasi"), key=_widely_known))
+    sensitive = sorted(of("sensitive"), key=_harmfulness)
+    spare = sorted(filter(_is_informative, of("open")), key=lambda one: -one.facts.entropy)
+    if not any(map(_is_informative, sensitive)):
         either = [one for one in quasi if one.concept is not None and one.concept.either]
         ambiguous, last = (either[-1:], quasi[-1:]) if len(quasi) > 1 else ([], [])
         sensitive = [*(ambiguous or spare[:1] or last), *sensitive]
@@ -60,14 +60,15 @@ def choose(columns: Sequence[Judged]) -> Choice:
     if not quasi:
         quasi = [one for one in spare if one not in sensitive][:2] or sensitive[1:2]
         sensitive = [one for one in sensitive if one not in quasi]
-    if not quasi or not any(map(_tells, sensitive)):
+    if not quasi or not any(map(_is_informative, sensitive)):
         raise InputError(
-            f"none of the {len(columns)} columns could be a sensitive attribute beside a quasi-identifier (direct "
-            "identifiers, columns of one value and types that cannot be released are none); a release needs one of each"
+            f"none of the {len(columns)} columns can be a sensitive attribute beside a quasi-identifier (direct "
+            "identifiers, columns of one value and types that cannot be released are excluded); a release needs one of "
+            "each"
         )
-    chosen = _most_harmful([one for one in sensitive if _tells(one)])
+    chosen = _most_harmful([one for one in sensitive if _is_informative(one)])
     used = {one.name for one in (*quasi, *sensitive)}
-    return Choice(
+    return ChosenRoles(
         direct=tuple(of("direct")),
         quasi=tuple(quasi[:MOST_QUASI]),
         sensitive=tuple(chosen),
@@ -78,40 +79,39 @@ def choose(columns: Sequence[Judged]) -> Choice:
     )
 
 
-def without_telling(choice: Choice, codes: Mapping[str, IntArray]) -> Choice:
-    """The choice without insensitive columns that tell much of a quasi-identifier, alone or with those before them:
-    published as they are, they would take back what is generalized.
+def leave_out_revealing(choice: ChosenRoles, codes: Mapping[str, IntArray]) -> ChosenRoles:
+    """The choice without insensitive columns that reveal much of a quasi-identifier, alone or with those before them.
 
-    codes: of rows, a number for each value, by column.
+    Published unchanged, they would undo the generalization. codes: by column, a number for each value of the rows.
     """
-    kept: list[Judged] = []
-    lost: list[Judged] = []
+    kept: list[SuggestedColumn] = []
+    lost: list[SuggestedColumn] = []
     for one in choice.insensitive:
         by = [codes[other.name] for other in (*kept, one)]
-        told = {quasi.name: share_told(codes[quasi.name], by) for quasi in choice.quasi}
-        most = max(told, key=lambda name: told[name])
-        if told[most] > MOST_TOLD:
-            lost.append(replace(one, role="open", why=f"it tells {told[most]:.0%} of {most}"))
+        revealed = {quasi.name: explained_share(codes[quasi.name], by) for quasi in choice.quasi}
+        most = max(revealed, key=lambda name: revealed[name])
+        if revealed[most] > MOST_REVEALED:
+            lost.append(replace(one, role="open", why=f"it reveals {revealed[most]:.0%} of {most}"))
         else:
             kept.append(one)
     return replace(choice, insensitive=tuple(kept), open=(*choice.open, *lost))
 
 
-def _most_harmful(ranked: Sequence[Judged]) -> Sequence[Judged]:
-    """The first; with the second where the names of both say plainly that they harm."""
+def _most_harmful(ranked: Sequence[SuggestedColumn]) -> Sequence[SuggestedColumn]:
+    """The first, and the second if both names are plainly those of harmful attributes."""
     both = ranked[:MOST_SENSITIVE]
     plain = all(one.concept is not None and one.role == "sensitive" and one.concept.rank == 1 for one in both)
     return both if plain and all(one.facts.uniqueness < NEARLY_UNIQUE for one in both) else ranked[:1]
 
 
-def _known(one: Judged) -> tuple[bool, int]:
-    """What is known of a person widely comes first; of other people and times last."""
+def _widely_known(one: SuggestedColumn) -> tuple[bool, int]:
+    """A sort key: widely known columns first, those about other people and times last."""
     assert one.concept is not None
     return one.hint.of_others, one.concept.rank
 
 
-def _one_of_each_concept_first(ranked: Sequence[Judged]) -> list[Judged]:
-    """The first column of each concept, then the second of each, .."""
+def _one_of_each_concept_first(ranked: Sequence[SuggestedColumn]) -> list[SuggestedColumn]:
+    """The first column of each concept, then the second of each, and so on."""
     seen: dict[str, int] = {}
     turns = []
     for one in ranked:
@@ -122,13 +122,13 @@ def _one_of_each_concept_first(ranked: Sequence[Judged]) -> list[Judged]:
     return [one for _, _, one in sorted(turns, key=lambda item: item[:2])]
 
 
-def _harmful(one: Judged) -> tuple[bool, int, float]:
-    """What harms, by its name, comes first, then what tells most; what would point at people last."""
+def _harmfulness(one: SuggestedColumn) -> tuple[bool, int, float]:
+    """A sort key: harmful columns first, by name, then those of most entropy; nearly unique ones last."""
     assert one.concept is not None
     return one.facts.uniqueness >= NEARLY_UNIQUE, one.concept.rank, -one.facts.entropy
 
 
-def _tells(one: Judged) -> bool:
-    """Whether it can be published and says something: values, several, and none that look like a person's."""
+def _is_informative(one: SuggestedColumn) -> bool:
+    """Whether it can be published and is informative: several values, and none that look like a person's."""
     facts = one.facts
     return bool(facts.whole.present) and not facts.unusable and not facts.identifying and facts.distinct > 1

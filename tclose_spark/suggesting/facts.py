@@ -1,4 +1,4 @@
-"""Facts of a column, as figures: what is judged by. No value of a person is among them."""
+"""Facts of a column, as figures without values of people, from which its role is suggested."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ SPELLINGS: tuple[Mapping[str, str | bool], ...] = (
     {"strip": True, "case": "fold"},
     {"normal_form": "NFKC", "strip": True, "case": "fold"},
 )
-"""The text options that are tried, the mildest first, until those spellings are one that a reader takes for one."""
+"""Text options to try, the mildest first, for values that differ only in spelling."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WholeCounts:
-    """Of a column in the whole table: what a sample cannot say.
+    """Counts of a column in the whole table.
 
-    rows: of the table; missing: NULL, NaN or empty; distinct: about, without missing.
-    not_numbers: values that are no finite number of at most 15 digits.
-    marked: texts that a release gives another meaning (`*`, `{..}`).
-    iso_dates: texts that are dates as 2020-12-31.
+    missing: NULL, NaN or empty values. distinct: an estimate, without missing values.
+    not_numbers: values that are not a finite number of at most 15 digits.
+    marked: texts that have a meaning in a release (`*`, `{..}`).
+    iso_dates: texts that are dates such as 2020-12-31.
     """
 
     rows: int
@@ -58,19 +58,18 @@ class WholeCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnFacts:
-    """A column as figures; those of `whole` are of the table, the others of the sample.
+    """A column as figures of the sample; `whole` has those of the table.
 
-    unusable: why it cannot be published as it is, "" if it can.
-    sampled: rows of the sample; present: those with a value.
-    alone: share of the sample's rows whose value no other row has.
-    fewest, most: rows of its rarest and of its most frequent value.
-    entropy: in bits, of its values with missing as one.
-    length: of its texts, on average; lengths: whether all texts have one.
-    identifying, placeholders: rows by what they look like, and by the word they hold.
-    dates, booleans, coded: rows that look like it.
-    twice: texts that are the same number as another.
-    spellings: values that differ from another only to a machine; text: the options that make them one.
-    span: highest less lowest number.
+    unusable: why it cannot be published; "" if it can.
+    sampled: rows of the sample. present: those with a value.
+    alone: share of the sample's rows whose value is unique.
+    fewest, most: rows of the rarest and of the most frequent value.
+    entropy: in bits, with missing as a value.
+    length: mean length of its texts.
+    identifying, placeholders: rows by what their values look like, and by the word they hold.
+    dates, booleans, coded: rows whose values look like one.
+    twice: texts that are the same number as another text.
+    spellings: values that differ from another only in spelling. text: the options that unite them.
     """
 
     name: str
@@ -85,7 +84,6 @@ class ColumnFacts:
     most: int
     entropy: float
     length: float = 0.0
-    lengths: bool = False
     identifying: Mapping[str, int]
     placeholders: Mapping[str, int]
     dates: int = 0
@@ -94,11 +92,10 @@ class ColumnFacts:
     twice: int = 0
     spellings: int = 0
     text: Mapping[str, str | bool]
-    span: float = 0.0
 
     @property
     def is_number(self) -> bool:
-        """Whether every value in the table is a number that may be read as one."""
+        """Whether every value in the table is a number, and reading it as one loses nothing."""
         readable = self.kind in ("integer", "decimal") or (self.kind == "text" and not self.coded and not self.twice)
         return readable and self.whole.present > 0 and not self.whole.not_numbers
 
@@ -109,21 +106,21 @@ class ColumnFacts:
 
     @property
     def is_calendar(self) -> bool:
-        """Whether every value of the table is a date or a time of which a hierarchy can be built."""
+        """Whether every value of the table is a date or a time from which a hierarchy can be built."""
         in_iso = self.kind == "text" and 0 < self.whole.present == self.whole.iso_dates
         return self.kind in ("date", "timestamp") or in_iso
 
     @property
     def uniqueness(self) -> float:
-        """Distinct values for each row that has one, in the table: 1 where all differ."""
+        """Distinct values per row with a value, in the table; 1 if all differ."""
         return min(1.0, self.whole.distinct / self.whole.present) if self.whole.present else 0.0
 
 
 @dataclass(frozen=True)
-class Gathered:
-    """A table's columns as facts.
+class TableFacts:
+    """The facts of a table's columns.
 
-    rows: of the whole table. codes: of the sample's rows, a number for each value, by column.
+    rows: of the whole table. codes: by column, a number for each value of the sample's rows.
     """
 
     rows: int
@@ -136,7 +133,7 @@ def facts_of(
 ) -> ColumnFacts:
     """The facts of one column of a sample.
 
-    column: its values, missing as null; of numbers as numbers, of all others as text.
+    column: its values; numbers as such, all others as text, missing as null.
     """
     counted = pc.value_counts(pc.drop_null(column))
     counted = counted.combine_chunks() if isinstance(counted, pa.ChunkedArray) else counted
@@ -160,20 +157,18 @@ def facts_of(
         fewest=int(sizes.min()) if len(sizes) else 0,
         most=int(sizes.max()) if len(sizes) else 0,
         entropy=float(-(shares * np.log2(shares)).sum()) if rows else 0.0,
-        span=max(numbers) - min(numbers),
         twice=len(values) - len(set(numbers)) if number else 0,
         **texts,
     )
 
 
 def _texts(values: pa.Array, counts: pa.Array) -> dict[str, Any]:
-    """What is counted of texts only."""
+    """The facts that only texts have."""
     rows = int(pc.sum(counts).as_py())
     lengths = pc.utf8_length(values)
     spelled, options = _spellings(values.to_pylist())
     return {
         "length": float(pc.sum(pc.multiply(lengths, counts)).as_py() / rows),
-        "lengths": pc.count_distinct(lengths).as_py() == 1,
         "identifying": identifying(values, counts),
         "placeholders": placeholders(values, counts),
         "dates": count_matching(values, counts, DATE),
@@ -185,7 +180,7 @@ def _texts(values: pa.Array, counts: pa.Array) -> dict[str, Any]:
 
 
 def _spellings(values: list[str]) -> tuple[int, Mapping[str, str | bool]]:
-    """How many values are other spellings, and the mildest options that make as many one as any of SPELLINGS do."""
+    """(how many values are other spellings, the mildest of SPELLINGS that unites the most)."""
     spelled = count_spellings(values)
     if not spelled:
         return 0, {}

@@ -1,4 +1,4 @@
-"""What Spark is asked of a table that nobody has described: counts of the whole, and a sample of its rows."""
+"""Facts that Spark gathers of an undescribed table: counts of the whole table, and a sample of its rows."""
 
 from __future__ import annotations
 
@@ -13,19 +13,29 @@ from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.tables.columns import FRACTIONAL, INTEGRAL, UNSUPPORTED, not_numbers, plain, quoted
-from tclose_spark.suggesting.facts import ColumnFacts, Gathered, Kind, WholeCounts, facts_of
+from tclose_spark.suggesting.facts import ColumnFacts, Kind, TableFacts, WholeCounts, facts_of
 from tclose_spark.suggesting.patterns import ISO_DATE, MARKED
 from tclose_spark.suggesting.unique_share import codes_of
 
-PRECISION = 0.02  # of how many values are different
+PRECISION = 0.02  # of the number of distinct values
 SEED = 2026
 DELTA_FORBIDS = frozenset(" ,;{}()\n\t=")
+KINDS: dict[Kind, tuple[type[T.DataType], ...]] = {
+    "integer": INTEGRAL,
+    "decimal": FRACTIONAL,
+    "text": (T.StringType,),
+    "date": (T.DateType,),
+    "timestamp": (T.TimestampType, T.TimestampNTZType),
+    "boolean": (T.BooleanType,),
+}
 
 
-def gather(table: DataFrame, most: int | None, look: Callable[[ColumnFacts], None] = lambda _: None) -> Gathered:
-    """The facts of every column: two passes, one over the whole table and one for about `most` rows of it.
+def gather_facts(
+    table: DataFrame, most: int | None, look: Callable[[ColumnFacts], None] = lambda _: None
+) -> TableFacts:
+    """The facts of every column, from one pass over the whole table and one over a sample.
 
-    most: None for all rows. look: is shown each column's facts as they are found.
+    most: the approximate number of sampled rows; None for all. look: is called with the facts of each column.
 
     Raises:
         InputError: if the table has no rows.
@@ -38,7 +48,7 @@ def gather(table: DataFrame, most: int | None, look: Callable[[ColumnFacts], Non
     drawn = table if share >= 1 else table.sample(withReplacement=False, fraction=share, seed=SEED)
     sample = drawn.select(*[_value(table, name).alias(f"c{i}") for i, name in enumerate(table.columns)]).toArrow()
     if not sample.num_rows:
-        raise InputError("--sample: no row was drawn; ask for more")
+        raise InputError("--sample: no row was drawn; give a larger number")
     facts, codes = [], {}
     for i, name in enumerate(table.columns):
         column, counts = sample.column(i), whole[name]
@@ -49,59 +59,41 @@ def gather(table: DataFrame, most: int | None, look: Callable[[ColumnFacts], Non
         look(found)
         facts.append(found)
         codes[name] = codes_of(column)
-    return Gathered(rows, tuple(facts), codes)
+    return TableFacts(rows, tuple(facts), codes)
 
 
 def kind_of(type_: T.DataType) -> Kind:
     """What a column of this type holds."""
-    if isinstance(type_, INTEGRAL):
-        return "integer"
-    if isinstance(type_, FRACTIONAL):
-        return "decimal"
-    kinds: list[tuple[type[T.DataType] | tuple[type[T.DataType], ...], Kind]] = [
-        (T.StringType, "text"),
-        (T.DateType, "date"),
-        ((T.TimestampType, T.TimestampNTZType), "timestamp"),
-        (T.BooleanType, "boolean"),
-    ]
-    return next((kind for types, kind in kinds if isinstance(type_, types)), "other")
+    return next((kind for kind, types in KINDS.items() if isinstance(type_, types)), "other")
 
 
 def _whole(table: DataFrame) -> dict[str, WholeCounts]:
     """The counts of each column, in one pass."""
     counts = [F.count(F.lit(1)).alias("rows")]
     for i, name in enumerate(table.columns):
-        value = _value(table, name)
-        is_text = isinstance(table.schema[name].dataType, T.StringType)
-        is_number = isinstance(table.schema[name].dataType, (*INTEGRAL, *FRACTIONAL))
-        marked = value.rlike(f"^({MARKED})$") if is_text else F.lit(False)
-        dated = value.rlike(f"^({ISO_DATE})$") if is_text else F.lit(False)
-        wrong = not_numbers(table, name) if is_text or is_number else value.isNotNull()
+        value, kind = _value(table, name), kind_of(table.schema[name].dataType)
+        is_text = kind == "text"
+        tests = {
+            "not_numbers": not_numbers(table, name) if kind in ("text", "integer", "decimal") else value.isNotNull(),
+            "marked": value.rlike(f"^({MARKED})$") if is_text else F.lit(False),
+            "iso_dates": value.rlike(f"^({ISO_DATE})$") if is_text else F.lit(False),
+        }
         counts += [
-            F.count(value).alias(f"present{i}"),
+            F.count_if(value.isNull()).alias(f"missing{i}"),
             F.approx_count_distinct(value, PRECISION).alias(f"distinct{i}"),
-            F.sum(wrong.cast("bigint")).alias(f"wrong{i}"),
-            F.sum(marked.cast("bigint")).alias(f"marked{i}"),
-            F.sum(dated.cast("bigint")).alias(f"dates{i}"),
+            *[F.count_if(test).alias(f"{count}{i}") for count, test in tests.items()],
         ]
-    found = table.agg(*counts).head()
-    assert found is not None
+    (found,) = table.agg(*counts).collect()
+    parts = ("missing", "distinct", "not_numbers", "marked", "iso_dates")
     return {
-        name: WholeCounts(
-            rows=found["rows"],
-            missing=found["rows"] - found[f"present{i}"],
-            distinct=found[f"distinct{i}"],
-            not_numbers=found[f"wrong{i}"] or 0,
-            marked=found[f"marked{i}"] or 0,
-            iso_dates=found[f"dates{i}"] or 0,
-        )
+        name: WholeCounts(rows=found["rows"], **{part: found[f"{part}{i}"] for part in parts})
         for i, name in enumerate(table.columns)
     }
 
 
 def _value(table: DataFrame, name: str) -> Column:
-    """A column as facts are found of it: missing as NULL, numbers as such, all others as text, of none that cannot be
-    text.
+    """A column as facts are computed from it: numbers as such, all others as text, missing values and types without a
+    text as NULL.
     """
     type_ = table.schema[name].dataType
     if isinstance(type_, INTEGRAL):

@@ -1,4 +1,4 @@
-"""What a column may be, by itself: its name, and its facts. The safer role is taken where two are possible."""
+"""The suggested role of one column, by its name and facts. Of two possible roles, the safer is suggested."""
 
 from __future__ import annotations
 
@@ -7,26 +7,21 @@ from typing import Literal
 
 from tclose_spark.suggesting.facts import ColumnFacts
 from tclose_spark.suggesting.patterns import FREE_TEXT, OF_ONE
-from tclose_spark.table.column_names.hints import KEYED, Hint, hint_of
-from tclose_spark.table.column_names.lexicon import Concept
+from tclose_spark.table.column_names.hints import KEYED, Concept, Hint, hint_of
 
 Role = Literal["direct", "quasi", "sensitive", "insensitive", "open"]
-"""open: neither the name nor the figures say it; such a column is left out, and asked about."""
+"""open: neither the name nor the figures show it. The release leaves such a column out, and the run file lists it."""
 
-NEARLY_UNIQUE = 0.5  # distinct values a row from which a column is taken to point at people, as in a profile
-KEYED_OF_A_CONCEPT = 0.2  # the same of a column that calls itself a number or a key of what it names
-LOOKING_ALIKE = 0.05  # share of values that look like addresses and numbers of people from which the column is one
-FEWEST = 50  # rows that every value of an insensitive column has
+NEARLY_UNIQUE = 0.5  # distinct values per row from which a column identifies people, as in a profile
+KEYED_OF_A_CONCEPT = 0.2  # the same for a column whose name calls it a number or a key
+LOOKING_ALIKE = 0.05  # share of values that look like addresses or numbers of people, from which a column identifies
+FEWEST = 50  # rows of every value of an insensitive column
 MOST_VALUES = 10  # of an insensitive column
-PUBLISHABLE = 2000  # values of a category from which its hierarchy is larger than what it tells
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
-    """A column and what it may be.
-
-    why: in words that hold no value.
-    """
+class SuggestedColumn:
+    """A column and its suggested role. why: the reason, without values."""
 
     facts: ColumnFacts
     hint: Hint
@@ -35,22 +30,24 @@ class Judged:
 
     @property
     def name(self) -> str:
-        """The column's."""
+        """The column's name."""
         return self.facts.name
 
     @property
     def concept(self) -> Concept | None:
-        """What its name says that it is about."""
+        """The concept that its name stands for."""
         return self.hint.concept
 
 
-def judge(facts: ColumnFacts) -> Judged:
-    """What a column may be. A direct identifier is told by its name, by what its values look like, or by how many of
-    them are different; only what nothing speaks for may be insensitive.
+def suggest_role(facts: ColumnFacts) -> SuggestedColumn:
+    """The suggested role of a column.
+
+    A direct identifier is recognized by its name, by the form of its values, or by the number of distinct ones. A
+    column is insensitive only if nothing suggests another role.
     """
     hint = hint_of(facts.name)
     role, why = _role(facts, hint)
-    return Judged(facts=facts, hint=hint, role=role, why=why)
+    return SuggestedColumn(facts=facts, hint=hint, role=role, why=why)
 
 
 def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
@@ -76,11 +73,11 @@ def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
             "insensitive",
             "few values, none rare; named after the table" if facts.whole.distinct > 1 else "one value",
         )
-    return "open", "neither its name nor its figures say it"
+    return "open", "neither its name nor its figures show its role"
 
 
 def _looks(facts: ColumnFacts) -> tuple[str, float] | None:
-    """What most values that look like one person's look like, with their number; and their share of all values."""
+    """(what most values that look like a person's look like, the share of all such values); None if there are none."""
     if not facts.identifying:
         return None
     what, rows = max(facts.identifying.items(), key=lambda item: item[1])
@@ -88,7 +85,7 @@ def _looks(facts: ColumnFacts) -> tuple[str, float] | None:
 
 
 def _unique(facts: ColumnFacts, hint: Hint) -> str:
-    """Why a column is an identifier by how many values it has; "" if it is none."""
+    """Why the number of its values makes a column an identifier; "" if it does not."""
     said = f"{facts.uniqueness:.0%} of its values are different"
     measured = (
         hint.concept is not None and not hint.numbers and (facts.is_number or facts.is_date)
@@ -102,9 +99,9 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
     return ""
 
 
-def is_shaped_like_a_key(facts: ColumnFacts) -> bool:
-    """Whether its values look like keys of which each is one person's, by their pattern, or by how many are different:
-    whole numbers or short texts.
+def looks_like_a_key(facts: ColumnFacts) -> bool:
+    """Whether its values look like keys of single persons: by their pattern, or as nearly unique whole numbers or short
+    texts.
     """
     keys = sum(facts.identifying.get(what, 0) for what in OF_ONE)
     short = facts.kind in ("integer", "text") and not facts.is_date and facts.length < FREE_TEXT
@@ -112,6 +109,6 @@ def is_shaped_like_a_key(facts: ColumnFacts) -> bool:
 
 
 def _says_nothing(facts: ColumnFacts, hint: Hint) -> bool:
-    """Whether a column may be published as it is: few values, all of them frequent, and a name of the table's own."""
+    """Whether a column may be published unchanged: few values, all frequent, and a technical name."""
     few = facts.whole.distinct <= MOST_VALUES and facts.distinct <= MOST_VALUES and facts.fewest >= FEWEST
     return few and not hint.codes and (hint.technical or (facts.distinct == 1 and not facts.whole.missing))

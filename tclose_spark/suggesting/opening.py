@@ -1,4 +1,4 @@
-"""A table that is looked at for the first time: its separator is guessed, and its header has to be one."""
+"""Opens an undescribed table: guesses its separator, and checks its header."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.table.column_names.names import SEPARATORS, is_name
 
 
-def open_unknown(spark: SparkSession, source: Input) -> SourceTable:
-    """The table; a CSV file is read with the separator that its header has, where none is given.
+def open_unknown_table(spark: SparkSession, source: Input) -> SourceTable:
+    """The table; a CSV file without a given separator is read with that of its header.
 
     Raises:
         InputError: if it cannot be read, or its header may be a record.
@@ -26,14 +26,16 @@ def open_unknown(spark: SparkSession, source: Input) -> SourceTable:
         names = [name for name in table.columns if name != MALFORMED]
         separator = _separator(names[0]) if len(names) == 1 else None
         if source.format == "csv" and separator and not {"sep", "delimiter"} & {key.lower() for key in source.options}:
-            return open_unknown(spark, source.model_copy(update={"options": {**source.options, "sep": separator}}))
+            return open_unknown_table(
+                spark, source.model_copy(update={"options": {**source.options, "sep": separator}})
+            )
     except InputError as error:
         raise unread(error, source) from None
     header = source.format == "csv" and source.options.get("header", "").lower() == "true"
     if header and 2 * sum(not is_name(name) for name in names) > len(names):
         raise InputError(
-            f"input.path: the first line of {source.path} looks like a record and not like names of columns; if it is "
-            "one, give --option header=false"
+            f"input.path: the first line of {source.path} looks like a record, not like column names; if it is one, "
+            "give --option header=false"
         )
     opened = SourceTable(table, source, names)
     with translate_read_errors(opened):
@@ -41,7 +43,7 @@ def open_unknown(spark: SparkSession, source: Input) -> SourceTable:
 
 
 def with_plain_names(opened: SourceTable) -> SourceTable:
-    """The table with names that Delta can hold; what is renamed is said by the source's `columns`."""
+    """The table with names that Delta can hold; the source's `columns` has the renamed ones."""
     columns, taken = {}, {name.lower() for name in opened.table.columns}
     for name in opened.table.columns:
         plain = plain_name(name)
@@ -56,6 +58,6 @@ def with_plain_names(opened: SourceTable) -> SourceTable:
 
 
 def _separator(header: str) -> str | None:
-    """What separates the fields of a header that was read as one name."""
+    """The separator in a header that was read as one name."""
     most = max(SEPARATORS, key=header.count)
     return most if header.count(most) else None

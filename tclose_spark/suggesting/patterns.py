@@ -1,4 +1,4 @@
-"""What values look like, by pattern: only counts of them leave this module."""
+"""The patterns of values. Only counts leave this module."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ IDENTIFYING: Mapping[str, str] = {
         r"|([0-9]+,? )?(rue|via|calle|avenida) .*[0-9 ].*"
     ),
 }
-"""Values of one person, as RE2 writes them; each has to match whole. A date is none of them."""
+"""Patterns (RE2) of a person's values; each matches a whole value. Dates are excluded."""
 
 OF_ONE = frozenset(["IBANs", "UUIDs", "hashes", "social security numbers", "card numbers"])
-"""Of IDENTIFYING those that no two people share."""
+"""Those of IDENTIFYING that no two people share."""
 
 DATE = r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}([T ].*)?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2})([T ].*)?"
 ISO_DATE = (
     r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|[0-9]{4}-(0[13-9]|1[0-2])-(29|30)|[0-9]{4}-(0[13578]|1[02])-31"
     r"|([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29"
 )
-"""Dates of which a hierarchy is built."""
+"""Dates from which a hierarchy can be built."""
 CODED_NUMBER = r"[+-]?0[0-9]+(\.[0-9]*)?|\+[0-9]+"
-"""Numbers that are texts: who reads them as numbers loses their zeros."""
+"""Numbers that are codes: read as numbers, they lose their zeros."""
 BOOLEAN = r"(?i)true|false"
 MARKED = r"\*|\{.*\}"
-"""Values that a release gives another meaning: everything, and a set."""
+"""Values with a meaning in a release: the whole domain, and a set."""
 
 PLACEHOLDERS = (
     *("?", "-", "--", ".", "n/a", "na", "nan", "null", "none", "nil", "unknown", "unk", "missing", "not available"),
     *("not applicable", "not stated", "refused", "do not know", "don't know", "k.a.", "keine angabe", "inconnu"),
 )
-"""Words that often stand for a missing value; they are ours, so that a file may name them."""
+"""Words that often stand for a missing value. They are not values of people, so a file may name them."""
 
-FREE_TEXT = 40  # characters on average from which text is taken to be written by hand
+FREE_TEXT = 40  # mean number of characters from which text counts as free text
 
 
 def count_matching(values: pa.Array, counts: pa.Array, pattern: str) -> int:
-    """How many rows have a value that matches the pattern whole.
+    """How many rows have a value that matches the whole pattern.
 
     values: distinct texts, without missing ones; counts: the rows of each.
     """
@@ -63,21 +63,20 @@ def count_matching(values: pa.Array, counts: pa.Array, pattern: str) -> int:
 
 
 def identifying(values: pa.Array, counts: pa.Array) -> dict[str, int]:
-    """How many rows look like each of IDENTIFYING; what looks like several counts for the first, a date for none."""
+    """How many rows look like each of IDENTIFYING. A value counts for the first pattern it matches, a date for none."""
     found: dict[str, int] = {}
     dates = pc.match_substring_regex(values, f"^({DATE})$")
     values, counts = values.filter(pc.invert(dates)), counts.filter(pc.invert(dates))
     for name, pattern in IDENTIFYING.items():
         hits = pc.match_substring_regex(values, f"^({pattern})$")
-        rows = int(pc.sum(counts.filter(hits)).as_py() or 0)
-        if rows:
+        if rows := int(pc.sum(counts.filter(hits)).as_py() or 0):
             found[name] = rows
             values, counts = values.filter(pc.invert(hits)), counts.filter(pc.invert(hits))
     return found
 
 
 def placeholders(values: pa.Array, counts: pa.Array) -> dict[str, int]:
-    """How many rows hold each word of PLACEHOLDERS, in any case and with blanks around it."""
+    """How many rows have each word of PLACEHOLDERS, in any case and with surrounding spaces."""
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(values))
     held = pc.is_in(plain, value_set=pa.array(PLACEHOLDERS, plain.type))
     found: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The settings that a column is given in the run file, and what is said and asked about it."""
+"""The settings of a column in the run file, with remarks and questions for the reader."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any
 from tclose_spark.runfile.attributes import MEASURE
 from tclose_spark.runfile.quantities import parse_number
 from tclose_spark.suggesting.facts import ColumnFacts
-from tclose_spark.suggesting.judging import Judged
+from tclose_spark.suggesting.judging import SuggestedColumn
 from tclose_spark.table.column_names.hints import words_of
 
-FEW = 10  # numbers of so many values or fewer are taken for codes
-MOST_IN_SETS = 20  # values of a category that are published as sets; of more, a set says little
+FEW = 10  # numbers with at most this many values are taken for codes
+MOST_IN_SETS = 20  # values of a category that is published as sets; with more, a set says little
 DATES, TIMES = ("month", "quarter", "year", "decade"), ("day", "month", "quarter", "year", "decade")
 CODED = frozenset(["zip", "zipcode", "postcode", "postal", "postalcode", "plz", "icd", "icd9", "icd10", "tract"])
 """Words of codes whose beginning says more than their end."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SettingLine:
-    """A column in the run file: its settings, and comments."""
+class ColumnSettings:
+    """The settings and comments of a column in the run file."""
 
     name: str
     settings: Mapping[str, Any]
     said: tuple[str, ...]
 
 
-def quasi_line(one: Judged, taken: bool = True) -> SettingLine:
-    """Of a quasi-identifier: numbers that measure become intervals, codes are cut from their end, dates become months
-    and years, few values sets of them. taken: whether it is one in the run file, and not only offered.
+def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> ColumnSettings:
+    """The settings of a quasi-identifier: measured numbers become intervals, codes lose their last characters, dates
+    become months and years, and few values become sets. taken: whether the run file uses it, or only offers it.
     """
     facts, said = one.facts, [_figures(one), *_remarks(one.facts)]
     settings: dict[str, Any] = {"type": "categorical"}
@@ -48,11 +48,11 @@ def quasi_line(one: Judged, taken: bool = True) -> SettingLine:
         said.append("! dates as text; written as 2020-12-31 they could have hierarchy: {dates: [month, year]}")
     if taken and one.concept is not None and one.concept.either:
         said.append("? known from outside, or rather sensitive? Then it belongs to sensitive_attributes")
-    return SettingLine(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
+    return ColumnSettings(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
 
 
-def sensitive_line(one: Judged, t: str) -> SettingLine:
-    """Of a sensitive attribute: ordered where its values are numbers that measure."""
+def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
+    """The settings of a sensitive attribute; ordered if its values are measured numbers."""
     facts = one.facts
     ordered = facts.is_number and facts.distinct > FEW and not one.hint.codes
     settings: dict[str, Any] = {"distance": "ordered" if ordered else "equal", "t": t}
@@ -63,11 +63,11 @@ def sensitive_line(one: Judged, t: str) -> SettingLine:
     if facts.is_number and not ordered:
         said.append("? numbers, taken for codes; if they are in an order, write distance: ordered")
     said += [*_remarks(facts), *_certain(facts, t)]
-    return SettingLine(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
+    return ColumnSettings(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
 
 
 def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
-    """A warning where a class may hold the most frequent value alone: its distance is at most what the value lacks."""
+    """A warning if t allows a class of the most frequent value alone, whose distance is one less the value's share."""
     share_of_most = facts.most / facts.sampled
     if t != MEASURE and 1 - share_of_most <= parse_number(t):
         yield (
@@ -76,20 +76,20 @@ def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
         )
 
 
-def plain_line(one: Judged) -> SettingLine:
-    """Of a column that has no settings."""
-    return SettingLine(name=one.name, settings={}, said=(_figures(one), *_remarks(one.facts)))
+def no_settings(one: SuggestedColumn) -> ColumnSettings:
+    """The entry of a column without settings."""
+    return ColumnSettings(name=one.name, settings={}, said=(_figures(one), *_remarks(one.facts)))
 
 
 def kind_of(facts: ColumnFacts) -> str:
-    """Its type, in a word: what its values are, also where a file has them as text."""
+    """Its type in a word: that of its values, even if a file has them as text."""
     if facts.kind == "text":
         return "number" if facts.is_number else "date" if facts.is_date else "text"
     return facts.kind
 
 
-def _is_measured(one: Judged) -> bool:
-    """Whether its values are numbers with distances between them: many, or an age; no codes."""
+def _is_measured(one: SuggestedColumn) -> bool:
+    """Whether its values are measured numbers: many, or an age; not codes."""
     facts, words = one.facts, set(words_of(one.name))
     if not facts.is_number or one.hint.codes or words & CODED:
         return False
@@ -100,7 +100,7 @@ def _text(facts: ColumnFacts) -> dict[str, Any]:
     return {"text": dict(facts.text)} if facts.text and facts.kind == "text" else {}
 
 
-def _figures(one: Judged) -> str:
+def _figures(one: SuggestedColumn) -> str:
     facts = one.facts
     parts = [f"{facts.whole.distinct:,} values", f"{share(facts.alone)} alone"]
     if facts.whole.missing:
@@ -118,7 +118,7 @@ def share(part: float) -> str:
 
 
 def _remarks(facts: ColumnFacts) -> Iterator[str]:
-    """What a reader has to look at, without a value of a person."""
+    """What a reader has to check, without values of people."""
     if facts.spellings:
         cure = "the text options make them one" if facts.text else "no text option makes them one"
         yield f"{facts.spellings:,} of its values are other spellings of another; {cure}"

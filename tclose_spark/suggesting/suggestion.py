@@ -1,10 +1,11 @@
-"""`suggest`: a table in, a first run file out."""
+"""The suggestion of a first run file, from the facts of a table."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,43 +16,38 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggesting.choosing import Choice, choose, without_telling
-from tclose_spark.suggesting.facts import Gathered
-from tclose_spark.suggesting.judging import Judged, judge
-from tclose_spark.suggesting.unique_share import UniqueShare, sets_alone
-from tclose_spark.suggesting.writing import Draft, repeated, write
+from tclose_spark.suggesting.choosing import choose_roles, leave_out_revealing
+from tclose_spark.suggesting.facts import TableFacts
+from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
+from tclose_spark.suggesting.unique_share import unique_shares
+from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
 
 SAMPLE = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Suggestion:
-    """What was found of a table, and the run file that follows.
+class Suggestion(Draft):
+    """The suggested roles of a table's columns, and the run file.
 
-    rows: of the table; sampled: those that were looked at.
-    columns: every column with what it may be, in the table's order.
-    alone: the share of rows that sets of quasi-identifiers single out.
-    repeated: warnings of identifiers of persons that repeat.
-    yaml: the run file.
+    columns: every column with its suggested role, in the table's order.
     """
 
-    rows: int
-    sampled: int
-    columns: tuple[Judged, ...]
-    choice: Choice
-    alone: tuple[UniqueShare, ...]
-    repeated: tuple[str, ...]
-    yaml: str
+    columns: tuple[SuggestedColumn, ...]
+
+    @cached_property
+    def yaml(self) -> str:
+        """The run file."""
+        return render_run_file(self)
 
     @property
     def spec(self) -> dict[str, Any]:
-        """The run file as a dictionary; its paths are relative to where it is to be written."""
+        """The run file as a dictionary; its paths are relative to the file's folder."""
         tree: dict[str, Any] = yaml.safe_load(self.yaml)
         return tree
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """The role that each column has in the run file; `left out` for those that it names in comments only."""
+        """The role of each column in the run file; `left out` if it is only in comments."""
         choice = self.choice
         taken = {
             "direct identifier": choice.direct,
@@ -63,10 +59,10 @@ class Suggestion:
         return {one.name: role_of.get(one.name, "left out") for one in self.columns}
 
     def write(self, path: str | Path, overwrite: bool = False) -> Path:
-        """Writes the run file; returns where.
+        """Writes the run file, and returns its path.
 
         Raises:
-            ConfigurationError: if there is a file already, or it cannot be written.
+            ConfigurationError: if the file exists, or cannot be written.
         """
         file = Path(path)
         if file.exists() and not overwrite:
@@ -89,70 +85,61 @@ class Suggestion:
 
 
 def require_t(text: str) -> None:
-    """Raises ConfigurationError unless a run file may have this t."""
+    """Raises ConfigurationError unless this t is valid in a run file."""
     try:
         SensitiveAttribute.model_validate({"t": text})
     except ValidationError:
         raise ConfigurationError(f"--t {text}: expected a number above 0 and at most 1, or measure") from None
 
 
-def suggest_from(gathered: Gathered, source: Input, file: Path, k: int | None = None, t: str = "0.2") -> Suggestion:
-    """The suggestion that follows from facts.
+def suggestion_from_facts(
+    gathered: TableFacts, source: Input, file: Path, k: int | None = None, t: str = "0.2"
+) -> Suggestion:
+    """The suggestion for a table with these facts.
 
-    source: where the table is, as the run file says it. file: where the run file is to be. k: None for one that suits
-    the table's size.
+    source: the table, as the run file names it. file: the run file's path. k: None for a k that suits the table's size.
 
     Raises:
-        InputError: if the table has no two columns that a release could be made of.
+        InputError: if the table lacks a quasi-identifier or a sensitive attribute.
     """
-    columns = tuple(judge(facts) for facts in gathered.facts)
-    choice = without_telling(choose(columns), gathered.codes)
-    alone = sets_alone(gathered.codes, [one.name for one in choice.quasi])
+    columns = tuple(suggest_role(facts) for facts in gathered.facts)
+    choice = leave_out_revealing(choose_roles(columns), gathered.codes)
     sampled = max(facts.sampled for facts in gathered.facts)
-    crowded = repeated(choice, exact=sampled >= gathered.rows)
-    draft = Draft(
-        name=name_of(source),
+    return Suggestion(
+        name=release_name(source),
         table=source.path if source.format == "table" else Path(source.path).name,
         file=file.name,
         source=source.model_copy(update={"path": path_from(source, file), "options": _read_as(source, gathered)}),
-        output=f"{name_of(source)}_release",
-        rows=gathered.rows,
-        sampled=sampled,
-        choice=choice,
-        alone=alone,
-        repeated=crowded,
-        k=k,
-        t=t,
-    )
-    return Suggestion(
+        output=f"{release_name(source)}_release",
         rows=gathered.rows,
         sampled=sampled,
         columns=columns,
         choice=choice,
-        alone=tuple(alone),
-        repeated=crowded,
-        yaml=write(draft),
+        alone=tuple(unique_shares(gathered.codes, [one.name for one in choice.quasi])),
+        repeated=repeated(choice, exact=sampled >= gathered.rows),
+        k=k,
+        t=t,
     )
 
 
-def name_of(source: Input) -> str:
-    """What the release is called: as the table, without its ending."""
+def release_name(source: Input) -> str:
+    """The name of the release: that of the table, without its ending."""
     last = source.path.rstrip("/").rpartition("/")[2]
     stem = last.rpartition(".")[2] if source.format == "table" else last.partition(".")[0]
     return "".join(c if c.isalnum() or c in "_-" else "_" for c in stem) or "table"
 
 
 def path_from(source: Input, file: Path) -> str:
-    """The table's path as the run file says it: relative where they are near each other."""
+    """The table's path for the run file: relative if it is in the file's folder, below it, or next to it."""
     if source.format == "table" or URI.match(source.path):
         return source.path
     relative = os.path.relpath(source.path, file.resolve().parent)
     return source.path if relative.startswith("../..") else relative
 
 
-def _read_as(source: Input, gathered: Gathered) -> dict[str, str]:
-    """The reader's options. Numbers of a CSV file are read as numbers where every row was looked at and no text would
-    become another by it: a code with zeros before it, a date, true and false.
+def _read_as(source: Input, gathered: TableFacts) -> dict[str, str]:
+    """The reader's options. Numbers of a CSV file are read as such if all rows were sampled and no text would change by
+    it, such as a code with leading zeros, a date, true or false.
     """
     options = dict(source.options)
     given = {key.lower() for key in options}

@@ -1,4 +1,4 @@
-"""How many rows columns single out: the share that no other row is like."""
+"""How many rows are unique by some columns."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 
 from tclose_spark.table.arrays import IntArray
 
-MOST_PAIRED = 16  # columns of which all pairs are tried
-LARGEST = 4  # columns of a set that is grown from a pair
+MOST_PAIRED = 16  # columns whose pairs are all examined
+LARGEST = 4  # columns of a set that grows from a pair
 
 
 @dataclass(frozen=True)
 class UniqueShare:
-    """Columns, and the share of the sample's rows that are alone with their values of them.
+    """Columns, and the share of the sample's rows that are unique by them.
 
-    In the whole table a smaller share is alone: a person who is alone there is alone in every sample.
+    The share in the whole table is at most this, because a row that is unique there is unique in every sample.
     """
 
     columns: tuple[str, ...]
@@ -28,14 +28,14 @@ class UniqueShare:
 
 
 def codes_of(column: pa.ChunkedArray | pa.Array) -> IntArray:
-    """A number for each value, missing as one of them."""
+    """A number for each value, with missing as a value."""
     coded = pc.dictionary_encode(column, null_encoding="encode")
     coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
     return np.asarray(coded.indices, dtype=np.int64)
 
 
-def share_alone(columns: Iterable[IntArray]) -> float:
-    """The share of rows whose tuple of codes no other row has.
+def unique_share(columns: Iterable[IntArray]) -> float:
+    """The share of rows whose tuple of codes is unique.
 
     >>> share_alone([np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0])])
     0.5
@@ -44,8 +44,8 @@ def share_alone(columns: Iterable[IntArray]) -> float:
     return float((np.unique(codes, return_counts=True)[1] == 1).sum() / len(codes)) if len(codes) else 0.0
 
 
-def share_told(of: IntArray, by: Sequence[IntArray]) -> float:
-    """How much of a column other columns tell: the share of its entropy that is gone where they are known.
+def explained_share(of: IntArray, by: Sequence[IntArray]) -> float:
+    """The share of a column's entropy that other columns explain.
 
     >>> year = np.array([0, 0, 1, 1])
     >>> share_told(np.array([5, 5, 6, 6]), [year]), share_told(np.array([5, 6, 5, 6]), [year])
@@ -70,21 +70,21 @@ def _tuples(columns: Iterable[IntArray]) -> IntArray:
     return codes
 
 
-def sets_alone(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> list[UniqueShare]:
-    """Every pair of the first MOST_PAIRED columns, then the worst pair grown by the worst column to LARGEST, and all
-    of them together; each with the share that it singles out, pairs worst first.
+def unique_shares(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> list[UniqueShare]:
+    """The unique share of every pair of the first MOST_PAIRED columns, worst first; of the worst pair, extended by the
+    worst column up to LARGEST; and of all these columns together.
     """
     tried = list(ranked[:MOST_PAIRED])
-    pairs = [UniqueShare(pair, share_alone(codes[name] for name in pair)) for pair in combinations(tried, 2)]
+    pairs = [UniqueShare(pair, unique_share(codes[name] for name in pair)) for pair in combinations(tried, 2)]
     found = sorted(pairs, key=lambda one: (-one.share, one.columns))
     grown = found[:1]
     while grown and len(grown[-1].columns) < min(LARGEST, len(tried)):
         more = [
-            UniqueShare((*grown[-1].columns, name), share_alone(codes[c] for c in (*grown[-1].columns, name)))
+            UniqueShare((*grown[-1].columns, name), unique_share(codes[c] for c in (*grown[-1].columns, name)))
             for name in tried
             if name not in grown[-1].columns
         ]
         grown.append(max(more, key=lambda one: one.share))
-    together = UniqueShare(tuple(tried), share_alone(codes[name] for name in tried))
+    together = UniqueShare(tuple(tried), unique_share(codes[name] for name in tried))
     whole = [together] if len(tried) > max(2, len(grown[-1].columns) if grown else 0) else []
     return [*found, *grown[1:], *whole]

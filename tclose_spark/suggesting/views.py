@@ -1,4 +1,4 @@
-"""The table of columns on the terminal: a line as each is looked at, then the roles."""
+"""A suggestion on the terminal: a line for each column, then the roles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from tclose_spark.suggesting.facts import ColumnFacts
-from tclose_spark.suggesting.judging import Judged, judge
+from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
 from tclose_spark.suggesting.settings import kind_of
 from tclose_spark.suggesting.suggestion import Suggestion
 from tclose_spark.table.column_names.names import is_name
@@ -17,8 +17,8 @@ ROLES = {"direct": "direct", "quasi": "quasi", "sensitive": "sensitive", "insens
 
 
 def column_line(facts: ColumnFacts) -> str:
-    """A column in 80 characters: how many values, how much is missing, how many are alone, what it may be."""
-    judged = judge(facts)
+    """A column in 80 characters: its values, missing values, unique rows, and role."""
+    judged = suggest_role(facts)
     missing = facts.whole.missing / facts.whole.rows
     share = "-" if not missing else "<1%" if missing < 0.01 else f"{missing:.0%}"
     kind = kind_of(facts).replace("stamp", "")
@@ -29,11 +29,12 @@ def column_line(facts: ColumnFacts) -> str:
 
 
 def summary_lines(suggestion: Suggestion) -> Iterator[str]:
-    """The roles of the run file, and what to look at, in lines of at most 80 characters."""
+    """The roles of the run file, and what to check, in lines of at most 80 characters."""
     for role in ("direct identifier", "quasi-identifier", "sensitive attribute", "insensitive attribute", "left out"):
         names = [name for name, own in suggestion.roles.items() if own == role]
         head = f"{len(names):>3} {role}{'' if len(names) == 1 or role == 'left out' else 's'}"
-        yield from _folded(head, [_short(name) for name in names])
+        text = f"{head}: {', '.join(map(_short, names))}" if names else head
+        yield from wrap(text, 80, subsequent_indent="      ", break_on_hyphens=False)
     worst = [one for one in suggestion.alone if len(one.columns) > 1][-1:]
     for one in worst:
         most = "" if suggestion.sampled >= suggestion.rows else "at most "
@@ -42,7 +43,7 @@ def summary_lines(suggestion: Suggestion) -> Iterator[str]:
         yield from wrap(warning, 80, initial_indent="note: ", subsequent_indent="      ")
 
 
-def _looks(judged: Judged) -> str:
+def _looks(judged: SuggestedColumn) -> str:
     about = judged.concept.name if judged.concept is not None and judged.role == judged.concept.role else ""
     return f"{ROLES[judged.role]}{f': {about}' if about else ''}"
 
@@ -54,14 +55,3 @@ def _short(name: str) -> str:
 
 def _counted(number: int) -> str:
     return f"{number:,}" if number < 10**6 else f"{number / 10**6:,.1f}m"
-
-
-def _folded(head: str, names: list[str], width: int = 80) -> Iterator[str]:
-    line = f"{head}: " if names else head
-    for place, name in enumerate(names):
-        part = name + ("," if place < len(names) - 1 else "")
-        if len(line) + len(part) > width:
-            yield line.rstrip()
-            line = "      "
-        line += f"{part} "
-    yield line.rstrip()

@@ -1,4 +1,4 @@
-"""A choice of roles as a run file, with comments for who answers for the release."""
+"""The chosen roles as a run file, with comments for the person responsible for the release."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import yaml
@@ -13,28 +14,35 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tclose_spark.runfile.spec import Input
 from tclose_spark.stages.warnings import repetition_warning
-from tclose_spark.suggesting.choosing import Choice
-from tclose_spark.suggesting.judging import is_shaped_like_a_key
-from tclose_spark.suggesting.settings import SettingLine, plain_line, quasi_line, sensitive_line, share
+from tclose_spark.suggesting.choosing import ChosenRoles
+from tclose_spark.suggesting.judging import looks_like_a_key
+from tclose_spark.suggesting.settings import (
+    ColumnSettings,
+    no_settings,
+    quasi_identifier_settings,
+    sensitive_settings,
+    share,
+)
 from tclose_spark.suggesting.unique_share import LARGEST, UniqueShare
 from tclose_spark.table.column_names.hints import least_uniqueness
 from tclose_spark.table.domains import Repetition
 
 WIDTH = 116
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-MOST_TOLD = 3  # pairs whose share is told
-DIGITS = 300  # rows from which a class of K people is a small part of the table
+MOST_PAIRS = 3  # pairs whose share of unique rows is reported
+ENOUGH_ROWS = 300  # from which a class of K people is a small part of the table
 K = 10
-ONE_EACH = 0.9  # share of rows below which values of an identifier are fewer than its rows, where they are estimated
+ONE_EACH = 0.9  # an estimated number of values below this share of rows means that an identifier repeats
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """What a run file is written from.
+    """The content of a run file.
 
-    table, file: what they are called in its comments.
-    rows, sampled: of the table, and of what was looked at.
-    repeated: warnings of identifiers that repeat.
+    table, file: their names in its comments.
+    rows, sampled: of the table, and of the sample.
+    alone: the share of rows that are unique by sets of quasi-identifiers.
+    repeated: warnings about identifiers of persons that repeat.
     """
 
     name: str
@@ -44,19 +52,19 @@ class Draft:
     output: str
     rows: int
     sampled: int
-    choice: Choice
-    alone: Sequence[UniqueShare]
-    repeated: Sequence[str]
+    choice: ChosenRoles
+    alone: tuple[UniqueShare, ...]
+    repeated: tuple[str, ...]
     k: int | None
     t: str
 
 
 def least_k(rows: int) -> int:
-    """K; of a small table less, so that it has some classes."""
-    return K if rows >= DIGITS else max(2, min(K, rows // 30))
+    """K; less for a small table, so that it has some classes."""
+    return K if rows >= ENOUGH_ROWS else max(2, min(K, rows // 30))
 
 
-def write(draft: Draft) -> str:
+def render_run_file(draft: Draft) -> str:
     """The run file."""
     choice = draft.choice
     whole = draft.sampled >= draft.rows
@@ -79,28 +87,28 @@ def write(draft: Draft) -> str:
         options=flow({key: _plain(value) for key, value in draft.source.options.items()}),
         renamed=flow(draft.source.columns),
         output=scalar(draft.output),
-        direct=[_shown(plain_line(one)) for one in choice.direct],
-        quasi=[_shown(quasi_line(one)) for one in choice.quasi],
-        more_quasi=[_shown(quasi_line(one, taken=False)) for one in choice.more_quasi],
-        sensitive=[_shown(sensitive_line(one, draft.t)) for one in choice.sensitive],
-        more_sensitive=[_shown(sensitive_line(one, draft.t)) for one in choice.more_sensitive],
-        insensitive=[_shown(plain_line(one)) for one in choice.insensitive],
-        open=[_shown(plain_line(one)) for one in choice.open],
+        direct=[_shown(no_settings(one)) for one in choice.direct],
+        quasi=[_shown(quasi_identifier_settings(one)) for one in choice.quasi],
+        more_quasi=[_shown(quasi_identifier_settings(one, taken=False)) for one in choice.more_quasi],
+        sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.sensitive],
+        more_sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.more_sensitive],
+        insensitive=[_shown(no_settings(one)) for one in choice.insensitive],
+        open=[_shown(no_settings(one)) for one in choice.open],
         alone=list(_singled_out(draft)),
         crowded=[f"! {warning}; a table with one row for each person, or a larger k" for warning in draft.repeated],
         k=draft.k or least_k(draft.rows),
     )
 
 
-def repeated(choice: Choice, exact: bool) -> tuple[str, ...]:
-    """Warnings of identifiers of persons that repeat, among the columns that are not published generalized or judged.
+def repeated(choice: ChosenRoles, exact: bool) -> tuple[str, ...]:
+    """Warnings about identifiers of persons that repeat, among all columns but quasi-identifiers and sensitive ones.
 
-    exact: whether their values are counted, and not estimated.
+    exact: whether values are counted, not estimated.
     """
     warnings = []
     for one in (*choice.direct, *choice.insensitive, *choice.open):
         facts, least = one.facts, least_uniqueness(one.name)
-        if least is None and one.concept is None and is_shaped_like_a_key(facts):
+        if least is None and one.concept is None and looks_like_a_key(facts):
             least = 0.0
         rows, values = facts.whole.present, facts.whole.distinct
         if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):
@@ -109,7 +117,7 @@ def repeated(choice: Choice, exact: bool) -> tuple[str, ...]:
 
 
 def scalar(text: str) -> str:
-    """A text as YAML reads it again, whatever it holds.
+    """A text as a YAML scalar that reads back as the same text.
 
     >>> scalar("age"), scalar("no"), scalar("a: b"), scalar("12")
     ('age', '"no"', '"a: b"', '"12"')
@@ -120,7 +128,7 @@ def scalar(text: str) -> str:
 
 
 def flow(value: Any) -> str:
-    """Settings in one line.
+    """Settings as YAML in one line.
 
     >>> flow({"type": "numeric", "text": {"strip": True}, "t": "0.2"})
     '{type: numeric, text: {strip: true}, t: 0.2}'
@@ -145,14 +153,7 @@ def comments(line: Mapping[str, Any], indent: int, further: str = "") -> str:
 
 
 def _folded(text: str, width: int) -> list[str]:
-    lines, line = [], ""
-    for word in in_comment(text).split(" "):
-        if line and len(line) + 1 + len(word) > width:
-            lines.append(line)
-            line = f"  {word}"
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
+    return wrap(in_comment(text), width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def in_comment(text: str) -> str:
@@ -160,7 +161,7 @@ def in_comment(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _shown(line: SettingLine) -> dict[str, Any]:
+def _shown(line: ColumnSettings) -> dict[str, Any]:
     return {"key": scalar(line.name), "settings": flow(line.settings) or "{}", "said": line.said}
 
 
@@ -169,8 +170,8 @@ def _plain(value: str) -> Any:
 
 
 def _singled_out(draft: Draft) -> Sequence[str]:
-    """What sets of columns single out, those of all columns last."""
-    pairs = [one for one in draft.alone if len(one.columns) == 2][:MOST_TOLD]
+    """The share of unique rows by pairs of columns, then by larger sets."""
+    pairs = [one for one in draft.alone if len(one.columns) == 2][:MOST_PAIRS]
     larger = [one for one in draft.alone if len(one.columns) > 2]
     return [
         line

@@ -1,6 +1,6 @@
 """A fingerprint of rows as a multiset. It changes if a row is lost, doubled or altered.
 
-It is no secret and guards against accidents only; what decides ties is keyed (`table.row_hash`).
+It uses no secret and detects accidents only. A keyed hash decides ties (`table.row_hash`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import pyarrow as pa
 from tclose_spark.table.arrays import HashArray
 from tclose_spark.table.row_hash import RowHash
 
-KNOWN = "tclose_spark fingerprint"  # what keys it: anyone who has the rows can make it
+KNOWN = "tclose_spark fingerprint"  # its key, which is public: anyone with the rows can compute it
 
 
 @dataclass(frozen=True)
 class Fingerprint:
     """The fingerprint of some rows: their number, and the sum of their hashes modulo 2^64, as a signed integer.
 
-    Those of the parts of a table add up to its own, in whatever order.
+    The fingerprints of the parts of a table add up to its own, in any order.
 
     >>> one, two = Fingerprint.of([pa.array(["a", "b"])]), Fingerprint.of([pa.array(["b", "c"])])
     >>> one + two == Fingerprint.of([pa.array(["b", "b", "c", "a"])])

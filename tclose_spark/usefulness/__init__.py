@@ -1,1 +1,1 @@
-"""What a release is worth to an analyst, measured on raw rows, so it stays internal."""
+"""The usefulness of a release to an analyst, measured on raw rows, so it stays internal."""

@@ -1,8 +1,7 @@
-"""What an analyst would do with a release: predict a sensitive attribute. A classifier trained on the release is tested
-on raw rows that it has not seen, beside one that is trained on the raw rows themselves.
+"""Accuracy of a classifier of a sensitive attribute, trained on the release or on raw rows, tested on other raw rows.
 
-A label enters as what it says of a value: an interval as its middle, a node or a set as equal parts of its values. Raw
-values are labels that say one value. A third of the rows, by their hashes, are for testing.
+A label enters as the values that it covers: an interval as its midpoint, a node or a set as equal parts of its values.
+A third of the rows, by their hashes, is for testing.
 """
 
 from __future__ import annotations
@@ -26,34 +25,34 @@ from tclose_spark.table.labels import MISSING, decode_numbers
 from tclose_spark.table.rows import Rows
 from tclose_spark.usefulness.queries import sensitive_codes, spread_labels
 
-MOST_VALUES = 50  # of an attribute that is predicted
-MOST_COLUMNS = 500  # that the values of a category become; one of more is left out
-MOST_TRAINED = 20_000  # rows that a classifier learns from
-MOST_TESTED = 20_000  # rows that it is tested on
-PARTS = 3  # of the rows, one of which is for testing
+MOST_VALUES = 50  # of the predicted attribute
+MOST_COLUMNS = 500  # features of a category; one with more values is left out
+MOST_TRAINED = 20_000  # rows
+MOST_TESTED = 20_000  # rows
+PARTS = 3  # one of them for testing
 PASSES = 50
 
 Features = NDArray[np.float32]
 
 
 def is_installed() -> bool:
-    """Whether the extra that this needs is there."""
+    """Whether the extra `analysis` is installed."""
     return find_spec("sklearn") is not None
 
 
 def predicted(attributes: ResolvedAttributes) -> int | None:
-    """The number of the attribute that is predicted: the first that has few values."""
+    """The place of the attribute to predict: the first with few values. None if there is none."""
     fitting = [i for i, a in enumerate(attributes.sensitive) if 1 < len(a.domain.values) <= MOST_VALUES]
     return fitting[0] if fitting else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Accuracy:
-    """A classifier's test: a `worth.Measure`.
+    """The test of a classifier: a `Measure`.
 
-    target: the number of the attribute that is predicted.
+    target: the place of the predicted attribute.
     test, answers: features and values of the rows for testing.
-    raw, majority: accuracy of what is trained on raw rows, and of always saying the most frequent value.
+    raw, majority: the accuracy of a model trained on raw rows, and of always predicting the most frequent value.
     """
 
     target: int
@@ -64,7 +63,7 @@ class Accuracy:
 
     @staticmethod
     def of(table: ComparedTable, attributes: ResolvedAttributes, target: int) -> Accuracy | None:
-        """The test on these rows; None where there is nothing to learn from, or to test on."""
+        """The test on these rows; None if there are none to learn from, or to test on."""
         rows, quasi = table.rows, attributes.quasi_identifiers
         codes, held_out = sensitive_codes(rows, attributes)[target], is_test(rows.hash)
         learned, tested = chosen(~held_out, rows.hash, MOST_TRAINED), chosen(held_out, rows.hash, MOST_TESTED)
@@ -84,9 +83,7 @@ class Accuracy:
     def __call__(
         self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes
     ) -> Mapping[str, float]:
-        """Accuracies: trained on the release, on raw rows, and not at all. None of a release that has no row to learn
-        from.
-        """
+        """Accuracies: trained on the release, on raw rows, and not at all. Empty if no released row is for training."""
         hashes = released.rows.hash
         learned = chosen(~is_test(hashes), hashes, MOST_TRAINED)
         if not len(learned):
@@ -107,14 +104,15 @@ def is_test(hashes: HashArray) -> NDArray[np.bool_]:
 
 
 def chosen(which: NDArray[np.bool_], hashes: HashArray, most: int) -> IntArray:
-    """Of these rows at most so many, those of the least hashes, in their order."""
+    """At most so many of these rows: those with the least hashes, in that order."""
     place = np.flatnonzero(which)
     return place[np.argsort(hashes[place], kind="stable")[:most]]
 
 
 def predictions(features: Features, codes: IntArray, test: Features) -> IntArray:
-    """What a classifier that learned from these rows says of others: multinomial logistic regression on features from 0
-    to 1, PASSES passes of its solver. Where all rows have one value it says that.
+    """Predictions for test rows: multinomial logistic regression on features from 0 to 1, in at most PASSES passes.
+
+    If all rows have one value, that value.
     """
     if codes.min() == codes.max():
         return np.full(len(test), codes[0])
@@ -125,7 +123,7 @@ def predictions(features: Features, codes: IntArray, test: Features) -> IntArray
     from threadpoolctl import threadpool_limits
 
     made = make_pipeline(MinMaxScaler(), LogisticRegression(max_iter=PASSES, tol=1e-3))
-    with threadpool_limits(1), warnings.catch_warnings():  # more threads take ten times as long on tables like these
+    with threadpool_limits(1), warnings.catch_warnings():  # more threads take ten times as long here
         warnings.simplefilter("ignore", ConvergenceWarning)
         said: IntArray = made.fit(features, codes).predict(test)
         return said
@@ -144,8 +142,8 @@ def raw_features(quasi: Sequence[ResolvedQuasi], rows: Rows) -> Features:
 
 
 def released_features(quasi: ResolvedQuasi, columns: Sequence[pa.Array], of_row: IntArray) -> Features:
-    """Features of released rows, shape (rows, features). columns: labels by class; of_row: the class of each row."""
-    if quasi.domain.kind == "category":  # a column for each value: only of the classes that are asked for
+    """Features of released rows, shape (rows, features). columns: labels by class. of_row: the class of each row."""
+    if quasi.domain.kind == "category":  # a column for each value, so only for the classes in use
         used, of_row = np.unique(of_row, return_inverse=True)
         columns = [column.take(pa.array(used)) for column in columns]
     spread, label = spread_labels(quasi, columns)
@@ -153,17 +151,18 @@ def released_features(quasi: ResolvedQuasi, columns: Sequence[pa.Array], of_row:
 
 
 def features_of(quasi: ResolvedQuasi, spread: CoveredValues, label: IntArray) -> Features:
-    """What labels of a quasi-identifier say of its value, shape (len(label), features). A missing value is the middle
-    of the range, or in none of the values. Numbers are parts of their range, from 0 to 1: float32 holds those of all
-    doubles.
+    """Features of labels of a quasi-identifier, shape (len(label), features).
+
+    A number is its place in the range, from 0 to 1, which float32 holds for all doubles; a missing one is the middle.
+    A category is its share of each value; a missing one has none.
     """
     if quasi.domain.kind != "category":
         assert isinstance(spread, CoveredRanges)
-        start, end = quasi.domain.low / 2, quasi.domain.high / 2  # halves: the sum of two may be above all doubles
+        start, end = quasi.domain.low / 2, quasi.domain.high / 2  # halves, because a sum may overflow
         middle = (spread.low / 4 + spread.high / 4 - start) / (end - start or 1.0)
         return np.clip(np.where(np.isnan(middle), 0.5, middle), 0, 1).astype(np.float32)[label][:, None]
     values = len(quasi.domain.values)
-    if not 0 < values <= MOST_COLUMNS:  # none: the column is missing in all rows
+    if not 0 < values <= MOST_COLUMNS:  # 0: the column is missing in all rows
         return np.zeros((len(label), 0), dtype=np.float32)
     shares = np.stack([spread.shares(code, code) for code in range(values)], axis=1)
     return shares.astype(np.float32)[label]

@@ -1,7 +1,6 @@
-"""What tables that people make of a release look like, beside those of the raw rows: means, and cross tables of a
-quasi-identifier with a sensitive attribute.
+"""Means and cross tables of a release beside those of the raw rows: quasi-identifiers with sensitive attributes.
 
-A released row counts in each group of values as much as the values of its label lie in it.
+A released row counts in each group of values by the share of its label in that group.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ OTHERS = "all others"
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
-    """Mean and standard deviation of a numeric quasi-identifier, of raw rows and of the middles of their labels."""
+    """Mean and standard deviation of a numeric quasi-identifier: of raw rows, and of the midpoints of their labels."""
 
     name: str
     raw: tuple[float, float]
@@ -37,7 +36,7 @@ class Mean:
 
 @dataclass(frozen=True, kw_only=True)
 class CrossTable:
-    """Shares of all rows, and how strongly both columns are associated (Cramér's V: 0 not at all, 1 wholly).
+    """Shares of all rows, and the association of both columns (Cramér's V, from 0 to 1).
 
     raw, released: shape (rows, columns).
     """
@@ -51,22 +50,22 @@ class CrossTable:
 
     @property
     def raw_v(self) -> float:
-        """Of the raw rows."""
+        """Cramér's V of the raw rows."""
         return cramers_v(self.raw)
 
     @property
     def released_v(self) -> float:
-        """Of the release."""
+        """Cramér's V of the release."""
         return cramers_v(self.released)
 
     @property
     def moved(self) -> float:
-        """The share of rows that are in another cell: half the sum of the differences."""
+        """The share of rows in another cell: half the sum of the differences."""
         return float(np.abs(self.raw - self.released).sum() / 2)
 
 
 def cramers_v(shares: FloatArray) -> float:
-    """Cramér's V of a table of shares or counts; 0 where a side has one group only.
+    """Cramér's V of a table of shares or counts; 0 if a side has only one group.
 
     >>> cramers_v(np.array([[2.0, 0.0], [0.0, 2.0]])), cramers_v(np.array([[1.0, 1.0], [1.0, 1.0]]))
     (1.0, 0.0)
@@ -81,7 +80,7 @@ def cramers_v(shares: FloatArray) -> float:
 
 
 def means(quasi: Sequence[ResolvedQuasi], rows: Rows, classes: PublishedClasses) -> Iterator[Mean]:
-    """Of every numeric quasi-identifier."""
+    """The means of every numeric quasi-identifier."""
     for q, codes in zip(quasi, rows.quasi, strict=True):
         if q.domain.kind == "category":
             continue
@@ -100,7 +99,7 @@ def means(quasi: Sequence[ResolvedQuasi], rows: Rows, classes: PublishedClasses)
 
 
 def cross_tables(attributes: ResolvedAttributes, rows: Rows, classes: PublishedClasses) -> Iterator[CrossTable]:
-    """Of every quasi-identifier that has values with every sensitive attribute."""
+    """The cross tables of every quasi-identifier that has values with every sensitive attribute."""
     sensitive = [
         (a, *_sensitive_groups(a, codes))
         for a, codes in zip(attributes.sensitive, sensitive_codes(rows, attributes), strict=True)
@@ -125,7 +124,7 @@ def cross_tables(attributes: ResolvedAttributes, rows: Rows, classes: PublishedC
 
 
 def _with_others(part: FloatArray) -> FloatArray:
-    """Memberships of rows, shape (groups, rows), and what of each row is in none of them."""
+    """Memberships of rows, shape (groups, rows), and below them the rest of each row."""
     return np.concatenate([part, np.maximum(1 - part.sum(axis=0), 0)[None]])
 
 

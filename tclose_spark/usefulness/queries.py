@@ -1,4 +1,4 @@
-"""Query error of a release: random counts, once of the raw rows, and once estimated from what is published."""
+"""Query error of a release: random counts of the raw rows, and their estimates from the release."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from tclose_spark.table.rows import Rows
 
 QUERIES = 1_000
 SEED = 2026
-POINTS = 0.5  # of the conditions ask for one value; of real numbers, of which a label has no share of one, none
+POINTS = 0.5  # share of conditions on one value; none on real numbers, where one value has no share of a label
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueryError:
-    """Queries over a table's raw rows, with their answers: a `worth.Measure`."""
+    """Queries over the raw rows of a table, with their answers: a `Measure`."""
 
     queries: Sequence[CountQuery]
     answers: Sequence[int]
@@ -71,13 +71,13 @@ def sensitive_codes(rows: Rows, attributes: ResolvedAttributes) -> list[IntArray
 
 @dataclass(frozen=True)
 class _Widening:
-    """Conditions on quasi-identifiers: one value; a node of a hierarchy; from a value to that of another row."""
+    """Conditions on quasi-identifiers: one value, a node of a hierarchy, or the range between two rows."""
 
     quasi: Sequence[ResolvedQuasi]
     rows: Rows
 
     def widen(self, i: int, code: int, draw: np.random.Generator) -> tuple[int, int]:
-        """A range of codes with this one in it."""
+        """A range of codes that includes this one."""
         quasi, codes = self.quasi[i], self.rows.quasi[i]
         if quasi.domain.kind != "double" and draw.random() < POINTS:
             return code, code
@@ -92,7 +92,7 @@ class _Widening:
 
 
 def spread_release(released: Released, classes: PublishedClasses, attributes: ResolvedAttributes) -> UniformRelease:
-    """A release as who answers queries from it sees it."""
+    """A release whose rows are spread evenly within their labels."""
     spreads, number = [], []
     for quasi in attributes.quasi_identifiers:
         spread, label = spread_labels(quasi, classes.labels[quasi.name])
@@ -108,7 +108,7 @@ def spread_release(released: Released, classes: PublishedClasses, attributes: Re
 
 
 def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[CoveredValues, IntArray]:
-    """(the values that different labels of a quasi-identifier stand for, the label of each class)."""
+    """(the values that the different labels of a quasi-identifier cover, the label of each class)."""
     if len(columns) == 2:
         low, high = (bounds_of(column, quasi) for column in columns)
         spread = CoveredRanges(low=low, high=high, whole=quasi.domain.kind == "integer")
@@ -121,7 +121,7 @@ def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[Co
 
 
 def bounds_of(column: pa.Array, quasi: ResolvedQuasi) -> FloatArray:
-    """Bounds as numbers, those of dates and times as their codes; NaN where one is missing."""
+    """Bounds as numbers, of dates and times as codes; NaN if missing."""
     if quasi.domain.calendar is None:
         numbers: FloatArray = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
         return numbers
@@ -130,7 +130,7 @@ def bounds_of(column: pa.Array, quasi: ResolvedQuasi) -> FloatArray:
 
 
 def _numeric(texts: Sequence[str | None], whole: bool, scale: int) -> CoveredValues:
-    """`*` stands for all numbers that the other labels name. scale: codes in one unit of labels."""
+    """Ranges of numbers; `*` is the range of all other labels. scale: codes in one unit of labels."""
     ends = [None if text is None or text == ROOT else interval_ends(text) for text in texts]
     known = [end for end in ends if end is not None]
     span = (min(low for low, _ in known), max(high for _, high in known)) if known else (0, 0)
@@ -141,13 +141,13 @@ def _numeric(texts: Sequence[str | None], whole: bool, scale: int) -> CoveredVal
         ]
     )
     low, high = (np.ceil(both[:, 0]), np.floor(both[:, 1])) if whole else both.T
-    if np.any(low > high):  # a mean of whole numbers is none
+    if np.any(low > high):  # labels are means, which need not be whole
         low, high, whole = both[:, 0], both[:, 1], False
     return CoveredRanges(low=low, high=high, whole=whole)
 
 
 def _nodes(texts: Sequence[str | None], quasi: ResolvedQuasi) -> CoveredValues:
-    """Leaves below a node are consecutive codes; `*` stands for the whole domain."""
+    """Ranges of codes: the leaves below a node are consecutive; `*` is the whole domain."""
     below: dict[str, tuple[float, float]] = {ROOT: (0, len(quasi.domain.values) - 1)}
     if quasi.hierarchy is None:
         below |= {value: (code, code) for code, value in enumerate(quasi.domain.values)}

@@ -1,4 +1,4 @@
-"""What who knows a person's quasi-identifiers finds in the raw table: the rows that share them, and what these tell."""
+"""What an adversary who knows a person's quasi-identifiers learns from the raw table."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import Tally, TooManyKeysError
 
-MOST_KEYS = 4_000_000  # pairs of group and sensitive tuple that are counted
+MOST_KEYS = 4_000_000  # pairs of group and sensitive tuple
 
 
 @dataclass(frozen=True, kw_only=True)
 class RawGroups:
-    """Of some people, what all rows with the same raw quasi-identifiers say; shares of these people.
+    """Figures of some people, from all rows with the same raw quasi-identifiers (their group).
 
-    alone: whom no other row is like. few: fewer than k rows are like.
-    chance: of picking the right row, on average.
-    certain: by sensitive attribute, of whom all rows like theirs have one value.
-    guess: by attribute, how often the most frequent value of the rows like theirs is right, on average.
+    alone, few: the shares of people whose group has one row, and fewer than k rows.
+    chance: the mean chance to pick a person's row from the group.
+    certain: by sensitive attribute, the share of people whose group has one value.
+    guess: by sensitive attribute, the mean share of the most frequent value in the group.
     """
 
     people: int
@@ -36,9 +36,7 @@ class RawGroups:
 
 
 def raw_groups(rows: Rows, frequencies: Frequencies, attributes: ResolvedAttributes, k: int) -> RawGroups | None:
-    """The groups of these people among all rows of the table, which are counted in one scan; None where they have too
-    many different sensitive values.
-    """
+    """The groups of these people among all rows, counted in one scan; None if they have too many sensitive values."""
     groups, person = np.unique(_quasi_hash(rows), return_inverse=True)
     try:
         counted = frequencies(_counting(groups), MOST_KEYS)
@@ -68,7 +66,7 @@ def _mean(of_people: Any) -> float:
 
 
 def _quasi_hash(rows: Rows) -> HashArray:
-    """64 bits of the quasi-identifiers of each row; two of the groups that are looked at hardly ever have the same."""
+    """A 64-bit hash of the quasi-identifiers of each row; two groups hardly ever share one."""
     mixed = np.zeros(len(rows), dtype=np.uint64)
     with np.errstate(over="ignore"):
         for codes in rows.quasi:
@@ -78,7 +76,7 @@ def _quasi_hash(rows: Rows) -> HashArray:
 
 
 def _counting(groups: HashArray) -> Callable[[Rows], Tally]:
-    """Counts rows by (group, cell), of those that are in one of the groups. groups: their hashes, ascending."""
+    """A function that counts the rows of the groups by (group, cell). groups: their hashes, ascending."""
 
     def count(rows: Rows) -> Tally:
         hashes = _quasi_hash(rows)

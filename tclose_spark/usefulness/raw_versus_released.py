@@ -1,7 +1,7 @@
-"""The raw side of a release, for the internal report: what raw rows tell and what is published of them, side by side.
+"""The raw rows beside the release, for the internal report.
 
-Measured on some rows whose labels are known (see `stages.linked_sample`); who else is like them is counted in the whole
-table. Nothing of it is for the public.
+It is measured on a sample of rows with their labels (`LinkedSample`); their groups are counted in the whole table. All
+figures are internal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.observers.linked_sample import LinkedRows
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.rows import Rows
-from tclose_spark.usefulness.classifier import is_installed, predicted
+from tclose_spark.usefulness.classifier import MOST_VALUES, is_installed, predicted
 from tclose_spark.usefulness.cross_tables import CrossTable, Mean, cross_tables, means
 from tclose_spark.usefulness.raw_groups import RawGroups, raw_groups
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
@@ -27,12 +27,12 @@ from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
 @dataclass(frozen=True, kw_only=True)
 class RawVersusReleased:
-    """What the internal report says of the raw rows.
+    """Figures of the internal report.
 
-    rows, suppressed: that it was measured on, of `whole`.
-    groups: who is like whom in the raw table; None where that is too much to count.
-    worth: figures of `compare.worth`; those of a classifier only where one can be trained.
-    target: the attribute that it predicts; why_no_classifier: "" where there is one.
+    rows, suppressed: numbers of sampled rows, of `whole` in the table.
+    groups: None if they are too many to count.
+    worth: the utility measures; those of a classifier only if one can be trained.
+    target: the attribute to predict. why_no_classifier: empty if there is one.
     """
 
     rows: int
@@ -46,7 +46,7 @@ class RawVersusReleased:
     why_no_classifier: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values; of each cross table its figures, and the whole table of the strongest of each attribute."""
+        """As JSON. Of each sensitive attribute only the cross table with the strongest association is whole."""
         strongest = {a: max(of, key=lambda one: one.raw_v) for a, of in self._by_attribute().items()}
         return {
             **{name: getattr(self, name) for name in ("rows", "suppressed", "whole", "worth", "target")},
@@ -79,7 +79,7 @@ class RawVersusReleased:
 def measure_raw_versus_released(
     linked: LinkedRows, profile: Profile, attributes: ResolvedAttributes, spec: ReleaseSpec, frequencies: Frequencies
 ) -> RawVersusReleased:
-    """What these rows say."""
+    """The figures of these rows. frequencies: counts rows of the whole table."""
     everyone = Rows.concatenate([linked.rows, linked.suppressed])
     groups = raw_groups(everyone, frequencies, attributes, spec.privacy.k)
     if not len(linked.rows):
@@ -92,7 +92,7 @@ def measure_raw_versus_released(
     why = (
         "scikit-learn is not installed (the extra `analysis`)"
         if not is_installed()
-        else "no sensitive attribute has few enough values"
+        else f"no sensitive attribute has 2 to {MOST_VALUES} values"
         if target is None
         else "there are too few rows"
     )

@@ -1,4 +1,4 @@
-"""What a release is worth to who works with it, measured on the raw rows: so it stays inside."""
+"""The usefulness of a release to an analyst, measured on raw rows, so it stays internal."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Measure = Callable[[Released, PublishedClasses, ResolvedAttributes], Mapping[str
 
 @dataclass(frozen=True)
 class UtilityMeasures:
-    """Several measures, made once for a table."""
+    """The measures of a table, prepared once for all its releases."""
 
     measures: Sequence[Measure] = ()
 
     @staticmethod
     def of_table(table: ComparedTable, attributes: ResolvedAttributes) -> UtilityMeasures:
-        """All measures that can be made on these rows."""
+        """All measures that these rows allow."""
         target = predicted(attributes) if is_installed() else None
         accuracy = None if target is None else Accuracy.of(table, attributes, target)
         queries = QueryError.of(table, attributes)
         return UtilityMeasures([queries] if accuracy is None else [queries, accuracy])
 
     def of(self, released: Released, classes: PublishedClasses, attributes: ResolvedAttributes) -> dict[str, float]:
-        """The figures of all of them."""
+        """The figures of all measures."""
         return {
             name: figure for measure in self.measures for name, figure in measure(released, classes, attributes).items()
         }

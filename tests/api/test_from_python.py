@@ -146,8 +146,8 @@ def test_stages_go_on_where_the_one_before_left_off(frame: pd.DataFrame, tmp_pat
     assert planned._repr_html_().startswith("<iframe")
     for stage in ("anonymize", "verify", "report"):
         tc.run_stage(stage, None, SPEC, tmp_path / "out", log=None)
-    certificate = tc.run_stage("publish", None, SPEC, tmp_path / "out", log=None)
-    assert certificate["release"]["fingerprint"] == made.certificate["release"]["fingerprint"]
+    published = tc.run_stage("publish", None, SPEC, tmp_path / "out", log=None)
+    assert published.certificate["release"]["fingerprint"] == made.certificate["release"]["fingerprint"]
     with pytest.raises(tc.ConfigurationError, match="there is no stage 'plans'"):
         tc.run_stage("plans", None, SPEC, tmp_path / "out")
 
@@ -178,7 +178,7 @@ def test_an_audit_is_that_of_the_command_line(made: tc.Release, tclose: Callable
     assert json.loads(json.dumps(found.to_json(), default=str)) == json.loads(out)
     assert json.loads(found.suite)["expectations"]
     assert {one.attack for one in found.attacks} >= {"homogeneity", "skewness"}
-    assert "everything that was asked holds" in repr(found)
+    assert "all requirements hold" in repr(found)
     assert "&lt;table" in found._repr_html_()
 
 

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 import tclose_spark as tc
+from tclose_spark.api.arguments import complete_tree
+from tclose_spark.api.audit import _question
 from tclose_spark.api.errors import in_python, translate_errors
-from tclose_spark.api.judging import _question
-from tclose_spark.api.specs import complete_tree
 from tclose_spark.runfile.loading import load_spec, spec_of
 from tclose_spark.runfile.spec import FRAME
 
@@ -184,7 +184,7 @@ def test_columns_of_an_audit_may_be_those_of_a_spec():
         ({}, "which columns are quasi-identifiers"),
         ({"quasi": "age"}, "quasi_identifiers is a text"),
         ({"quasi": ["age", "age"]}, "a column stands twice"),
-        ({"quasi": ["age"], "spec": SPEC}, "leave out quasi_identifiers"),
+        ({"quasi": ["age"], "spec": SPEC}, "leave out --quasi-identifiers"),
         ({"quasi": ["age"], "hierarchies": {"zip": "z.csv"}}, "'zip' is no quasi-identifier"),
     ],
 )

@@ -20,8 +20,9 @@ import yaml
 from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
-from tclose_spark.auditing.audit import Audit, audit_table
-from tclose_spark.auditing.question import Question, ask, ask_as_in
+from tclose_spark.auditing.audit import audit_table
+from tclose_spark.auditing.question import AuditQuestion, question_from_columns, question_from_run_file
+from tclose_spark.auditing.result import AuditResult
 from tclose_spark.io.run import Run
 from tclose_spark.runfile.loading import expand, load_spec
 
@@ -87,7 +88,7 @@ def largest(
     return max(distance(whole, Counter(part), *more) for _, part in table.groupby(quasi, dropna=False)[column])
 
 
-def achieved(audit: Audit, measure: str, attribute: str) -> Any:
+def achieved(audit: AuditResult, measure: str, attribute: str) -> Any:
     (found,) = [g for g in audit.guarantees if (g.measure, g.attribute) == (measure, attribute)]
     return found.achieved
 
@@ -111,11 +112,11 @@ def test_generalized_adult(spark: SparkSession, data: Path, level: str) -> None:
         column: {"hierarchy": str(data / f"adult/hierarchies/adult_hierarchy_{column}.csv")}
         for column in [*QUASI, "occupation"]
     }
-    question = ask(
+    question = question_from_columns(
         {**{column: files[column] for column in QUASI}, "age": {"type": "numeric"}},
         {"occupation": {"distance": "hierarchical", **files["occupation"]}, "years": {"distance": "ordered"}},
     )
-    audit, _ = audit_table(spark.createDataFrame(table), question)
+    audit = audit_table(spark.createDataFrame(table), question)
 
     classes = table.groupby(quasi)
     assert (audit.figures.classes, audit.figures.rows) == (classes.ngroups, 30_162)
@@ -133,7 +134,7 @@ def test_generalized_adult(spark: SparkSession, data: Path, level: str) -> None:
 
 
 @pytest.fixture
-def released(open_run: Callable[..., Run], data: Path, tmp_path: Path) -> tuple[Path, Mapping[str, Any], Question]:
+def released(open_run: Callable[..., Run], data: Path, tmp_path: Path) -> tuple[Path, Mapping[str, Any], AuditQuestion]:
     """(run file, certificate, question) of a release of Adult into tmp_path/out."""
     assert data
     text = expand((ROOT / "conf/adult.yaml").read_text(), "conf/adult.yaml")
@@ -146,15 +147,15 @@ def released(open_run: Callable[..., Run], data: Path, tmp_path: Path) -> tuple[
     path = tmp_path / "adult.yaml"
     path.write_text(yaml.safe_dump(run, sort_keys=False))
     certificate = dict(pipeline.release(open_run(path)))
-    return path, certificate, ask_as_in(load_spec(path))
+    return path, certificate, question_from_run_file(load_spec(path))
 
 
 def test_a_release_of_adult(
-    spark: SparkSession, released: tuple[Path, Mapping[str, Any], Question], tmp_path: Path
+    spark: SparkSession, released: tuple[Path, Mapping[str, Any], AuditQuestion], tmp_path: Path
 ) -> None:
     _, certificate, question = released
     release = spark.read.format("delta").load(str(tmp_path / "out/public/release"))
-    audit, _ = audit_table(release, question)
+    audit = audit_table(release, question)
     table = release.toPandas()
     quasi = list(question.quasi_identifiers)
     classes = table.groupby(quasi, dropna=False)
@@ -170,10 +171,10 @@ def test_a_release_of_adult(
 
 @pytest.mark.skipif("TCLOSE_JUDGE" not in os.environ, reason="TCLOSE_JUDGE does not name an outside judge")
 def test_an_outside_judge_agrees(
-    spark: SparkSession, released: tuple[Path, Mapping[str, Any], Question], tmp_path: Path
+    spark: SparkSession, released: tuple[Path, Mapping[str, Any], AuditQuestion], tmp_path: Path
 ) -> None:
     run_file, _, question = released
-    audit, _ = audit_table(spark.read.format("delta").load(str(tmp_path / "out/public/release")), question)
+    audit = audit_table(spark.read.format("delta").load(str(tmp_path / "out/public/release")), question)
     command = [sys.executable, os.environ["TCLOSE_JUDGE"], str(run_file), "--json"]
     told = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
     assert (told["holds"], told["problems"]) == (True, [])

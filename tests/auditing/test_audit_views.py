@@ -2,7 +2,7 @@
 crashes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 from unittest import mock
@@ -12,15 +12,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.auditing import audit as auditing
-from tclose_spark.auditing import commands
-from tclose_spark.auditing.attacks.background import BackgroundJoin
+from tclose_spark.auditing.attacks.background import BackgroundJoin, MinimalityGuesses
 from tclose_spark.auditing.attacks.exposures import Exposure
-from tclose_spark.auditing.audit import Audit, audit_table
-from tclose_spark.auditing.explain import Explanation
-from tclose_spark.auditing.question import ask
+from tclose_spark.auditing.audit import audit_table
+from tclose_spark.auditing.question import question_from_columns
+from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.auditing.views import MOST_LINES, audit_lines, explanation_lines
 from tclose_spark.checks.classes.class_table import JudgedAttribute
 from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
+from tclose_spark.cli.console import show
 from tclose_spark.measures.disclosure.reidentification import risks
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
 from tclose_spark.measures.distances.transport import transport_plan
@@ -49,7 +49,7 @@ def audit(
     background: BackgroundJoin | None = None,
     notes: Sequence[str] = (),
     losses: Mapping[str, float] | None = None,
-) -> Audit:
+) -> AuditResult:
     """An audit of 1,200 rows in 300 classes that found this."""
     figures = ClassFigures(
         rows=1200,
@@ -62,11 +62,11 @@ def audit(
         homogeneous={},
         guarantees=tuple(guarantees),
     )
-    return Audit(
-        question=ask(["age", "sex"]),
+    return AuditResult(
+        question=question_from_columns(["age", "sex"]),
         figures=figures,
         guarantees=tuple(guarantees),
-        exposures=tuple(exposures),
+        attacks=tuple(exposures),
         background=background,
         notes=tuple(notes),
     )
@@ -78,16 +78,22 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Callable[[Any], str]:
 
     def text(lines: Any) -> str:
         capsys.readouterr()
-        commands._print(lines)
+        show(lines, wrapped=True)
         return capsys.readouterr().out
 
     return text
 
 
 def cells(text: str, first: str) -> list[str]:
-    """The cells of the one line of a table that begins with this text."""
-    (line,) = [line for line in text.splitlines() if line.strip("│┃ ").startswith(first)]
-    return [cell.strip() for cell in line.strip("│ ").split("│")]
+    """The cells, without empty ones, of the one row of a table that begins with this text."""
+    (line,) = [line.strip() for line in text.splitlines() if line.startswith(f" {first}  ")]
+    return [cell.strip() for cell in line[len(first) :].split("  ") if cell.strip()]
+
+
+def below(text: str, first: str) -> str:
+    """What the one line below a table says of this row."""
+    (line,) = [line for line in text.splitlines() if line.startswith(f"{first}: ")]
+    return line.removeprefix(f"{first}: ")
 
 
 # --- the audit
@@ -167,35 +173,28 @@ def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
             "people.csv",
         )
     )
-    assert text.startswith("people.csv: 1,200 rows in 300 classes; NOT everything that was asked holds\n")
-    old, first = "age='[20, 29]', sex='*'", "age=']30, 39]', sex='f'"
-    assert cells(text, "k-anonymity") == ["k-anonymity", "", "5", "2", "NO", "7", "1,234", old]
-    lines = [line for line in text.splitlines() if "│ t-closeness " in line and "tuples" not in line]
-    assert [[cell.strip() for cell in line.strip("│ ").split("│")] for line in lines] == [
-        ["t-closeness", "salary", "0.2", "0.416667 = 5/12", "NO", "3", "10", first],
-        ["t-closeness", "town", "", "0.5 = 1/2", "told", "", "", old],  # nothing was asked, so nothing breaks it
-    ]
-    assert cells(text, "distinct l-diversity")[1:] == ["salary", "2", "3", "yes", "0", "0", first]
-    assert cells(text, "entropy l-diversity")[1:] == ["salary", "2.5", "2.66667", "yes", "0", "0", first]
-    assert cells(text, "recursive (c, l)-diversity")[1:] == ["salary", "(3, 2)", "no", "NO", "1", "4", first]
-    assert cells(text, "(n, t)-closeness")[1:] == [
-        "salary",
-        "n = 9, t = 0.2",
-        "0.25",
-        "NO",
-        "1",
-        "4",
-        f"{first}, (superset)='age=*, sex=f'",
-    ]
-    assert cells(text, "t-closeness of tuples")[1:] == ["salary and town", "", "0.75 = 3/4", "told", "", "", first]
+    assert text.startswith("people.csv: 1,200 rows in 300 classes; NOT all requirements hold\n")
+    old, first = "worst class age='[20, 29]', sex='*'", "worst class age=']30, 39]', sex='f'"
+    assert cells(text, "k-anonymity") == ["5", "2", "NO", "7", "1,234"]
+    assert below(text, "k-anonymity") == old
+    assert cells(text, "t-closeness of salary") == ["0.2", "0.416667", "NO", "3", "10"]
+    assert below(text, "t-closeness of salary") == f"exactly 5/12; {first}"
+    assert cells(text, "t-closeness of town") == ["0.5", "measured"]  # without a requirement, nothing violates it
+    assert below(text, "t-closeness of town") == f"exactly 1/2; {old}"
+    assert cells(text, "distinct l-diversity of salary") == ["2", "3", "yes", "0", "0"]
+    assert cells(text, "entropy l-diversity of salary") == ["2.5", "2.66667", "yes", "0", "0"]
+    assert cells(text, "recursive (c, l)-diversity of salary") == ["(3, 2)", "no", "NO", "1", "4"]
+    assert cells(text, "(n, t)-closeness of salary") == ["n = 9, t = 0.2", "0.25", "NO", "1", "4"]
+    assert below(text, "(n, t)-closeness of salary") == f"{first}, (superset)='age=*, sex=f'"
+    assert cells(text, "t-closeness of tuples of salary and town") == ["0.75", "measured"]
 
 
 @pytest.mark.parametrize(
     ("asked", "broken", "verdict"),
     [
-        (2, 0, "everything that was asked holds"),
-        (3, 1, "NOT everything that was asked holds"),
-        (None, 0, "nothing was asked"),
+        (2, 0, "all requirements hold"),
+        (3, 1, "NOT all requirements hold"),
+        (None, 0, "nothing is required"),
     ],
 )
 def test_the_verdict_stands_first(printed: Callable[[Any], str], asked: int | None, broken: int, verdict: str):
@@ -244,7 +243,7 @@ def test_attacks(printed: Callable[[Any], str]):
                     Exposure(
                         attack="knowing another",
                         attribute="pay",
-                        criterion="who knows the class and town is certain of pay",
+                        criterion="an adversary who knows the class and town is certain of pay",
                         classes=2,
                         people=5,
                         before=0.4,
@@ -257,28 +256,12 @@ def test_attacks(printed: Callable[[Any], str]):
         )
     )
     labels = ["age=']30, 39]', sex='f'", "age='[20, 29]', sex='*'"]
-    assert cells(text, "homogeneity")[1:] == [
-        "all records of the class have one pay",
-        "3",
-        "1,017",
-        "0.100 -> 1.000",
-        "[low]",
-        labels[0],
-    ]
-    assert cells(text, "skewness")[1:] == [
-        "belief in a pay rises by more than 0.2",
-        "0",
-        "0",
-        "0.250 -> 0.333",
-        "missing",
-        labels[1],
-    ]
-    assert cells(text, "knowing another")[2:] == [
-        "2",
-        "5",
-        "0.400 -> 0.650",
-        "(mean over rows, knowing town)",
-    ]  # no one class
+    assert cells(text, "homogeneity, pay") == ["3", "1,017", "0.100 -> 1.000"]
+    assert below(text, "homogeneity, pay") == f"all records of the class have one pay; worst [low] in {labels[0]}"
+    assert cells(text, "skewness, pay") == ["0", "0", "0.250 -> 0.333"]
+    assert below(text, "skewness, pay").endswith(f"; worst missing in {labels[1]}")
+    assert cells(text, "knowing another, pay") == ["2", "5", "0.400 -> 0.650"]
+    assert below(text, "knowing another, pay").endswith("; mean over rows, knowing town")  # no one class
 
 
 def test_the_background_join(printed: Callable[[Any], str]):
@@ -293,19 +276,29 @@ def test_the_background_join(printed: Callable[[Any], str]):
         )
     )
     assert "Join with the background table, by age, sex" in [line.strip() for line in text.splitlines()]
-    assert cells(text, "prosecutor")[1] == "0.500000"
-    assert cells(text, "journalist")[1] == "0.500000"
-    assert cells(text, "marketer")[1] == "0.250000"  # 2 records with 1/2, 4 with 4/8 an eighth each: (1 + 1/2) / 6
-    assert cells(text, "membership")[1:] == [
-        "1",
-        "of 1,009 rows of the background table are of people who can be seen to be in the table, if all its people are "
-        "among them",
-    ]
-    assert "│ 1,000    │ can be seen not to be in it: they fit no class" in text
-    assert (
-        "note: 1 classes have more records than the background table has that fit them: people of the table are not in "
-        "the background table" in text
+    assert cells(text, "prosecutor") == ["0.500000"]
+    assert cells(text, "journalist") == ["0.500000"]
+    assert cells(text, "marketer") == ["0.250000"]  # 2 records with 1/2, 4 with 4/8 an eighth each: (1 + 1/2) / 6
+    assert cells(text, "membership") == ["1"]
+    assert below(text, "membership").startswith("of 1,009 rows of the background table, those of people who are")
+    assert cells(text, "no match") == ["1,000"]
+    assert "note: 1 classes have more records than rows of the background table that fit them" in text
+
+
+def test_the_minimality_attack(printed: Callable[[Any], str]):
+    guesses = (
+        MinimalityGuesses(attribute="pay", people=43, said=0.26, at_least=0.5, right=0.63),
+        MinimalityGuesses(attribute="town", people=0, said=None, at_least=None, right=None),
     )
+    found = risks(np.array([4]), np.array([8]))
+    joined = BackgroundJoin(joined=("age",), people=8, candidates=8, members=0, risks=found, guesses=guesses)
+    text = printed(audit_lines(audit([k_of(2, 2)], background=joined), "people.csv"))
+    assert cells(text, "minimality attack, pay") == ["43"]
+    assert below(text, "minimality attack, pay").endswith(
+        "; their classes indicate it for 0.260, the guess expects at least 0.500, and is right for 0.630"
+    )
+    assert cells(text, "minimality attack, town") == ["0"]
+    assert below(text, "minimality attack, town").endswith("hold as much of it as any class")
 
 
 # --- names and labels are printed as they are
@@ -349,10 +342,9 @@ def test_names_and_values_in_brackets_are_no_markup(printed: Callable[[Any], str
             name,
         )
     )
-    assert cells(text, "t-closeness")[1] == name
-    assert cells(text, "t-closeness")[-1] == f"{name}='f'"
-    attack = cells(text, "skewness")
-    assert (attack[1], attack[5], attack[6]) == (f"belief in a {name} rises", name, f"{name}='f'")
+    assert cells(text, f"t-closeness of {name}") == ["0.5", "measured"]
+    assert below(text, f"t-closeness of {name}") == f"exactly 1/2; worst class {name}='f'"
+    assert below(text, f"skewness, {name}") == f"belief in a {name} rises; worst {name} in {name}='f'"
     assert f"\nnote: {name}: differ\n" in text
     assert f"({name} 0.5000)" in text
     assert text.startswith(f"{name}: 1,200 rows")
@@ -368,7 +360,7 @@ def test_the_background_table_is_named_as_it_is(printed: Callable[[Any], str], n
 
 def test_a_missing_label_is_not_the_text_missing(printed: Callable[[Any], str]):
     text = printed(audit_lines(audit([k_of(2, 2, worst={"age": None, "sex": "missing"})]), "people.csv"))
-    assert cells(text, "k-anonymity")[-1] == "age=missing, sex='missing'"
+    assert below(text, "k-anonymity") == "worst class age=missing, sex='missing'"
 
 
 @pytest.mark.parametrize("value", ["a\\[b]", "1:100:5"])
@@ -394,7 +386,7 @@ def test_no_value_is_rewritten(printed: Callable[[Any], str], value: str):
             "people.csv",
         )
     )
-    assert cells(text, "skewness")[5] == value
+    assert below(text, "skewness, pay").startswith(f"so; worst {value} in ")
 
 
 # --- the explanation
@@ -402,13 +394,13 @@ def test_no_value_is_rewritten(printed: Callable[[Any], str], value: str):
 
 def explanation(
     values: Sequence[str | None], part: Sequence[int], whole: Sequence[int], labels: Labels = FIRST, **asked: Any
-) -> Explanation:
+) -> ClassExplanation:
     """Of a class with `part` records of each value in a table with `whole`."""
     distance = OrderedDistance(np.array(whole))
     judged = JudgedAttribute(
         "pay", tuple(values), distance, SensitiveAttribute.model_validate({"distance": "ordered", **asked})
     )
-    return Explanation(
+    return ClassExplanation(
         labels=labels,
         attribute=judged,
         part=np.array(part),
@@ -423,20 +415,20 @@ def test_a_class_explained(printed: Callable[[Any], str]):
     )
     assert text.startswith("Class age='30', sex='f': 2 records, compared with 4\n")
     # a quarter of the mass moves one step of two, a quarter moves both: 1/4 * 1/2 + 1/4 * 1
-    assert "Earth mover's distance of pay (ordered): 0.375 = 3/8, asked 0.25: does NOT hold\n" in text
-    assert cells(text, "3k") == ["3k", "2", "1.0000", "0.5000", "+0.5000"]
-    assert cells(text, "[4k]") == ["[4k]", "0", "0.0000", "0.2500", "-0.2500"]
-    assert cells(text, "missing") == ["missing", "0", "0.0000", "0.2500", "-0.2500"]
-    assert cells(text, "1 ") == ["1", "0.25", "3k", "[4k]", "0.5", "0.125"]
-    assert cells(text, "2 ") == ["2", "0.25", "3k", "missing", "1", "0.25"]
+    assert "Earth mover's distance of pay (ordered): 0.375 = 3/8, required 0.25: does NOT hold\n" in text
+    assert cells(text, "3k") == ["2", "1.0000", "0.5000", "+0.5000"]
+    assert cells(text, "[4k]") == ["0", "0.0000", "0.2500", "-0.2500"]
+    assert cells(text, "missing") == ["0", "0.0000", "0.2500", "-0.2500"]
+    assert cells(text, "3k -> [4k]") == ["0.25", "0.5", "0.125"]
+    assert cells(text, "3k -> missing") == ["0.25", "1", "0.25"]
     assert text.endswith("The costs add up to 0.375.\n")
 
 
 def test_a_distance_that_equals_t_holds(printed: Callable[[Any], str]):
-    assert "3/8, asked 0.375: holds\n" in printed(
+    assert "3/8, required 0.375: holds\n" in printed(
         explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1], t="0.375"))
     )
-    assert "3/8\n" in printed(explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1])))  # nothing asked
+    assert "3/8\n" in printed(explanation_lines(explanation(["1", "2", "3"], [2, 0, 0], [2, 1, 1])))  # nothing required
 
 
 def test_the_class_is_named_as_it_is(printed: Callable[[Any], str]):
@@ -456,11 +448,11 @@ def test_of_many_values_and_moves_the_largest_are_shown(printed: Callable[[Any],
         )
     )
     assert f"({others + 1 - MOST_LINES} values with smaller differences are left out; --json has all)" in text
-    assert cells(text, "v0.")[1] == "1"  # the largest difference is among those shown
+    assert cells(text, "v0.")[0] == "1"  # the largest difference is among those shown
     values, moves = text.split("Transport plan")
-    assert sum(line.startswith("│ v") for line in values.splitlines()) == MOST_LINES
-    assert sum(line.startswith("│") for line in moves.splitlines()) == MOST_LINES
-    assert cells(moves, "1 ")[1:] == [f"{1 / (2 * others):.6g}", "v0.", f"v{others}.", "1", f"{1 / (2 * others):.6g}"]
+    assert sum(line.startswith(" v") and not line.startswith(" value") for line in values.splitlines()) == MOST_LINES
+    assert sum(line.startswith(" v0. -> ") for line in moves.splitlines()) == MOST_LINES
+    assert cells(moves, f"v0. -> v{others}.") == [f"{1 / (2 * others):.6g}", "1", f"{1 / (2 * others):.6g}"]
     cheaper = Fraction(sum(range(1, others - MOST_LINES + 1)), others * 2 * others)
     total = Fraction(others + 1, 4 * others)
     assert (
@@ -479,6 +471,73 @@ def test_what_fits_is_shown_whole(printed: Callable[[Any], str]):
     assert "left out" not in text
 
 
+# --- on 80 columns: no line is longer, and no figure is broken
+
+LONG: Labels = {"age_at_the_first_examination": "[1234567890, 2345678901]", "municipality": "Upper Nowhere on the Hill"}
+MANY = 1_234_567_890
+
+
+@pytest.fixture
+def narrow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterable[Any]], str]:
+    """What is written on 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def text(lines: Iterable[Any]) -> str:
+        show(lines, wrapped=True)
+        return capsys.readouterr().out
+
+    return text
+
+
+def assert_whole(text: str, *figures: str) -> None:
+    assert max(map(len, text.splitlines())) <= 80
+    words = text.replace("\n", " ").split()
+    for figure in figures:
+        for word in figure.split():
+            assert word in words, figure
+
+
+def guarantee(**changed: Any) -> Guarantee:
+    given = {"measure": "t-closeness", "attribute": "salary_before_taxes_and_transfers", "required": Fraction(1, 7)}
+    found = {"achieved": Fraction(12345, 67891), "classes": MANY, "rows": 9 * MANY, "worst": LONG, "size": MANY}
+    return Guarantee(**{**given, **found, **changed})
+
+
+def test_guarantees_with_long_labels_and_large_numbers(narrow: Callable[[Iterable[Any]], str]):
+    recursive = Recursive.model_validate({"c": 3, "l": 2})
+    many = [
+        k_of(5, 2, classes=MANY, rows=9 * MANY, worst=LONG),
+        guarantee(),
+        guarantee(measure="recursive (c, l)-diversity", required=recursive, achieved=False),
+        guarantee(measure="(n, t)-closeness", required="n = 1000, t = 0.2", achieved=0.123456789),
+        guarantee(required=None),
+    ]
+    text = narrow(audit_lines(audit(many), "people.csv"))
+    assert_whole(text, f"{MANY:,}", f"{9 * MANY:,}", "0.142857", "0.181836", "0.123457", "12345/67891;")
+    assert_whole(text, "age_at_the_first_examination='[1234567890, 2345678901]',", "municipality='Upper Nowhere")
+
+
+def test_attacks_with_long_labels_and_large_numbers(narrow: Callable[[Iterable[Any]], str]):
+    about = {"attribute": "salary_before_taxes", "classes": MANY, "people": 9 * MANY, "before": 0.25, "after": 0.75}
+    found = [
+        Exposure(attack="skewness", criterion="belief in some value rises", about="1234567890", worst=LONG, **about),
+        Exposure(attack="knowing another", criterion="who knows is certain", about="town", **about),
+        Exposure(attack="homogeneity", criterion="one value", worst={}, size=MANY, **about),
+    ]
+    text = narrow(audit_lines(audit([k_of(5, 5)], found), "people.csv"))
+    assert_whole(text, f"{MANY:,}", f"{9 * MANY:,}", "0.250 -> 0.750", "2345678901]',", "mean over rows, knowing town")
+    assert f"worst class {MANY:,} records" in " ".join(text.split())
+    assert "worst 1234567890 in age_at_the_first_examination" in " ".join(text.split())
+
+
+def test_an_explanation_with_long_values_and_large_numbers(narrow: Callable[[Iterable[Any]], str]):
+    values = ["12345678901234567890", "from 98765432109 to 99999999999", None]
+    text = narrow(explanation_lines(explanation(values, [MANY, 0, 3], [5, MANY, 7], t="1/5")))
+    assert_whole(text, f"{MANY:,}", "12345678901234567890", "99999999999")
+    assert "12345678901234567890 -> from 98765432109" in " ".join(text.split())
+    assert "The costs add up to" in text
+
+
 # --- from a table
 
 
@@ -490,19 +549,11 @@ def test_a_table_without_sensitive_attributes_and_with_strange_names(
     table = spark.createDataFrame(
         [("[20, 29]", "zażółć"), ("[20, 29]", "zażółć"), ("[30, 59]", "*")], "`age.[x]` string, `stadt ü` string"
     )
-    found, _ = audit_table(table, ask(["age.[x]", "stadt ü"], k=2))
+    found = audit_table(table, question_from_columns(["age.[x]", "stadt ü"], k=2))
     text = printed(audit_lines(found, "people.csv"))
-    assert text.startswith("people.csv: 3 rows in 2 classes; NOT everything that was asked holds\n")
-    assert cells(text, "k-anonymity") == [
-        "k-anonymity",
-        "",
-        "2",
-        "1",
-        "NO",
-        "1",
-        "1",
-        "age.[x]='[30, 59]', stadt ü='*'",
-    ]
+    assert text.startswith("people.csv: 3 rows in 2 classes; NOT all requirements hold\n")
+    assert cells(text, "k-anonymity") == ["2", "1", "NO", "1", "1"]
+    assert below(text, "k-anonymity") == "worst class age.[x]='[30, 59]', stadt ü='*'"
     # ages span 39 years: two records lose 9/39, one 29/39, and of the town one loses all
     assert (
         f"(NCP) {((2 * 9 + 29) / 39 + 1) / 3 / 2:.4f} (age.[x] {(2 * 9 + 29) / 39 / 3:.4f}, stadt ü {1 / 3:.4f})"

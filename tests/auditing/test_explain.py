@@ -8,9 +8,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from strategies import CITIES
 
-from tclose_spark.auditing.explain import Explanation, explain_class
+from tclose_spark.auditing.explain import explain_class
 from tclose_spark.auditing.inputs import judged_attributes
-from tclose_spark.auditing.question import Question, ask
+from tclose_spark.auditing.question import AuditQuestion, question_from_columns
+from tclose_spark.auditing.result import ClassExplanation
 from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.errors import ConfigurationError, InputError
@@ -33,17 +34,19 @@ def table(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(ROWS, "age string, sex string, disease string, pay int, city string")
 
 
-def question(**t: Any) -> Question:
+def question(**t: Any) -> AuditQuestion:
     """Of all three attributes, with these bounds."""
     settings = {
         "disease": {},
         "pay": {"distance": "ordered"},
         "city": {"distance": "hierarchical", "hierarchy": "cities.csv"},
     }
-    return ask(["age", "sex"], {name: {**of, **({"t": t[name]} if name in t else {})} for name, of in settings.items()})
+    return question_from_columns(
+        ["age", "sex"], {name: {**of, **({"t": t[name]} if name in t else {})} for name, of in settings.items()}
+    )
 
 
-def explained(table: DataFrame, asked: Question, *args: Any, **more: Any) -> Explanation:
+def explained(table: DataFrame, asked: AuditQuestion, *args: Any, **more: Any) -> ClassExplanation:
     return explain_class(table, asked, *args, hierarchies={"city": CITIES}, **more)
 
 
@@ -104,14 +107,16 @@ def test_a_class_by_its_labels_of_which_one_is_missing(table: DataFrame):
 
 def test_labels_are_compared_and_told_as_text(spark: SparkSession):
     table = spark.createDataFrame([(39, 1.5, "a"), (40, 2.5, "b")], "age int, weight double, disease string")
-    found = explain_class(table, ask(["age", "weight"], {"disease": {}}), labels={"age": "39"})
+    found = explain_class(table, question_from_columns(["age", "weight"], {"disease": {}}), labels={"age": "39"})
     assert (found.labels, found.part.tolist()) == ({"age": "39", "weight": "1.5"}, [1, 0])
 
 
 def test_against_the_distribution_of_a_reference(spark: SparkSession, table: DataFrame):
     """Where one of four has gout, and one mumps, which nobody in the table has."""
     reference = spark.createDataFrame([("flu",), ("flu",), ("gout",), ("mumps",)], "disease string")
-    found = explain_class(table, ask(["age", "sex"], {"disease": {}}), labels={"sex": "m"}, reference=reference)
+    found = explain_class(
+        table, question_from_columns(["age", "sex"], {"disease": {}}), labels={"sex": "m"}, reference=reference
+    )
     assert found.attribute.values == ("flu", "gout", "mumps")
     assert (found.part.tolist(), found.whole.tolist()) == ([1, 1, 0], [2, 1, 1])
     assert found.emd == Fraction(1, 4)
@@ -146,7 +151,7 @@ def test_as_json(table: DataFrame):
             "wage",
             None,
             ConfigurationError,
-            r"--attribute: 'wage' is none of the sensitive attributes \(disease, pay, city\)",
+            r"--attribute: 'wage' is not among the sensitive attributes \(disease, pay, city\)",
         ),
         (None, {"zip": "1"}, ConfigurationError, r"--class zip: expected quasi-identifiers \(age, sex\)"),
         (None, {"disease": "flu"}, ConfigurationError, r"--class disease: expected quasi-identifiers \(age, sex\)"),
@@ -154,7 +159,7 @@ def test_as_json(table: DataFrame):
             None,
             {"age": "[20,29]"},
             InputError,
-            r"--class: the table has no class with age='\[20,29\]'; .* blanks included",
+            r"--class: the table has no class with age='\[20,29\]'; .* including spaces",
         ),
         (
             None,
@@ -172,15 +177,15 @@ def test_what_cannot_be_explained_is_named(
 
 
 def test_without_sensitive_attributes_there_is_nothing_to_explain(table: DataFrame):
-    with pytest.raises(ConfigurationError, match="which attribute is to be explained\\? Give --sensitive"):
-        explained(table, ask(["age"]))
+    with pytest.raises(ConfigurationError, match="no sensitive attribute to explain; give --sensitive"):
+        explained(table, question_from_columns(["age"]))
 
 
 def test_a_column_that_is_not_there_is_named(table: DataFrame):
     with pytest.raises(InputError, match="quasi-identifier 'zip' is not in the table; it has age, sex"):
-        explained(table, ask(["age", "zip"], {"pay": {}}))
+        explained(table, question_from_columns(["age", "zip"], {"pay": {}}))
     with pytest.raises(InputError, match="sensitive attribute 'wage' is not in the table"):
-        explained(table, ask(["age"], {"wage": {}}))
+        explained(table, question_from_columns(["age"], {"wage": {}}))
 
 
 def test_a_table_without_rows(table: DataFrame):

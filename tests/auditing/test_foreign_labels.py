@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from strategies import CITIES
 
 from tclose_spark.auditing.audit import audit_table
-from tclose_spark.auditing.labels import LabelFacts, judged_quasi
-from tclose_spark.auditing.published_bounds import with_bounds
-from tclose_spark.auditing.question import Question, ask
+from tclose_spark.auditing.inputs import with_bounds
+from tclose_spark.auditing.labels import LabelFacts, judge_labels
+from tclose_spark.auditing.question import AuditQuestion, question_from_columns
 from tclose_spark.checks.classes.class_table import class_table
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.errors import InputError
@@ -26,11 +26,11 @@ Column = Mapping[str | None, Fraction | float]
 
 
 def losses(
-    table: DataFrame, question: Question, trees: Mapping[str, Hierarchy] = TREES
+    table: DataFrame, question: AuditQuestion, trees: Mapping[str, Hierarchy] = TREES
 ) -> dict[tuple[Any, ...], dict[str, float]]:
     """{labels: {quasi-identifier: loss}} of each class, and no notes."""
     tallies = tally_classes(table, question.labels, [])
-    quasi, notes = judged_quasi(tallies, question, trees)
+    quasi, notes = judge_labels(tallies, question, trees)
     assert notes == []
     return {
         tuple(row["quasi_identifiers"]): row["losses"].asDict() for row in class_table(tallies, quasi, []).collect()
@@ -38,8 +38,8 @@ def losses(
 
 
 def notes(table: DataFrame, trees: Mapping[str, Hierarchy] = TREES) -> list[str]:
-    question = ask(table.columns)
-    return judged_quasi(tally_classes(table, question.labels, []), question, trees)[1]
+    question = question_from_columns(table.columns)
+    return judge_labels(tally_classes(table, question.labels, []), question, trees)[1]
 
 
 def labels(spark: SparkSession, **columns: Sequence[str | None]) -> DataFrame:
@@ -83,7 +83,7 @@ KINDS: dict[str, Column] = {
 def test_what_labels_of_each_kind_lose(spark: SparkSession):
     columns = {name: [*kind, *list(kind)[:1] * 5][:5] for name, kind in KINDS.items()}
     table = labels(spark, **columns)
-    found = losses(table, ask(list(KINDS)))
+    found = losses(table, question_from_columns(list(KINDS)))
     assert found == {
         row: {name: pytest.approx(float(KINDS[name][label])) for name, label in zip(KINDS, row, strict=True)}
         for row in zip(*columns.values(), strict=True)
@@ -94,7 +94,7 @@ def test_columns_of_numbers_are_labels_too(spark: SparkSession):
     table = spark.createDataFrame(
         [(20, 1.5, True), (30, None, True), (40, float("nan"), False)], "age int, weight double, smokes boolean"
     )
-    assert losses(table, ask(table.columns)) == {
+    assert losses(table, question_from_columns(table.columns)) == {
         row: {"age": 0, "weight": 0, "smokes": 0}
         for row in [("20", "1.5", "true"), ("30", None, "true"), ("40", None, "false")]
     }
@@ -104,7 +104,7 @@ def test_bounds_are_one_quasi_identifier(spark: SparkSession):
     table = spark.createDataFrame(
         [(20, 29, "f"), (30, 60, "f"), (25, 25, "*"), (None, None, "f")], "age_min int, age_max int, sex string"
     )
-    question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}})
+    question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}})
     assert losses(table, question) == {
         ("20", "29", "f"): {"age": pytest.approx(9 / 40), "sex": 0},
         ("30", "60", "f"): {"age": pytest.approx(30 / 40), "sex": 0},
@@ -123,10 +123,10 @@ def test_bounds_are_paired_by_their_names(spark: SparkSession, names: list[str],
     table = spark.createDataFrame(rows, "age_min int, age_max int, sex string").selectExpr(
         f"cast(age_min as {kind}) age_min", f"cast(age_max as {kind}) age_max", "sex"
     )
-    found, notes = with_bounds(table, ask(names))
+    found, notes = with_bounds(table, question_from_columns(names))
     assert found.columns == {"sex": ("sex",), "age": ("age_min", "age_max")}
     assert notes == ["age: age_min and age_max are its bounds, and count as one quasi-identifier"]
-    told, _ = audit_table(table, ask(names))
+    told = audit_table(table, question_from_columns(names))
     assert told.figures.losses["age"] == pytest.approx((2 * 9 / 40 + 30 / 40) / 4)
     assert notes[0] in told.notes
 
@@ -134,7 +134,7 @@ def test_bounds_are_paired_by_their_names(spark: SparkSession, names: list[str],
 @pytest.mark.parametrize("rows", [[(3, 2)], [("young", "3")], [("2", "3"), ("3", "2")]], ids=str)
 def test_columns_that_are_no_bounds_are_not_paired(spark: SparkSession, rows: list[tuple[Any, Any]]):
     table = spark.createDataFrame(rows, ["age_min", "age_max"])
-    question = ask(["age_min", "age_max"])
+    question = question_from_columns(["age_min", "age_max"])
     assert with_bounds(table, question) == (question, [])
 
 
@@ -143,21 +143,23 @@ def test_columns_that_are_no_bounds_are_not_paired(spark: SparkSession, rows: li
 )
 def test_a_column_that_is_there_is_itself(spark: SparkSession, names: list[str]):
     table = spark.createDataFrame([(1, 1, 2)], ["age", "age_min", "age_max"])
-    assert with_bounds(table, ask(names)) == (ask(names), [])
+    assert with_bounds(table, question_from_columns(names)) == (question_from_columns(names), [])
 
 
 def test_spellings_are_told_by_count_and_column(spark: SparkSession):
     diseases = ["flu", "flu ", "FLU", "gout", "gout"]
     table = spark.createDataFrame([("Rome", d) for d in diseases] + [("ROME", "gout")], ["city", "disease"])
-    notes = audit_table(table, ask(["city"], {"disease": {}}))[0].notes
-    assert [note for note in notes if note.startswith("disease: 2 of its values differ from another by case, blanks")]
-    assert [note for note in notes if note.startswith("city: 1 of its labels differ from another by case, blanks")]
+    notes = audit_table(table, question_from_columns(["city"], {"disease": {}})).notes
+    assert [
+        note for note in notes if note.startswith("disease: 2 of its values differ from another only by case, spaces")
+    ]
+    assert [note for note in notes if note.startswith("city: 1 of its labels differ from another only by case, spaces")]
     assert not any(text in note for note in notes for text in ("flu", "FLU", "Rome", "ROME"))
 
 
 def test_bounds_that_are_text_are_numbers(spark: SparkSession):
     table = labels(spark, age_min=["20", "30"], age_max=["29", "60"])
-    question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}})
+    question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}})
     assert [list(found.values()) for found in losses(table, question).values()] == [
         [pytest.approx(9 / 40)],
         [pytest.approx(30 / 40)],
@@ -167,7 +169,10 @@ def test_bounds_that_are_text_are_numbers(spark: SparkSession):
 def test_numbers_with_a_hierarchy_are_read_in_one_way(spark: SparkSession):
     tree = Hierarchy.build([("39.0", "thirties", "*"), ("40.0", "forties", "*")], "ages")
     table = spark.createDataFrame([(39.0,), (40.0,)], "age double")
-    assert losses(table, ask(["age"]), {"age": tree}) == {("39.0",): {"age": 0}, ("40.0",): {"age": 0}}
+    assert losses(table, question_from_columns(["age"]), {"age": tree}) == {
+        ("39.0",): {"age": 0},
+        ("40.0",): {"age": 0},
+    }
 
 
 def test_labels_that_are_no_nodes_are_counted(spark: SparkSession):
@@ -177,10 +182,10 @@ def test_labels_that_are_no_nodes_are_counted(spark: SparkSession):
 
 
 def test_bounds_that_are_no_numbers_are_counted(spark: SparkSession):
-    question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}})
+    question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}})
     tallies = tally_classes(labels(spark, age_min=["20", "young"], age_max=["29", "60"]), question.labels, [])
     with pytest.raises(InputError, match=r"quasi-identifier 'age': texts \(1\) are among its bounds; expected numbers"):
-        judged_quasi(tallies, question, {})
+        judge_labels(tallies, question, {})
 
 
 # --- notes
@@ -199,16 +204,15 @@ def test_labels_that_are_not_what_they_seem_are_noted(spark: SparkSession):
         city=["Pisa", "Tuscany", "*"],  # with its hierarchy
     )
     generalized = (
-        "and nothing says how far: they count as values (no information lost); give a hierarchy to measure them"
+        "but do not show how far: they count as values (no information lost); give a hierarchy to measure them"
     )
-    alike = (
-        "1 of its labels differ from another by case, blanks, width or Unicode form only, and are labels of their own"
-    )
+    differ = "differ from another only by case, spaces, width or Unicode form; they count as different labels"
+    alike = f"1 of its labels {differ}"
     assert notes(table) == [
         f"zip: labels look generalized (1), {generalized}",
         f"age: labels look generalized (2), {generalized}",
-        "pay: some labels have one end only, as <20 or 80+ would; the information loss takes the lowest or the highest "
-        "number of all labels for the other, and leaves out what lies beyond",
+        "pay: some labels have only one end, such as <20 or 80+; the information loss uses the lowest or highest "
+        "number of all labels as the other, and ignores what is beyond",
         f"town: {alike}",
         f"street: {alike}",
     ]
@@ -217,8 +221,8 @@ def test_labels_that_are_not_what_they_seem_are_noted(spark: SparkSession):
 def test_a_bin_with_one_end_loses_up_to_the_farthest_number(spark: SparkSession):
     """The labels reach from 5 to 80."""
     table = labels(spark, age=["5", "<20", "20-39", "60+", "80"])
-    quasi, told = judged_quasi(tally_classes(table, ["age"], []), ask(["age"]), {})
-    assert [note.startswith("age: some labels have one end only") for note in told] == [True]
+    quasi, told = judge_labels(tally_classes(table, ["age"], []), question_from_columns(["age"]), {})
+    assert [note.startswith("age: some labels have only one end") for note in told] == [True]
     assert [quasi[0].loss.of(label) for label in ("5", "<20", "20-39", "60+", "80")] == [
         0,
         Fraction(15, 75),
@@ -229,10 +233,10 @@ def test_a_bin_with_one_end_loses_up_to_the_farthest_number(spark: SparkSession)
 
 
 def test_bins_are_no_bounds(spark: SparkSession):
-    question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}})
+    question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}})
     tallies = tally_classes(labels(spark, age_min=["20", "30s"], age_max=["29", "60"]), question.labels, [])
     with pytest.raises(InputError, match=r"quasi-identifier 'age': texts \(1\) are among its bounds; expected numbers"):
-        judged_quasi(tallies, question, {})
+        judge_labels(tallies, question, {})
 
 
 @pytest.mark.parametrize("reference", [False, True], ids=["alone", "with a reference"])
@@ -243,7 +247,7 @@ def test_a_padded_order_is_noted(spark: SparkSession, reference: bool):
     audits = [
         audit_table(
             table,
-            ask(["zip"], {"pay": {"distance": "ordered", "order": listed, "t": "0.1"}}),
+            question_from_columns(["zip"], {"pay": {"distance": "ordered", "order": listed, "t": "0.1"}}),
             reference=table.limit(1) if reference else None,
         )[0]
         for listed in (order[:2], order)
@@ -256,7 +260,7 @@ def test_a_padded_order_is_noted(spark: SparkSession, reference: bool):
 def test_nan_beside_null_is_noted(spark: SparkSession):
     rows = [("a", float("nan"), 1.0), ("a", None, float("nan")), ("a", None, 2.0)]
     table = spark.createDataFrame(rows, "zip string, weight double, pay double")
-    told = audit_table(table, ask(["zip", "weight"], {"pay": {}}, k=3))[0]
+    told = audit_table(table, question_from_columns(["zip", "weight"], {"pay": {}}, k=3))
     assert told.holds  # as one class
     assert [note for note in told.notes if "NaN" in note] == [
         "weight: 1 rows have NaN and 2 have NULL; both count as missing here, one value, and a reader of Parquet tells "
@@ -267,10 +271,10 @@ def test_nan_beside_null_is_noted(spark: SparkSession):
 def test_intervals_beside_a_text_are_noted(spark: SparkSession):
     """The text counts as a value, and the intervals are still measured."""
     table = labels(spark, age=["[20, 29]", "[30, 59]", "unknown"])
-    question = ask(["age"])
+    question = question_from_columns(["age"])
     tallies = tally_classes(table, ["age"], [])
-    quasi, told = judged_quasi(tallies, question, {})
-    assert told == ["age: texts stand among intervals (1), and count as values (no information lost)"]
+    quasi, told = judge_labels(tallies, question, {})
+    assert told == ["age: there are texts among intervals (1); they count as values (no information lost)"]
     found = {row["quasi_identifiers"]["age"]: row["loss"] for row in class_table(tallies, quasi, []).collect()}
     assert found == {"[20, 29]": pytest.approx(9 / 39), "[30, 59]": pytest.approx(29 / 39), "unknown": 0}
 
@@ -299,18 +303,18 @@ def test_labels_that_do_not(label: str):
 def test_what_labels_have_in_common():
     facts = LabelFacts()
     for label in ("[20, 30[", "-4.5", "*", "]30, 45]"):
-        facts.see(label)
+        facts.add(label)
     assert (facts.low, facts.high, facts.numeric) == (Fraction(-9, 2), 45, True)
-    facts.see("{a, b}")
+    facts.add("{a, b}")
     assert (facts.texts, facts.sets, facts.numeric) == ({"{a, b}"}, True, True)  # a text beside intervals is a value
 
 
 def test_numbers_without_intervals_are_values_beside_a_text():
     facts = LabelFacts()
     for label in ("20", "[30, 30]", "*"):
-        facts.see(label)
+        facts.add(label)
     assert facts.numeric
-    facts.see("unknown")
+    facts.add("unknown")
     assert not facts.numeric
 
 
@@ -319,7 +323,7 @@ def test_numbers_without_intervals_are_values_beside_a_text():
 )
 def test_what_is_no_interval_is_a_text(label: str):
     facts = LabelFacts()
-    facts.see(label)
+    facts.add(label)
     assert (facts.low, facts.texts) == (None, {label})
 
 
@@ -354,7 +358,7 @@ def test_bins_are_intervals(label: str, low: Fraction, high: Fraction):
 )
 def test_what_is_no_bin_is_a_text(label: str):
     facts = LabelFacts()
-    facts.see(label)
+    facts.add(label)
     assert (facts.low, facts.bins, facts.texts) == (None, set(), {label})
 
 

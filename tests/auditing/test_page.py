@@ -4,18 +4,17 @@ import os
 import stat
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
+from test_audit_views import FIRST, OLD, audit, explanation, k_of
 from test_report_html import Page
-from test_show import FIRST, OLD, audit, explanation, k_of
 
-from tclose_spark.auditing import commands
 from tclose_spark.auditing.attacks.background import BackgroundJoin
 from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.page import audit_page, explanation_page
 from tclose_spark.checks.classes.figures import Guarantee
+from tclose_spark.cli.options import require_new, write_private
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.disclosure.reidentification import risks
 
@@ -49,7 +48,7 @@ SKEW = Exposure(
 def test_an_audit_as_a_page():
     page = Page(audit_page(audit([k_of(5, 5), T, TOLD], [SKEW], notes=["look < twice"]), "people.csv"))
     assert page.only("h1") == "people.csv"
-    assert page.only("strong") == "NOT everything that was asked holds"
+    assert page.only("strong") == "NOT all requirements hold"
     assert page.only("tr", "t-closeness of pay").endswith("0.2 0.416667 = 5/12 no 3 1,234")
     assert "worst class: age <b>old</b>, sex (missing) (12 rows)" in page.only("tr", "t-closeness of pay")
     assert page.only("tr", "entropy").endswith("2.5 only measured")
@@ -59,7 +58,7 @@ def test_an_audit_as_a_page():
     assert page.only("li", "look < twice")
 
 
-@pytest.mark.parametrize(("asked", "said"), [(5, "Everything that was asked holds"), (None, "Nothing was asked")])
+@pytest.mark.parametrize(("asked", "said"), [(5, "All requirements hold"), (None, "Nothing is required")])
 def test_the_verdict_of_an_audit(asked: int | None, said: str):
     assert Page(audit_page(audit([k_of(asked, 5)]))).only("strong") == said
 
@@ -84,7 +83,7 @@ def test_a_background_join_is_on_the_page():
     )
     page = Page(audit_page(audit([k_of(5, 5)], background=joined)))
     assert page.after("Membership").startswith("7 of 100 rows of the background table")
-    assert page.after("Not in it").startswith("10 rows of the background table")
+    assert page.after("No match").startswith("10 rows of the background table")
 
 
 def test_a_class_explained_as_a_page():
@@ -107,9 +106,9 @@ def test_a_page_is_one_file(make: Any):
 
 def test_a_page_is_for_its_owner_and_replaces_nothing(tmp_path: Path):
     path = str(tmp_path / "page.html")
-    commands._write_page(path, "a page")
+    write_private("--html", path, "a page")
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     with pytest.raises(ConfigurationError, match=r"--html: .* exists already"):
-        commands.run_explain(cast(Any, SimpleNamespace(question=None)), None, [], False, path)
+        require_new("--html", path)
     with pytest.raises(ConfigurationError, match=r"--html: the folder of .* does not exist"):
-        commands._check_outputs({"--html": str(tmp_path / "none/page.html")})
+        require_new("--html", tmp_path / "none/page.html")

@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from tclose_spark.auditing.question import Question, ask, ask_as_in, read_quasi, read_sensitive
+from tclose_spark.auditing.question import (
+    AuditQuestion,
+    parse_quasi_identifiers,
+    parse_sensitive,
+    question_from_columns,
+    question_from_run_file,
+)
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.spec import ReleaseSpec
 
@@ -36,7 +42,9 @@ def spec(sensitive: dict[str, Any] | None = None) -> ReleaseSpec:
 
 
 def test_a_question_in_plain_python():
-    question = ask(["age", "zip"], {"salary": {"distance": "ordered", "t": 0.1, "l": {"distinct": 3}}}, k=5, n=100)
+    question = question_from_columns(
+        ["age", "zip"], {"salary": {"distance": "ordered", "t": 0.1, "l": {"distinct": 3}}}, k=5, n=100
+    )
     assert list(question.quasi_identifiers) == ["age", "zip"]
     salary = question.sensitive_attributes["salary"]
     assert (salary.distance, salary.t, salary.l.distinct) == ("ordered", Fraction(1, 10), 3)
@@ -44,13 +52,13 @@ def test_a_question_in_plain_python():
 
 
 def test_what_is_not_asked_has_no_bound():
-    question = ask(["age"])
+    question = question_from_columns(["age"])
     assert (question.sensitive_attributes, question.k, question.n) == ({}, None, None)
 
 
 def test_t_is_of_the_attributes_that_have_none_of_their_own():
     sensitive: dict[str, dict[str, Any]] = {"salary": {"t": "1/3"}, "disease": {}, "city": {"t": None}}  # None is none
-    completed, left = ask(["age"], sensitive, t="0.25"), ask(["age"], sensitive)
+    completed, left = question_from_columns(["age"], sensitive, t="0.25"), question_from_columns(["age"], sensitive)
     third, quarter = Fraction(1, 3), Fraction(1, 4)
     assert {name: a.t for name, a in completed.sensitive_attributes.items()} == {
         "salary": third,
@@ -66,12 +74,12 @@ def test_t_is_of_the_attributes_that_have_none_of_their_own():
 
 def test_asking_leaves_what_it_was_given_as_it_was():
     sensitive: dict[str, dict[str, Any]] = {"salary": {}}
-    ask(["age"], sensitive, t="0.25")
+    question_from_columns(["age"], sensitive, t="0.25")
     assert sensitive == {"salary": {}}
 
 
 def test_columns_of_bounds_are_two():
-    question = ask({"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}})
+    question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}})
     assert question.columns == {"age": ("age_min", "age_max"), "sex": ("sex",)}
     assert question.labels == ["age_min", "age_max", "sex"]
 
@@ -80,7 +88,7 @@ def test_columns_of_bounds_are_two():
     ("arguments", "message"),
     [
         ({"quasi_identifiers": []}, "quasi_identifiers: "),
-        ({"quasi_identifiers": ["age", "zip", "age"]}, "quasi_identifiers: a column stands twice"),
+        ({"quasi_identifiers": ["age", "zip", "age"]}, "quasi_identifiers: a column is listed twice"),
         (
             {"quasi_identifiers": {"age": {"typ": "numeric"}}},
             "quasi_identifiers.age.typ: unknown key; did you mean 'type'?",
@@ -137,7 +145,7 @@ def test_columns_of_bounds_are_two():
 )
 def test_errors_name_the_column_and_the_key(arguments: dict[str, Any], message: str):
     with pytest.raises(ConfigurationError) as error:
-        ask(**{"quasi_identifiers": ["age"], **arguments})
+        question_from_columns(**{"quasi_identifiers": ["age"], **arguments})
     assert str(error.value).startswith(message)
 
 
@@ -145,7 +153,7 @@ def test_errors_name_the_column_and_the_key(arguments: dict[str, Any], message: 
 
 
 def test_a_run_file_asks_what_it_asks_of_its_release():
-    question = ask_as_in(spec())
+    question = question_from_run_file(spec())
     assert question.labels == ["age_min", "age_max", "sex"]
     assert {name: a.t for name, a in question.sensitive_attributes.items()} == {
         "salary": Fraction(1, 2),
@@ -158,11 +166,11 @@ def test_a_run_file_that_asks_for_supersets_asks_its_release_for_them():
     asked = spec().model_dump(mode="json")
     asked["privacy"]["nt"] = {"n": 50}
     of_file = ReleaseSpec.model_validate(asked)
-    assert (ask_as_in(of_file).n, ask_as_in(of_file, n=9).n) == (50, 9)
+    assert (question_from_run_file(of_file).n, question_from_run_file(of_file, n=9).n) == (50, 9)
 
 
 def test_k_replaces_that_of_the_run_file_and_t_completes_it():
-    question = ask_as_in(spec(), k=7, t="0.25", n=9, gain="1/3")
+    question = question_from_run_file(spec(), k=7, t="0.25", n=9, gain="1/3")
     assert {name: a.t for name, a in question.sensitive_attributes.items()} == {
         "salary": Fraction(1, 2),
         "disease": Fraction(1, 4),
@@ -174,7 +182,7 @@ def test_k_replaces_that_of_the_run_file_and_t_completes_it():
 def test_what_completes_a_run_file_is_checked_like_the_rest(wrong: dict[str, Any]):
     (key,) = wrong
     with pytest.raises(ConfigurationError, match=key):
-        ask_as_in(spec(), **wrong)
+        question_from_run_file(spec(), **wrong)
 
 
 # --- read_sensitive: COLUMN:DISTANCE:SETTINGS
@@ -205,13 +213,13 @@ def test_what_completes_a_run_file_is_checked_like_the_rest(wrong: dict[str, Any
     ],
 )
 def test_settings_of_a_sensitive_attribute_in_one_text(text: str, expected: dict[str, Any]):
-    found = read_sensitive([text], HERE)
+    found = parse_sensitive([text], HERE)
     assert found == {"pay": {"distance": "equal", **expected}}
-    assert isinstance(ask(["age"], found), Question)  # it is what a question is made of
+    assert isinstance(question_from_columns(["age"], found), AuditQuestion)  # it is what a question is made of
 
 
 def test_several_sensitive_attributes():
-    assert read_sensitive(["pay:ordered", "town"], HERE) == {
+    assert parse_sensitive(["pay:ordered", "town"], HERE) == {
         "pay": {"distance": "ordered"},
         "town": {"distance": "equal"},
     }
@@ -221,7 +229,7 @@ def test_several_sensitive_attributes():
     ("texts", "message"),
     [
         ([":ordered"], "--sensitive :ordered: expected COLUMN:DISTANCE:SETTINGS"),
-        (["pay", "pay:ordered"], "--sensitive pay:ordered: column 'pay' stands twice"),
+        (["pay", "pay:ordered"], "--sensitive pay:ordered: column 'pay' is listed twice"),
         (["pay:ordered:t"], "--sensitive pay:ordered:t: found 't'; expected settings such as t=0.1"),
         (["pay:ordered:t="], "--sensitive pay:ordered:t=: found 't='; expected settings"),
         (["pay:ordered:t=0.1,"], "--sensitive pay:ordered:t=0.1,: found ''; expected settings"),
@@ -234,7 +242,7 @@ def test_several_sensitive_attributes():
 )
 def test_a_text_that_is_no_setting_is_named(texts: list[str], message: str):
     with pytest.raises(ConfigurationError) as error:
-        read_sensitive(texts, HERE)
+        parse_sensitive(texts, HERE)
     assert str(error.value).startswith(message)
 
 
@@ -243,19 +251,19 @@ def test_a_variable_of_a_path_that_is_not_set_is_named(monkeypatch: pytest.Monke
     with pytest.raises(
         ConfigurationError, match=r"--sensitive pay:hierarchical:hierarchy=\$\{TREES\}.*TREES is not set"
     ):
-        read_sensitive(["pay:hierarchical:hierarchy=${TREES}"], HERE)
+        parse_sensitive(["pay:hierarchical:hierarchy=${TREES}"], HERE)
 
 
 def test_a_setting_that_stands_twice():
     with pytest.raises(ConfigurationError, match="twice"):
-        read_sensitive(["pay:equal:t=0.1,t=0.9"], HERE)
+        parse_sensitive(["pay:equal:t=0.1,t=0.9"], HERE)
 
 
 # --- read_quasi: names, and hierarchies beside them
 
 
 def test_quasi_identifiers_by_commas_or_repeated():
-    assert read_quasi(["age,zip", "sex"], ["zip=zip.csv"], HERE) == {
+    assert parse_quasi_identifiers(["age,zip", "sex"], ["zip=zip.csv"], HERE) == {
         "age": {},
         "zip": {"hierarchy": "/data/zip.csv"},
         "sex": {},
@@ -266,7 +274,7 @@ def test_quasi_identifiers_by_commas_or_repeated():
     ("names", "hierarchies", "message"),
     [
         (["age,,zip"], [], "--quasi-identifiers: a name is empty"),
-        (["age", "zip,age"], [], "--quasi-identifiers: column 'age' stands twice"),
+        (["age", "zip,age"], [], "--quasi-identifiers: column 'age' is listed twice"),
         (
             ["age", "zip"],
             ["city=city.csv"],
@@ -278,4 +286,4 @@ def test_quasi_identifiers_by_commas_or_repeated():
 )
 def test_a_name_that_is_no_quasi_identifier_is_named(names: list[str], hierarchies: list[str], message: str):
     with pytest.raises(ConfigurationError, match=message):
-        read_quasi(names, hierarchies, HERE)
+        parse_quasi_identifiers(names, hierarchies, HERE)

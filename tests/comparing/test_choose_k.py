@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from strategies import make_problem, town
 
-from tclose_spark.auditing.question import ask_as_in
+from tclose_spark.auditing.question import question_from_run_file
 from tclose_spark.comparing import choose_k as choosing
-from tclose_spark.comparing.choose_k import MOST_CANDIDATES, candidates_of, choose_k, weighed
+from tclose_spark.comparing.choose_k import MOST_CANDIDATES, candidates_of, choose_from, choose_k
 from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.in_memory.sample import ComparedTable
@@ -69,17 +69,17 @@ def test_a_k_that_cannot_be_reached_is_no_candidate():
 def test_a_k_whose_classes_are_too_coarse_is_no_candidate(monkeypatch):
     problem, table = problem_of(town(200), GRADES)
     states = {2: "coarse", 3: "released", 4: "released"}
-    monkeypatch.setattr(choosing, "outcome_of", outcomes(states))
+    monkeypatch.setattr(choosing, "run_trial", outcomes(states))
     assert choose_k(automatic(problem, "0"), table, problem.hierarchies, lambda line: None).k == 4
-    monkeypatch.setattr(choosing, "outcome_of", outcomes(dict.fromkeys(states, "coarse")))
+    monkeypatch.setattr(choosing, "run_trial", outcomes(dict.fromkeys(states, "coarse")))
     with pytest.raises(UnreachableError, match="no k can be reached; why not"):
         choose_k(automatic(problem, "0"), table, problem.hierarchies, lambda line: None)
 
 
 def test_classes_that_do_not_hold_are_no_k_to_pass_over(monkeypatch):
     problem, table = problem_of(town(200), GRADES)
-    monkeypatch.setattr(choosing, "outcome_of", outcomes({2: "released", 3: "broken", 4: "released"}))
-    with pytest.raises(GuaranteeError, match="k = 3 classes of stack_and_deal do not hold"):
+    monkeypatch.setattr(choosing, "run_trial", outcomes({2: "released", 3: "broken", 4: "released"}))
+    with pytest.raises(GuaranteeError, match="k = 3, classes of stack_and_deal do not meet"):
         choose_k(automatic(problem, "0"), table, problem.hierarchies, lambda line: None)
 
 
@@ -98,14 +98,14 @@ def test_as_written_and_normalised_may_choose_differently():
         (k, Outcome(method="m", k=k, t="1", state="released", figures={"emd": {"a": emd, "b": "0"}, "ncp": ncp}))
         for k, emd, ncp in ((2, "1/20", 0.3), (3, "3/100", 0.34), (4, "1/50", 0.6))
     ]
-    chosen = weighed(made, Privacy.model_validate({"k": "auto"}).alpha, 10)
+    chosen = choose_from(made, Privacy.model_validate({"k": "auto"}).alpha, 10)
     assert (chosen.k, chosen.best_normalised, chosen.alpha) == (2, 3, "1/2")
 
 
 def test_the_distance_of_suppressed_rows_that_are_a_class_counts():
     figures = {"emd": {"a": "1/5"}, "suppressed_emd": {"a": "1/4"}, "ncp": 0.5}
     made = [(2, Outcome(method="m", k=2, t="1", state="released", figures=figures))]
-    assert weighed(made, Privacy.model_validate({"k": "auto"}).alpha, 10).candidates[0].t == 0.25
+    assert choose_from(made, Privacy.model_validate({"k": "auto"}).alpha, 10).candidates[0].t == 0.25
 
 
 def test_auto_is_the_least_k_until_one_is_chosen(run_file: Callable[..., Path]):
@@ -116,8 +116,8 @@ def test_auto_is_the_least_k_until_one_is_chosen(run_file: Callable[..., Path]):
     assert str(load_spec(conf, ["privacy={k: auto}"]).privacy.alpha) == "1/2"
     assert load_spec(conf, ["privacy={k: 4}"]).privacy.alpha is None
     assert load_spec(conf, ["privacy={k: 2}"]).fingerprint != load_spec(conf, ["privacy={k: auto}"]).fingerprint
-    assert ask_as_in(spec, None, None, None, "0.2").k is None  # an audit asks for no k that is not known
-    assert ask_as_in(spec, 7, None, None, "0.2").k == 7
+    assert question_from_run_file(spec, None, None, None, "0.2").k is None  # an audit asks for no k that is not known
+    assert question_from_run_file(spec, 7, None, None, "0.2").k == 7
     assert load_spec(conf, ["privacy.k=5", "privacy.alpha=null"]).privacy == Privacy(k=5)
     for wrong, message in (
         ("privacy.k=5", "alpha is for k: auto"),

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from strategies import CITIES, town
 
-from tclose_spark.comparing import result as comparison
+from tclose_spark.comparing import run_comparison as comparison
 from tclose_spark.io.run import Run
 
 Tclose = Callable[..., tuple[int, str, str]]
@@ -34,7 +34,7 @@ def test_a_comparison_that_is_killed_goes_on_where_it_was(
 ) -> None:
     assert CITIES
     folder = conf.parent / "out/compare"
-    done = comparison.outcome_of
+    done = comparison.run_trial
     left = 5
 
     def dies(*arguments: Any) -> Any:
@@ -44,7 +44,7 @@ def test_a_comparison_that_is_killed_goes_on_where_it_was(
             raise KeyboardInterrupt
         return done(*arguments)
 
-    monkeypatch.setattr(comparison, "outcome_of", dies)
+    monkeypatch.setattr(comparison, "run_trial", dies)
     code, _, said = tclose("compare", conf, *ASKED)
     assert code == 130
     assert len(os.listdir(folder / "outcomes")) == 5
@@ -53,8 +53,8 @@ def test_a_comparison_that_is_killed_goes_on_where_it_was(
     assert stat.S_IMODE((folder / "rows.json").stat().st_mode) == 0o600
 
     began = []
-    monkeypatch.setattr(comparison, "outcome_of", lambda *arguments: began.append(arguments[0]) or done(*arguments))
-    monkeypatch.setattr("tclose_spark.comparing.read_rows.read_rows", None)  # they are there still
+    monkeypatch.setattr(comparison, "run_trial", lambda *arguments: began.append(arguments[0]) or done(*arguments))
+    monkeypatch.setattr("tclose_spark.comparing.run_comparison.read_rows", None)  # they are there still
     code, table, said = tclose("compare", conf, *ASKED)
     assert code == 0, said
     assert "5 of 12 combinations are finished already" in said
@@ -110,7 +110,7 @@ def test_a_sample_another_comparison_and_what_does_not_hold(
     arguments = ("--methods", "stack_and_deal", "--sample", "90", "--overwrite", "--k", "5", *where)
     code, table, said = tclose("compare", conf, *arguments)
     assert code == 1
-    assert "1 releases do not hold what is asked, of methods: stack_and_deal" in said
+    assert "1 releases do not meet their requirements, of methods: stack_and_deal" in said
     assert "broken" in table
 
 

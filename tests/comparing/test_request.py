@@ -1,11 +1,22 @@
-"""What is typed becomes run files that differ in method, k and t only."""
+"""What is requested becomes run files that differ in method, k and t only."""
 
 import pytest
 
-from tclose_spark.comparing.commands import folder_of
-from tclose_spark.comparing.request import AS_ASKED, called, combinations, read_ks, read_methods, read_ts
+from tclose_spark.api.arguments import number_of_rows
+from tclose_spark.api.compare import comparison_folder
+from tclose_spark.cli.options import parse_list, parse_methods, parse_number, parse_numbers
+from tclose_spark.comparing.request import (
+    ALL,
+    AS_ASKED,
+    combinations,
+    requested_ks,
+    requested_methods,
+    requested_ts,
+    table_name,
+)
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.in_memory.sample import read_sample
+from tclose_spark.in_memory.sample import MOST_ROWS
+from tclose_spark.methods.sabre.settings import Sabre
 from tclose_spark.runfile.loading import spec_of
 from tclose_spark.runfile.registry import DEFAULT, modules
 from tclose_spark.runfile.spec import Output
@@ -28,7 +39,7 @@ TREE = {
 
 
 def test_every_k_with_every_t_with_every_method():
-    asked = combinations(TREE, [2, 5], ["0.1", "0.2"], read_methods("stack_and_deal,fragmentation", None))
+    asked = combinations(TREE, [2, 5], ["0.1", "0.2"], requested_methods(["stack_and_deal", "fragmentation"], None))
     assert [(c.k, c.t, c.method) for c in asked] == [
         (k, t, method) for k in (2, 5) for t in ("0.1", "0.2") for method in ("stack_and_deal", "fragmentation")
     ]
@@ -44,7 +55,8 @@ def test_every_k_with_every_t_with_every_method():
 
 def test_without_options_it_is_the_run_file_with_every_method():
     spec = spec_of(TREE)
-    asked = combinations(TREE, read_ks(None, spec), read_ts(None, TREE), read_methods("all", TREE["method"]))
+    methods = requested_methods(ALL, TREE["method"])
+    asked = combinations(TREE, requested_ks(None, spec), requested_ts(None, TREE), methods)
     assert [c.method for c in asked] == list(modules())
     assert {(c.k, c.t) for c in asked} == {(7, AS_ASKED)}
     assert next(c.spec for c in asked if c.method == "closeness_tree") == spec
@@ -52,28 +64,39 @@ def test_without_options_it_is_the_run_file_with_every_method():
 
 def test_a_k_that_is_to_be_chosen_is_compared_at_the_k_that_are_given():
     tree = {**TREE, "privacy": {"k": "auto", "alpha": "0.25"}}
-    (asked,) = combinations(tree, [6], ["0.1"], read_methods("stack_and_deal", None))
+    (asked,) = combinations(tree, [6], ["0.1"], requested_methods("stack_and_deal", None))
     assert (asked.spec.privacy.k, asked.spec.privacy.alpha) == (6, None)
     with pytest.raises(ConfigurationError, match="--k: the run file's k is auto"):
-        read_ks(None, spec_of(tree))
+        requested_ks(None, spec_of(tree))
 
 
 def test_a_method_without_settings_is_the_run_files_own_and_one_with_settings_is_not():
-    methods = read_methods("closeness_tree, closeness_tree:effort=balanced ,stack_and_deal", TREE["method"])
+    typed = parse_methods("closeness_tree, closeness_tree:effort=balanced ,stack_and_deal")
+    methods = requested_methods(typed, TREE["method"])
     assert list(methods) == ["closeness_tree", "closeness_tree:effort=balanced", "stack_and_deal"]
     assert [m.get("effort") for m in methods.values()] == ["fast", "balanced", None]
-    assert read_methods(DEFAULT, None) == {DEFAULT: {"name": DEFAULT}}
+    assert requested_methods(DEFAULT, None) == {DEFAULT: {"name": DEFAULT}}
 
 
 def test_settings_are_read_as_the_run_file_has_them():
-    (name,) = methods = read_methods("closeness_tree:effort=3", None)
+    (name,) = methods = requested_methods(parse_methods("closeness_tree:effort=3"), None)
     assert methods[name] == {"name": "closeness_tree", "effort": 3}
-    assert called(methods[name]) == name
+    assert table_name(methods[name]) == name
+
+
+def test_settings_of_objects_and_dicts_stay_what_they_are():
+    methods = requested_methods([Sabre(bounds="proven"), {"name": "stack_and_deal", "class_size": None}], None)
+    assert list(methods.values()) == [
+        {"name": "sabre", "bounds": "proven"},
+        {"name": "stack_and_deal", "class_size": None},
+    ]
+    with pytest.raises(ConfigurationError, match="--methods: effort without a name"):
+        requested_methods({"effort": 3}, None)
 
 
 def test_what_a_method_does_not_make_is_refused_with_the_run_files_own_words():
     tree = {**TREE, "attributes": {**TREE["attributes"], "sensitive_attributes": {"disease": {"l": {"entropy": 2}}}}}
-    asked = combinations(tree, [2], [AS_ASKED], read_methods("all", None))
+    asked = combinations(tree, [2], [AS_ASKED], requested_methods(ALL, None))
     by_method = {c.method: c for c in asked}
     assert by_method["closeness_tree"].spec is None
     assert "makes no entropy l" in by_method["closeness_tree"].refused
@@ -83,24 +106,24 @@ def test_what_a_method_does_not_make_is_refused_with_the_run_files_own_words():
 @pytest.mark.parametrize("text", ["", "1", "2,x", "2,,3", "0.5", "-2"])
 def test_what_is_no_k_is_refused(text):
     with pytest.raises(ConfigurationError, match="--k"):
-        read_ks(text, spec_of(TREE))
+        requested_ks(parse_numbers(text, "--k"), spec_of(TREE))
 
 
 @pytest.mark.parametrize("text", ["", "0", "1.1", "0.1,x", "-0.1", "measure"])
 def test_what_is_no_t_is_refused(text):
     with pytest.raises(ConfigurationError, match="--t"):
-        read_ts(text, TREE)
+        requested_ts(parse_list(text, "--t"), TREE)
 
 
 def test_a_t_is_as_it_was_typed_and_stands_once():
-    assert read_ts("0.1, .2,0.10,1", TREE) == ["0.1", "0.2", "1"]
+    assert requested_ts(parse_list("0.1, .2,0.10,1", "--t"), TREE) == ["0.1", "0.2", "1"]
 
 
 def test_t_needs_an_attribute_that_has_one():
     tree = {"attributes": {"sensitive_attributes": {"disease": {"t": "measure"}, "grade": None}}}
     with pytest.raises(ConfigurationError, match="--t: no sensitive attribute"):
-        read_ts("0.1", tree)
-    assert read_ts(None, tree) == [AS_ASKED]
+        requested_ts("0.1", tree)
+    assert requested_ts(None, tree) == [AS_ASKED]
 
 
 @pytest.mark.parametrize(
@@ -115,21 +138,21 @@ def test_t_needs_an_attribute_that_has_one():
 )
 def test_what_is_no_method_is_refused(text, message):
     with pytest.raises(ConfigurationError, match=message):
-        read_methods(text, None)
+        requested_methods(parse_methods(text), None)
 
 
 def test_the_sample_is_a_number_that_fits_or_all():
-    assert (read_sample("all"), read_sample("1000000")) == (None, 1_000_000)
+    assert (number_of_rows("all", MOST_ROWS), number_of_rows(parse_number("1000000"), MOST_ROWS)) == (None, 1_000_000)
     for text in ("0", "-5", "1e5", "1000001", "some"):
         with pytest.raises(ConfigurationError, match="--sample"):
-            read_sample(text)
+            number_of_rows(parse_number(text), MOST_ROWS)
 
 
 def test_a_comparison_is_never_public():
     both = Output(public="/out/public", internal="/safe/internal")
-    assert folder_of(None, Output(path="/out")) == "/out/compare"
-    assert folder_of(None, both) == "/safe/internal/compare"
-    assert folder_of("/elsewhere", both) == "/elsewhere"
+    assert comparison_folder(None, Output(path="/out")) == "/out/compare"
+    assert comparison_folder(None, both) == "/safe/internal/compare"
+    assert comparison_folder("/elsewhere", both) == "/elsewhere"
     for path in ("/out/public", "/out/public/compare"):
         with pytest.raises(ConfigurationError, match="is public"):
-            folder_of(path, both)
+            comparison_folder(path, both)

@@ -7,7 +7,7 @@ from strategies import make_problem, town
 
 from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.comparing.request import Combination
-from tclose_spark.comparing.result import PLAN, carry_out_all
+from tclose_spark.comparing.run_comparison import PLAN, run_combinations
 from tclose_spark.comparing.store import OUTCOMES, ComparisonStore
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import ComparedTable
@@ -66,5 +66,5 @@ def test_who_only_plans_learns_nothing_and_draws_no_queries(tmp_path):
     def worth(table):
         raise AssertionError("it is not measured")
 
-    (made,) = carry_out_all(asked, kept, lambda: table, problem.hierarchies, worth, PLAN, lambda line: None)
+    (made,) = run_combinations(asked, kept, lambda: table, problem.hierarchies, worth, PLAN, lambda line: None)
     assert made.state == "planned"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tclose_spark.cli import STAGES
+from tclose_spark.api.stages import STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,7 +11,8 @@ from uuid import UUID
 import pyarrow as pa
 import pytest
 
-from tclose_spark.api.running import carry_out_stages
+from tclose_spark.api.arguments import given_run
+from tclose_spark.api.session import run_stages
 from tclose_spark.errors import UnreachableError
 from tclose_spark.io.lineage import event, is_configured
 from tclose_spark.runfile.loading import load_spec
@@ -46,7 +47,7 @@ Told = Callable[[], list[dict[str, Any]]]
 
 
 def carry_out(path: Path, *names: str, sets: tuple[str, ...] = (), said: list[str] | None = None) -> None:
-    carry_out_stages(load_spec(path, sets), *names, announce=lambda line: said is None or said.append(line))
+    run_stages(given_run(None, path, None, sets), *names, log=lambda line: said is None or said.append(line))
 
 
 @pytest.mark.usefixtures("spark")

@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from strategies import CITIES
 
 from tclose_spark import pipeline
-from tclose_spark.api.judging import audit
+from tclose_spark.api.audit import audit
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import Run
 from tclose_spark.runfile.aggregates import Representative

@@ -18,7 +18,7 @@ from strategies import content, drawn, make_problem
 
 from tclose_spark import pipeline
 from tclose_spark.checks.labels.coverage import Coverage
-from tclose_spark.comparing.trial import planned
+from tclose_spark.comparing.trial import make_plan
 from tclose_spark.errors import InputError
 from tclose_spark.in_memory.apply_plan import apply_plan
 from tclose_spark.in_memory.measure import PublishedClasses, measure
@@ -147,7 +147,7 @@ def test_every_method_takes_dates_and_times(method: str) -> None:
     chosen = [{key: row[key] for key in (*quasi, "disease")} for row in records]
     problem, rows = make_problem(chosen, {"disease": {"t": "0.6"}}, quasi, {}, k=4, name=method)
     table = ComparedTable(profile=problem.profile, rows=rows, whole=len(rows))
-    made = apply_plan(planned(problem.spec, problem.attributes, table), problem.attributes, rows, problem.spec)
+    made = apply_plan(make_plan(problem.spec, problem.attributes, table), problem.attributes, rows, problem.spec)
     labels, columns = [decoded(column) for column in made.labels], iter(made.labels)
     assert content(made.rows) == content(rows)
     codec = Codec.of(problem.profile)

@@ -18,7 +18,7 @@ from uneven import NumericDistance
 
 from tclose_spark import pipeline
 from tclose_spark.auditing.audit import audit_table
-from tclose_spark.auditing.question import ask
+from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables.columns import read_delta
@@ -83,14 +83,14 @@ def test_its_release_is_as_close_as_transport_says(
 def test_it_is_audited(numeric: None, spark: SparkSession) -> None:
     table = people()
     frame = spark.createDataFrame(table.to_pandas().assign(age=lambda rows: rows["age"] // 20))
-    found, _ = audit_table(frame, ask(["age"], {"pay": {"distance": "numeric", "t": "0.5"}}, k=2))
+    found = audit_table(frame, question_from_columns(["age"], {"pay": {"distance": "numeric", "t": "0.5"}}, k=2))
     pays: dict[int, list[int]] = defaultdict(list)
     for age, pay in zip(table["age"].to_pylist(), table["pay"].to_pylist(), strict=True):
         pays[age // 20].append(pay)
     worst = max(transport(part, table["pay"].to_pylist()) for part in pays.values())
     (reached,) = [g.achieved for g in found.guarantees if g.measure == "t-closeness"]
     assert float(reached) == pytest.approx(worst, abs=1e-9)
-    assert {"similarity by belief", "similarity by group"} <= {exposure.attack for exposure in found.exposures}
+    assert {"similarity by belief", "similarity by group"} <= {exposure.attack for exposure in found.attacks}
 
 
 def test_records_are_measured_with_it(numeric: None) -> None:

@@ -27,10 +27,11 @@ import yaml
 from pyspark.sql import types as T
 from strategies import CITIES
 
-from tclose_spark import cli, pipeline
+from tclose_spark import pipeline
+from tclose_spark.api.release import Release
 from tclose_spark.checks.classes.class_table import judged_attribute
 from tclose_spark.checks.classes.figure_histograms import SIZES
-from tclose_spark.io.run import Run
+from tclose_spark.cli.console import show_release
 from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.report.html import render_report
@@ -690,8 +691,8 @@ def test_paths_are_named_so() -> None:
 
 def shown(capsys: pytest.CaptureFixture[str], certificate: dict[str, Any]) -> tuple[list[str], str]:
     """The lines on stdout, without the blanks that align them, and stderr."""
-    place = SimpleNamespace(path=lambda *name: "/".join(("out", *name)))
-    cli._show_certificate(cast(Run, SimpleNamespace(public=place, internal=place)), certificate)
+    release = SimpleNamespace(certificate=certificate, path="out", internal_path="out")
+    show_release(cast(Release, release))
     out, err = capsys.readouterr()
     return [" ".join(line.split()) for line in out.splitlines()], err
 

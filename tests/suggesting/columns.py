@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.suggesting.facts import ColumnFacts, Gathered, WholeCounts, facts_of
+from tclose_spark.suggesting.facts import ColumnFacts, TableFacts, WholeCounts, facts_of
 from tclose_spark.suggesting.patterns import ISO_DATE
 from tclose_spark.suggesting.unique_share import codes_of
 
@@ -35,7 +35,7 @@ def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
     return facts_of(name, kind, pa.array(values, pa.string() if kind == "text" else pa.int64()), whole, unusable)
 
 
-def gathered(table: pa.Table) -> Gathered:
+def gathered(table: pa.Table) -> TableFacts:
     """What `gather` finds of a table whose every row is looked at; its columns are numbers or texts."""
     found = [facts(name, table[name].to_pylist()) for name in table.column_names]
-    return Gathered(table.num_rows, tuple(found), {name: codes_of(table[name]) for name in table.column_names})
+    return TableFacts(table.num_rows, tuple(found), {name: codes_of(table[name]) for name in table.column_names})

@@ -5,11 +5,11 @@ import uuid
 
 import numpy as np
 import pytest
+from columns import facts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from columns import facts
 
-from tclose_spark.suggesting.judging import FEWEST, judge
+from tclose_spark.suggesting.judging import FEWEST, suggest_role
 
 NEUTRAL = ("col7", "x", "v_12", "field", "year", "source", "batch", "survey wave", "unit")  # the last say: of the table
 
@@ -57,7 +57,7 @@ def test_an_identifier_is_never_insensitive(guise, name, people, rows_each, miss
     draw = np.random.default_rng(seed)
     own = GUISES[guise](draw, people)
     values = [value if draw.random() >= missing else None for value in own for _ in range(rows_each)]
-    judged = judge(facts(name, values))
+    judged = suggest_role(facts(name, values))
     patterned = guise.startswith(PATTERNED)
     if patterned or people > 10:
         assert judged.role != "insensitive", judged.why
@@ -87,7 +87,7 @@ def test_an_identifier_is_never_insensitive(guise, name, people, rows_each, miss
 )
 @pytest.mark.parametrize("values", [["a", "b"] * 500, list(range(1000)), ["a"] * 1000, [None] * 1000])
 def test_a_column_named_as_an_identifier_is_one_whatever_it_holds(name, values):
-    assert judge(facts(name, values)).role == "direct"
+    assert suggest_role(facts(name, values)).role == "direct"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_column_named_as_an_identifier_is_one_whatever_it_holds(name, values):
     ],
 )
 def test_names_say_what_columns_are(name, role, about):
-    judged = judge(facts(name, ["a", "b"] * 500))
+    judged = suggest_role(facts(name, ["a", "b"] * 500))
     assert (judged.role, judged.concept and judged.concept.name) == (role, about)
 
 
@@ -134,16 +134,16 @@ def test_names_say_what_columns_are(name, role, about):
     ],
 )
 def test_figures_say_what_columns_are(name, values, role):
-    assert judge(facts(name, values)).role == role
+    assert suggest_role(facts(name, values)).role == role
 
 
 def test_why_holds_no_value():
     values = ["CANARY-7f3@example.org", "CANARY-7f3"] * 500
     for name in ("x", "year", "name", "disease"):
-        judged = judge(facts(name, values))
+        judged = suggest_role(facts(name, values))
         assert "CANARY" not in judged.why
 
 
 def test_a_column_that_cannot_be_released_is_left_open():
-    judged = judge(facts("age", ["a", "b"] * 50, unusable="its type, array, cannot be released"))
+    judged = suggest_role(facts("age", ["a", "b"] * 50, unusable="its type, array, cannot be released"))
     assert (judged.role, judged.why) == ("open", "its type, array, cannot be released")

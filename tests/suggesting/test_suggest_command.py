@@ -9,9 +9,9 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from tclose_spark.api.suggesting import suggest
+from tclose_spark.api.suggest import suggest
 from tclose_spark.runfile.loading import load_spec
-from tclose_spark.suggesting.gathering import gather
+from tclose_spark.suggesting.gathering import gather_facts
 
 Command = Callable[..., tuple[int, str, str]]
 CANARY = "CANARY-7f3"
@@ -65,7 +65,8 @@ def test_a_release_shows_rows_on_a_terminal_only(
     tclose: Command, run_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[bool] = []
-    monkeypatch.setattr("tclose_spark.cli.run_stage", lambda *given, show, **more: shown.append(show))
+    monkeypatch.setattr("tclose_spark.api.release.release", lambda *given, **more: None)
+    monkeypatch.setattr("tclose_spark.cli.commands.show_release", lambda made, rows, as_json: shown.append(rows))
     path = run_file({"age": [1, 2], "sex": ["f", "m"], "disease": ["a", "b"]})
     for option in ([], ["--show"], ["--no-show"]):
         tclose("release", path, *option)
@@ -97,7 +98,7 @@ def test_wrong_options_are_told_before_spark_starts(
 def test_a_table_that_is_not_there_is_told_before_spark_starts(
     tclose: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tclose_spark.suggesting.commands.start_early", lambda *_: pytest.fail("Java starts"))
+    monkeypatch.setattr("tclose_spark.io.spark.driver.start_early", lambda *_: pytest.fail("Java starts"))
     code, _, err = tclose("suggest", tmp_path / "people.csv")
     assert (code, "people.csv does not exist (read as csv; --format says another)" in err) == (2, True), err
 
@@ -123,7 +124,7 @@ def test_figures_of_a_sample_and_of_the_whole_table(spark: SparkSession) -> None
             "when": pa.array([i * 86_400_000_000 for i in range(2000)], pa.timestamp("us", "UTC")),
         }
     )
-    found = gather(spark.createDataFrame(people), 500)
+    found = gather_facts(spark.createDataFrame(people), 500)
     facts = {one.name: one for one in found.facts}
     assert (found.rows, facts["n"].whole.missing, facts["n"].whole.distinct, facts["n"].is_number) == (
         2000,

@@ -8,19 +8,19 @@ import pyarrow.csv as pv
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from columns import facts, gathered
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from columns import facts, gathered
 
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggesting.choosing import MOST_QUASI, choose
-from tclose_spark.suggesting.judging import judge
-from tclose_spark.suggesting.settings import quasi_line, sensitive_line
-from tclose_spark.suggesting.suggestion import Suggestion, suggest_from
-from tclose_spark.suggesting.unique_share import share_alone
+from tclose_spark.suggesting.choosing import MOST_QUASI, choose_roles
+from tclose_spark.suggesting.judging import suggest_role
+from tclose_spark.suggesting.settings import quasi_identifier_settings, sensitive_settings
+from tclose_spark.suggesting.suggestion import Suggestion, suggestion_from_facts
+from tclose_spark.suggesting.unique_share import unique_share
 from tclose_spark.suggesting.views import HEADING, column_line, summary_lines
 from tclose_spark.suggesting.writing import flow
 
@@ -52,7 +52,7 @@ def uncommented(text: str) -> str:
 
 def suggest_for(table: pa.Table, folder: Path, file: str = "my.yaml", form: str = "parquet") -> Suggestion:
     source = Input(path=str(folder / f"people.{form}"), format=form)
-    return suggest_from(gathered(table), source, folder / file)
+    return suggestion_from_facts(gathered(table), source, folder / file)
 
 
 def test_the_run_file_loads_as_it_is_and_says_what_each_column_is(tmp_path):
@@ -137,7 +137,7 @@ def test_whatever_columns_are_called_the_run_file_is_yaml_and_names_them(names, 
     ],
 )
 def test_a_quasi_identifier_has_settings_that_fit_its_values(name, values, wanted):
-    line = quasi_line(judge(facts(name, values)))
+    line = quasi_identifier_settings(suggest_role(facts(name, values)))
     assert yaml.safe_load(flow(line.settings)) == wanted
     assert QuasiIdentifier.model_validate(yaml.safe_load(flow(line.settings)) | {"weight": 1})
 
@@ -155,14 +155,14 @@ def test_a_quasi_identifier_has_settings_that_fit_its_values(name, values, wante
     ],
 )
 def test_a_sensitive_attribute_is_ordered_where_its_values_measure(name, values, wanted):
-    assert yaml.safe_load(flow(sensitive_line(judge(facts(name, values)), "0.2").settings)) == wanted
+    assert yaml.safe_load(flow(sensitive_settings(suggest_role(facts(name, values)), "0.2").settings)) == wanted
 
 
 @pytest.mark.parametrize(
     ("rare", "t", "warned"), [(10, "0.2", True), (21, "0.2", False), (10, "0.05", False), (1, "measure", False)]
 )
 def test_a_value_that_a_class_may_hold_alone_is_warned_of(rare, t, warned):
-    line = sensitive_line(judge(facts("disease", ["flu"] * (100 - rare) + ["gout"] * rare)), t)
+    line = sensitive_settings(suggest_role(facts("disease", ["flu"] * (100 - rare) + ["gout"] * rare)), t)
     assert any("a class may hold it alone" in said for said in line.said) is warned
 
 
@@ -190,14 +190,14 @@ def test_an_existing_file_is_kept(tmp_path):
 )
 def test_there_is_a_quasi_identifier_and_a_sensitive_attribute_wherever_there_can_be(columns, quasi, sensitive):
     table = {name: [f"v{i * 7919 % values}" for i in range(1000)] for name, values in columns.items()}
-    choice = choose([judge(facts(name, values)) for name, values in table.items()])
+    choice = choose_roles([suggest_role(facts(name, values)) for name, values in table.items()])
     assert ([one.name for one in choice.quasi], [one.name for one in choice.sensitive]) == (quasi, sensitive)
 
 
 @pytest.mark.parametrize("names", [["age"], ["name", "age"], ["name", "ssn"]])
 def test_a_table_that_no_release_can_be_made_of_is_refused(names):
     with pytest.raises(InputError, match="a release needs one of each"):
-        choose([judge(facts(name, ["a", "b"] * 50)) for name in names])
+        choose_roles([suggest_role(facts(name, ["a", "b"] * 50)) for name in names])
 
 
 def test_of_many_quasi_identifiers_one_of_each_kind_comes_first_and_the_rest_is_asked_about():
@@ -214,7 +214,7 @@ def test_of_many_quasi_identifiers_one_of_each_kind_comes_first_and_the_rest_is_
         "children",
         "date",
     ]
-    choice = choose([judge(facts(name, ["a", "b"] * 50)) for name in [*names, "disease"]])
+    choice = choose_roles([suggest_role(facts(name, ["a", "b"] * 50)) for name in [*names, "disease"]])
     first = {one.name for one in choice.quasi}
     assert len(first) == MOST_QUASI
     assert {"zip", "age", "sex", "race", "job"} <= first
@@ -233,13 +233,13 @@ def test_an_insensitive_column_that_tells_a_quasi_identifier_is_left_out(tmp_pat
     }
     suggestion = suggest_for(pa.table(table), tmp_path)
     assert (suggestion.roles["wave"], suggestion.roles["year"]) == ("left out", "insensitive attribute")
-    assert "it tells" in suggestion.yaml
+    assert "it reveals" in suggestion.yaml
 
 
 def test_shares_alone_are_those_of_tuples():
     a, b = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 0, 0])
-    assert (share_alone([a]), share_alone([b]), share_alone([a, b])) == (0.2, 0.2, 0.6)
-    assert share_alone([a.repeat(2), b.repeat(2)]) == 0
+    assert (unique_share([a]), unique_share([b]), unique_share([a, b])) == (0.2, 0.2, 0.6)
+    assert unique_share([a.repeat(2), b.repeat(2)]) == 0
 
 
 FOUND = {

@@ -1,8 +1,8 @@
-"""The join with a background table: what somebody who has a list of people learns of who is in the published table.
+"""The join with a background table: what an adversary with a list of people learns about the published table.
 
-A class is a box: for each quasi-identifier a range of codes, which its label covers. A person of the background table
-is a point. The people who fit each class, and the records that each person fits, follow from which points lie in which
-boxes.
+A class is a box, with a range of codes for each quasi-identifier, namely those that its label covers. A person of the
+background table is a point. The points inside each box give the people who fit each class and the records that each
+person fits.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 from tclose_spark.table.writing import write_number
 
-MOST_BOXES = 2_000_000  # distinct classes, that every task is sent
-MISSING, STRANGE = -2, -1  # codes of a missing value, and of one that no label but `*` covers
+MOST_BOXES = 2_000_000  # distinct classes, all of which go to every task
+MISSING, UNCOVERED = -2, -1  # codes of a missing value, and of one that only the label `*` covers
 EVERYTHING = (-(1 << 40), 1 << 40)
 Span = tuple[int, int]
 
@@ -43,10 +43,10 @@ Span = tuple[int, int]
 class Axis:
     """The codes of one quasi-identifier.
 
-    ends: of a numeric one, the numbers at which some interval begins or ends, ascending: number ends[i] has code 2 i +
-        1, a number between ends[i - 1] and ends[i] has 2 i.
-    places: the code of each value that is no number, in tree order.
-    spans: of a hierarchy, the first and last code below each node.
+    ends: if it is numeric, the ascending ends of all intervals. Number ends[i] has code 2 i + 1, and a number between
+        ends[i - 1] and ends[i] has code 2 i.
+    places: the code of each value that is not a number, in tree order.
+    spans: with a hierarchy, the first and last code below each node.
     """
 
     ends: tuple[Fraction, ...] | None = None
@@ -55,7 +55,7 @@ class Axis:
 
     @staticmethod
     def of(quasi: JudgedQuasi, labels: Iterable[str | None], hierarchy: Hierarchy | None) -> Axis:
-        """The axis on which all labels are ranges of codes."""
+        """The axis on which every label is a range of codes."""
         published = {label for label in labels if label not in (None, ROOT)}
         if hierarchy is not None:
             spans: dict[str, Span] = {}
@@ -72,16 +72,16 @@ class Axis:
         return Axis(places={value: code for code, value in enumerate(sorted(values))})
 
     def point(self, value: str | None) -> int:
-        """The code of a person's value."""
+        """The code of a raw value."""
         if value is None:
             return MISSING
         if self.ends is None:
             places = self.places or {}
-            return next((places[form] for form in _forms(value) if form in places), STRANGE)
+            return next((places[form] for form in _forms(value) if form in places), UNCOVERED)
         try:
             return self._number(parse_quantity(value))
         except ValueError:
-            return (self.places or {}).get(value, STRANGE)
+            return (self.places or {}).get(value, UNCOVERED)
 
     def _number(self, number: Fraction) -> int:
         assert self.ends is not None
@@ -89,7 +89,7 @@ class Axis:
         return 2 * place + (place < len(self.ends) and self.ends[place] == number)
 
     def ranges(self, label: str | None) -> list[Span]:
-        """The ranges of codes that a label covers; more than one for a set."""
+        """The ranges of codes that a label covers; several for a set."""
         if label == ROOT:
             return [EVERYTHING]
         if label is None:
@@ -106,13 +106,13 @@ class Axis:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guesses:
-    """An outsider's guesses of one sensitive attribute.
+class MinimalityGuesses:
+    """The minimality attack's guesses of one sensitive attribute.
 
-    people: how many are guessed.
-    said: how often the classes that they fit say what is guessed.
-    at_least: how often the outsider expects it, at least.
-    right: how often it is so, where the list of people tells.
+    people: rows of the background table whose value is guessed.
+    said: the share of the guessed value in the classes that these people fit.
+    at_least: the share that the adversary expects, at least.
+    right: the share of correct guesses; None if the background table lacks the attribute.
     """
 
     attribute: str
@@ -124,14 +124,14 @@ class Guesses:
 
 @dataclass(frozen=True, kw_only=True)
 class BackgroundJoin:
-    """What a background table of people says of the published one.
+    """The result of joining the published table with a background table.
 
-    joined: the quasi-identifiers by which.
-    people: in the background table.
-    candidates: those who fit some class (the others can be seen not to be in the table).
-    members: at least so many can be seen to be in it, if everyone in it is in the background table.
-    risks: of re-identification (see `measures.reidentification.Risks`).
-    guesses: of the sensitive attributes (see `audit.outsider`).
+    joined: the quasi-identifiers of the join.
+    people: rows of the background table.
+    candidates: those that fit some class; the others are recognizably not in the published table.
+    members: the minimum number recognizably in it, if the background table contains everyone who is.
+    risks: of re-identification.
+    guesses: of the minimality attack, per sensitive attribute.
     """
 
     joined: tuple[str, ...]
@@ -139,18 +139,17 @@ class BackgroundJoin:
     candidates: int
     members: int
     risks: Risks
-    guesses: tuple[Guesses, ...] = ()
+    guesses: tuple[MinimalityGuesses, ...] = ()
 
 
 def join_background(
     classes: DataFrame, background: DataFrame, quasi: Sequence[JudgedQuasi], hierarchies: Mapping[str, Hierarchy]
 ) -> BackgroundJoin:
-    """Joins the classes with a table of people, by those quasi-identifiers that it has, under their names, as raw
-    values.
+    """The join of the classes with a table of people, by the raw quasi-identifiers that it has under the same names.
 
     Raises:
-        InputError: if it has none of them, no rows, if a label does not say whom it covers, or if there are too many
-        distinct classes to send to every task.
+        InputError: if it has none of them, or no rows; if a label does not show which values it covers; or if there
+        are more than MOST_BOXES distinct classes.
     """
     joined = [q for q in quasi if q.name in background.columns]
     if not joined:
@@ -170,10 +169,10 @@ def join_background(
         }
         if masks:
             raise InputError(
-                f"--background: {q.name}: labels ({len(masks)}) do not say whom they cover; give a hierarchy"
+                f"--background: {q.name}: {len(masks)} labels do not show which values they cover; give a hierarchy"
             )
     axes = [Axis.of(q, set(column), hierarchies.get(q.name)) for q, column in zip(joined, labels, strict=True)]
-    low, high, owner = corners(labels, axes)
+    low, high, owner = class_boxes(labels, axes)
     people = background.groupBy(*[plain(background, name).cast("string").alias(name) for name in names]).count()
     with ExitStack() as held:
         people = held.enter_context(kept(people))
@@ -197,8 +196,7 @@ def join_background(
 
 
 def _forms(text: str) -> Iterator[str]:
-    """What a value may be called where numbers, times and dates have one form each: 39 for 39.0, 2024-02-29T12:00:00
-    for a time with a blank in it, and its day; first the text itself.
+    """The forms of a value: the text itself, then a number without trailing zeros, or a time in ISO form and its day.
 
     >>> list(_forms("39.50")), list(_forms("2024-02-29 12:00:00")), list(_forms("flu"))
     (['39.50', '39.5'], ['2024-02-29 12:00:00', '2024-02-29T12:00:00', '2024-02-29'], ['flu'])
@@ -217,8 +215,8 @@ def _forms(text: str) -> Iterator[str]:
     yield str(number.numerator) if number.denominator == 1 else write_number(float(number))
 
 
-def one_label(columns: Sequence[Column]) -> Column:
-    """The label that the published columns of a quasi-identifier say: itself, or the interval between two bounds."""
+def published_label(columns: Sequence[Column]) -> Column:
+    """The label in the published columns of a quasi-identifier: the one column, or the interval between two bounds."""
     if len(columns) == 1:
         return columns[0]
     low, high = columns
@@ -231,8 +229,8 @@ def one_label(columns: Sequence[Column]) -> Column:
 
 
 def _boxes(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[str | None]], IntArray]:
-    """(the labels of each distinct class, a list a quasi-identifier; its records)."""
-    published = [one_label([F.col("quasi_identifiers")[column] for column in q.columns]) for q in quasi]
+    """(the labels of each distinct class, one list per quasi-identifier; its records)."""
+    published = [published_label([F.col("quasi_identifiers")[column] for column in q.columns]) for q in quasi]
     labelled = [label.alias(f"l{i}") for i, label in enumerate(published)]
     grouped = (
         classes.select(*labelled, "size")
@@ -245,9 +243,13 @@ def _boxes(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[
     return [column.to_pylist() for column in listed.columns[:-1]], listed["size"].to_numpy().astype(np.int64)
 
 
-def corners(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tuple[IntArray, IntArray, IntArray]:
-    """(lowest codes, highest codes, class) of boxes, shape (boxes, quasi-identifiers) and (boxes,). A class with sets
-    has several.
+def class_boxes(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tuple[IntArray, IntArray, IntArray]:
+    """(lowest codes, highest codes, class number) of boxes, shapes (boxes, quasi-identifiers), the same, and (boxes,).
+
+    A class whose labels are sets has several boxes.
+
+    Raises:
+        InputError: if there are more than MOST_BOXES boxes.
     """
     ranges = [{label: axis.ranges(label) for label in set(column)} for axis, column in zip(axes, labels, strict=True)]
     low, high, owner = [], [], []
@@ -269,9 +271,7 @@ def corners(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tup
 
 
 def _located(people: DataFrame, axes: Sequence[Axis], low: IntArray, high: IntArray, records: IntArray) -> DataFrame:
-    """A row a batch of people: how many they are, how many fit some box, and for the boxes that some fit how many
-    do.
-    """
+    """One row per batch of people: how many there are, how many fit some box, and how many fit each box."""
 
     def locate(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

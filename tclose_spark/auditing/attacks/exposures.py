@@ -1,5 +1,6 @@
-"""What attackers can do with the classes: homogeneity, background knowledge, skewness, similarity, and one sensitive
-attribute that tells another. Each as figures: how many classes and rows are exposed, and the worst belief.
+"""Attacks on the classes: homogeneity, background knowledge, skewness, similarity, and a known sensitive attribute.
+
+Each is measured by how many classes and rows are exposed, and by the worst rise in belief.
 """
 
 from __future__ import annotations
@@ -28,20 +29,20 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Exposure:
-    """What one attack reaches.
+    """What one attack exposes.
 
     attack: "homogeneity", "background knowledge", "skewness", "similarity by belief", "similarity by group", "knowing
         another" or "re-identification".
-    attribute: that is learned.
-    criterion: what makes a class count.
-    classes, people: how many classes and rows count.
-    worst: the class with the highest gain in belief, by its labels.
+    attribute: the attribute that an adversary learns.
+    criterion: when a class is exposed.
+    classes, people: how many classes and rows are exposed.
+    worst: the labels of the class with the largest rise in belief.
     about: the value, range or node that is learned there.
     before, after: the belief in it without and with the attack.
     size: the records of that class.
 
-    Where the attack has no worst class (knowing another, re-identification) before and after are means over all rows,
-    and about is the attribute that is known; of re-identification they are chances to pick the record.
+    Two attacks have no worst class. Of "knowing another", before and after are mean beliefs over all rows; of
+    "re-identification", mean chances to pick the record. There, about is the attribute that the adversary knows.
     """
 
     attack: str
@@ -56,7 +57,7 @@ class Exposure:
     size: int | None = None
 
     def without_labels(self) -> Exposure:
-        """The same without labels and values of the table: what remains of the worst class is its size."""
+        """The same without labels and values of the table; the worst class keeps its size."""
         return self if self.worst is None else replace(self, about=None, worst={})
 
 
@@ -64,12 +65,14 @@ class Exposure:
 class AttackColumns:
     """The attacks on one attribute as columns of the class table (a `ClassMeasure`).
 
-    `likeliest_name_` (the most frequent value), `likeliest_rows_`, `likeliest_before_` (its share of the table),
-    `second_rows_`; `value_gain_` (the largest rise in belief in a value), `value_before_`, `value_name_`, `value_over_`
-    (above `threshold`); and where values can be similar the same for a range or a node: `group_gain_`, `group_before_`,
-    `group_name_`, `group_over_` (above `threshold`, and above what chance gives a class of the size: a class of five
-    always has some range that rose much). `alike_rows_`, `alike_before_`, `alike_name_`: of the most frequent group of
-    `attacks.value_groups`, like those of the most frequent value.
+    `likeliest_name_`, `likeliest_rows_`, `likeliest_before_`: the most frequent value, its records in the class, its
+        share of the table; `second_rows_`: records of the second most frequent.
+    `value_gain_`, `value_before_`, `value_name_`, `value_over_`: the largest rise in belief in a value, the belief
+        before, the value, whether the rise is above `threshold`.
+    `group_gain_`, ..: the same for a range or node, if values can be similar. Here `group_over_` is also above what
+        chance gives a class of the size, because a class of five always has some range that rises much.
+    `alike_rows_`, `alike_before_`, `alike_name_`: as for the most frequent value, for the most frequent group of
+        `attacks.value_groups`.
     """
 
     attribute: JudgedAttribute
@@ -83,26 +86,18 @@ class AttackColumns:
 
     @property
     def has_groups(self) -> bool:
-        """Whether some values are more similar than others: not at an equal distance."""
+        """Whether some values are more similar than others; false for an equal distance."""
         return attacks.has_groups(self.attribute.distance)
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
-        names = {
-            "likeliest_name": pa.string(),
-            "likeliest_rows": pa.int64(),
-            "likeliest_before": pa.float64(),
-            "second_rows": pa.int64(),
-        }
+        text, count, share = pa.string(), pa.int64(), pa.float64()
+        names = {"likeliest_name": text, "likeliest_rows": count, "likeliest_before": share, "second_rows": count}
         for part in ("value", "group") if self.has_groups else ("value",):
-            names |= {
-                f"{part}_gain": pa.float64(),
-                f"{part}_before": pa.float64(),
-                f"{part}_name": pa.string(),
-                f"{part}_over": pa.bool_(),
-            }
+            gain = {"gain": share, "before": share, "name": text, "over": pa.bool_()}
+            names |= {f"{part}_{name}": kind for name, kind in gain.items()}
         if self.has_groups:
-            names |= {"alike_rows": pa.int64(), "alike_before": pa.float64(), "alike_name": pa.string()}
+            names |= {"alike_rows": count, "alike_before": share, "alike_name": text}
         return [(self.attribute.column(name), kind) for name, kind in names.items()]
 
     def of(self, classes: Classes) -> list[pa.Array]:
@@ -131,8 +126,8 @@ class AttackColumns:
         return [pa.array(most.first), pa.array(before), self._names(first, last - 1)]
 
     def _names(self, first: IntArray, last: IntArray, height: IntArray | None = None) -> pa.Array:
-        """What groups of consecutive values are called: nodes, else ranges. height: of the nodes, by default the lowest
-        that have these values.
+        """Names of groups of consecutive values: nodes of the hierarchy, otherwise ranges. height: of the nodes; by
+        default the lowest common ancestors.
         """
         if self.hierarchy is not None:
             leaf = first
@@ -159,11 +154,11 @@ class AttackColumns:
 
 
 @dataclass(frozen=True)
-class KnowingColumns:
-    """What is left of one sensitive attribute in a class for who knows another (a `ClassMeasure`).
+class KnownAttributeColumns:
+    """What an adversary who knows one sensitive attribute learns of another in a class (a `ClassMeasure`).
 
-    `told_<known>/<target>`: records whose target the best guess gets right; `certain_<known>/<target>`: records for
-    which it cannot be wrong; `alone_<known>/<target>`: records that no other of the class shares the known value with.
+    `told_<known>/<target>`: records whose target the best guess gets right. `certain_<known>/<target>`: records for
+    which the guess cannot be wrong. `alone_<known>/<target>`: records whose known value is unique in the class.
     """
 
     names: tuple[str, ...]
@@ -171,7 +166,7 @@ class KnowingColumns:
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
         return [
-            (knowing_column(measure, *pair), pa.int64())
+            (known_attribute_column(measure, *pair), pa.int64())
             for pair in permutations(self.names, 2)
             for measure in ("told", "certain", "alone")
         ]
@@ -185,82 +180,77 @@ class KnowingColumns:
         return arrays
 
 
-def knowing_column(measure: str, known: str, target: str) -> str:
-    """The class table's column of what a known attribute tells of another."""
+def known_attribute_column(measure: str, known: str, target: str) -> str:
+    """The name of a column of the class table for a known attribute and another."""
     both = "/".join(name.replace("%", "%25").replace("/", "%2F") for name in (known, target))
     return measure_column(measure, both)
 
 
-def exposures(
-    classes: DataFrame, columns: Sequence[AttackColumns], knowing: KnowingColumns | None, rows: int
+def measure_attacks(
+    classes: DataFrame, columns: Sequence[AttackColumns], knowing: KnownAttributeColumns | None, rows: int
 ) -> list[Exposure]:
-    """All attacks over a class table with these columns. One aggregation."""
-    aggregates: list[Column] = []
+    """All attacks on a class table with these columns, in one aggregation."""
+    attacks_of = [_attacks(part) for part in columns]
+    sums: dict[str, Column] = {}
     for i, part in enumerate(columns):
-        for name, attack in _attacks(part).items():
-            aggregates.append(F.sum(attack.exposed.cast("bigint")).alias(f"classes {name} {i}"))
-            aggregates.append(F.sum(F.when(attack.exposed, F.col("size")).otherwise(0)).alias(f"people {name} {i}"))
-            aggregates.append(attack.worst.alias(f"worst {name} {i}"))
-        aggregates.append(F.sum(quoted(part.attribute.column("likeliest_rows"))).alias(f"guessed {i}"))
+        for name, attack in attacks_of[i].items():
+            sums[f"classes {name} {i}"] = F.count_if(attack.exposed)
+            sums[f"people {name} {i}"] = F.sum(F.when(attack.exposed, F.col("size")).otherwise(0))
+            sums[f"worst {name} {i}"] = attack.worst
+        sums[f"guessed {i}"] = F.sum(quoted(part.attribute.column("likeliest_rows")))
+        sums[f"distinct {i}"] = F.sum(quoted(part.attribute.column("distinct")))
+    names = [part.attribute.name for part in columns]
     pairs = list(permutations(range(len(columns)), 2)) if knowing is not None else []
     for i, j in pairs:
-        names = [columns[i].attribute.name, columns[j].attribute.name]
-        certain = quoted(knowing_column("certain", *names))
-        aggregates.append(F.sum(quoted(knowing_column("told", *names))).alias(f"told {i} {j}"))
-        aggregates.append(F.sum(certain).alias(f"people {i} {j}"))
-        aggregates.append(F.sum((certain > 0).cast("bigint")).alias(f"classes {i} {j}"))
-    for i, part in enumerate(columns if knowing is not None else ()):
-        alone = quoted(knowing_column("alone", part.attribute.name, columns[i - 1].attribute.name))
-        aggregates.append(F.sum(alone).alias(f"alone {i}"))
-        aggregates.append(F.sum((alone > 0).cast("bigint")).alias(f"alone classes {i}"))
-        aggregates.append(F.sum(quoted(part.attribute.column("distinct"))).alias(f"distinct {i}"))
-    if not aggregates:
+        told, certain, alone = (
+            quoted(known_attribute_column(measure, names[i], names[j])) for measure in ("told", "certain", "alone")
+        )
+        sums |= {f"told {i} {j}": F.sum(told)}
+        sums |= {f"people {i} {j}": F.sum(certain), f"classes {i} {j}": F.count_if(certain > 0)}
+        sums |= {f"alone {i}": F.sum(alone), f"alone classes {i}": F.count_if(alone > 0)}
+    if not sums:
         return []
-    aggregates.append(F.count(F.lit(1)).alias("classes"))
-    (sums,) = classes.agg(*aggregates).toArrow().to_pylist()
+    sums["classes"] = F.count(F.lit(1))
+    (found,) = classes.agg(*[column.alias(name) for name, column in sums.items()]).toArrow().to_pylist()
     result = []
-    for i, part in enumerate(columns):
-        for name, attack in _attacks(part).items():
-            worst = sums[f"worst {name} {i}"]
+    for i, name in enumerate(names):
+        for attack_name, attack in attacks_of[i].items():
+            worst = found[f"worst {attack_name} {i}"]
             result.append(
                 Exposure(
-                    attack=name,
-                    attribute=part.attribute.name,
+                    attack=attack_name,
+                    attribute=name,
                     criterion=attack.criterion,
-                    classes=sums[f"classes {name} {i}"],
-                    people=sums[f"people {name} {i}"],
-                    before=worst["before"],
-                    after=worst["after"],
-                    about=worst["about"],
+                    classes=found[f"classes {attack_name} {i}"],
+                    people=found[f"people {attack_name} {i}"],
                     worst=worst["quasi_identifiers"],
-                    size=worst["size"],
+                    **{key: worst[key] for key in ("before", "after", "about", "size")},
                 )
             )
     for i, j in pairs:
-        known, target = columns[i].attribute.name, columns[j].attribute.name
+        known, target = names[i], names[j]
         result.append(
             Exposure(
                 attack="knowing another",
                 attribute=target,
-                criterion=f"who knows the class and {known} is certain of {target}",
-                classes=sums[f"classes {i} {j}"],
-                people=sums[f"people {i} {j}"],
-                before=sums[f"guessed {j}"] / rows,
-                after=sums[f"told {i} {j}"] / rows,
+                criterion=f"an adversary who knows the class and {known} is certain of {target}",
+                classes=found[f"classes {i} {j}"],
+                people=found[f"people {i} {j}"],
+                before=found[f"guessed {j}"] / rows,
+                after=found[f"told {i} {j}"] / rows,
                 about=known,
             )
         )
-    for i, part in enumerate(columns if knowing is not None else ()):
-        known = part.attribute.name
+    for i, known in enumerate(names if pairs else ()):
         result.append(
             Exposure(
                 attack="re-identification",
                 attribute=known,
-                criterion=f"who joins a list of people that has {known} is left with one record of the class",
-                classes=sums[f"alone classes {i}"],
-                people=sums[f"alone {i}"],
-                before=sums["classes"] / rows,
-                after=sums[f"distinct {i}"] / rows,
+                criterion=f"a join with a list of people that has {known} leaves one record of the class",
+                classes=found[f"alone classes {i}"],
+                people=found[f"alone {i}"],
+                before=found["classes"] / rows,
+                after=found[f"distinct {i}"] / rows,
                 about=known,
             )
         )
@@ -279,7 +269,7 @@ class _Attack:
 
     @property
     def worst(self) -> Column:
-        """Of the exposed classes, else of all, the one with the highest gain, with what is told of it."""
+        """The class with the largest gain, of the exposed ones if there are any, with what is reported of it."""
         gain = (self.after - self.before).alias("gain")
         shown = [self.about.alias("about"), self.before.alias("before"), self.after.alias("after"), F.col("size")]
         return F.max(F.struct(self.exposed.alias("exposed"), gain, F.col("quasi_identifiers"), *shown))
@@ -302,7 +292,7 @@ def _attacks(part: AttackColumns) -> dict[str, _Attack]:
             after=likeliest / size,
         ),
         "background knowledge": _Attack(
-            criterion=f"who can rule out one {name} is certain",
+            criterion=f"an adversary who can rule out one {name} is certain",
             exposed=column("distinct") <= 2,
             about=column("likeliest_name"),
             before=likeliest / size,
@@ -327,7 +317,7 @@ def _attacks(part: AttackColumns) -> dict[str, _Attack]:
         )
         groups = "group below the root" if part.attribute.distance.features.parents else "third of the values in order"
         found["similarity by group"] = _Attack(
-            criterion=f"all {name} of the class lie in one {groups}",
+            criterion=f"all {name} of the class are in one {groups}",
             exposed=(column("alike_rows") == size) & (column("alike_before") < 1),
             about=column("alike_name"),
             before=column("alike_before"),

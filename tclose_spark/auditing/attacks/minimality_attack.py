@@ -1,10 +1,10 @@
-"""The outsider's minimality attack (Wong, Fu, Wang, Pei 2007): a release, a list of people, no secret.
+"""The minimality attack (Wong, Fu, Wang, Pei 2007) with a release and a list of people, without the secret.
 
-Where the narrow classes of a value of a quasi-identifier stand at the largest share of a sensitive value that any class
-has, the method kept as many as t allows; whoever has the value and fits none of these classes is in a wide one, and is
-guessed to be excess. Small classes stand there by whole numbers alone (one record of a rare value in a class of five),
-so a guess counts only where the wide classes bear it out: where it expects the sensitive value much more often than
-they say.
+If the narrow classes of a quasi-identifier's value are at the cap, the largest share of a sensitive value in any class,
+then the method kept as many of its records there as t allows. People of that value who fit none of these classes are in
+a wide class, and the adversary guesses that they have the sensitive value. Small classes reach the cap by rounding
+alone (one record of a rare value in a class of five). A guess therefore counts only if it expects the sensitive value
+much more often than the wide classes indicate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tclose_spark.auditing.attacks.background import EVERYTHING, Axis, Guesses, codes_of, corners, one_label
+from tclose_spark.auditing.attacks.background import (
+    EVERYTHING,
+    Axis,
+    MinimalityGuesses,
+    class_boxes,
+    codes_of,
+    published_label,
+)
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.io.spark.session import kept
@@ -29,27 +36,21 @@ from tclose_spark.measures.disclosure.reidentification import count_inside
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
-MOST_CLASSES = 200_000  # that the driver looks at
+MOST_CLASSES = 200_000  # that the driver examines
 MOST_CELLS = 20_000_000  # of classes times sensitive values
-MOST_VALUES = 2_000  # labels of a quasi-identifier that are looked at, those of most records first
+MOST_VALUES = 2_000  # the most frequent labels of a quasi-identifier, which are examined
 MOST_TARGETS = 50
 FEW_CLASSES = 3
-CHANCE = 1 / 20  # that some guess of a sensitive attribute is none but chance, at most
-FILLED = 1 / 4  # of what the cap allows beyond the table, that the narrow classes together hold
+CHANCE = 1 / 20  # the largest probability that chance alone explains some guess of a sensitive attribute
+FILLED = 1 / 4  # the least part of what the cap allows beyond the table's share, for all narrow classes together
 SUMS = "target bigint, people bigint, said double, right bigint, covered bigint, boxes array<bigint>"
-FIELDS = {
-    "target": pa.int64(),
-    "people": pa.int64(),
-    "said": pa.float64(),
-    "right": pa.int64(),
-    "covered": pa.int64(),
-    "boxes": pa.list_(pa.int64()),
-}
+FIELDS = dict.fromkeys(("target", "people", "said", "right", "covered"), pa.int64())
+FIELDS |= {"said": pa.float64(), "boxes": pa.list_(pa.int64())}
 
 
 @dataclass(frozen=True)
 class Target:
-    """People whose code on one axis is in low..high: guessed to have the sensitive value of this code."""
+    """People whose code on one axis is in low..high, and the code of the sensitive value that they may have."""
 
     axis: int
     low: int
@@ -58,12 +59,14 @@ class Target:
 
 
 def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target]:
-    """Whom to guess: those of whose narrow classes far more than of all classes stand at the cap of a sensitive value
-    (they hold it, and with one record more of it they would have more than any class has), most standard deviations
-    first; and that hold together much of what the cap allows.
+    """The people to guess, by descending number of standard deviations.
 
-    low, high: corners of the classes, shape (classes, axes). counts: their records by sensitive value, shape (classes,
-    m).
+    Of their narrow classes, far more are at the cap of a sensitive value than of all classes: one more record of the
+    value would give them a larger share than any class has. Together, these classes hold at least FILLED of what the
+    cap allows.
+
+    low, high: corners of the classes, shape (classes, axes).
+    counts: their records by sensitive value, shape (classes, m).
     """
     sizes, table = counts.sum(axis=1), counts.sum(axis=0) / counts.sum()
     cap = (counts / sizes[:, None] - table).max(axis=0)
@@ -87,12 +90,12 @@ def find_targets(low: IntArray, high: IntArray, counts: IntArray) -> list[Target
             )
             s = int(np.argmax(beyond))
             candidates.append((float(beyond[s]), Target(axis, first, last, s)))
-    enough = np.sqrt(2 * np.log(looked))  # about the largest of so many deviations by chance
+    enough = np.sqrt(2 * np.log(looked))  # about the largest deviation by chance
     candidates.sort(key=lambda one: -one[0])
     return [target for beyond, target in candidates[:MOST_TARGETS] if beyond > enough]
 
 
-def guess(
+def guess_values(
     points: IntArray,
     weights: IntArray,
     low: IntArray,
@@ -101,9 +104,9 @@ def guess(
     counts: IntArray,
     targets: Sequence[Target],
 ) -> tuple[IntArray, np.ndarray]:
-    """(the target that each point is guessed by, or -1; the share of what is guessed in the classes that it fits).
+    """(the target that guesses each point, or -1; the share of the guessed value in the classes that the point fits).
 
-    sizes: records of the classes; counts: those with each sensitive value that is guessed, shape (classes, values).
+    sizes: records of the classes. counts: those with each guessed sensitive value, shape (classes, values).
     """
     by, said = np.full(len(points), -1), np.zeros(len(points))
     for number, target in enumerate(targets):
@@ -131,20 +134,20 @@ def expected(
     sizes: IntArray,
     counts: IntArray,
 ) -> tuple[float, float]:
-    """(how often an outsider expects what is guessed to be so; the chance, at most, that it is none but chance).
+    """(the expected share of correct guesses; an upper bound on the probability that chance explains them).
 
-    The classes that the guessed people fit hold more of it than their other records explain, at the rate of the classes
-    that do not cover the target: the rest is that of the target's people. These are the guessed, and as many more as
-    the list has beyond the narrow classes' records, in proportion. The chance is Chernoff's bound for so much among so
-    many records at that rate.
+    The expectation starts from the records of the value in the classes that the guessed people fit. It subtracts those
+    that other people explain, at the rate of the classes that do not cover the target, and attributes the rest to the
+    target's people in these classes: the guessed ones, and a proportional part of the people on the list beyond the
+    narrow classes' records. The probability is Chernoff's bound at that rate.
 
-    guessed: how many people are; covered: how many of the list are the target's; boxes: the classes that the guessed
-    fit. sizes, counts: as for `guess`.
+    guessed: the number of guessed people. covered: people of the list whose value is the target's.
+    boxes: the classes that the guessed people fit. sizes, counts: as for `guess_values`.
     """
     having = counts[:, target.sensitive]
     apart = (low[:, target.axis] > target.high) | (high[:, target.axis] < target.low)
     if not having[apart].sum():
-        return 0.0, 1.0  # nothing says how often others have it
+        return 0.0, 1.0  # the rate of others is unknown
     rate = float(having[apart].sum() / sizes[apart].sum())
     records, holders = int(sizes[boxes].sum()), int(having[boxes].sum())
     narrow = (low[:, target.axis] >= target.low) & (high[:, target.axis] <= target.high)
@@ -168,15 +171,16 @@ def guess_people(
     trees: Mapping[str, Hierarchy],
     attributes: Sequence[JudgedAttribute],
     gain: Fraction,
-) -> tuple[Guesses, ...]:
-    """The attack on each sensitive attribute, with the quasi-identifiers that the list of people has. labels: of the
-    tallies, in order.
-    gain: by which what a guess expects has to exceed what the classes say, at least.
+) -> tuple[MinimalityGuesses, ...]:
+    """The attack on each sensitive attribute, with the quasi-identifiers that the list of people has.
 
-    An attribute is left out if the table has too many classes for it, or labels that are sets.
+    An attribute is left out if the table has too many classes, or labels that are sets.
+
+    labels: the published columns, in the tallies' order.
+    gain: the least excess of the expected share over the share in the classes.
     """
     joined = [q for q in quasi if q.name in background.columns]
-    published = [one_label([F.col(f"l{labels.index(column)}") for column in q.columns]) for q in joined]
+    published = [published_label([F.col(f"l{labels.index(column)}") for column in q.columns]) for q in joined]
     guesses = []
     for place, judged in enumerate(attributes):
         known = judged.name in background.columns
@@ -198,7 +202,7 @@ def _guesses(
     judged: JudgedAttribute,
     place: int,
     gain: Fraction,
-) -> Guesses | None:
+) -> MinimalityGuesses | None:
     keys, m = [label.alias(f"l{i}") for i, label in enumerate(published)], len(judged.values)
     counted = tallies.select(*keys, f"v{place}", "n").limit(MOST_CLASSES + 1).toArrow()
     tally = ClassTally.read(counted, len(keys))
@@ -210,21 +214,22 @@ def _guesses(
     values = np.array([code[value] for value in tally.values[0].to_pylist()])[tally.tuples.values]
     counts = np.zeros((tally.tuples.groups, m), dtype=np.int64)
     np.add.at(counts, (tally.tuples.owner, values), tally.tuples.counts)
-    low, high, owner = corners(texts, axes)
+    low, high, owner = class_boxes(texts, axes)
     if len(owner) > len(counts):
         return None
+    none = MinimalityGuesses(attribute=judged.name, people=0, said=None, at_least=None, right=None)
     targets = find_targets(low, high, counts)
     if not targets:
-        return Guesses(attribute=judged.name, people=0, said=None, at_least=None, right=None)
-    told_of, which = np.unique([target.sensitive for target in targets], return_inverse=True)
+        return none
+    guessed_values, which = np.unique([target.sensitive for target in targets], return_inverse=True)
     targets, counts = (
         [replace(target, sensitive=int(i)) for target, i in zip(targets, which, strict=True)],
-        counts[:, told_of],
+        counts[:, guessed_values],
     )
-    names = [judged.values[i] for i in told_of.tolist()]
+    names = [judged.values[i] for i in guessed_values.tolist()]
     sizes = np.bincount(tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups).astype(np.int64)
     with kept(people) as listed:
-        worth = _worth_telling(
+        worth = _significant(
             targets,
             lambda chosen: _sums(listed, axes, low, high, sizes, counts, chosen, names),
             lambda target, one: expected(target, one.people, one.covered, one.boxes, low, high, sizes, counts),
@@ -232,27 +237,26 @@ def _guesses(
         )
     n = sum(one.people for one, _ in worth)
     if not n:
-        return Guesses(attribute=judged.name, people=0, said=None, at_least=None, right=None)
-    said, right = sum(one.said for one, _ in worth) / n, sum(one.right for one, _ in worth) / n
-    return Guesses(
+        return none
+    return MinimalityGuesses(
         attribute=judged.name,
         people=n,
-        said=said,
+        said=sum(one.said for one, _ in worth) / n,
         at_least=sum(expects * one.people for one, expects in worth) / n,
-        right=right,
+        right=sum(one.right for one, _ in worth) / n,
     )
 
 
-def _worth_telling(
+def _significant(
     targets: Sequence[Target],
     sums_of: Callable[[Sequence[Target]], Sequence[_Sum]],
     expectation: Callable[[Target, _Sum], tuple[float, float]],
     gain: Fraction,
 ) -> list[tuple[_Sum, float]]:
-    """(sums, how often it is expected) of the guesses that are worth telling: expected to be right by `gain` more often
-    than the classes say, and no chance.
+    """(sums, expected share) of the guesses that count: the expected share exceeds that in the classes by at least
+    `gain`, and chance does not explain it.
 
-    Targets that are not worth it are left out, and the others guess again: whom the one took may be another's.
+    Other targets are dropped, and the remaining ones guess again, because a dropped target's people may be theirs.
     """
     looked = len(targets)
     while targets:
@@ -271,13 +275,13 @@ def _worth_telling(
 
 @dataclass(kw_only=True)
 class _Sum:
-    """Of one target.
+    """Sums of one target.
 
-    people: who are guessed by it.
-    said: the sum of what the classes that they fit say.
-    right: of how many the guess is right.
-    covered: all whose value is the target's.
-    boxes: the classes that the guessed fit.
+    people: guessed people.
+    said: the sum, over them, of the value's share in the classes that they fit.
+    right: correct guesses.
+    covered: all people whose value is the target's.
+    boxes: the classes that the guessed people fit.
     """
 
     people: int = 0
@@ -297,16 +301,14 @@ def _sums(
     targets: Sequence[Target],
     names: Sequence[str | None],
 ) -> list[_Sum]:
-    """Of each target, over all people. people: their quasi-identifiers, the truth, and how many are alike in all
-    that.
-    """
+    """The sums of each target. people: distinct quasi-identifiers and true values, with their number."""
 
-    def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def sum_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             *labels, truth, weights = batch.columns
             points = np.stack([codes_of(axis, column) for axis, column in zip(axes, labels, strict=True)], axis=1)
             weight, known = weights.to_numpy(), np.array(truth.to_pylist(), dtype=object)
-            by, said = guess(points, weight, low, high, sizes, counts, targets)
+            by, said = guess_values(points, weight, low, high, sizes, counts, targets)
             rows = []
             for number, target in enumerate(targets):
                 hit = by == number
@@ -324,7 +326,7 @@ def _sums(
     figures = ("people", "said", "right", "covered")
     boxes = F.array_distinct(F.flatten(F.collect_list("boxes"))).alias("boxes")
     summed = (
-        map_batches(people, tell, SUMS).groupBy("target").agg(*[F.sum(name).alias(name) for name in figures], boxes)
+        map_batches(people, sum_up, SUMS).groupBy("target").agg(*[F.sum(name).alias(name) for name in figures], boxes)
     )
     sums = [_Sum() for _ in targets]
     for row in summed.toArrow().to_pylist():

@@ -56,7 +56,7 @@ class BeliefGain:
 
 
 @dataclass(frozen=True)
-class BackgroundJoin:
+class KnownAttributeRecords:
     """What a known sensitive value reveals about a target attribute; records of each class, shape (groups,).
 
     guessed: records whose target is guessed right from the class and the known value.
@@ -207,7 +207,7 @@ def similarity(distance: GroundDistance, classes: Histograms) -> BeliefGain:
     )
 
 
-def background_join(tuples: Histograms, known: IntArray, target: IntArray) -> BackgroundJoin:
+def background_join(tuples: Histograms, known: IntArray, target: IntArray) -> KnownAttributeRecords:
     """What one sensitive attribute reveals about another in each class (background join attack, Weber 2.4).
 
     tuples: histograms over codes of tuples of sensitive values.
@@ -221,7 +221,7 @@ def background_join(tuples: Histograms, known: IntArray, target: IntArray) -> Ba
     guessed = np.maximum.reduceat(cells.counts, new)
     sums = [guessed, np.where(targets == 1, records, 0), np.where(records == 1, records, 0)]
     first = np.searchsorted(owner[new], np.arange(cells.groups))
-    return BackgroundJoin(*(np.add.reduceat(part, first) for part in sums))
+    return KnownAttributeRecords(*(np.add.reduceat(part, first) for part in sums))
 
 
 def _bound(table: IntArray, classes: Histograms) -> int:

@@ -5,15 +5,34 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Literal
 
-from tclose_spark.table.column_names.lexicon import (
-    CODES,
-    CONCEPTS,
-    NUMBERS,
-    OF_OTHERS,
-    OF_THINGS,
-    TECHNICAL,
-    Concept,
+import yaml
+
+HintedRole = Literal["direct", "quasi", "sensitive"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concept:
+    """Words of one meaning, and what they suggest about a column. `lexicon.yaml` explains the fields."""
+
+    name: str
+    role: HintedRole
+    rank: int
+    words: tuple[str, ...]
+    either: bool = False
+    unique: bool = False
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(entry.strip() for entry in text.split(","))
+
+
+_LEXICON: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"))
+CONCEPTS = tuple(Concept(**{**entry, "words": _words(entry["words"])}) for entry in _LEXICON["concepts"])
+NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL = (
+    frozenset(_words(_LEXICON[key])) for key in ("numbers", "codes", "of_others", "of_things", "technical")
 )
 
 BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+|(?<=[A-Za-z])(?=[0-9]{4}$)")

@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from strategies import CITIES
 
-from tclose_spark.auditing.attacks.exposures import AttackColumns, Exposure, KnowingColumns, exposures
+from tclose_spark.auditing.attacks.exposures import AttackColumns, Exposure, KnownAttributeColumns, measure_attacks
 from tclose_spark.auditing.audit import audit_table
-from tclose_spark.auditing.question import ask
+from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness, tuple_keys
@@ -59,12 +59,12 @@ def attacks(
     )
     attributes = [judged(name, column) for name, column in table.items() if name not in labels]
     columns = [AttackColumns(a, gain, CITIES if KINDS.get(a.name) == "hierarchical" else None) for a in attributes]
-    knowing = KnowingColumns(tuple(a.name for a in attributes)) if len(attributes) > 1 else None
+    knowing = KnownAttributeColumns(tuple(a.name for a in attributes)) if len(attributes) > 1 else None
     quasi = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in labels]
     tallies = tally_classes(frame.repartition(2), labels, [a.name for a in attributes], 7)
     classes = class_table(tallies, quasi, attributes, [*columns, *([knowing] if knowing else [])])
     rows = len(next(iter(table.values())))
-    found = exposures(classes, columns, knowing, rows)
+    found = measure_attacks(classes, columns, knowing, rows)
     result = {(e.attack, e.attribute, e.about if e.attack == "knowing another" else None): e for e in found}
     assert len(result) == len(found)
     return result
@@ -94,7 +94,7 @@ def test_the_attacks_on_one_attribute(spark: SparkSession):
         Exposure(
             attack="background knowledge",
             attribute="disease",
-            criterion="who can rule out one disease is certain",
+            criterion="an adversary who can rule out one disease is certain",
             classes=2,
             people=7,
             before=0.75,
@@ -156,7 +156,7 @@ def test_dealt_classes_are_not_similar_and_planted_ones_are(spark: SparkSession)
             [part],
         )
         assert table.where(f"{judged_salary.column('group_gain')} > 0.2").count() == 100
-        return {e.attack: e for e in exposures(table, [part], None, 500)}["similarity by belief"]
+        return {e.attack: e for e in measure_attacks(table, [part], None, 500)}["similarity by belief"]
 
     assert similarity(frame).classes == 0
     low = [str(x) for x in sorted(salaries)[:5]]  # the five least salaries trade places with the first class
@@ -182,7 +182,7 @@ def test_knowing_one_attribute_and_learning_another(spark: SparkSession):
     # women of Rome have low pay for certain; who guesses best is right for 3 + 1 of six without the town, 2 + 1 + 1
     # with it
     assert (told.classes, told.people, told.before, told.after) == (1, 2, pytest.approx(4 / 6), pytest.approx(4 / 6))
-    assert told.criterion == "who knows the class and town is certain of pay"
+    assert told.criterion == "an adversary who knows the class and town is certain of pay"
     assert told.worst is None
     told = found["knowing another", "town", "pay"]
     # high pay is in Oslo (f) or in Rome (m), no pay is in Rome; low pay is in Rome for two of three
@@ -327,7 +327,7 @@ def test_a_class_in_one_group_is_counted_whatever_its_belief(spark: SparkSession
     assert found["similarity by belief", "site", None].classes == 0
     e = found["similarity by group", "site", None]
     assert (e.classes, e.people, e.before, e.after, e.about, e.worst) == (1, 2, 0.9, 1.0, "Italy", {"sex": "f"})
-    assert e.criterion == "all site of the class lie in one group below the root"
+    assert e.criterion == "all site of the class are in one group below the root"
 
 
 def test_who_is_alone_with_a_known_value_in_the_class_is_found(spark: SparkSession):
@@ -341,7 +341,7 @@ def test_who_is_alone_with_a_known_value_in_the_class_is_found(spark: SparkSessi
     town, pay = found["re-identification", "town", None], found["re-identification", "pay", None]
     assert (town.classes, town.people, town.before, town.after) == (1, 2, pytest.approx(2 / 6), pytest.approx(4 / 6))
     assert (pay.classes, pay.people, pay.before, pay.after) == (2, 3, pytest.approx(2 / 6), pytest.approx(4 / 6))
-    assert town.criterion == "who joins a list of people that has town is left with one record of the class"
+    assert town.criterion == "a join with a list of people that has town leaves one record of the class"
     assert (town.about, town.worst) == ("town", None)
 
 
@@ -418,9 +418,9 @@ def test_an_attribute_called_tuples(spark: SparkSession):
 
 def test_without_attacks_the_guarantees_are_the_same(spark: SparkSession):
     table = spark.createDataFrame([("1", "x", "y"), ("1", "y", "y"), ("2", "x", "z")], ["q", "a", "b"])
-    question = ask(["q"], {"a": {"t": "0.5"}, "b": {}}, k=1)
-    whole, quick = (audit_table(table, question, attacks=attacks)[0] for attacks in (True, False))
-    assert whole.exposures
-    assert quick.exposures == ()
+    question = question_from_columns(["q"], {"a": {"t": "0.5"}, "b": {}}, k=1)
+    whole, quick = (audit_table(table, question, attacks=attacks) for attacks in (True, False))
+    assert whole.attacks
+    assert quick.attacks == ()
     assert quick.guarantees == tuple(g for g in whole.guarantees if g.measure != "t-closeness of tuples")
     assert (quick.verdict, quick.figures) == (whole.verdict, replace(whole.figures, more=()))

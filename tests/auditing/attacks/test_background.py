@@ -12,7 +12,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from strategies import CITIES
 
-from tclose_spark.auditing.attacks.background import EVERYTHING, MISSING, STRANGE, Axis, BackgroundJoin, join_background
+from tclose_spark.auditing.attacks.background import (
+    EVERYTHING,
+    MISSING,
+    UNCOVERED,
+    Axis,
+    BackgroundJoin,
+    join_background,
+)
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.errors import InputError
 from tclose_spark.measures.loss.information_loss import LabelLoss
@@ -279,7 +286,7 @@ def test_a_numeric_axis():
         7,
         8,
     ]
-    assert (axis.point(None), axis.point("many"), axis.point("Infinity")) == (MISSING, STRANGE, STRANGE)
+    assert (axis.point(None), axis.point("many"), axis.point("Infinity")) == (MISSING, UNCOVERED, UNCOVERED)
     assert axis.ranges("[20, 29]") == [(1, 3)]
     assert axis.ranges("[29, 40[") == [(3, 6)]
     assert axis.ranges("]20, 40[") == [(2, 6)]
@@ -296,7 +303,7 @@ def test_people_fit_bins(spark: SparkSession):
 
 
 def test_bins_among_values_say_not_whom_they_cover(spark: SparkSession):
-    with pytest.raises(InputError, match=r"sex: labels \(1\) do not say whom they cover"):
+    with pytest.raises(InputError, match=r"sex: 1 labels do not show which values they cover"):
         join(spark, [("20-29", 2), ("f", 2)], [("f",)], "sex string", [SEX])
 
 
@@ -309,7 +316,7 @@ def test_an_axis_of_a_hierarchy():
         assert {city for city, code in codes.items() if low <= code <= high} == {
             path[0] for path in CITIES.paths if node in path
         }
-    assert (axis.point("Oslo"), axis.point("Italy"), axis.point(None)) == (STRANGE, STRANGE, MISSING)
+    assert (axis.point("Oslo"), axis.point("Italy"), axis.point(None)) == (UNCOVERED, UNCOVERED, MISSING)
 
 
 def test_an_axis_of_values_and_sets():
@@ -317,12 +324,12 @@ def test_an_axis_of_values_and_sets():
     assert axis.places == {"a, c": 0, "b": 1, "d": 2}
     assert axis.ranges("{b, d}") == [(1, 1), (2, 2)]
     assert axis.ranges("d") == [(2, 2)]
-    assert (axis.point("a, c"), axis.point("{b, d}"), axis.point("e")) == (0, STRANGE, STRANGE)
+    assert (axis.point("a, c"), axis.point("{b, d}"), axis.point("e")) == (0, UNCOVERED, UNCOVERED)
     plain = Axis.of(SEX, ["{b, d}", "f"], None)  # where labels are no sets, braces are text
     assert plain.ranges("{b, d}") == [(plain.point("{b, d}"),) * 2]
 
 
 def test_everything_covers_what_no_other_label_does():
     low, high = EVERYTHING
-    assert low <= MISSING < STRANGE < 0
+    assert low <= MISSING < UNCOVERED < 0
     assert high > 2 * 10**9

@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.auditing.attacks import minimality_attack as outsider
-from tclose_spark.auditing.attacks.minimality_attack import Target, expected, find_targets, guess
+from tclose_spark.auditing.attacks.minimality_attack import Target, expected, find_targets, guess_values
 from tclose_spark.auditing.audit import audit_table
-from tclose_spark.auditing.question import ask
+from tclose_spark.auditing.question import question_from_columns
 
 CLASSES = [  # zip, age, records with flu, others; flu is .2 of the table, and no class has more than .3
     *[("A", f"[{age}, {age + 4}]", 15, 35) for age in (20, 25, 30, 35, 40, 45)],
@@ -45,7 +45,9 @@ def test_who_fits_no_narrow_class_of_a_value_at_the_cap_is_guessed():
     assert targets == [Target(0, 1, 1, 0)]
     people = [*LEFT, *OTHERS]
     points = np.array([[ord(zip_) - 64, age] for zip_, age, _ in people])
-    by, said = guess(points, np.ones(len(people), dtype=np.int64), low, high, counts.sum(axis=1), counts, targets)
+    by, said = guess_values(
+        points, np.ones(len(people), dtype=np.int64), low, high, counts.sum(axis=1), counts, targets
+    )
     assert by.tolist() == [0] * len(LEFT) + [-1] * len(OTHERS)
     assert said[: len(LEFT)] == pytest.approx(9 / 30)
 
@@ -71,7 +73,7 @@ def test_classes_drawn_by_lot_are_no_target():
 
 def test_who_fits_no_class_at_all_is_not_guessed():
     low, high, counts = boxes()
-    by, _ = guess(
+    by, _ = guess_values(
         np.array([[1, 95]]),
         np.ones(1, dtype=np.int64),
         low,
@@ -116,7 +118,7 @@ def test_small_classes_of_no_association_make_no_guess(spark: SparkSession, seed
         return expected(target, guessed, *others)
 
     monkeypatch.setattr(outsider, "expected", watched)
-    found, _ = audit_table(table, ask(["zip", "age"], {"disease": {}}), background=known)
+    found = audit_table(table, question_from_columns(["zip", "age"], {"disease": {}}), background=known)
     assert (
         sum(looked) > 10
     )  # people fit no narrow class of their value, and some of these stand at the cap by whole numbers
@@ -165,7 +167,7 @@ def test_a_guess_counts_from_the_gain_on(spark: SparkSession, gain: str, people:
     ]
     table = spark.createDataFrame(records, ["zip", "age", "disease"])
     known = spark.createDataFrame([*LEFT, *OTHERS], ["zip", "age", "disease"])
-    found, _ = audit_table(table, ask(["zip", "age"], {"disease": {}}, gain=gain), background=known)
+    found = audit_table(table, question_from_columns(["zip", "age"], {"disease": {}}, gain=gain), background=known)
     assert found.background is not None
     assert [told.people for told in found.background.guesses] == [people]
 
@@ -177,8 +179,10 @@ def test_the_audit_tells_it(spark: SparkSession, owner: bool):
     ]
     table = spark.createDataFrame(records, ["zip", "age", "disease"])
     people = spark.createDataFrame([*LEFT, *OTHERS], ["zip", "age", "disease"])
-    found, _ = audit_table(
-        table, ask(["zip", "age"], {"disease": {}}), background=people if owner else people.drop("disease")
+    found = audit_table(
+        table,
+        question_from_columns(["zip", "age"], {"disease": {}}),
+        background=people if owner else people.drop("disease"),
     )
     assert found.background is not None
     (told,) = found.background.guesses

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from tclose_spark.api.errors import known
 from tclose_spark.auditing.audit import audit_table
-from tclose_spark.auditing.question import ask
+from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.spark.capabilities import SENDS_TO_TASKS
 from tclose_spark.io.spark.shuffles import (
@@ -56,7 +56,7 @@ def test_an_audit_writes_no_crowd_of_files(spark: SparkSession, settings: Callab
     with settings({PARTITIONS: "200"}):
         audit_table(
             people,
-            ask(["zip"], {"disease": {"t": "0.5"}}, k=2),
+            question_from_columns(["zip"], {"disease": {"t": "0.5"}}, k=2),
             classes_output=str(tmp_path / "classes"),
             attacks=False,
         )

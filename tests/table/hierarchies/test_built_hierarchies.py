@@ -14,7 +14,7 @@ import pytest
 
 from tclose_spark import pipeline
 from tclose_spark.auditing.audit import audit_table
-from tclose_spark.auditing.question import ask
+from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.comparing.read_rows import read_rows
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.in_memory.sample import ComparedTable
@@ -301,7 +301,7 @@ def test_an_audit_takes_those_of_the_finished_release(tclose: Command, conf: Pat
     certificate = json.loads(finished.public.read("certificate.json"))
     assert json.loads(shown)["utility"]["ncp"] == pytest.approx(certificate["utility"]["ncp"], rel=0.2)
     release = read_delta(finished.spark, finished.public.path("release"))
-    question = ask({"zip": {"hierarchy": {"prefix": 1}}})
+    question = question_from_columns({"zip": {"hierarchy": {"prefix": 1}}})
     with pytest.raises(ConfigurationError, match="an audit needs a CSV"):
         audit_table(release, question)
 

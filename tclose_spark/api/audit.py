@@ -3,29 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tclose_spark.api.specs import Spec, Table, in_memory, tree_of
-from tclose_spark.api.work import working
-from tclose_spark.auditing.question import Question, ask, ask_as_in
+from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, table_or_path, tree_of
+from tclose_spark.api.errors import on_command_line, translate_errors
+from tclose_spark.api.session import working
+from tclose_spark.auditing.question import AuditQuestion, question_from_columns, question_from_run_file
+from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.input.typed import as_typed
+from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.loading import resolve, spec_of
 from tclose_spark.runfile.section import Section
 
-if TYPE_CHECKING:
-    from tclose_spark.auditing.audit import Audit
-    from tclose_spark.auditing.explain import Explanation
-
 Columns = Sequence[str] | Mapping[str, Any]
-"""Names of columns; or their settings, as in a run file, by name: of a sensitive attribute its distance will do."""
+"""Names of columns; or their settings, as in a run file, by name. The distance alone is enough for a sensitive
+attribute."""
 
 Options = Mapping[str, Any] | None
 """Of Spark's reader, such as {"sep": ";"}."""
 
 
+class Audit(AuditResult):
+    """The result of an audit; Jupyter shows it as a page."""
+
+    def __repr__(self) -> str:
+        from tclose_spark.auditing.views import audit_lines
+
+        return printed(audit_lines(self, self.name))
+
+    def _repr_html_(self) -> str:
+        from tclose_spark.auditing.page import audit_page
+
+        return in_frame(audit_page(self, self.name), "Audit")
+
+
+class Explanation(ClassExplanation):
+    """One class and a sensitive attribute; Jupyter shows them as a page."""
+
+    def __repr__(self) -> str:
+        from tclose_spark.auditing.views import explanation_lines
+
+        return printed(explanation_lines(self))
+
+    def _repr_html_(self) -> str:
+        from tclose_spark.auditing.page import explanation_page
+
+        return in_frame(explanation_page(self, "a table"), "Explanation")
+
+
+@translate_errors()
 def audit(
     table: Table,
     quasi_identifiers: Columns = (),
@@ -45,42 +74,43 @@ def audit(
     format: str | None = None,
     options: Options = None,
 ) -> Audit:
-    """Judges a table that is there already, whoever made it: k, l, t and (n, t) exactly, the attacks, what it is worth.
+    """Audits a published table, whoever made it: k, l, t and (n, t) exactly, attacks, and information loss.
 
         tclose_spark.audit(published, ["age", "zip"], {"salary": {"distance": "ordered"}}, k=5, t="0.2").holds
 
     table: a DataFrame of Spark, pandas or polars, a pyarrow table, or a path (CSV, Parquet, Delta).
-    quasi_identifiers: the columns that say which class a record is in.
-    sensitive: the columns that nothing should be learned of: `{"salary": "ordered"}`, or settings as in a run file.
-    k, t: what is asked; t is of the attributes that have none of their own. What is not asked is told.
-    n: asks (n, t)-closeness: t to a natural superset of n records.
-    gain: a class is exposed to an attack if it raises a belief by more.
-    spec: a run file that says which columns are what, in place of both.
+    quasi_identifiers: the columns that determine the class of a record.
+    sensitive: the columns to protect: `{"salary": "ordered"}`, or settings as in a run file.
+    k, t: required; t is of the attributes without a t of their own. Measures without a threshold are reported.
+    n: require (n, t)-closeness: t to a natural superset of n records.
+    gain: a class is exposed to an attack that raises a belief by more than this.
+    spec: a run file that describes the columns, in place of both.
     hierarchies: of quasi-identifiers, files by column.
-    reference: a table whose distribution the classes are compared with.
-    background: people that an attacker knows, by their raw quasi-identifiers.
-    classes_output: where the class table is written, as Delta.
-    supersets: boxes of labels that are looked at for (n, t).
-    attacks: whether attacks are looked at.
-    format, options: what the table is, where its path does not say it, and for Spark's reader.
+    reference: a table to compare the distribution of the classes with.
+    background: people whom an adversary knows, by their raw quasi-identifiers.
+    classes_output: where to write the class table, as Delta.
+    supersets: the most boxes of labels to search for (n, t).
+    attacks: measure attacks.
+    format, options: of the table if its path does not name its format, and for Spark's reader.
 
     Raises:
-        ConfigurationError: naming what is asked wrong.
+        ConfigurationError: naming the argument that is wrong.
         InputError: naming the column and what is wrong with it.
     """
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=k, t=t, n=n, gain=gain)
-    target = None if classes_output is None else resolve(fspath(classes_output), "classes_output", Path.cwd())
-    with working("tclose audit", table, _path(table)) as session:
+    target = None if classes_output is None else resolve(fspath(classes_output), "--classes-output", Path.cwd())
+    with working("tclose audit", table, path_of(table)) as session, as_typed():
         from tclose_spark.auditing.audit import audit_table
         from tclose_spark.auditing.tables import opened_tables
 
-        how: Any = {"kind": format, "options": _texts(options)}
-        with opened_tables(session, question, *map(_plain, (table, reference, background)), **how) as tables:
+        how: Any = {"kind": format, "options": reader_options(options)}
+        with opened_tables(session, question, *map(table_or_path, (table, reference, background)), **how) as tables:
             judged, compared, people = tables
-            found, _ = audit_table(judged, question, None, compared, people, target, supersets, attacks)
-            return replace(found, name=_path(table) or "the table")
+            found = audit_table(judged, question, None, compared, people, target, supersets, attacks)
+            return Audit(**{**vars(found), "name": path_of(table) or "the table"})
 
 
+@translate_errors()
 def explain(
     table: Table,
     quasi_identifiers: Columns = (),
@@ -97,22 +127,22 @@ def explain(
 ) -> Explanation:
     """Explains one class: both distributions side by side, their distance, and which mass moves where at what cost.
 
-    attribute: which sensitive attribute; by default the one that is nearest to its t.
-    labels: which class, `{"age": "[20, 29]"}`, None for missing; by default the one that is farthest from the table.
-    See `audit` for the rest.
+    attribute: the sensitive attribute; by default the one that is nearest to its t.
+    labels: of the class, such as `{"age": "[20, 29]"}`, None for missing; by default the class farthest from the table.
+    See `audit` for the other arguments.
 
     Raises:
-        ConfigurationError: naming what is asked wrong.
+        ConfigurationError: naming the argument that is wrong.
         InputError: if the table has no such class, or several.
     """
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=None, t=t, n=None, gain="0.2")
-    with working("tclose explain", table, _path(table)) as session:
+    with working("tclose explain", table, path_of(table)) as session, as_typed():
         from tclose_spark.auditing.explain import explain_class
         from tclose_spark.auditing.tables import opened_tables
 
-        how: Any = {"kind": format, "options": _texts(options)}
-        with opened_tables(session, question, *map(_plain, (table, reference)), **how) as (judged, compared, _):
-            return explain_class(judged, question, attribute, labels, None, compared)
+        how: Any = {"kind": format, "options": reader_options(options)}
+        with opened_tables(session, question, *map(table_or_path, (table, reference)), **how) as (judged, compared, _):
+            return Explanation(**vars(explain_class(judged, question, attribute, labels, None, compared)))
 
 
 def _question(
@@ -121,18 +151,20 @@ def _question(
     hierarchies: Mapping[str, str | PathLike[str]] | None,
     spec: Spec | None,
     **asked: Any,
-) -> Question:
-    """What is asked; of the columns of a spec, where one is given."""
+) -> AuditQuestion:
+    """The question about these columns, or about those of a spec."""
     if spec is not None:
         if quasi_identifiers or sensitive or hierarchies:
             raise ConfigurationError(
-                "spec says which columns are what; leave out quasi_identifiers, sensitive and hierarchies"
+                "--config says which columns are what; leave out --quasi-identifiers, --sensitive and --hierarchy"
             )
         tree = {"name": "audit", "input": {"path": "-"}, "output": {"path": "/-"}, **tree_of(spec)}
-        return ask_as_in(spec_of(tree), asked["k"], asked["t"], asked["n"], asked["gain"])
+        return question_from_run_file(spec_of(tree), asked["k"], asked["t"], asked["n"], asked["gain"])
     if not quasi_identifiers:
         raise ConfigurationError(
-            "which columns are quasi-identifiers? Give quasi_identifiers=['age', 'zip'], or spec= with a run file"
+            "which columns are quasi-identifiers? Give "
+            + ("--quasi-identifiers age,zip,sex" if on_command_line() else "quasi_identifiers=['age', 'zip']")
+            + ", or --config with a run file"
         )
     quasi = _settings(quasi_identifiers, "quasi_identifiers")
     for name, path in (hierarchies or {}).items():
@@ -144,7 +176,7 @@ def _question(
         for name, settings in columns.items():
             if isinstance(settings.get("hierarchy"), str):
                 settings["hierarchy"] = resolve(settings["hierarchy"], f"{role}.{name}.hierarchy", Path.cwd())
-    return ask(quasi, attributes, asked["k"], asked["t"], asked["n"], asked["gain"])
+    return question_from_columns(quasi, attributes, asked["k"], asked["t"], asked["n"], asked["gain"])
 
 
 def _settings(columns: Columns, what: str) -> dict[str, dict[str, Any]]:
@@ -163,31 +195,3 @@ def _setting(value: Any) -> dict[str, Any]:
         given = {key: getattr(value, key) for key in value.model_fields_set}
         return {key: part for key, part in given.items() if part is not None}
     return {"distance": value} if isinstance(value, str) else dict(value or {})
-
-
-def _path(table: Table) -> str:
-    """The path of a table that is at one; else empty."""
-    return fspath(table) if isinstance(table, str | PathLike) else ""
-
-
-def _plain(table: Table) -> Any:
-    """A path as text, a table in memory as it is.
-
-    Raises:
-        ConfigurationError: if it is neither.
-    """
-    if table is None or in_memory(table):
-        return table
-    if not isinstance(table, str | PathLike):
-        raise ConfigurationError(
-            f"a table is of type {type(table).__name__}; expected a DataFrame of Spark, pandas or polars, a pyarrow "
-            "table, or a path"
-        )
-    return fspath(table)
-
-
-def _texts(options: Options) -> dict[str, str]:
-    """Options as Spark's reader takes them."""
-    return {
-        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in (options or {}).items()
-    }

@@ -1,18 +1,20 @@
-"""What a call is given, as a run file has it: a spec, a dict or a run file; a table in memory, a path, or the spec's
-own; an output.
-"""
+"""The arguments of calls: a spec, a table and an output become the run file that a call amounts to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+from tclose_spark.api.errors import on_command_line
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.arrow_frames import is_frame, is_spark
+from tclose_spark.io.input.files import check_files
 from tclose_spark.io.input.formats import guess_format
-from tclose_spark.runfile.loading import read_tree, resolve, with_overrides
+from tclose_spark.runfile.loading import lines_in_errors, read_tree, resolve, spec_of, with_overrides
 from tclose_spark.runfile.registry import MethodSettings
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import FRAME, NOWHERE, Output, Privacy, ReleaseSpec
@@ -27,17 +29,100 @@ Where = str | PathLike[str] | Mapping[str, Any] | Output | None
 """The folder of a release; or its `output` section."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class GivenRun:
+    """The run file of a call.
+
+    tree: as in YAML, not validated. spec: validated.
+    table: in memory, to be read as the view that `spec.input` names; None if it is at a path, or not read.
+    """
+
+    tree: dict[str, Any]
+    spec: ReleaseSpec
+    table: Table = None
+
+
+def given_run(
+    table: Table,
+    spec: Spec,
+    output: Where = None,
+    overrides: Sequence[str] = (),
+    *,
+    nowhere: str | None = None,
+    reads: bool = True,
+) -> GivenRun:
+    """The run file for this table and output, with all files checked that are on this machine.
+
+    nowhere, reads: see `complete_tree`.
+
+    Raises:
+        ConfigurationError: naming the key, what was observed, and what was expected.
+    """
+    view = f"{FRAME}_{uuid4().hex}"
+    tree = complete_tree(table, spec, output, view=view, overrides=overrides, nowhere=nowhere, reads=reads)
+    complete = spec_of(tree)
+    with lines_in_errors(tree):
+        check_files(complete, reads)
+    return GivenRun(tree=tree, spec=complete, table=table if reads and in_memory(table) else None)
+
+
 def in_memory(table: Table) -> bool:
-    """Whether a table is no path."""
+    """Whether a table is neither a path nor missing."""
     return is_spark(table) or is_frame(table)
 
 
-def tree_of(spec: Spec, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """What a spec says, as a run file has it: sections may be objects. All paths are resolved, against the run file's
-    folder or the working one.
+def path_of(table: Table) -> str:
+    """The path of a table; empty for a table in memory, and for none.
 
     Raises:
-        ConfigurationError: naming the key, what was found, and what was expected.
+        ConfigurationError: if it is no table.
+    """
+    if table is None or in_memory(table):
+        return ""
+    if not isinstance(table, str | PathLike):
+        raise ConfigurationError(
+            f"the table is of type {type(table).__name__}; expected a DataFrame of Spark, pandas or polars, a pyarrow "
+            "table, or a path"
+        )
+    return fspath(table)
+
+
+def table_or_path(table: Table) -> Any:
+    """A table in memory as it is, a path as text.
+
+    Raises:
+        ConfigurationError: if it is neither.
+    """
+    return path_of(table) or table
+
+
+def reader_options(options: Mapping[str, Any] | None) -> dict[str, str]:
+    """Options as Spark's reader takes them, such as {"sep": ";", "header": True}."""
+    return {
+        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in (options or {}).items()
+    }
+
+
+def number_of_rows(sample: Any, most: int | None = None) -> int | None:
+    """The rows of a sample; None for `all`.
+
+    Raises:
+        ConfigurationError: if it is neither `all` nor a number from 1 to `most`.
+    """
+    if sample in ("all", None):
+        return None
+    if not isinstance(sample, int) or sample < 1 or (most is not None and sample > most):
+        up_to = "" if most is None else f" up to {most:,}"
+        raise ConfigurationError(f"--sample {sample}: expected a number of rows{up_to}, or all")
+    return sample
+
+
+def tree_of(spec: Spec, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """A spec as a run file has it; sections may be objects. Paths are resolved from the run file's folder, or from the
+    working folder.
+
+    Raises:
+        ConfigurationError: naming the key, what was observed, and what was expected.
     """
     if isinstance(spec, ReleaseSpec):
         return _tree_of_spec(spec, overrides)
@@ -54,7 +139,7 @@ def _tree_of_spec(spec: ReleaseSpec, overrides: Sequence[str]) -> dict[str, Any]
 
 
 def _plain(part: Any) -> Any:
-    """A part of a spec as a run file has it, with what was set of its sections."""
+    """A part of a spec as a run file has it, with the keys of its sections that were set."""
     if isinstance(part, Section):
         return {
             **part.model_dump(exclude_unset=True),
@@ -76,17 +161,19 @@ def complete_tree(
     nowhere: str | None = None,
     reads: bool = True,
 ) -> dict[str, Any]:
-    """What a run file for this table and output would say, not yet validated.
+    """The run file for this table and output, not validated. On the command line a run file is complete by itself.
 
-    table: None: the one that the spec names.
-    view: what a table in memory is called.
-    nowhere: the output where neither the call nor the spec says one.
-    reads: whether the table is read; where it is not, None may stand for one in memory.
+    table: None for the one that the spec names.
+    view: the name of a table in memory.
+    nowhere: the output if neither the call nor the spec names one.
+    reads: whether the table is read. If not, the table may be None even if the release was of one in memory.
 
     Raises:
-        ConfigurationError: saying what is missing.
+        ConfigurationError: naming what is missing.
     """
     tree = tree_of(spec, overrides)
+    if on_command_line():
+        return tree
     tree.setdefault("name", "release")
     if table is None and "input" not in tree and not reads:
         tree["input"] = {"path": view, "format": "table"}
@@ -97,7 +184,7 @@ def complete_tree(
 
 
 def _input(table: Table, own: Any, view: str) -> Any:
-    """The `input` section of a table; one that the spec has says how it is read."""
+    """The `input` section of a table; that of the spec says how to read it."""
     settings = dict(own) if isinstance(own, Mapping) else {}
     if table is None:
         if own is None or str(settings.get("path")).startswith(FRAME):
@@ -106,16 +193,11 @@ def _input(table: Table, own: Any, view: str) -> Any:
     kept = {key: value for key, value in settings.items() if key not in ("path", "format", "options")}
     if in_memory(table):
         return {**kept, "path": view, "format": "table"}
-    if not isinstance(table, str | PathLike):
-        raise ConfigurationError(
-            f"the table is of type {type(table).__name__}; expected a DataFrame of Spark, pandas or polars, a pyarrow "
-            "table, or a path"
-        )
-    return {**kept, **_at_path(fspath(table), settings)}
+    return {**kept, **_at_path(path_of(table), settings)}
 
 
 def _at_path(path: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Where a table is, and how it is read: a format that the spec says stands, its options go with it."""
+    """Path, format and options of a table; format and options are those of the spec, if it has any."""
     kind = settings.get("format") or guess_format(path)
     options = dict(settings.get("options") or {})
     if kind == "csv" and not {"header", "HEADER", "Header"} & set(options):
@@ -128,7 +210,7 @@ def _at_path(path: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _output(output: Where, own: Any, nowhere: str | None) -> Any:
-    """The `output` section of a call; without one the spec's."""
+    """The `output` section of a call; by default that of the spec."""
     if own is not None and not isinstance(own, Mapping):
         raise ConfigurationError(
             f"output is of type {type(own).__name__}; expected a section: {{'path': 'build/people'}}"

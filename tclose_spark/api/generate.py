@@ -6,17 +6,19 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclose_spark.api.work import working
+from tclose_spark.api.errors import translate_errors
+from tclose_spark.api.session import working
 from tclose_spark.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+@translate_errors()
 def generate(rows: int, hierarchies: str | PathLike[str] | None = None, seed: int = 2026) -> DataFrame:
     """Synthetic people, a DataFrame of Spark: the same rows for the same seed, on any cluster.
 
-    hierarchies: a folder in which theirs are written, a CSV for each column.
+    hierarchies: a folder for their hierarchies, a CSV for each column.
 
     Raises:
         ConfigurationError: if it cannot be written.

@@ -1,0 +1,78 @@
+"""`tclose_spark.plan`: what classes to expect, before any row moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tclose_spark.api.arguments import Spec, Table, Where, given_run
+from tclose_spark.api.errors import translate_errors
+from tclose_spark.api.session import Log, run_stages, temporary_folder
+from tclose_spark.report.notebook import in_frame, page_of, printed
+from tclose_spark.runfile.spec import ReleaseSpec
+
+if TYPE_CHECKING:
+    from rich.table import Table as Lines
+    from rich.text import Text
+
+    from tclose_spark.methods.method import PlanReport
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, in figures; Jupyter shows its tables.
+
+    spec: the whole run file.
+    report: the plan's figures, and the contents of its tables in `details`.
+    """
+
+    spec: ReleaseSpec
+    report: PlanReport
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """The plan's figures, by name."""
+        return self.report.figures
+
+    def lines(self) -> Iterator[Lines | Text | str]:
+        """The tables of the plan, and the notes below them."""
+        from tclose_spark.comparing.views import candidates_table
+        from tclose_spark.methods.method import method_of
+
+        method, settings = self.spec.method, self.spec.attributes.sensitive_attributes
+        tables, notes = method_of(method).tables(self.spec.name, self.report, method, settings)
+        if "k" in self.report.details:
+            yield candidates_table(self.spec.name, self.report.details["k"])
+        yield from tables
+        yield from notes
+
+    def __repr__(self) -> str:
+        return printed(self.lines())
+
+    def _repr_html_(self) -> str:
+        return in_frame(page_of(f"Plan of {self.spec.name}", self.lines()), "Plan", 420)
+
+
+@translate_errors()
+def plan(
+    table: Table,
+    spec: Spec,
+    output: Where = None,
+    *,
+    overwrite: bool = False,
+    overrides: Sequence[str] = (),
+    log: Log | None = print,
+) -> Planned:
+    """Profiles a table and plans its release: what classes to expect, and whether the requirements can be reached.
+
+    See `release` for the arguments. output: the stages after it continue from the plan there (`run_stage`); by default
+    a folder that is removed again.
+
+    Raises:
+        UnreachableError: if the requirements cannot be reached; the message says which can.
+        ConfigurationError, InputError: as `release` does.
+    """
+    with temporary_folder() as folder:
+        run = given_run(table, spec, output, overrides, nowhere=folder)
+        return Planned(run.spec, run_stages(run, "profile", "plan", log=log, overwrite=overwrite))

@@ -1,0 +1,52 @@
+"""`tclose_spark.run_stage`: the stages of a release one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tclose_spark.api.arguments import Spec, Table, Where, given_run
+from tclose_spark.api.errors import translate_errors
+from tclose_spark.api.plan import Planned
+from tclose_spark.api.release import Release
+from tclose_spark.api.session import Log, Progress, run_stages
+from tclose_spark.errors import ConfigurationError
+
+STAGES = {
+    "release": "All stages: from a raw table to a verified, published release.",
+    "profile": "Stage 1: read the input (domains, ranges, histogram, fingerprint) and begin a run.",
+    "plan": "Stage 2: decide how rows come into classes; shows what each class size reaches.",
+    "anonymize": "Stage 3: move the rows into their classes, generalize, write the staged release.",
+    "verify": "Stage 4: judge the staged release from what was written; or a finished one again.",
+    "report": "Stage 5: write the certificate and the report of a release that holds.",
+    "publish": "Stage 6: move what was verified to its public place.",
+}
+READ_THE_INPUT = ("release", "profile")
+"""The other stages read what these have staged."""
+
+
+@translate_errors()
+def run_stage(
+    name: str,
+    table: Table,
+    spec: Spec,
+    output: Where = None,
+    *,
+    overwrite: bool = False,
+    overrides: Sequence[str] = (),
+    log: Log | None = print,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Any:
+    """One stage of a release, from the output of the one before: profile, plan, anonymize, verify, report or publish.
+    Only `profile` reads the table. plan returns a `Planned`, publish a `Release`.
+
+    See `release` for the other arguments. options: of the stage, such as `finished=True` of verify.
+    """
+    if name not in STAGES:
+        raise ConfigurationError(f"there is no stage {name!r}; expected {', '.join(STAGES)}")
+    run = given_run(table, spec, output, overrides, reads=name in READ_THE_INPUT)
+    result = run_stages(run, name, log=log, overwrite=overwrite, progress=progress, **options)
+    if name == "plan":
+        return Planned(run.spec, result)
+    return Release(run.spec.output) if name in ("release", "publish") else result

@@ -1,0 +1,71 @@
+"""`tclose_spark.suggest`: a first run file for any table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from tclose_spark.api.arguments import Table, number_of_rows, path_of, reader_options
+from tclose_spark.api.errors import translate_errors
+from tclose_spark.api.session import Log, announcer, working
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.input.typed import as_typed, source_of
+from tclose_spark.runfile.spec import Input
+from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name, require_t, suggestion_from_facts
+from tclose_spark.suggesting.views import HEADING, column_line
+
+
+@translate_errors()
+def suggest(
+    table: Table,
+    *,
+    sample: int | Literal["all"] | None = SAMPLE,
+    format: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    file: str | PathLike[str] | None = None,
+    name: str = "table",
+    k: int | None = None,
+    t: str | float = "0.2",
+    log: Log | None = None,
+) -> Suggestion:
+    """A first run file for a table that nobody has described: what each of its columns may be, and why.
+
+    >>> suggestion = suggest("people.csv")  # doctest: +SKIP
+    >>> suggestion.roles["zip"]  # doctest: +SKIP
+    'quasi-identifier'
+    >>> suggestion.write("people.yaml")  # doctest: +SKIP
+
+    table: a DataFrame of Spark, pandas or polars, a pyarrow table, a path, or the name of a table in the catalog.
+    sample: rows to examine closely, or `all`; missing and different values are counted in the whole table.
+    format, options: of a path, as in a run file; by default what the path says.
+    file: the place of the run file, which its paths are relative to.
+    name: of a table in memory, in the run file.
+    log: takes a line about each column as it is examined.
+
+    Raises:
+        InputError: if the table cannot be read, is empty, or has no two columns that a release could be made of.
+        ConfigurationError: if a setting is wrong.
+    """
+    most, path = number_of_rows(sample), path_of(table)
+    require_t(str(t))
+    if k is not None and k < 2:
+        raise ConfigurationError(f"--k {k}: expected at least 2")
+    source = source_of(path, format, reader_options(options)) if path else Input(path=name, format="table")
+    with working("tclose suggest", table, path) as session, as_typed():
+        from tclose_spark.io.input.damaged_text import SourceTable, translate_read_errors
+        from tclose_spark.io.input.frames import as_dataframe
+        from tclose_spark.suggesting.gathering import gather_facts
+        from tclose_spark.suggesting.opening import open_unknown_table, with_plain_names
+
+        if path:
+            opened = open_unknown_table(session, source)
+        else:
+            frame = as_dataframe(session, table)
+            opened = with_plain_names(SourceTable(frame, source, frame.columns))
+        announce = announcer(log)
+        announce(HEADING)
+        with translate_read_errors(opened):
+            facts = gather_facts(opened.table, most, lambda column: announce(column_line(column)))
+        return suggestion_from_facts(facts, opened.source, Path(file or f"{release_name(source)}.yaml"), k, str(t))

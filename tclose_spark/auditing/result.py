@@ -1,0 +1,172 @@
+"""The results of an audit and of an explained class, as data. `views` and `page` render them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from tclose_spark.auditing.question import AuditQuestion
+from tclose_spark.runfile.attributes import Recursive
+
+if TYPE_CHECKING:
+    from tclose_spark.auditing.attacks.background import BackgroundJoin
+    from tclose_spark.auditing.attacks.exposures import Exposure
+    from tclose_spark.checks.classes.class_table import JudgedAttribute
+    from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
+    from tclose_spark.measures.distances.transport import TransportPlan
+    from tclose_spark.table.arrays import IntArray
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AuditResult:
+    """The result of an audit.
+
+    question: the audited columns and the requirements.
+    figures: of the equivalence classes.
+    guarantees: one entry per required or reported measure.
+    attacks: what each attack exposes.
+    background: the join with the background table, if one was given.
+    notes: remarks on the table that affect how to read the figures.
+    suite: the Great Expectations suite that checks the class table, as JSON.
+    name: the table's name for display.
+    """
+
+    question: AuditQuestion
+    figures: ClassFigures
+    guarantees: tuple[Guarantee, ...]
+    attacks: tuple[Exposure, ...]
+    background: BackgroundJoin | None
+    notes: tuple[str, ...]
+    suite: str = ""
+    name: str = "the table"
+
+    @property
+    def holds(self) -> bool:
+        """Whether all requirements hold."""
+        return all(g.holds for g in self.guarantees)
+
+    @property
+    def verdict(self) -> str:
+        """Either "holds" or "violated"; "measured" if nothing is required."""
+        if not any(g.required is not None for g in self.guarantees):
+            return "measured"
+        return "holds" if self.holds else "violated"
+
+    def without_labels(self) -> Self:
+        """The same audit without labels and sensitive values, which in a raw table are people's records.
+
+        Figures, column names and the sizes of the worst classes remain.
+        """
+        return replace(
+            self,
+            guarantees=tuple(replace(g, worst={}) for g in self.guarantees),
+            attacks=tuple(e.without_labels() for e in self.attacks),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON. Exact fractions are texts p/q beside decimals."""
+        figures = self.figures
+        return {
+            "verdict": self.verdict,
+            "table": {"rows": figures.rows, "classes": figures.classes},
+            "guarantees": [_guarantee_json(g, self.question) for g in self.guarantees],
+            "attacks": [vars(e) for e in self.attacks],
+            "background": None if self.background is None else _background_json(self.background),
+            "utility": {
+                "ncp": figures.ncp if figures.losses else None,
+                "ncp_by_quasi_identifier": {q: figures.losses.get(q) for q in self.question.quasi_identifiers},
+                "average_class_size": figures.rows / figures.classes,
+                "smallest_class": figures.smallest,
+                "largest_class": figures.largest,
+                "discernibility": figures.discernibility,
+            },
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ClassExplanation:
+    """One equivalence class and one sensitive attribute.
+
+    labels: of the class, by column.
+    attribute: the attribute's values in order, and its distance.
+    part, whole: records of the class and of the table with each value, shape (m,).
+    plan: the cheapest transport plan from the class's distribution to the table's.
+    """
+
+    labels: Mapping[str, Any]
+    attribute: JudgedAttribute
+    part: IntArray
+    whole: IntArray
+    plan: TransportPlan
+
+    @property
+    def emd(self) -> Fraction:
+        """The earth mover's distance between class and table."""
+        return self.plan.cost
+
+    @property
+    def holds(self) -> bool:
+        """Whether the distance is at most t, or no t is required."""
+        t = self.attribute.settings.t
+        return t is None or self.emd <= t
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON. Exact fractions are texts p/q beside decimals."""
+        values, settings = self.attribute.values, self.attribute.settings
+        return {
+            "class": dict(self.labels),
+            "attribute": self.attribute.name,
+            "distance": settings.distance,
+            "emd": float(self.emd),
+            "emd_exact": str(self.emd),
+            "asked": None if settings.t is None else float(settings.t),
+            "records": int(self.part.sum()),
+            "values": [
+                {"value": value, "class": int(p), "table": int(q)}
+                for value, p, q in zip(values, self.part, self.whole, strict=True)
+            ],
+            "moves": [
+                {
+                    "from": values[move.source],
+                    "to": values[move.target],
+                    "mass": str(move.mass),
+                    "distance": str(move.distance),
+                    "cost": str(move.cost),
+                }
+                for move in self.plan.moves
+            ],
+        }
+
+
+def _guarantee_json(g: Guarantee, question: AuditQuestion) -> dict[str, Any]:
+    settings = question.sensitive_attributes.get(g.attribute or "")
+    exact = isinstance(g.achieved, Fraction)
+    bound = f"c = {g.required.c}, l = {g.required.l}" if isinstance(g.required, Recursive) else g.required
+    return {
+        "measure": g.measure,
+        "attribute": g.attribute,
+        "distance": settings.distance if settings and "closeness" in g.measure else None,
+        "asked": float(bound) if isinstance(bound, Fraction) else bound,
+        "asked_exact": str(bound) if isinstance(bound, Fraction) else None,
+        "achieved": float(g.achieved) if exact else g.achieved,
+        "achieved_exact": str(g.achieved) if exact else None,
+        "holds": g.holds if g.required is not None else None,
+        "classes": g.classes,
+        "rows": g.rows,
+        "worst": dict(g.worst),
+        "size": g.size,
+    }
+
+
+def _background_json(joined: BackgroundJoin) -> dict[str, Any]:
+    shares = {key: float(value) if isinstance(value, Fraction) else value for key, value in vars(joined.risks).items()}
+    del shares["members"]  # of classes; BackgroundJoin.members counts people once
+    return {
+        **vars(joined),
+        "joined": list(joined.joined),
+        "risks": shares,
+        "guesses": [vars(g) for g in joined.guesses],
+    }

@@ -1,0 +1,445 @@
+"""The commands: each parses its options, calls the verb of the same name, and prints what it returns."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tclose_spark.api.stages import STAGES
+from tclose_spark.cli.console import announce, on_terminal, show, show_json, show_progress, show_release
+from tclose_spark.cli.options import (
+    AsJson,
+    AsPage,
+    Closeness,
+    Config,
+    Format,
+    Hierarchies,
+    Overrides,
+    Overwrite,
+    Quasi,
+    ReaderOptions,
+    Reference,
+    RunFile,
+    Sensitive,
+    TableName,
+    described_columns,
+    parse_hierarchy,
+    parse_labels,
+    parse_list,
+    parse_methods,
+    parse_number,
+    parse_numbers,
+    require_new,
+    write_private,
+    writing,
+)
+from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
+from tclose_spark.version import __version__
+
+RUN_FILES = (".yaml", ".yml")
+
+app = typer.Typer(
+    name="tclose",
+    help="k-anonymous and t-close releases of tables about people, on Apache Spark, with the proof.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        show([f"tclose {__version__}"])
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _add_stage(name: str, summary: str) -> None:
+    @app.command(name, help=summary)
+    def command(config: Config, set_: Overrides = None, overwrite: Overwrite = False) -> None:
+        result = _run_stage(name, config, set_, overwrite)
+        if name == "plan":
+            show(result.lines())
+        elif name == "publish":
+            show_release(result)
+
+
+def _run_stage(name: str, config: Path, overrides: list[str] | None, overwrite: bool, **options: Any) -> Any:
+    from tclose_spark.api.stages import run_stage
+
+    how: dict[str, Any] = {"overwrite": overwrite, "log": announce, "progress": show_progress, **options}
+    return run_stage(name, None, config, overrides=overrides or [], **how)
+
+
+for _name, _summary in STAGES.items():
+    if _name not in ("release", "verify"):
+        _add_stage(_name, _summary)
+
+
+@app.command(help=STAGES["release"])
+def release(
+    config: Config,
+    set_: Overrides = None,
+    overwrite: Overwrite = False,
+    if_changed: Annotated[
+        bool,
+        typer.Option(
+            "--if-changed",
+            help="Skip the run if the published release already matches the input, run file and hierarchies; "
+            "otherwise replace it.",
+        ),
+    ] = False,
+    rows: Annotated[
+        bool | None,
+        typer.Option("--show/--no-show", help="Print ten rows of the release; by default on a terminal only."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line at the end, for machines.")] = False,
+) -> None:
+    """See STAGES."""
+    from tclose_spark.api.release import release as release_table
+
+    rows = on_terminal() and not as_json if rows is None else rows
+    how: dict[str, Any] = {"overwrite": overwrite, "if_changed": if_changed, "overrides": set_ or []}
+    show_release(release_table(None, config, log=announce, progress=show_progress, **how), rows, as_json)
+
+
+@app.command(help=STAGES["verify"])
+def verify(
+    config: Config,
+    set_: Overrides = None,
+    overwrite: Overwrite = False,
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Verify the finished release, whatever is staged beside it.")
+    ] = False,
+) -> None:
+    """See STAGES."""
+    _run_stage("verify", config, set_, overwrite, finished=finished)
+
+
+@app.command()
+def generate(
+    rows: Annotated[int, typer.Option("--rows", min=1, help="How many people.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("--output", help="A folder for people.parquet and hierarchies/.", show_default=False)
+    ],
+    seed: Annotated[int, typer.Option("--seed", help="Another seed, other people.")] = 2026,
+) -> None:
+    """Make a synthetic census table with its hierarchies: the same rows for the same seed, on any cluster."""
+    from tclose_spark.api.generate import generate as generate_people
+
+    people, hierarchies = output / "people.parquet", output / "hierarchies"
+    with writing("--output", output):
+        hierarchies.mkdir(parents=True, exist_ok=True)
+    generate_people(rows, hierarchies, seed).write.mode("overwrite").parquet(str(people))
+    show([f"{rows:,} people in {people}, hierarchies in {hierarchies}"])
+
+
+@app.command()
+def audit(
+    table: TableName,
+    quasi_identifiers: Quasi = None,
+    sensitive: Sensitive = None,
+    hierarchy: Hierarchies = None,
+    config: RunFile = None,
+    k: Annotated[int | None, typer.Option("--k", help="Records that every class must have.")] = None,
+    t: Closeness = None,
+    n: Annotated[
+        int | None, typer.Option("--n", help="Require (n, t)-closeness: t to a natural superset of n records.")
+    ] = None,
+    gain: Annotated[
+        str, typer.Option("--gain", help="A class is exposed to an attack that raises a belief by more than this.")
+    ] = "0.2",
+    format_: Format = None,
+    option: ReaderOptions = None,
+    reference: Reference = None,
+    background: Annotated[
+        str | None, typer.Option("--background", metavar="TABLE", help="People whom an adversary knows, to join.")
+    ] = None,
+    classes_output: Annotated[
+        str | None, typer.Option("--classes-output", metavar="PATH", help="Write the class table (Delta).")
+    ] = None,
+    expectations_output: Annotated[
+        str | None,
+        typer.Option(
+            "--expectations-output", metavar="PATH", help="Write the Great Expectations suite that checks it (JSON)."
+        ),
+    ] = None,
+    supersets: Annotated[
+        int, typer.Option("--supersets", min=1, help="The most boxes of labels to search for (n, t).")
+    ] = 100_000,
+    attacks: Annotated[bool, typer.Option("--attacks/--no-attacks", help="Measure attacks, too.")] = True,
+    labels: Annotated[
+        bool,
+        typer.Option(
+            "--labels/--no-labels",
+            help="Print labels of the worst classes, and sensitive values. Use --no-labels if the output is kept, and "
+            "on raw tables.",
+        ),
+    ] = True,
+    as_json: AsJson = False,
+    html: AsPage = None,
+) -> None:
+    """Is this table already safe? Every measure, exact, on any table: exit 0 if all requirements hold, 1 if not."""
+    from tclose_spark.api.audit import audit as audit_table
+    from tclose_spark.io.input.typed import options_of
+
+    require_new("--classes-output", classes_output, in_folder=False)
+    require_new("--expectations-output", expectations_output)
+    require_new("--html", html)
+    found = audit_table(
+        table,
+        **described_columns(quasi_identifiers, sensitive, hierarchy, config),
+        k=k,
+        t=t,
+        n=n,
+        gain=gain,
+        reference=reference,
+        background=background,
+        classes_output=classes_output,
+        supersets=supersets,
+        attacks=attacks,
+        format=format_,
+        options=options_of(option or []),
+    )
+    from tclose_spark.auditing.page import audit_page
+    from tclose_spark.auditing.views import audit_lines
+
+    found = found if labels else found.without_labels()
+    if expectations_output is not None:
+        Path(expectations_output).write_text(found.suite + "\n", encoding="utf-8")
+    if html is not None:
+        write_private("--html", html, audit_page(found, table))
+    if as_json:
+        show_json(found.to_json())
+    else:
+        show(audit_lines(found, table), wrapped=True)
+    if not found.holds:
+        broken = [f"{g.measure}{f' of {g.attribute}' if g.attribute else ''}" for g in found.guarantees if not g.holds]
+        raise GuaranteeError(f"{table} does not meet the requirements: {', '.join(broken)}")
+
+
+@app.command()
+def explain(
+    table: TableName,
+    quasi_identifiers: Quasi = None,
+    sensitive: Sensitive = None,
+    hierarchy: Hierarchies = None,
+    config: RunFile = None,
+    t: Closeness = None,
+    format_: Format = None,
+    option: ReaderOptions = None,
+    reference: Reference = None,
+    attribute: Annotated[
+        str | None, typer.Option("--attribute", help="The sensitive attribute; by default the farthest.")
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option("--class", metavar="COLUMN=LABEL", help="The class; by default the farthest. Repeat it."),
+    ] = None,
+    as_json: AsJson = False,
+    html: AsPage = None,
+) -> None:
+    """One class: both distributions side by side, the distance, and which mass moves where at what cost."""
+    from tclose_spark.api.audit import explain as explain_class
+    from tclose_spark.io.input.typed import options_of
+
+    require_new("--html", html)
+    explanation = explain_class(
+        table,
+        **described_columns(quasi_identifiers, sensitive, hierarchy, config),
+        t=t,
+        attribute=attribute,
+        labels=parse_labels(labels or []),
+        reference=reference,
+        format=format_,
+        options=options_of(option or []),
+    )
+    from tclose_spark.auditing.page import explanation_page
+    from tclose_spark.auditing.views import explanation_lines
+
+    if html is not None:
+        write_private("--html", html, explanation_page(explanation, table))
+    if as_json:
+        show_json(explanation.to_json())
+    else:
+        show(explanation_lines(explanation), wrapped=True)
+
+
+@app.command()
+def compare(
+    config: Config,
+    set_: Overrides = None,
+    k: Annotated[str | None, typer.Option("--k", metavar="K,..", help="By default the run file's.")] = None,
+    t: Annotated[
+        str | None,
+        typer.Option("--t", metavar="T,..", help="Of all sensitive attributes that have one. By default their own."),
+    ] = None,
+    methods: Annotated[
+        str, typer.Option("--methods", metavar="METHOD,..", help="all, or names with settings: NAME:KEY=VALUE.")
+    ] = "all",
+    sample: Annotated[
+        str, typer.Option("--sample", metavar="ROWS", help="The number of rows, drawn by their content; or all.")
+    ] = "50000",
+    output: Annotated[
+        str | None,
+        typer.Option("--output", metavar="FOLDER", help="Not a public one. By default compare/ in the run's output."),
+    ] = None,
+    plan_only: Annotated[bool, typer.Option("--plan-only", help="Plan every combination, and move no row.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Start again. Without it, finished combinations are reused.")
+    ] = False,
+) -> None:
+    """Which method loses least at a k and t, and what would others cost? Every combination, on a sample or all rows."""
+    from tclose_spark.api.compare import compare as compare_methods
+
+    comparison = compare_methods(
+        None,
+        config,
+        k=parse_numbers(k, "--k"),
+        t=parse_list(t, "--t"),
+        methods=parse_methods(methods),
+        sample=parse_number(sample),
+        output=output,
+        plan_only=plan_only,
+        overwrite=overwrite,
+        require=False,
+        overrides=set_ or [],
+        log=announce,
+    )
+    from tclose_spark.comparing.views import comparison_table
+
+    table, notes = comparison_table(comparison)
+    show([table, *notes, f"page: {comparison.page} (internal: measured on raw rows)"])
+    comparison.require_all_hold()
+
+
+@app.command()
+def suggest(
+    table: TableName,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="The run file. By default as the table, in YAML.")
+    ] = None,
+    sample: Annotated[
+        str, typer.Option("--sample", metavar="ROWS", help="The number of rows to examine closely; or all.")
+    ] = "100000",
+    format_: Format = None,
+    option: ReaderOptions = None,
+    k: Annotated[
+        int | None, typer.Option("--k", min=2, help="For the run file. By default 10, of few rows less.")
+    ] = None,
+    t: Annotated[str, typer.Option("--t", help="For the run file.")] = "0.2",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing run file.")] = False,
+) -> None:
+    """What is in this table? Examines its columns, and writes a commented run file that can be run unchanged."""
+    from tclose_spark.api.suggest import suggest as suggest_run_file
+    from tclose_spark.io.input.typed import options_of, source_of
+    from tclose_spark.suggesting.suggestion import release_name
+    from tclose_spark.suggesting.views import summary_lines
+
+    options = options_of(option or [])
+    file = output or Path(f"{release_name(source_of(table, format_, options))}.yaml")
+    if not overwrite:
+        require_new("--output", file, in_folder=False)
+    how: dict[str, Any] = {"format": format_, "options": options, "file": file, "k": k, "t": t}
+    suggestion = suggest_run_file(table, sample=parse_number(sample), log=lambda line: show([line]), **how)
+    show(summary_lines(suggestion))
+    suggestion.write(file, overwrite)
+
+
+@app.command()
+def hierarchy(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A run file (YAML), or a table.", show_default=False)],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column.", show_default=False)],
+    build: Annotated[
+        str | None,
+        typer.Option("--build", metavar="FORM", help="Such as 'intervals: [5, 10]'. By default the run file's."),
+    ] = None,
+    check: Annotated[
+        str | None, typer.Option("--check", metavar="FILE", help="A CSV (leaf first, * last) to check instead.")
+    ] = None,
+    kind: Annotated[str | None, typer.Option("--type", help="Of the column: categorical (default) or numeric.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="Write it as CSV, leaf first, * last.")
+    ] = None,
+    format_: Format = None,
+    option: ReaderOptions = None,
+    set_: Overrides = None,
+    depth: Annotated[int | None, typer.Option("--depth", min=1, help="Levels below the root that are shown.")] = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="Children of a node that are shown.")] = 12,
+    values: Annotated[bool, typer.Option("--values", help="Print the values that have no leaf, too.")] = False,
+) -> None:
+    """Show a hierarchy beside a table's values: built, or a CSV that is checked; write it as CSV. Internal."""
+    from tclose_spark.api.hierarchy import hierarchy as hierarchy_of
+    from tclose_spark.io.input.typed import options_of
+
+    require_new("--output", output, in_folder=False)
+    of_run_file = source.endswith(RUN_FILES)
+    how: dict[str, Any] = {"spec": source, "overrides": set_ or []} if of_run_file else {}
+    how |= {"of": parse_hierarchy(build, check), "type": kind, "format": format_, "options": options_of(option or [])}
+    preview = hierarchy_of(None if of_run_file else source, column, **how)
+    show(preview.lines(depth, most))
+    if values:
+        show(f"  no leaf: {value!r}, {rows:,} rows" for value, rows in preview.lost.items())
+    if output is not None:
+        write_private("--output", output, preview.csv)
+        show([f"written: {output}"])
+    if preview.lost:
+        raise InputError(
+            f"{column!r}: its hierarchy has no leaf for {len(preview.lost)} values in {sum(preview.lost.values()):,} "
+            f"rows; add a row for each{'' if values else ' (--values shows them)'}"
+        )
+
+
+@app.command("compile")
+def compile_(
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FOLDER", help="By default that of NUMBA_CACHE_DIR, or ~/.cache.")
+    ] = None,
+) -> None:
+    """Compile all kernels that releases use, for example into an image: a release there compiles nothing."""
+    if to is not None:
+        os.environ["NUMBA_CACHE_DIR"] = str(to.resolve())
+    from tclose_spark.kernels.caching import kept_in, let_all_read
+    from tclose_spark.methods.compiling import compile_kernels
+
+    if to is not None and not kept_in().is_relative_to(to.resolve()):
+        raise ConfigurationError(f"--to: {to} cannot be written by this user alone, and holds code")
+    compiled = compile_kernels(announce)
+    if to is not None:
+        let_all_read()
+    show([f"kernels compiled: {compiled:,}; they are kept in {kept_in()}"])
+
+
+@app.command()
+def schema(
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="Where to write it; by default it is printed.")
+    ] = None,
+) -> None:
+    """The JSON Schema of run files, with which an editor completes and checks them."""
+    from tclose_spark.runfile.schema import schema_text
+
+    if output is None:
+        sys.stdout.write(schema_text())
+        return
+    with writing("--output", output):
+        output.write_text(schema_text(), encoding="utf-8")
+
+
+@app.command()
+def version() -> None:
+    """Show the version."""
+    show([json.dumps({"tclose_spark": __version__})])

@@ -1,0 +1,89 @@
+"""Results on stdout, messages on stderr: as text, on a terminal in colour, or as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from tclose_spark.io.messages import as_json, in_json, level_of
+from tclose_spark.report.console import certificate_json, certificate_lines, unprotected_lines
+
+if TYPE_CHECKING:
+    from tclose_spark.api.release import Release
+
+WIDTH = 200  # of output that is not a terminal; COLUMNS overrides it
+WRAPPED = 120  # columns below which sentences are wrapped at words
+
+err = Console(stderr=True, soft_wrap=True)
+
+
+def on_terminal() -> bool:
+    """Whether results go to a terminal."""
+    return Console().is_terminal
+
+
+def show(lines: Iterable[RenderableType], *, style: str | None = None, wrapped: bool = False) -> None:
+    """Prints results: tables, trees, and lines of any length, which are wrapped at words if that is requested and the
+    terminal is narrow.
+    """
+    console = Console(highlight=False, emoji=False, markup=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = WIDTH
+    for line in lines:
+        console.print(
+            line, style=style, soft_wrap=not isinstance(line, Table) and not (wrapped and console.width < WRAPPED)
+        )
+
+
+def show_json(tree: Any) -> None:
+    """Prints a result as JSON."""
+    sys.stdout.write(json.dumps(tree, indent=1, default=str, ensure_ascii=False) + "\n")
+
+
+def show_release(release: Release, rows: bool = False, in_one_line: bool = False) -> None:
+    """Prints a summary of a release, and where its files are. rows: before it ten of its rows. in_one_line: as JSON."""
+    certificate, folders = release.certificate, (release.path, release.internal_path)
+    if rows:
+        show([release.preview()])
+    if in_one_line:
+        show([certificate_json(certificate, *folders)])
+        return
+    unprotected = unprotected_lines(certificate)
+    for line in certificate_lines(certificate, *folders):
+        show([line], style="yellow" if line in unprotected else None)
+    for warning in certificate["warnings"]:
+        announce(f"note: {warning}")
+
+
+def announce(line: str) -> None:
+    """Prints a message, as text or as JSON. If the disk behind stderr is full, only the exit code remains."""
+    with suppress(OSError):
+        if in_json():
+            print(as_json(line), file=sys.stderr, flush=True)
+        else:
+            style = "red" if level_of(line) == "error" else None
+            err.print(line, style=style, highlight=False, markup=False)
+
+
+def show_progress(total: int) -> AbstractContextManager[Callable[[int], None]]:
+    """The progress over blocks: a bar on a terminal, otherwise lines."""
+    from tclose_spark.io.spark.progress import spoken
+
+    return _bar(total) if err.is_terminal else spoken(total, announce, "anonymize  blocks")
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[int], None]]:
+    with Progress(
+        TextColumn("blocks"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=err, transient=True
+    ) as bar:
+        task = bar.add_task("blocks", total=total)
+        yield lambda done: bar.update(task, completed=done)

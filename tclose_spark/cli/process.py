@@ -1,0 +1,101 @@
+"""A command as a process: its exit code, its errors, and what signals do."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from tclose_spark.api.errors import DEBUG, called_from_command_line, known, unexpected
+from tclose_spark.api.stages import STAGES
+from tclose_spark.cli.commands import app
+from tclose_spark.cli.console import announce
+from tclose_spark.errors import TcloseError
+from tclose_spark.io.interrupts import MESSAGE, SHORT, handle_signals, run_with_timeout
+from tclose_spark.io.messages import require_log_format
+from tclose_spark.io.spark import driver
+
+READS_ONLY = tuple([name] for name in ("audit", "explain", "compare", "suggest", "hierarchy"))
+"""Commands that publish nothing, interrupted or not."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line; returns the exit code. An interrupt prints one line and returns 130 (SIGTERM 143).
+
+    Without arguments, those of the process are taken, and nothing follows but the end of Spark, which no signal cuts
+    short.
+    """
+    return run_command(sys.argv[1:] if arguments is None else arguments, last=arguments is None)
+
+
+def run_command(arguments: Sequence[str], last: bool) -> int:
+    """The exit code of one command. last: nothing follows in this process but the end of Spark."""
+    given = list(arguments)
+    with handle_signals(SHORT if given[:1] in READS_ONLY else MESSAGE, last) as interrupt:
+        try:
+            require_log_format()
+            with called_from_command_line():
+                code = app(args=given, standalone_mode=False)
+            if not code or interrupt.received is None:  # typer makes a KeyboardInterrupt a code
+                return code if isinstance(code, int) else 0
+        except (Exception, KeyboardInterrupt) as error:
+            if interrupt.received is None and not isinstance(error, KeyboardInterrupt):
+                return _failed(error)
+        interrupt.ending = True
+        interrupt.tell()
+        if last and driver.is_ours():
+            driver.end_now()
+        else:
+            _cancel_jobs()
+        return interrupt.exit_code
+
+
+def _cancel_jobs() -> None:
+    """Cancels the jobs of this command in a session that outlives it."""
+    session = sys.modules.get("tclose_spark.io.spark.session")
+    if session is not None:
+        run_with_timeout(session.cancel_jobs)
+
+
+def _failed(error: Exception) -> int:
+    """The exit code of an error, after its message was printed."""
+    if isinstance(error, typer.Exit):
+        return int(error.exit_code)
+    if isinstance(error, TcloseError):
+        announce(f"error: {error}")
+        return error.exit_code
+    return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> int:
+    """The exit code of an error of other code. Its text may hold values of people, so it is printed on request only."""
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's usage errors
+        message = error.format_message()
+        if message:  # without arguments click has printed the help, and the message is empty
+            announce(f"error: {message}")
+        return int(error.exit_code)
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error)
+    meant = known(error) or TcloseError(unexpected(error))
+    announce(f"error: {meant}")
+    return meant.exit_code
+
+
+def run_job(name: str) -> None:
+    """Runs `jobs/<name>.py` (`--config CONF`, `--set`, `--overwrite`), and ends the process with the exit code."""
+    arguments = [a.removeprefix("--config=") for a in sys.argv[1:] if a != "--config"]
+    code = run_command([name, *arguments], last=True)
+    if code:
+        sys.exit(code)
+
+
+def job() -> None:
+    """Runs `tclose-job STAGE CONF [options]`, for platforms that call a function."""
+    if sys.argv[1:2] and sys.argv[1] in STAGES:
+        run_job(sys.argv.pop(1))
+    else:
+        announce(f"error: expected a stage first: {', '.join(STAGES)}")
+        sys.exit(2)
