@@ -15,8 +15,7 @@ from pydantic import ValidationError
 from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, table_or_path, tree_of
 from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.session import working
-from tclose_spark.auditing.hierarchy import Settings, count_column, outline_lines
-from tclose_spark.auditing.hierarchy import tree_of as hierarchy_of
+from tclose_spark.auditing.hierarchy import Settings, count_column, hierarchy_of, outline_lines
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.typed import as_typed
 from tclose_spark.report.notebook import printed

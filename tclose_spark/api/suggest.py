@@ -56,8 +56,7 @@ def suggest(
     with working("tclose suggest", table, path) as session, as_typed():
         from tclose_spark.io.input.damaged_text import SourceTable, translate_read_errors
         from tclose_spark.io.input.frames import as_dataframe
-        from tclose_spark.suggesting.gathering import gather_facts
-        from tclose_spark.suggesting.opening import open_unknown_table, with_plain_names
+        from tclose_spark.suggesting.gathering import gather_facts, open_unknown_table, with_plain_names
 
         if path:
             opened = open_unknown_table(session, source)

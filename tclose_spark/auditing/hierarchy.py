@@ -1,6 +1,4 @@
-"""`tclose hierarchy`: a hierarchy looked at beside a table, checked against it, or written as CSV. Internal: it shows
-values of people.
-"""
+"""A hierarchy beside the values of a column. Internal, because it shows values of people."""
 
 from __future__ import annotations
 
@@ -21,16 +19,15 @@ from tclose_spark.table.hierarchies.outline import Outline, OutlineNode
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-RUN_FILES = (".yaml", ".yml")
-INTERNAL = "note: this shows values of people: internal"
+INTERNAL = "note: internal, because it shows values of people"
 Settings = QuasiIdentifier | SensitiveAttribute
 
 
 def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
-    """How many rows have each value of a column, as a release would read it.
+    """The rows of each value of a column, as a release reads it.
 
     Raises:
-        InputError: if there is no such column, or it holds what its type does not.
+        InputError: if the column is missing, has too many values, or values that its type does not allow.
     """
     from pyspark.sql import functions as F
 
@@ -47,17 +44,15 @@ def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
     counted = table.select(value.alias("value"), wrong.alias("wrong")).groupBy("value", "wrong").count()
     rows = counted.limit(MOST_VALUES + 1).collect()
     if len(rows) > MOST_VALUES:
-        raise InputError(
-            f"{column!r} has more than {MOST_VALUES:,} values; expected a domain that a table is published by"
-        )
+        raise InputError(f"{column!r} has more than {MOST_VALUES:,} values; expected at most that many")
     lost = sum(row["count"] for row in rows if row["wrong"])
     if lost:
-        raise InputError(f"{column!r}: {lost:,} rows hold {NO_VALUE[kind]}; mend them")
+        raise InputError(f"{column!r}: {lost:,} rows hold {NO_VALUE[kind]}; correct them")
     return {row["value"]: row["count"] for row in rows}
 
 
-def tree_of(settings: Settings, counts: Counts, column: str, spark: SparkSession) -> Hierarchy:
-    """The hierarchy of a column with these values: built of them, or read."""
+def hierarchy_of(settings: Settings, counts: Counts, column: str, spark: SparkSession) -> Hierarchy:
+    """The hierarchy of a column with these values: built from them, or read."""
     from tclose_spark.io.tables.columns import read_hierarchies
 
     if isinstance(settings.hierarchy, HierarchyBuilder):
@@ -69,7 +64,7 @@ def tree_of(settings: Settings, counts: Counts, column: str, spark: SparkSession
 
 
 def outline_lines(outline: Outline, column: str, depth: int | None, most: int) -> Iterator[Text | Tree]:
-    """What a preview says: the column, its levels, the tree, and that it is internal."""
+    """A preview: the column, its levels, the tree, and a note that it is internal."""
     missing = outline.counts.get(None, 0)
     present = sum(value is not None for value in outline.counts)
     yield Text(f"{column}: {present:,} values in {outline.rows:,} rows, missing in {missing:,}")
@@ -79,18 +74,18 @@ def outline_lines(outline: Outline, column: str, depth: int | None, most: int) -
         yield Text(f"leaves that no row has: {outline.unused:,}")
     if outline.lost:
         yield Text(f"values without a leaf: {len(outline.lost):,} in {sum(outline.lost.values()):,} rows")
-    yield _drawn(outline.root, depth, most)
+    yield _tree(outline.root, depth, most)
     yield Text(INTERNAL)
 
 
-def _drawn(node: OutlineNode, depth: int | None, most: int) -> Tree:
-    """A node and what is below it, so many levels and so many children of each node."""
+def _tree(node: OutlineNode, depth: int | None, most: int) -> Tree:
+    """A node and the tree below it, limited to `depth` levels and `most` children per node."""
     what = f"{node.label}  {node.rows:,} rows" + (f", {node.leaves:,} values" if node.children else "")
     tree = Tree(Text(what))
     if depth == 0:
         return tree
     for child in node.children[:most]:
-        tree.add(_drawn(child, None if depth is None else depth - 1, most))
+        tree.add(_tree(child, None if depth is None else depth - 1, most))
     rest = node.children[most:]
     if rest:
         tree.add(Text(f".. {len(rest):,} more, {sum(child.rows for child in rest):,} rows"))

@@ -1,4 +1,4 @@
-"""The tables that an audit is given, at paths or in memory, opened with the columns that are asked about."""
+"""Opens the tables of an audit, at paths or in memory, with the columns of its question."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def opened_tables(
     kind: str | None = None,
     options: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[DataFrame, DataFrame | None, DataFrame | None]]:
-    """The table, the reference and the background table, where they are given. Errors of their files end here.
+    """The table, and the reference and background table if given. Read errors are raised as InputError.
 
-    kind: what the table is, where its path does not say it. options: of Spark's reader, for all of them.
+    kind: the table's format, if its path does not show it. options: of Spark's reader, for all tables.
     """
     given, sensitive = options or {}, list(question.sensitive_attributes)
     others = [
@@ -53,8 +53,8 @@ def open_table(
     options: Mapping[str, str],
     new_names: Mapping[str, str] = MappingProxyType({}),
 ) -> SourceTable:
-    """A table in memory; or that at a path, read as `kind`, by default what its path says it is. Its text, in these
-    columns, is what the file holds. new_names: of its columns, where one of `columns` is not there but its old name is.
+    """A table in memory, or at a path with the format `kind` (by default that of the path), checked for damaged text in
+    these columns. new_names: of columns that the table has under their old names only.
     """
     if not isinstance(table, str):
         frame = as_dataframe(spark, table)
@@ -75,6 +75,6 @@ def open_table(
 
 
 def _needed(new_names: Mapping[str, str], table: DataFrame, columns: Sequence[str]) -> dict[str, str]:
-    """Those of the new names without which a column would be missing."""
+    """The new names without which a column would be missing."""
     there = table.columns
     return {old: new for old, new in new_names.items() if new in columns and new not in there and old in there}

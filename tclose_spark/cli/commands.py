@@ -412,15 +412,15 @@ def compile_(
     """Compile all kernels that releases use, for example into an image: a release there compiles nothing."""
     if to is not None:
         os.environ["NUMBA_CACHE_DIR"] = str(to.resolve())
-    from tclose_spark.kernels.caching import kept_in, let_all_read
+    from tclose_spark.kernels.caching import cache_folder, let_all_read
     from tclose_spark.methods.compiling import compile_kernels
 
-    if to is not None and not kept_in().is_relative_to(to.resolve()):
+    if to is not None and not cache_folder().is_relative_to(to.resolve()):
         raise ConfigurationError(f"--to: {to} cannot be written by this user alone, and holds code")
     compiled = compile_kernels(announce)
     if to is not None:
         let_all_read()
-    show([f"kernels compiled: {compiled:,}; they are kept in {kept_in()}"])
+    show([f"kernels compiled: {compiled:,}; they are kept in {cache_folder()}"])
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""How kernels are compiled, and kept."""
+"""How kernels are compiled and cached."""
 
 from __future__ import annotations
 
@@ -7,38 +7,37 @@ from typing import Any, TypeVar, cast
 
 from numba import njit, types
 
-from tclose_spark.kernels.caching import folder, is_ours, keep_compiled_kernels
+from tclose_spark.kernels.caching import cache_kernels, folder, is_ours
 from tclose_spark.kernels.compile_lock import compile_lock
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def kernel(function: Kernel) -> Kernel:
-    """The function compiled without reference counts: with them, a call pays for every array of its tuples, often more
-    than its work.
+    """The function, compiled without reference counts: with them, a call often costs more than the work that it does.
 
-    So a kernel, and what it calls, must not make arrays. Floats are added up in the order that is written, so that
-    every machine finds the same classes. Other threads run meanwhile: one of them notices an interrupt (see
-    `io.interrupts`). Every kernel is compiled once for the types of its arrays, whatever integers it is called with,
-    and by one process of a machine.
+    So a kernel, and whatever it calls, must not create arrays. Floats are added in the order as written, so every
+    machine forms the same classes. Other threads run meanwhile; one of them handles interrupts (see `io.interrupts`). A
+    kernel is compiled once for the types of its arrays, for integers of any kind, by one process of a machine at a
+    time.
     """
     options: dict[str, Any] = {"cache": True, "_nrt": False, "nogil": True, "no_cfunc_wrapper": True}
     compiled: Any = njit(**options)(function)
     compile_, template = compiled.compile, compiled.get_call_template
 
-    def compile_in_turn(kinds: Any) -> Any:
-        with compile_lock(folder(function.__module__)):
+    def compile_alone(kinds: Any) -> Any:
+        with compile_lock(folder()):
             return compile_(kinds)
 
     if is_ours(function):
-        compiled.compile = compile_in_turn
+        compiled.compile = compile_alone
     compiled.get_call_template = lambda kinds, named: template([_wide(kind) for kind in kinds], named)
     return cast(Kernel, compiled)
 
 
 def _wide(kind: Any) -> Any:
-    """The type of an argument that another kernel gives, with 64 bits for all integers: else a kernel is compiled anew
-    for every constant.
+    """The type of an argument that another kernel passes, with 64 bits for all integers. Otherwise every constant would
+    compile the kernel anew.
     """
     kind = types.unliteral(kind)
     if kind in types.signed_domain:
@@ -48,13 +47,13 @@ def _wide(kind: Any) -> Any:
     return kind
 
 
-keep_compiled_kernels()
+cache_kernels()
 
 
 @kernel
 def log2(x: float) -> float:
-    """The binary logarithm of x > 0, to 15 digits, in additions and products only: libraries round differently from
-    processor to processor.
+    """The binary logarithm of x > 0, to 15 digits. Only additions and products, because libraries round differently on
+    different processors.
     """
     whole = 0.0
     while x > 1.4142135623730951:

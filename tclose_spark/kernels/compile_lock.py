@@ -1,4 +1,4 @@
-"""Processes of one machine compile in turns: the one that comes second waits, and finds what the first one kept."""
+"""One process of a machine compiles at a time. The next one waits, and finds the kernels that the first one cached."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _held: set[str] = set()
 
 @contextmanager
 def compile_lock(folder: str) -> Iterator[None]:
-    """The body runs while no other process runs one for the same folder. A process that ends gives its turn up.
+    """Runs the body while no other process runs one for the same folder. A process that ends releases the lock.
 
-    A kernel is compiled inside the turns of those that call it. Modules import one another in no circle, so processes
-    never wait for each other in one; numba's own lock keeps threads apart.
+    Compiling a kernel compiles those that it calls, so the lock may be taken again inside. Numba's own lock separates
+    threads.
     """
     with global_compiler_lock:
         file = None if folder in _held else _lock(folder)
@@ -38,7 +38,7 @@ def compile_lock(folder: str) -> Iterator[None]:
 
 
 def _lock(folder: str) -> int | None:
-    """A file that is locked until it is closed; None where that cannot be had (a file system without locks)."""
+    """A file that is locked until it is closed; None if the file system has no locks."""
     file = None
     try:
         file = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

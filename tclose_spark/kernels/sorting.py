@@ -1,11 +1,74 @@
-"""Sorting in kernels, in place and without memory of its own."""
+"""Counting and sorting the codes of some rows, for kernels: in place, without memory of their own."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.structures import structure
+
+SPARSE = 8
+"""Codes are sorted instead of counted if the domain has more than this many codes for each row."""
+
+
+@structure
+class PresentCodes(NamedTuple):
+    """The codes that occur in some rows, of several columns."""
+
+    codes: NDArray[np.int64]  # ascending, shape (columns, longest)
+    below: NDArray[np.int64]  # below[j, i] rows have one of the first i codes, shape (columns, longest + 1)
+    length: NDArray[np.int64]  # how many codes occur, shape (columns,)
+
+
+@kernel
+def find_present(
+    j: int,
+    column: NDArray[np.int32],
+    domain: int,
+    tally: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    present: PresentCodes,
+) -> None:
+    """Fill `present` for column j. tally: zero before and after, shape (domain,); keys: to work in, shape (rows,)."""
+    size, length = len(column), 0
+    present.below[j, 0] = 0
+    if domain <= SPARSE * size:
+        for code in column:
+            tally[code] += 1
+        for code in range(domain):
+            if tally[code] > 0:
+                present.codes[j, length] = code
+                present.below[j, length + 1] = present.below[j, length] + tally[code]
+                length += 1
+                tally[code] = 0
+    else:
+        for i in range(size):
+            keys[i] = column[i]
+        heap_sort(keys[:size])
+        for code in keys[:size]:
+            if length == 0 or present.codes[j, length - 1] != code:
+                present.codes[j, length] = code
+                present.below[j, length + 1] = present.below[j, length]
+                length += 1
+            present.below[j, length] += 1
+    present.length[j] = length
+
+
+@kernel
+def sort_rows(
+    j: int, column: NDArray[np.int32], present: PresentCodes, tally: NDArray[np.int64], order: NDArray[np.int64]
+) -> None:
+    """order: the rows in the order of their codes of column j, as `find_present` found them; ties in row order."""
+    for x in range(present.length[j]):
+        tally[present.codes[j, x]] = present.below[j, x]
+    for i in range(len(column)):
+        order[tally[column[i]]] = i
+        tally[column[i]] += 1
+    for x in range(present.length[j]):
+        tally[present.codes[j, x]] = 0
 
 
 @kernel

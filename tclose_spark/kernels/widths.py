@@ -20,24 +20,19 @@ class LabelWidths(NamedTuple):
     Codes are dense: 0..domains[j]-1 in the order of numbers, or of the hierarchy's leaves. Three kinds: of a NUMBER the
     width is place[hi] - place[lo]; of a NODE of a hierarchy it is the share at the lowest height at which both codes
     have one node; of a VALUE without a hierarchy it is 1. A single code is 0 wide. What counts of it is weighted.
-
-    kinds: NUMBER, NODE or VALUE, shape (q,).
-    domains: how many codes there are, shape (q,).
-    missing: whether code 0 is the missing value: a range from it to any other code is as wide as the whole domain, 1;
-        shape (q,).
-    place: of each code of a NUMBER, shape (q, longest domain).
-    nodes: the node at each height above each code, shape (q, highest hierarchy + 1, longest domain).
-    shares: the loss of that node, 0 at height 0, shape (q, highest hierarchy + 1, longest domain).
-    weights: of each quasi-identifier, 1 on the mean, shape (q,).
     """
 
-    kinds: NDArray[np.int8]
-    domains: NDArray[np.int64]
+    kinds: NDArray[np.int8]  # NUMBER, NODE or VALUE, shape (q,)
+    domains: NDArray[np.int64]  # how many codes there are, shape (q,)
+    # whether code 0 is the missing value: a range from it to any other code is as wide as the whole domain, 1; shape
+    # (q,)
     missing: NDArray[np.bool_]
-    place: NDArray[np.float64]
+    place: NDArray[np.float64]  # of each code of a NUMBER, shape (q, longest domain)
+    # the node at each height above each code, shape (q, highest hierarchy + 1, longest domain)
     nodes: NDArray[np.int32]
+    # the loss of that node, 0 at height 0, shape (q, highest hierarchy + 1, longest domain)
     shares: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    weights: NDArray[np.float64]  # of each quasi-identifier, 1 on the mean, shape (q,)
 
 
 @kernel

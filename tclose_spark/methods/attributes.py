@@ -1,6 +1,4 @@
-"""The attributes of a table as methods see them: each column with its domain, hierarchy, ground distance and t,
-resolved once.
-"""
+"""Attributes for methods: each column with its domain, hierarchy, ground distance and t, resolved once."""
 
 from __future__ import annotations
 
@@ -30,12 +28,12 @@ class ResolvedQuasi:
     """A quasi-identifier.
 
     domain: its kind, range or values.
-    hierarchy: of a categorical one that has one.
-    sets: whether its labels are sets of values (where there is no hierarchy).
-    labeller: what writes its labels.
-    bounds: whether it is published as two numbers in place of a label.
-    weight: how much its loss counts; 1 on the mean of all quasi-identifiers.
-    coarsest: the limit on its labels, if there is one.
+    hierarchy: for a categorical column with one.
+    sets: whether its labels are sets of values (without a hierarchy).
+    labeller: writes its labels.
+    bounds: whether it is published as two numbers instead of a label.
+    weight: of its loss; the mean over all quasi-identifiers is 1.
+    coarsest: the limit of its labels, if it has one.
     """
 
     domain: QuasiDomain
@@ -55,7 +53,7 @@ class ResolvedQuasi:
     def of(
         settings: QuasiIdentifier, domain: QuasiDomain, hierarchy: Hierarchy | None, mean_weight: Fraction = Fraction(1)
     ) -> ResolvedQuasi:
-        """A quasi-identifier of a profiled table. mean_weight: of all of them."""
+        """A quasi-identifier of a profiled table. mean_weight: over all of them."""
         return ResolvedQuasi(
             domain=domain,
             hierarchy=hierarchy,
@@ -69,16 +67,16 @@ class ResolvedQuasi:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedSensitive:
-    """A sensitive attribute and what is required of it.
+    """A sensitive attribute and its requirements.
 
     column: its place in the codes of cells.
     domain: its values in order, and the rows of each.
-    hierarchy: of a hierarchical distance.
+    hierarchy: for a hierarchical distance.
     distance: the ground distance over the whole table's distribution.
-    t: as a fraction; None where the distance is measured only.
-    l: the kinds of l-diversity that are required.
-    bins: of an ordered attribute, for methods that take them.
-    order: of one whose domain is the values present, how they are ordered; None of one whose domain is given.
+    t: as a fraction; None if the distance is only measured.
+    l: the required kinds of l-diversity.
+    bins: of an ordered attribute, for methods that use them.
+    order: for a domain of the present values, how they are ordered; None for a given domain.
     """
 
     column: int
@@ -96,12 +94,11 @@ class ResolvedSensitive:
         return self.domain.name
 
     def beside(self, counts: IntArray, classes: Histograms) -> tuple[GroundDistance, Histograms]:
-        """(the distance over the domain that some of the table's rows have, classes of them by its codes).
+        """(the distance over the domain of a part of the table's rows, classes by the codes of that domain).
 
-        That domain is the verifier's where classes are compared with what is released: without the values that are
-        suppressed altogether, and with frequencies of what is left.
-
-        counts: of these rows by value, shape (m,). classes: by the codes of the whole domain.
+        The verifier uses this domain if classes are compared with the released rows: without the values that are
+        entirely suppressed, and with the remaining frequencies. counts: these rows by value, shape (m,). classes:
+        by the codes of the whole domain.
         """
         if self.order is None:
             return self.distance.of(counts, self.domain.values, self.hierarchy), classes
@@ -116,13 +113,13 @@ class ResolvedSensitive:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedAttributes:
-    """All of a table that a method knows, but for its rows.
+    """A method's knowledge of a table, except for its rows.
 
     rows: n, of the whole table.
     cells: the distinct tuples of sensitive codes, shape (cells, sensitive attributes), sorted.
     cell_rows: rows of each cell, shape (cells,).
-    nt: where it is said, each t is of (n, t)-closeness with this n: of the distance from a natural superset of so many
-        records. The whole table is one, so a method that knows nothing of it makes classes that hold.
+    nt: n of (n, t)-closeness, if required: each t then limits the distance from a natural superset of n records.
+        The whole table is one, so the classes of a method that ignores nt hold.
     """
 
     rows: int
@@ -174,7 +171,7 @@ def _order_of(settings: SensitiveAttribute) -> Literal["value", "frequency"] | N
 
 
 def require_plain(attributes: Sequence[ResolvedSensitive], what: str) -> None:
-    """Raises ConfigurationError if the steps between the values of a distance differ, of which `what` knows nothing."""
+    """Raises ConfigurationError if a distance has unequal steps, which `what` does not support."""
     uneven = [a.name for a in attributes if not a.distance.features.plain]
     if uneven:
         raise ConfigurationError(
@@ -184,18 +181,18 @@ def require_plain(attributes: Sequence[ResolvedSensitive], what: str) -> None:
 
 
 def worst_closeness_ratio(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> Fraction:
-    """The largest EMD / t of those that a t is required of; the largest EMD where none is."""
+    """The largest EMD / t over attributes with a t; without any, the largest EMD."""
     ratios = [reached / a.t for a, reached in zip(attributes, emd, strict=True) if a.t is not None]
     return max(ratios or emd)
 
 
 def reaches(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> bool:
-    """Whether every distance is at most the t that is required."""
+    """Whether every distance is at most its required t."""
     return all(a.t is None or reached <= a.t for a, reached in zip(attributes, emd, strict=True))
 
 
 def is_diverse(parts: Iterable[Histograms], attribute: ResolvedSensitive) -> bool:
-    """Whether all classes have the l-diversity that is required."""
+    """Whether all classes have the required l-diversity."""
     required = attribute.l
     for part in parts:
         if required.distinct is not None and diversity.distinct(part).min() < required.distinct:

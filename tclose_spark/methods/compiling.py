@@ -1,7 +1,7 @@
-"""Compiles the kernels of all methods, by using each on a few made-up records.
+"""Compiles the kernels of all methods, by using each method on a few synthetic records.
 
-What a kernel is compiled for are the types of its arrays, which no table and no setting changes: so these few stand for
-every release.
+A kernel is compiled for the types of its arrays. These do not depend on the table or the settings, so a few records
+stand for every release.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numba
 import numpy as np
 from numba.core import event
 
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.kernels.caching import is_ours
+from tclose_spark.kernels.canary import stores_are_compiled
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import PlanningInput, method_of
 from tclose_spark.runfile.attributes import Attributes
@@ -44,23 +47,32 @@ METHODS: tuple[Mapping[str, Any], ...] = (
 )
 
 
-class Compiled(event.Listener):
-    """Counts the kernels that are compiled while it listens, not those that were kept."""
+class CompiledKernels(event.Listener):
+    """Counts the kernels that are compiled while it listens, not those found in the cache."""
 
     def __init__(self) -> None:
         self.kernels = 0
 
     def on_start(self, event: event.Event) -> None:
-        """One begins."""
+        """A compilation begins."""
 
     def on_end(self, event: event.Event) -> None:
-        """One is done."""
+        """A compilation ends."""
         self.kernels += is_ours(event.data["dispatcher"].py_func)
 
 
 def compile_kernels(say: Callable[[str], None]) -> int:
-    """How many kernels were compiled that were not kept already; `say` takes a line after each method."""
-    with event.install_listener("numba:compile", Compiled()) as compiled:
+    """How many kernels were compiled because the cache lacked them; `say` takes a line after each method.
+
+    Raises:
+        ConfigurationError: if this version of numba compiles kernels incorrectly.
+    """
+    with event.install_listener("numba:compile", CompiledKernels()) as compiled:
+        if not stores_are_compiled():
+            raise ConfigurationError(
+                f"numba {numba.__version__} compiles kernels incorrectly: stores into arrays of a structure were lost; "
+                "install a version of numba that requirements/ lists"
+            )
         for number, method in enumerate(METHODS, 1):
             _use(method)
             say(f"compile    {number} of {len(METHODS)}: {method['name']}, kernels compiled so far: {compiled.kernels}")
@@ -68,7 +80,7 @@ def compile_kernels(say: Callable[[str], None]) -> int:
 
 
 def _use(method: Mapping[str, Any]) -> None:
-    """Plans a release of the made-up records and finishes every task."""
+    """Plans a release of the synthetic records and carries out every task."""
     settings = read_settings(method)
     attributes = Attributes.model_validate(
         {

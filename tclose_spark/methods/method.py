@@ -1,6 +1,4 @@
-"""The one face of all methods. A method is pure: it plans from figures and moves codes; Spark is the stages'
-business.
-"""
+"""The interface of all methods. A method is pure: it plans from figures and assigns codes. Stages alone use Spark."""
 
 from __future__ import annotations
 
@@ -34,18 +32,18 @@ def _no_frequencies(tally_of: Callable[[Rows], Tally], most: int) -> Tally:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanningInput:
-    """What a method plans from.
+    """The input of planning.
 
     attributes: the whole table's, resolved.
-    k: rows that every class must have.
+    k: the least number of rows of a class.
     settings: the method's own section of the run file.
-    sample: rows that stand for the table.
+    sample: rows that represent the table.
     counts: counts rows of the whole table by group.
-    frequencies: counts them by key, where what keys there are is not known beforehand.
-    most_suppressed: rows that the method may leave out of the release.
-    of: whose distribution classes must be near to: that of all input rows, or that of the released ones. Where it is
-        the input's, what is suppressed has to be a class, too (see `checks.suppressed`).
-    log: takes a line on how the planning goes.
+    frequencies: counts them by keys that are not known in advance.
+    most_suppressed: the most rows that the method may suppress.
+    of: the distribution that classes are compared with: that of all input rows, or of the released ones. With
+        `input`, the suppressed rows must form a class too (see `checks.classes.suppressed`).
+    log: receives a line on the progress of planning.
     """
 
     attributes: ResolvedAttributes
@@ -60,7 +58,7 @@ class PlanningInput:
 
 
 def require_rows(k: int, rows: int) -> None:
-    """Raises UnreachableError if the whole table is smaller than a class has to be."""
+    """Raises UnreachableError if the whole table has fewer rows than a class needs."""
     if k > rows:
         raise UnreachableError(
             f"privacy.k is {k}, but the table has {rows} rows; no class of {k} can be made, and {rows}, one class of "
@@ -69,10 +67,10 @@ def require_rows(k: int, rows: int) -> None:
 
 
 def require_supersets(attributes: ResolvedAttributes, k: int) -> None:
-    """Raises where (n, t)-closeness cannot be, or says nothing.
+    """Requires an n that makes sense for (n, t)-closeness.
 
     Raises:
-        UnreachableError: if not even the whole table has n records.
+        UnreachableError: if the whole table has fewer than n records.
         ConfigurationError: if every class has n.
     """
     if attributes.nt is not None and attributes.nt > attributes.rows:
@@ -89,17 +87,17 @@ def require_supersets(attributes: ResolvedAttributes, k: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassAssignment:
-    """What a task made of the rows sent to it.
+    """The result of a task for the rows sent to it.
 
-    here: the places in them of the rows that stay, shape (stayed,).
+    here: the places of the rows that stay, shape (stayed,).
     classes: the class number of each, shape (stayed,).
-    regions: where labels are to say more than the class's own values (global recoding): the lowest and the highest code
-        that the label of each row covers, shape (2, quasi-identifiers, stayed), equal inside a class. A label that does
-        not cover its row's value ends the run.
-    blocks: how many of the plan's it finished.
-    figures: what the plan's `figures` names, of this task.
-    suppressed: the places of the rows that this task leaves out of the release, shape (suppressed,). They are rows of
-        the table all the same: over all tasks every row either stays once or is suppressed once, which is proven.
+    regions: for labels that cover more than the class's own values (global recoding): the lowest and the highest
+        code of each row's label, shape (2, quasi-identifiers, stayed), equal inside a class. A label that does not
+        cover its row's value ends the run.
+    blocks: the number of the plan's blocks that the task completed.
+    figures: this task's values of the plan's `figures`.
+    suppressed: the places of the rows that this task suppresses, shape (suppressed,). Over all tasks, every row
+        either stays once or is suppressed once, which is proven.
     """
 
     here: IntArray
@@ -112,11 +110,11 @@ class ClassAssignment:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanReport:
-    """What people read of a plan.
+    """The readable part of a plan.
 
-    figures: whole numbers for the run's record.
-    note: a line for the console; empty where there is none.
-    details: what the method's tables show, as JSON.
+    figures: integers for the run's record.
+    note: a line for the console; may be empty.
+    details: the content of the method's tables, as JSON.
     """
 
     figures: Mapping[str, int]
@@ -125,14 +123,14 @@ class PlanReport:
 
 
 class Plan(Protocol):
-    """What a method decided. It is small, it is JSON, and with it every row finds its class."""
+    """The decisions of a method: small, serializable as JSON, and enough for every row to find its class."""
 
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]]
     """What tasks say of their work, and how the figures of all tasks become one."""
 
     @property
     def tasks(self) -> int:
-        """How many tasks finish the classes; a task holds whole classes."""
+        """The number of tasks that complete the classes. A task holds whole classes."""
         ...
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
@@ -141,15 +139,16 @@ class Plan(Protocol):
 
     @property
     def blocks(self) -> int:
-        """How many parts of the table are finished each by itself, for the progress."""
+        """The number of parts that are completed separately, for the progress."""
         ...
 
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
-        """Which of the rows sent to a task stay there, and the class number of each; and which it suppresses.
+        """The rows that stay in a task, with their class numbers, and the rows that it suppresses.
 
-        Every class has k rows and meets every t and l by itself, also where another task makes one of the same labels:
-        files follow tasks. Over all tasks every row of the table either stays exactly once or is suppressed exactly
-        once, and no more are suppressed than the planning was allowed. The order in which rows arrive does not matter.
+        Every class has k rows and meets every t and l by itself, even if another task makes a class with the same
+        labels, because files follow tasks. Over all tasks, every row of the table stays exactly once or is
+        suppressed exactly once, and no more rows are suppressed than planning allowed. The order of the rows does
+        not matter.
 
         Raises:
             ValueError: if the rows are not those that the plan counted.
@@ -157,15 +156,15 @@ class Plan(Protocol):
         ...
 
     def to_json(self) -> dict[str, Any]:
-        """What tasks need, as JSON that the method's `read_plan` reads."""
+        """The content that tasks need, as JSON for the method's `read_plan`."""
         ...
 
     def report(self) -> PlanReport:
-        """What people read of it; of a plan just made."""
+        """The readable part of a plan that was just made."""
         ...
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
-        """What the run's record says of the work, from the figures of all tasks.
+        """The run's record of the work, from the figures of all tasks.
 
         Raises:
             UnreachableError: if tasks could not make classes that hold.
@@ -175,17 +174,17 @@ class Plan(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """A method, as the registry finds it. Its functions import what takes long when they are called.
+    """A method in the registry. Its functions import heavy modules when they are called.
 
-    name: as the run file has it.
+    name: in the run file.
     settings: its section of the run file.
-    supports: `supports(settings, sensitive attributes)` raises ValueError for what it does not make, when the run file
-    is read.
-    sample_rows: `sample_rows(settings)`: rows of the sample that it plans from.
+    supports: `supports(settings, sensitive attributes)` raises ValueError for unsupported requirements, when the
+        run file is read.
+    sample_rows: `sample_rows(settings)`: the size of the sample.
     make_plan: plans, or raises UnreachableError.
     read_plan: `read_plan(tree, attributes, k, settings)`: the plan that `Plan.to_json` wrote.
-    tables: `tables(run's name, report of the plan, settings, sensitive attributes)`: what `tclose plan` prints, tables
-    and sentences.
+    tables: `tables(run's name, report of the plan, settings, sensitive attributes)`: the tables and sentences that
+        `tclose plan` prints.
     """
 
     name: str
@@ -198,7 +197,7 @@ class Method:
 
 
 def method_of(settings: MethodSettings) -> Method:
-    """The method whose settings these are."""
+    """The method with these settings."""
     found = find_method(settings.name)
     if not isinstance(found, Method):
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""What the tables of all plans have in common."""
+"""Common parts of the tables of all plans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How wide the labels of quasi-identifiers are, as plain arrays that kernels work on."""
+"""Widths of quasi-identifiers' labels as plain arrays for kernels."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from tclose_spark.table.rows import Rows
 
 @dataclass(frozen=True)
 class QuasiWidths:
-    """Makes the widths of any rows of a run. It holds the domains and the hierarchies, nothing that grows with the
-    rows.
-    """
+    """Computes widths for any rows of a run. It holds domains and hierarchies, and does not grow with the rows."""
 
     quasi_identifiers: tuple[ResolvedQuasi, ...]
 
     def of(self, rows: Rows) -> tuple[Codes, LabelWidths, list[IntArray]]:
-        """(the rows' dense codes, shape (n, q); their widths; the codes that dense ones stand for, ascending, by
+        """(the rows' dense codes, shape (n, q); their widths; the codes that dense codes stand for, ascending, by
         quasi-identifier).
         """
         coded = [ranked(column) for column in rows.quasi]  # MISSING is the smallest code there is

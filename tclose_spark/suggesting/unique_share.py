@@ -37,7 +37,7 @@ def codes_of(column: pa.ChunkedArray | pa.Array) -> IntArray:
 def unique_share(columns: Iterable[IntArray]) -> float:
     """The share of rows whose tuple of codes is unique.
 
-    >>> share_alone([np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0])])
+    >>> unique_share([np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0])])
     0.5
     """
     codes = _tuples(columns)
@@ -48,7 +48,7 @@ def explained_share(of: IntArray, by: Sequence[IntArray]) -> float:
     """The share of a column's entropy that other columns explain.
 
     >>> year = np.array([0, 0, 1, 1])
-    >>> share_told(np.array([5, 5, 6, 6]), [year]), share_told(np.array([5, 6, 5, 6]), [year])
+    >>> explained_share(np.array([5, 5, 6, 6]), [year]), explained_share(np.array([5, 6, 5, 6]), [year])
     (1.0, 0.0)
     """
     whole = _entropy([of])

@@ -249,7 +249,7 @@ def test_a_padded_order_is_noted(spark: SparkSession, reference: bool):
             table,
             question_from_columns(["zip"], {"pay": {"distance": "ordered", "order": listed, "t": "0.1"}}),
             reference=table.limit(1) if reference else None,
-        )[0]
+        )
         for listed in (order[:2], order)
     ]
     assert [audit.verdict for audit in audits] == ["violated", "holds"]
@@ -263,8 +263,8 @@ def test_nan_beside_null_is_noted(spark: SparkSession):
     told = audit_table(table, question_from_columns(["zip", "weight"], {"pay": {}}, k=3))
     assert told.holds  # as one class
     assert [note for note in told.notes if "NaN" in note] == [
-        "weight: 1 rows have NaN and 2 have NULL; both count as missing here, one value, and a reader of Parquet tells "
-        "them apart: classes may be smaller and distances larger than stated"
+        "weight: 1 rows have NaN and 2 have NULL; both count as one value, missing, but a reader of Parquet "
+        "distinguishes them: classes may be smaller and distances larger than reported"
     ]
 
 

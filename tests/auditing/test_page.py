@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from html_page import Page
 from test_audit_views import FIRST, OLD, audit, explanation, k_of
-from test_report_html import Page
 
 from tclose_spark.auditing.attacks.background import BackgroundJoin
 from tclose_spark.auditing.attacks.exposures import Exposure

@@ -1,17 +1,24 @@
-"""Compiled kernels are kept, also of a package in a wheel and without a home, and are found again by what the sources
-say.
-"""
+"""Compiled kernels are cached, also of a package in a wheel and without a home, and are keyed by all kernel sources."""
 
+import ast
+import importlib
+import inspect
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from numba.core.dispatcher import Dispatcher
+from numba.extending import typeof_impl
 
 import tclose_spark
+from tclose_spark.kernels import caching
 
 PACKAGE = Path(tclose_spark.__file__).parent
 
@@ -31,7 +38,7 @@ widths = LabelWidths(
 )
 assert width(0, 0, 1, widths) == 0.5
 assert caching.__file__.startswith(sys.argv[1]), caching.__file__
-print(caching.folder("tclose_spark.methods.closeness_tree.carve.tree"), sum(width.stats.cache_hits.values()))
+print(caching.folder(), sum(width.stats.cache_hits.values()))
 """
 
 
@@ -91,38 +98,84 @@ def test_other_sources_have_other_kernels(tmp_path: Path) -> None:
     assert hits == 0
 
 
-@pytest.mark.parametrize(
-    ("changed", "module", "anew"),
-    [
-        ("methods/closeness_tree/carve/peel.py", "methods.closeness_tree.carve.tree", True),  # of a module with kernels
-        ("methods/blocks/numerators.py", "methods.closeness_tree.carve.tree", True),  # in another folder of methods
-        ("methods/blocks/requirement.py", "methods.closeness_tree.exchange.splits", True),  # constants only
-        ("kernels/widths.py", "methods.dealing.nearest", True),  # in another folder
-        ("methods/blocks/numerators.py", "methods.dealing.nearest", False),
-        ("runfile/spec.py", "methods.closeness_tree.carve.tree", False),
-    ],
-)
-def test_kernels_are_compiled_anew_if_what_they_are_made_of_changes(
-    changed: str, module: str, anew: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tclose_spark.kernels import caching
-
-    before, name = (
-        caching.sources.__wrapped__(f"tclose_spark.{module}"),
-        f"tclose_spark.{changed[:-3].replace('/', '.')}",
-    )
-    source = caching._source
-    monkeypatch.setattr(
-        caching, "_source", lambda asked: source(asked) and source(asked) + "# changed" * (asked == name)
-    )
-    assert (caching.sources.__wrapped__(f"tclose_spark.{module}") != before) == anew
+def key_with(monkeypatch: pytest.MonkeyPatch, changed: str) -> str:
+    """The key of the cache if one more line were in a module."""
+    sources = caching._sources
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            caching,
+            "_sources",
+            lambda *where: ((name, text + "# changed" * (name == changed)) for name, text in sources(*where)),
+        )
+        return caching.source_key.__wrapped__()
 
 
-def test_a_module_that_moved_has_other_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tclose_spark.kernels import caching
+def modules() -> Iterator[ModuleType]:
+    """Every module of the package that can be imported here."""
+    for found in pkgutil.walk_packages([str(PACKAGE)], "tclose_spark."):
+        if not found.name.endswith("__main__"):
+            yield importlib.import_module(found.name)
 
-    monkeypatch.setattr(caching, "_source", lambda name: "@kernel")
-    assert caching.sources.__wrapped__("tclose_spark.here") != caching.sources.__wrapped__("tclose_spark.there")
+
+def defines_kernels(module: ModuleType) -> bool:
+    """Whether a kernel or a structure is defined in a module, in whatever form it imports the decorators."""
+    own = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
+    return any(isinstance(value, Dispatcher) or value in typeof_impl.registry for value in own if callable(value))
+
+
+def test_a_change_in_any_module_that_defines_kernels_changes_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = caching.source_key()
+    with_kernels = [module.__name__ for module in modules() if defines_kernels(module)]
+    assert len(with_kernels) > 30
+    assert "tclose_spark.kernels" in with_kernels
+    for name in with_kernels:
+        name += ".__init__" * hasattr(sys.modules[name], "__path__")
+        assert key_with(monkeypatch, name) != key, name
+    assert key_with(monkeypatch, "tclose_spark.runfile.spec") == key
+
+
+IMPORTS = [
+    "from tclose_spark.kernels import kernel\n@kernel",
+    "from tclose_spark.kernels import kernel as fast\n@fast",
+    "import tclose_spark.kernels as k\n@k.kernel",
+    "from tclose_spark import kernels\n@kernels.kernel",
+    "from ..kernels import (\n    kernel,\n)\n@kernel",
+    "def make():\n    import tclose_spark.kernels.structures as s\n    return s.structure",
+]
+
+
+@pytest.mark.parametrize("text", IMPORTS)
+def test_a_module_counts_in_whatever_form_it_imports_the_decorators(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = set()
+    for name, more in (("here", ""), ("here", "\n# changed"), ("there", "")):
+        monkeypatch.setattr(caching, "_sources", lambda *_, name=name, more=more: [(name, text + more)])
+        keys.add(caching.source_key.__wrapped__())
+    assert len(keys) == 3  # compiled code also names the modules of its types
+
+
+def test_kernels_take_what_they_use_from_modules_that_count() -> None:
+    """Constants and functions are compiled into a kernel. So where a kernel's module imports them from, in whatever
+    form, counts as well.
+    """
+    counted = {
+        name.removesuffix(".__init__")
+        for name, text in caching._sources(PACKAGE, "tclose_spark")
+        if caching.NAMES_KERNELS.search(text)
+    }
+    for module in modules():
+        kernels = [value for value in vars(module).values() if isinstance(value, Dispatcher)]
+        used = {name for kernel in kernels for name in kernel.py_func.__code__.co_names}
+        for node in ast.walk(ast.parse(inspect.getsource(module))) if used else ():
+            if isinstance(node, ast.ImportFrom):
+                source = importlib.util.resolve_name("." * node.level + (node.module or ""), module.__package__)
+                taken = {f"{source}.{a.name}" if f"{source}.{a.name}" in sys.modules else source: a for a in node.names}
+            elif isinstance(node, ast.Import):
+                taken = {a.name: a for a in node.names}
+            else:
+                continue
+            for source, alias in taken.items():
+                if source.startswith("tclose_spark") and (alias.asname or alias.name).partition(".")[0] in used:
+                    assert source in counted, f"{module.__name__} uses {alias.name} of {source} in a kernel"
 
 
 def test_functions_of_others_are_kept_where_numba_keeps_them() -> None:

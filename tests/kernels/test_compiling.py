@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.canary import store_many, stores_are_compiled
 from tclose_spark.kernels.compile_lock import compile_lock
 from tclose_spark.kernels.structures import make_words, structure
 
@@ -69,6 +70,34 @@ def test_the_words_of_a_structure():
     assert words[5:6].view(np.float64)[0] == 0.25
 
 
+def test_stores_are_compiled_as_they_are_written():
+    assert stores_are_compiled()
+
+
+def test_the_canary_notices_a_lost_store_and_a_stale_read():
+    def lose_a_store(canary):
+        total = store_many.py_func(canary)
+        canary.table[1, 3] -= 0.25
+        return total
+
+    def read_stale_numbers(canary):
+        stale = canary.part._replace(same_counts=canary.part.counts.copy())
+        return store_many.py_func(canary._replace(part=stale._replace(same_counts=stale.same_counts + 100)))
+
+    assert stores_are_compiled(store_many.py_func)
+    assert not stores_are_compiled(lose_a_store)
+    assert not stores_are_compiled(read_stale_numbers)
+
+
+def set_count(outer):
+    outer.count = 1
+
+
+def test_a_kernel_cannot_set_a_field():
+    with pytest.raises(NotImplementedError, match="count"):
+        kernel(set_count)(outer_of(5))
+
+
 @pytest.mark.parametrize("numbers", [np.arange(10, dtype=np.int32)[::2], np.broadcast_to(np.int32(1), 5)])
 def test_an_array_that_is_not_plain_is_refused(numbers):
     with pytest.raises(TypeError, match=r"Outer\.numbers"):
@@ -90,7 +119,6 @@ def test_integers_of_any_kind_are_one():
 PROGRAM = """
 import sys, time
 from numba.core import event
-from tclose_spark.kernels import compile_lock as turns
 from tclose_spark.kernels.mixing import mixed
 compiled = []
 class Slow(event.Listener):
@@ -125,7 +153,7 @@ def test_the_second_of_two_processes_waits_and_compiles_nothing(tmp_path: Path):
     assert second.communicate()[0] == "[]\n"
 
 
-def test_a_process_that_is_killed_gives_its_turn_up(tmp_path: Path):
+def test_a_process_that_is_killed_releases_the_lock(tmp_path: Path):
     first = start(tmp_path, 60.0)
     assert first.stdout.readline() == "compiling\n"
     first.kill()
@@ -133,6 +161,6 @@ def test_a_process_that_is_killed_gives_its_turn_up(tmp_path: Path):
     assert start(tmp_path, 0.0).communicate()[0].endswith("['mixed']\n")
 
 
-def test_without_a_lock_a_turn_is_had_all_the_same(tmp_path: Path):
+def test_without_a_lock_the_body_runs_all_the_same(tmp_path: Path):
     with compile_lock(str(tmp_path / "missing")), compile_lock(str(tmp_path)), compile_lock(str(tmp_path)):
         assert [file.name for file in tmp_path.iterdir()] == ["lock"]

@@ -545,7 +545,7 @@ def test_the_closeness_tree_says_what_it_did(
     assert record["blocks"] == record["tasks"] > 2
     assert record["ncp"] == pytest.approx(certificate["utility"]["ncp"], abs=1e-6)
     assert record["ncp"] < record["ncp_before_exchange"] < 1
-    assert record["mean_load"] < record["largest_load"] <= 1
+    assert record["mean_closeness_ratio"] < record["largest_closeness_ratio"] <= 1
     assert record["depth"] >= 2 <= record["depth_of_plan"]
     assert any("merged, since they did not hold on full counts" in line for line in lines)
 
@@ -567,7 +567,7 @@ def test_methods_in_even_blocks_say_what_they_did(
     assert record["blocks"] == 4
     assert record["classes"] >= certificate["release"]["classes"] > 4
     assert record["ncp"] == pytest.approx(certificate["utility"]["ncp"], abs=1e-6)
-    assert record["largest_load"] <= 1
+    assert record["largest_closeness_ratio"] <= 1
     assert any("before " in line and "merged" in line for line in lines)
 
 

@@ -4,8 +4,9 @@ import copy
 from typing import Any
 
 import pytest
+from html_page import Page
 from test_report_browser import figures
-from test_report_html import Page, certificate  # noqa: F401 - a fixture
+from test_report_html import certificate  # noqa: F401 - a fixture
 
 from tclose_spark.report.internal import render_internal, versions
 
@@ -63,7 +64,10 @@ MINIMALITY = {
 @pytest.fixture
 def made() -> dict[str, Any]:
     source = {"path": "people.csv", "rows": 30170, "version": 7, "fingerprint": "f00-1"}
-    stages = {"profile": {"input": source, "seconds": 1.5}, "anonymize": {"method": {"mean_load": 0.98}, "seconds": 2}}
+    stages = {
+        "profile": {"input": source, "seconds": 1.5},
+        "anonymize": {"method": {"mean_closeness_ratio": 0.98}, "seconds": 2},
+    }
     plan = {"figures": {"blocks": 3}, "note": "blocks: 3", "details": {}}
     return {
         "state": {"configuration": "c0ffee", "stages": stages},

@@ -1,4 +1,4 @@
-"""The rows of one block as plain arrays: what kernels put into classes."""
+"""The rows of one block as plain arrays, the input of kernels that form classes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tclose_spark.table.arrays import Codes, IntArray
 
 @dataclass(frozen=True)
 class Block:
-    """Rows to be put into classes, in an order that follows from their content alone.
+    """Rows to be put into classes, in an order that depends only on their content.
 
     quasi: dense codes of the quasi-identifiers, shape (n, q).
-    cell: each row's tuple of sensitive values, shape (n,).
-    widths: of the labels that cover these codes.
-    requirement: what every class must hold.
+    cell: each row's cell (tuple of sensitive values), shape (n,).
+    widths: how wide labels over these codes are.
+    requirement: what every class must meet.
     """
 
     quasi: Codes

@@ -1,6 +1,9 @@
-"""What the classes of a block are worth, counted anew from the rows: for the run's record and for tests."""
+"""Figures of the classes of a block, counted from the rows, for the run's record and for tests."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -8,22 +11,43 @@ from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import LabelWidths, width
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, work_space
+from tclose_spark.methods.blocks.layout import Totals
 from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray, in_order
 
+TOTALS: Totals = {"rows": "sum", "lost": "sum", "closeness_ratio": "sum", "largest_closeness_ratio": "max"}
+"""The figures of `class_figures`. closeness_ratio is summed over rows."""
+
+
+def class_figures(block: Block, classes: IntArray, ratios: FloatArray) -> dict[str, float]:
+    """The figures of a block for the run's record. ratios: the closeness ratio of each class."""
+    return {
+        "rows": len(classes),
+        "lost": rows_lost(block, classes),
+        "closeness_ratio": float(ratios @ np.bincount(classes)),
+        "largest_closeness_ratio": float(ratios.max()),
+    }
+
+
+def describe_figures(figures: Mapping[str, float]) -> dict[str, Any]:
+    """The figures of all blocks as the run's record has them."""
+    return {
+        "ncp": round(figures["lost"] / figures["rows"], 6),
+        "mean_closeness_ratio": round(figures["closeness_ratio"] / figures["rows"], 6),
+        "largest_closeness_ratio": round(figures["largest_closeness_ratio"], 6),
+    }
+
 
 def rows_lost(block: Block, classes: IntArray) -> float:
-    """The information loss of the classes in rows: the sum over rows of the mean width of their labels; NCP is this by
-    rows.
-
-    classes: shape (n,), of each row.
+    """The information loss of the classes in rows: the sum over rows of the mean width of their labels. Divided by the
+    number of rows it is the NCP. classes: of each row, shape (n,).
     """
     order, starts = by_class(classes)
     return float(_width_sum(block.quasi, order, starts, block.widths) / block.quasi.shape[1])
 
 
 def closeness_ratios(block: Block, classes: IntArray) -> FloatArray:
-    """EMD / t of each class, the largest of its attributes' (1 is just allowed), in the order of the numbers."""
+    """The closeness ratio of each class, in the order of the classes' numbers."""
     order, starts = by_class(classes)
     counts = np.zeros(block.requirement.tables.shape, dtype=np.int64)
     ratios = np.zeros(len(starts) - 1)
@@ -32,7 +56,7 @@ def closeness_ratios(block: Block, classes: IntArray) -> FloatArray:
 
 
 def by_class(classes: IntArray) -> tuple[IntArray, IntArray]:
-    """(the rows, class by class; where each class begins and, last, the number of rows)."""
+    """(the rows, class by class; the place where each class begins and, last, the number of rows)."""
     order = in_order(classes)
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     return order, np.append(starts, len(classes))

@@ -1,4 +1,4 @@
-"""Which rows of a table make a block, by their content alone, and which task puts it into classes."""
+"""Which rows of a table form a block, by their content alone, and which task puts the block into classes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,25 @@ from tclose_spark.table.arrays import IntArray, in_order
 from tclose_spark.table.rows import Rows
 
 ClassesOf = Callable[[Block], tuple[IntArray, Mapping[str, float]]]
-"""(the class of each row of a block, shape (n,), from 0; figures): every class holds what is required if the block
+"""Returns (the class of each row of a block, shape (n,), from 0; figures). Every class meets the requirement if the
+block
 does."""
+Totals = Mapping[str, Literal["sum", "max"]]
+"""How a figure of several blocks is formed."""
+
+ARRAYS = ("block_of", "block_rows", "first_block")
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlockLayout:
-    """The blocks of a table. Each holds what is required of a class, by exact counts of the whole table.
+    """The blocks of a table. Each meets the requirement of a class, by exact counts of the whole table.
 
-    dense: makes a block of its rows.
+    dense: makes a block from its rows.
     tree: leads a row to a leaf.
-    block_of: of each leaf, shape (leaves,).
-    block_rows: of each block, counted, shape (blocks,).
-    first_block: of each task, shape (tasks,).
-    merges: how many leaves were merged with others since they did not hold.
+    block_of: the block of each leaf, shape (leaves,).
+    block_rows: rows of each block in the whole table, shape (blocks,).
+    first_block: the first block of each task, shape (tasks,).
+    merges: how many splits of the sample were undone because a side failed the requirement on full counts.
     """
 
     dense: Dense
@@ -39,6 +44,22 @@ class BlockLayout:
     block_rows: IntArray
     first_block: IntArray
     merges: int
+
+    @staticmethod
+    def of(
+        dense: Dense, tree: RoutingTree, block_of: IntArray, block_rows: IntArray, rows_per_task: int, merges: int
+    ) -> BlockLayout:
+        """The blocks in order, as many to a task as have about `rows_per_task` rows.
+
+        Raises:
+            ConfigurationError: if a block is too large for the integers of the kernels.
+        """
+        dense.require_room(int(block_rows.max()))
+        task = (np.cumsum(block_rows) - block_rows) // rows_per_task
+        first_block = np.flatnonzero(np.diff(task, prepend=-1))
+        return BlockLayout(
+            dense=dense, tree=tree, block_of=block_of, block_rows=block_rows, first_block=first_block, merges=merges
+        )
 
     @property
     def tasks(self) -> int:
@@ -56,25 +77,21 @@ class BlockLayout:
         return np.searchsorted(self.first_block, np.arange(self.blocks), side="right") - 1
 
     def block(self, rows: Rows) -> IntArray:
-        """The block of each row, shape (n,): a function of its content."""
+        """The block of each row, shape (n,)."""
         return self.block_of[self.tree.leaf_of(rows)]
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
         """See Plan."""
         return np.arange(len(rows)), self.task_of[self.block(rows)]
 
-    def assign_classes(
-        self, rows: Rows, task: int, classes_of: ClassesOf, figures: Mapping[str, Literal["sum", "max"]]
-    ) -> ClassAssignment:
-        """See Plan. Each block of the task is put into classes by itself, its rows in the order of their hashes.
-
-        figures: how those of several blocks become one.
-        """
+    def assign_classes(self, rows: Rows, task: int, classes_of: ClassesOf, figures: Totals) -> ClassAssignment:
+        """See Plan. Each block of the task is put into classes by itself, its rows in the order of their hashes."""
         block = self.block(rows)
         mine = self.task_of == task
         if not np.array_equal(np.bincount(block, minlength=self.blocks)[mine], self.block_rows[mine]):
             raise ValueError(
-                "a block has not the rows that the plan counted: the input changed since, or rows were lost"
+                "the rows of a block differ in number from those that the plan counted: the input changed since "
+                "planning, or rows were lost"
             )
         by_hash = rows.sorted_by_hash()
         order = by_hash[in_order(block[by_hash])]
@@ -93,33 +110,19 @@ class BlockLayout:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """What `from_json` reads."""
-        return {
-            "merges": self.merges,
-            **self.tree.to_json(),
-            "block_of": self.block_of.tolist(),
-            "block_rows": self.block_rows.tolist(),
-            "first_block": self.first_block.tolist(),
-        }
+        """The layout as `from_json` reads it."""
+        arrays = {name: getattr(self, name).tolist() for name in ARRAYS}
+        return {"merges": self.merges, **self.tree.to_json(), **arrays}
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], dense: Dense) -> BlockLayout:
         """The layout that `to_json` wrote."""
-        return BlockLayout(
-            dense=dense,
-            tree=RoutingTree.from_json(tree, len(dense.attributes.cells)),
-            block_of=np.array(tree["block_of"], dtype=np.int64),
-            block_rows=np.array(tree["block_rows"], dtype=np.int64),
-            first_block=np.array(tree["first_block"], dtype=np.int64),
-            merges=tree["merges"],
-        )
+        arrays = {name: np.array(tree[name], dtype=np.int64) for name in ARRAYS}
+        return BlockLayout(dense=dense, tree=RoutingTree.from_json(tree), merges=tree["merges"], **arrays)
 
 
-def together(measured: Sequence[Mapping[str, float]], figures: Mapping[str, Literal["sum", "max"]]) -> dict[str, float]:
+def together(measured: Sequence[Mapping[str, float]], figures: Totals) -> dict[str, float]:
     """The figures of several blocks as one."""
     return {
-        name: sum(of_block[name] for of_block in measured)
-        if how == "sum"
-        else max(of_block[name] for of_block in measured)
-        for name, how in figures.items()
+        name: (sum if how == "sum" else max)(of_block[name] for of_block in measured) for name, how in figures.items()
     }

@@ -1,4 +1,4 @@
-"""Which leaves of the plan make a block: merged until every block holds what is required, by exact counts."""
+"""Which leaves of the plan form a block: they are merged until every block meets the requirement, by exact counts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from tclose_spark.table.arrays import IntArray
 
 
 def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[IntArray, int]:
-    """(the block of each leaf, shape (leaves,); how many merges were needed for all blocks to hold).
+    """(the block of each leaf, shape (leaves,); how many merges were needed to meet the requirement).
 
-    Leaves are merged with their nearest relatives until each block holds; those whose parent is small enough are
-    merged, too, as long as a block has at most `most` rows, since a block is divided anew. counts: rows of each leaf by
-    cell, shape (leaves, cells), of the whole table. Exact; the whole table must hold.
+    Leaves are merged with their nearest relatives until each block meets it. Relatives of together at most `most` rows
+    are merged as well, because a block is divided anew. The whole table must meet it.
+
+    counts: rows of each leaf by cell in the whole table, shape (leaves, cells).
     """
-    groups: dict[int, list[LeafGroup]] = {}  # of each node: groups that hold, or one
+    groups: dict[int, list[LeafGroup]] = {}  # of each node: groups that meet the requirement, or one group
     needed = 0
 
     def below(child: int) -> list[LeafGroup]:
@@ -32,7 +33,7 @@ def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[In
         together = left + right
         if left[-1].cells.sum() + right[0].cells.sum() <= most:
             _merge_two(dense, together, len(left) - 1)
-        groups[node] = _heal(dense, together)
+        groups[node] = _merge_failing(dense, together)
         needed += len(together) - len(groups[node])
     block_of = np.zeros(splits.leaves, dtype=np.int64)
     for number, group in enumerate(groups.get(0, [])):
@@ -41,15 +42,15 @@ def merge(dense: Dense, splits: Splits, counts: IntArray, most: int) -> tuple[In
 
 
 class LeafGroup(NamedTuple):
-    """Leaves, their rows by cell, and whether these hold what is required."""
+    """Leaves, their rows by cell, and whether these meet the requirement."""
 
     leaves: list[int]
     cells: IntArray
     held: bool
 
 
-def _heal(dense: Dense, groups: list[LeafGroup]) -> list[LeafGroup]:
-    """The groups, those that do not hold merged with the one before, or the next one, until all hold or one is left."""
+def _merge_failing(dense: Dense, groups: list[LeafGroup]) -> list[LeafGroup]:
+    """The groups, with each that fails merged with its neighbour, until all meet the requirement or one is left."""
     groups, place = list(groups), 0
     while place < len(groups) and len(groups) > 1:
         if groups[place].held:

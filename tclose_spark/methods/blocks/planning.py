@@ -1,9 +1,7 @@
-"""Planning blocks: a tree grown on a sample and stopped at the size of a block, its leaves counted over the whole
-table, and merged until every block holds.
+"""Planning blocks: a tree is grown on a sample and stopped at the size of a block.
 
-What a sample cannot promise is made certain by counting: one scan counts every leaf's cells, and leaves that would not
-hold what is required are merged with their nearest relatives until every block does, exactly. The whole table holds it,
-or there is no plan.
+A sample cannot guarantee that a leaf meets the requirement. So one scan of the whole table counts the cells of every
+leaf, and leaves that fail are merged with their nearest relatives until every block meets it exactly.
 """
 
 from __future__ import annotations
@@ -22,22 +20,21 @@ from tclose_spark.methods.blocks.routing_tree import RoutingTree, Splits, no_spl
 from tclose_spark.methods.method import GroupCounts, PlanningInput
 from tclose_spark.table.arrays import IntArray
 
-MOST_COUNTS = (
-    1 << 22
-)  # leaves times cells, which the driver and every task hold: aimed at; small leaves make it a few times as many
+MOST_COUNTS = 1 << 22
+"""A target for leaves times cells, which the driver and every task hold. Small leaves exceed it a few times."""
 
 GrowSplits = Callable[[Block, int], Splits]
-"""`grow(sample, stop)`: a tree over the sample's dense codes; nodes of at most `stop` of its rows are not split. A leaf
-need not hold what is required, nor be near `stop`, but those that do make more and smaller blocks."""
+"""`grow(sample, stop)`: a tree over the sample's dense codes. Nodes of at most `stop` of its rows are not split. Leaves
+that meet the requirement and have about `stop` rows make more and smaller blocks."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampledTable:
-    """What blocks are planned from.
+    """A table to be planned in blocks.
 
     dense: makes blocks of the table's rows.
-    sample: rows that stand for the table, as a block.
-    codes: what the sample's dense codes stand for, of each quasi-identifier, ascending.
+    sample: rows that represent the table, as a block.
+    codes: what the sample's dense codes stand for, ascending, an array for each quasi-identifier.
     counts: counts rows of the whole table by group.
     """
 
@@ -51,8 +48,8 @@ class SampledTable:
         """The table of a run.
 
         Raises:
-            ConfigurationError: if a distance has steps that differ, which kernels take for one.
-            UnreachableError: if even the whole table does not hold k and distinct l.
+            ConfigurationError: if a distance has unequal steps, which the kernels do not support.
+            UnreachableError: if even the whole table does not meet k and distinct l.
         """
         require_plain(given.attributes.sensitive, "a method that makes classes in blocks")
         dense = Dense(given.attributes, given.k)
@@ -63,7 +60,7 @@ class SampledTable:
 
     @property
     def rows(self) -> int:
-        """Of the whole table."""
+        """Rows of the whole table."""
         return self.dense.attributes.rows
 
     @property
@@ -73,8 +70,8 @@ class SampledTable:
 
 
 def plan_blocks(table: SampledTable, grow: GrowSplits, rows_per_block: int, rows_per_task: int) -> BlockLayout:
-    """The blocks of a table: of at most about `rows_per_block` rows each where `grow` can tell them apart, and in tasks
-    of about `rows_per_task` rows. A table that is no larger than a block is one, and nothing is grown.
+    """The blocks of a table, of at most about `rows_per_block` rows if `grow` can separate them, in tasks of about
+    `rows_per_task` rows. A table of at most `rows_per_block` rows is one block, and nothing is grown.
 
     Raises:
         ConfigurationError: if a block is too large for the integers of the kernels.
@@ -85,28 +82,14 @@ def plan_blocks(table: SampledTable, grow: GrowSplits, rows_per_block: int, rows
         sampled = len(table.sample.cell)
         stop = max(int(rows_per_block / table.scale), sampled * cells // MOST_COUNTS, 2 * table.dense.k)
         splits = grow(table.sample, stop)
-        counts = _count_leaves(table, RoutingTree(splits, table.codes))
+        counts = count_leaves(table.counts, RoutingTree(splits, table.codes), cells)
     block_of, merges = merge(table.dense, splits, counts, rows_per_block)
     block_rows = np.zeros(int(block_of.max()) + 1, dtype=np.int64)
     np.add.at(block_rows, block_of, counts.sum(axis=1))
-    table.dense.require_room(int(block_rows.max()))
-    return BlockLayout(
-        dense=table.dense,
-        tree=RoutingTree(splits, table.codes),
-        block_of=block_of,
-        block_rows=block_rows,
-        first_block=_first_blocks(block_rows, rows_per_task),
-        merges=merges,
-    )
+    return BlockLayout.of(table.dense, RoutingTree(splits, table.codes), block_of, block_rows, rows_per_task, merges)
 
 
-def _count_leaves(table: SampledTable, tree: RoutingTree) -> IntArray:
+def count_leaves(counts: GroupCounts, tree: RoutingTree, cells: int) -> IntArray:
     """Rows of the whole table in each leaf by cell, shape (leaves, cells)."""
-    cells, leaves = len(table.dense.attributes.cells), tree.splits.leaves
-    return table.counts(lambda rows: tree.leaf_of(rows) * cells + rows.cell, leaves * cells).reshape(-1, cells)
-
-
-def _first_blocks(block_rows: IntArray, rows_per_task: int) -> IntArray:
-    """The first block of each task: whole blocks, in order, of about so many rows together."""
-    task = (np.cumsum(block_rows) - block_rows) // rows_per_task
-    return np.flatnonzero(np.diff(task, prepend=-1))
+    leaves = tree.splits.leaves
+    return counts(lambda rows: tree.leaf_of(rows) * cells + rows.cell, leaves * cells).reshape(-1, cells)

@@ -21,31 +21,24 @@ ANYTHING = np.iinfo(np.int64).max
 
 @structure
 class Requirement(NamedTuple):
-    """What every class must hold: at least k rows, each sensitive attribute's distance at most its t, and distinct l.
-
-    codes: the value of each attribute in each cell (a tuple of sensitive values), shape (cells, attributes).
-    tables: records of the whole table with each value, 0 beyond a domain, shape (attributes, largest domain).
-    domains: how many values each attribute has, shape (attributes,).
-    ordered: whether the distance is ordered, shape (attributes,).
-    parents: of hierarchical attributes, the node of height h + 1 above each node of height h (see
-        `measures.distances.HierarchicalDistance`), else -1; shape (attributes, highest, largest domain).
-    heights: of the hierarchies, 0 where there is none, shape (attributes,).
-    rows: n, of the whole table.
-    k: rows of a class.
-    distinct: values that must occur, at least 1, shape (attributes,).
-    limits: the largest numerator that a class of s rows may have, floor(t * scale * n * s), where numerator / (scale n
-        s) is the distance (see `measures.distances`); shape (attributes, largest size + 1).
+    """What every class must hold: at least k rows, each sensitive attribute's distance at most its t, and distinct
+    l.
     """
 
-    codes: Codes
+    codes: Codes  # the value of each attribute in each cell (a tuple of sensitive values), shape (cells, attributes)
+    # records of the whole table with each value, 0 beyond a domain, shape (attributes, largest domain)
     tables: IntArray
-    domains: IntArray
-    ordered: NDArray[np.bool_]
+    domains: IntArray  # how many values each attribute has, shape (attributes,)
+    ordered: NDArray[np.bool_]  # whether the distance is ordered, shape (attributes,)
+    # of hierarchical attributes, the node of height h + 1 above each node of height h (see
+    # `measures.distances.HierarchicalDistance`), else -1; shape (attributes, highest, largest domain)
     parents: Codes
-    heights: IntArray
-    rows: int
-    k: int
-    distinct: IntArray
+    heights: IntArray  # of the hierarchies, 0 where there is none, shape (attributes,)
+    rows: int  # n, of the whole table
+    k: int  # rows of a class
+    distinct: IntArray  # values that must occur, at least 1, shape (attributes,)
+    # the largest numerator that a class of s rows may have, floor(t * scale * n * s), where numerator / (scale n s) is
+    # the distance (see `measures.distances`); shape (attributes, largest size + 1)
     limits: IntArray
 
 

@@ -1,4 +1,4 @@
-"""The closeness tree: carve a tree of valid classes, then exchange rows between near ones.
+"""The closeness tree: grow a tree of valid classes, then exchange rows between near ones.
 
 See docs/methods/closeness_tree.md.
 """

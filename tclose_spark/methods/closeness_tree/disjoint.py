@@ -1,8 +1,8 @@
-"""`overlap: none`: the closeness tree without carving and without exchange, over regions that do not overlap.
+"""`overlap: none`: the closeness tree over disjoint regions, without carving and without exchange.
 
-What is left of the tree is its score, the width gained for the bits and the closeness that are spent, at every cut and
-every node of a hierarchy whose labels do not meet (see `methods.regions`); in place of the rest, splits are tried to
-the end.
+Splits are scored as in the tree, by the width gained for the bits and the closeness ratio that are spent. They are made
+at cuts and hierarchy nodes whose labels do not meet (see `methods.regions`). Instead of carving and exchange, the best
+splits are tried to the end.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tclose_spark.methods.regions.cutting import RegionGrowth
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
 from tclose_spark.methods.regions.search import RegionSearch
-from tclose_spark.methods.regions.space import best_way, median_way
+from tclose_spark.methods.regions.workspace import best_rule, median_rule
 
-CUTS = 16  # of numbers, at each part
+CUTS = 16  # of a numeric quasi-identifier, in each part
 EAGER, SPARING = (0.0, 0.0), (8.0, 0.2)
-"""Ways to grow: (price, beta) of the closeness that is spent: none, and that of the carve tree."""
+"""Scorings of splits, as (price, beta) of the closeness ratio that is spent: none, and those of the carve tree."""
 PILOTS = 4
-MEDIANS = RegionSearch(RegionGrowth(median_way()))
+MEDIANS = RegionSearch(RegionGrowth(median_rule()))
 ROWS_PER_BLOCK, ROWS_PER_TASK = 100_000, 100_000
 SAMPLE_ROWS = 200_000
 
@@ -33,10 +33,10 @@ SAMPLE_ROWS = 200_000
 def make_plan(
     given: PlanningInput, rows_per_block: int = ROWS_PER_BLOCK, rows_per_task: int = ROWS_PER_TASK
 ) -> RegionPlan:
-    """Plans regions that do not overlap. rows_per_block: of most blocks, at most; rows_per_task: about.
+    """Plans disjoint regions. rows_per_block: the most rows of most blocks; rows_per_task: about.
 
     Raises:
-        UnreachableError: if even the whole table does not hold what is required.
+        UnreachableError: if even the whole table does not meet the requirement.
     """
     searches = searches_of(given.settings, given.attributes.rows, given.k)
     layout = plan_regions(given, searches[0].growth, rows_per_block, rows_per_task)
@@ -49,13 +49,14 @@ def read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, s
 
 
 def searches_of(settings: ClosenessTree, rows: int, k: int) -> tuple[RegionSearch, ...]:
-    """How the blocks of a table of so many rows are cut with an effort; at medians, too, which costs little, so that a
-    block never loses more than by t-Mondrian.
+    """How the blocks of a table of so many rows are cut with an effort. Cutting at medians is always tried, too, at
+    little cost, so a block never loses more than with t-Mondrian.
     """
     effort, halvings = settings.effort, max(log2(rows / k), 1.0)
 
-    def growth(pilots: int, *ways: tuple[float, float]) -> RegionGrowth:
-        return RegionGrowth(best_way([price for price, _ in ways], [beta / halvings for _, beta in ways], CUTS), pilots)
+    def growth(pilots: int, *scorings: tuple[float, float]) -> RegionGrowth:
+        prices, betas = zip(*scorings, strict=True)
+        return RegionGrowth(best_rule(prices, [beta / halvings for beta in betas], CUTS), pilots)
 
     if isinstance(effort, int):
         return (RegionSearch(growth(max(effort, 1), EAGER), 1), MEDIANS)

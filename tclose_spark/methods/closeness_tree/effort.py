@@ -1,4 +1,4 @@
-"""What each effort does, in work: never in time, so that a run repeats."""
+"""How much work each effort does. It is counted in work, not in time, so that a run is reproducible."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ GROWTHS = tuple(
         (0.6, 2.0),
     )
 )
-"""Ways to grow a tree, those first that were the best most often. Which one is, is the luck of the first splits: so
-several are tried.
+"""Settings for the growth of a tree, the most often best ones first. Chance in the first splits decides which is best,
+so several are tried.
 """
-PLANNED = 3  # of them are tried on the sample
-ROWS_PER_BLOCK = 160_000  # of most blocks, at most
+PLANNED = 3  # how many of them are tried on the sample
+ROWS_PER_BLOCK = 160_000  # the most rows of most blocks
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """trees: grown for each block; one: as the plan says.
-    heats: how many of the best go on, and for how many rounds of annealing, each after so many `sweeps` (see
-        `exchange`); the best of the last heat is kept.
-
-    sample_rows: of the sample that the plan is grown on.
-    rows_per_task: about; a task holds whole blocks, so 1 is a task for each.
+    """trees: how many are grown for each block; if one, then with the plan's growth.
+    sweeps: of the exchange in each heat (see `exchange`).
+    heats: (how many of the best trees take part, rounds of annealing) of each; the best of the last heat is kept.
+    sample_rows: of the sample on which the plan is grown.
+    rows_per_task: about; a task has whole blocks, so 1 means a task for each block.
     """
 
     trees: int
@@ -55,6 +54,6 @@ EFFORTS = {
 
 
 def effort_of(settings: ClosenessTree) -> Effort:
-    """The effort of a run file; a number is sweeps."""
+    """The effort of a run file; a number means sweeps."""
     effort = settings.effort
     return EFFORTS[effort] if isinstance(effort, str) else replace(EFFORTS["fast"], sweeps=effort)

@@ -1,4 +1,4 @@
-"""The closeness tree, as the registry finds it."""
+"""The closeness tree as the registry knows it."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ def _sample_rows(settings: ClosenessTree) -> int:
 
 
 def _make_plan(given: PlanningInput) -> Plan:
-    from tclose_spark.methods.closeness_tree import disjoint as apart
-    from tclose_spark.methods.closeness_tree import plan
+    from tclose_spark.methods.closeness_tree import disjoint, plan
 
-    return apart.make_plan(given) if given.settings.overlap else plan.make_plan(given)
+    return disjoint.make_plan(given) if given.settings.overlap else plan.make_plan(given)
 
 
 def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree) -> Plan:
     from tclose_spark.methods.blocks.dense import Dense
-    from tclose_spark.methods.closeness_tree import disjoint as apart
+    from tclose_spark.methods.closeness_tree import disjoint
     from tclose_spark.methods.closeness_tree.effort import effort_of
     from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan
 
     if settings.overlap:
-        return apart.read_plan(tree, attributes, k, settings)
+        return disjoint.read_plan(tree, attributes, k, settings)
     return ClosenessTreePlan.from_json(tree, Dense(attributes, k), effort_of(settings))
 
 

@@ -1,21 +1,22 @@
-"""The plan of the closeness tree: which rows make a block, and how a block is put into classes.
+"""The plan of the closeness tree: which rows form a block, and how a block is put into classes.
 
-The same tree that makes classes is grown on a sample and stopped at the size of a block (see `methods.blocks`); a row
-finds its block by walking it, and where a node takes only a share of the rows, the row's keyed hash decides.
+Blocks come from the same kind of tree as classes, grown on a sample and stopped at the size of a block (see
+`methods.blocks`). The tree routes each row to its block. If a node takes only a share of some rows, a row's keyed hash
+decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
-from tclose_spark.methods.blocks.figures import rows_lost
-from tclose_spark.methods.blocks.layout import BlockLayout
+from tclose_spark.methods.blocks.figures import TOTALS, describe_figures, rows_lost
+from tclose_spark.methods.blocks.layout import BlockLayout, Totals
 from tclose_spark.methods.blocks.plan import BlocksPlan
 from tclose_spark.methods.blocks.planning import SampledTable, plan_blocks
 from tclose_spark.methods.blocks.routing_tree import Splits
@@ -26,47 +27,35 @@ from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, ROWS_PE
 from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.table.arrays import IntArray
 
-TRIED_ROWS = 50_000  # of the sample, which go on to classes when ways to grow blocks are tried
-TRIED_IN_BINS = 20_000  # of the sample, when any ways are tried where domains are wide: bins make trees dear
-CEILING = 0.9  # of the closeness ratio on the sample, so that most leaves hold on full counts too
+TRIAL_ROWS = 50_000  # of the sample, which are put into classes to compare settings for the growth of blocks
+TRIAL_ROWS_IN_BINS = 20_000  # likewise, for any trial if a domain is wide: bins make trees expensive
+CEILING = 0.9  # of the closeness ratio on the sample, so that most leaves meet the requirement on full counts too
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClosenessTreePlan(BlocksPlan):
     """See the module.
 
-    layout: the blocks of the table.
-    growth: of the plan's tree, and of the blocks' where the effort is one tree.
-    effort: what is done for each block.
+    growth: of the plan's tree, and of the blocks' trees if the effort is one tree.
+    effort: the work done for each block.
     """
 
     layout: BlockLayout
     growth: TreeGrowth
     effort: Effort
-
-    figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {
-        "rows": "sum",
-        "lost_by_tree": "sum",
-        "lost": "sum",
-        "load": "sum",
-        "largest_load": "max",
-        "depth": "max",
-    }
+    figures: ClassVar[Totals] = {**TOTALS, "lost_by_tree": "sum", "depth": "max"}
 
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
-        """See BlocksPlan. The tree, then the exchange."""
+        """See BlocksPlan."""
         return put_into_classes(block, self.growth, self.effort)
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan."""
-        rows = figures["rows"]
         return {
             "blocks": self.blocks,
             "tasks": self.tasks,
-            "ncp_before_exchange": round(figures["lost_by_tree"] / rows, 6),
-            "ncp": round(figures["lost"] / rows, 6),
-            "mean_load": round(figures["load"] / rows, 6),
-            "largest_load": round(figures["largest_load"], 6),
+            "ncp_before_exchange": round(figures["lost_by_tree"] / figures["rows"], 6),
+            **describe_figures(figures),
             "depth": int(figures["depth"]),
             "depth_of_plan": self.layout.tree.depth,
         }
@@ -84,8 +73,8 @@ class ClosenessTreePlan(BlocksPlan):
             figures={"blocks": self.blocks, "tasks": self.tasks, "merges": layout.merges},
             note=(
                 f"blocks: {self.blocks:,} of up to {int(layout.block_rows.max()):,} rows, tasks: {self.tasks:,} "
-                f"(leaves of the tree on the sample: {layout.tree.splits.leaves:,}; merged, since they did not hold on "
-                f"full counts: {layout.merges:,})"
+                f"(leaves of the tree on the sample: {layout.tree.splits.leaves:,}; merged because they failed the "
+                f"requirement on full counts: {layout.merges:,})"
             ),
         )
 
@@ -100,11 +89,11 @@ class ClosenessTreePlan(BlocksPlan):
 def make_plan(
     given: PlanningInput, rows_per_block: int | None = None, rows_per_task: int | None = None
 ) -> ClosenessTreePlan:
-    """Plans the closeness tree. rows_per_block: of most blocks, at most, by default ROWS_PER_BLOCK; rows_per_task:
-    about, by default what the effort says.
+    """Plans the closeness tree. rows_per_block: the most rows of most blocks, by default ROWS_PER_BLOCK; rows_per_task:
+    about, by default the effort's.
 
     Raises:
-        UnreachableError: if even the whole table does not hold what is required.
+        UnreachableError: if even the whole table does not meet the requirement.
     """
     table, effort = SampledTable.of(given), effort_of(given.settings)
     rows_per_block, trial = rows_per_block or ROWS_PER_BLOCK, Trial(table, given.log)
@@ -115,9 +104,9 @@ def make_plan(
 
 
 class Trial:
-    """Grows trees on a table's sample in PLANNED ways, and keeps the one that loses least.
+    """Grows trees on a table's sample with the first PLANNED of GROWTHS, and keeps the one that loses least.
 
-    growth: which way that was; the first one, before any was tried.
+    growth: the best one; the first of GROWTHS before any trial.
     """
 
     def __init__(self, table: SampledTable, log: Callable[[str], None]) -> None:
@@ -125,18 +114,21 @@ class Trial:
         self._table, self._log = table, log
 
     def grow_whole(self) -> None:
-        """Tries the tree of a table that is one block."""
+        """Compares trees of a table that is one block."""
         rows = self._rows(len(self._table.sample.cell))
-        self._log(f"trying {PLANNED} ways to grow a tree on {rows:,} rows")
+        self._log(f"growing {PLANNED} trees on {rows:,} rows, to compare settings")
         whole = np.zeros(rows, dtype=np.int64)
         self._keep([self._loss(growth, whole) for growth in GROWTHS[:PLANNED]])
 
     def grow_blocks(self, sample: Block, stop: int) -> Splits:
-        """The best tree over the sample that is stopped at nodes of `stop` rows. Some rows go on in each block: what it
-        is worth shows only at the end.
+        """The best tree over the sample that is stopped at nodes of `stop` rows. To compare trees, the blocks of some
+        rows are divided into classes.
         """
-        rows = self._rows(TRIED_ROWS)
-        self._log(f"growing blocks in {PLANNED} ways on a sample of {len(sample.cell):,} rows, {rows:,} to the end")
+        rows = self._rows(TRIAL_ROWS)
+        self._log(
+            f"growing {PLANNED} trees of blocks on a sample of {len(sample.cell):,} rows, and classes of {rows:,} of "
+            "them, to compare settings"
+        )
         stopped = TreeGrowth(
             scale=self._table.scale,
             stop=stop,
@@ -145,24 +137,23 @@ class Trial:
             ceiling=CEILING,
             keep_splits=True,
         )
-        ways = [replace(stopped, beta=growth.beta, price=growth.price) for growth in GROWTHS[:PLANNED]]
-        trees = [grow(sample, way) for way in ways]
+        trees = [grow(sample, replace(stopped, beta=each.beta, price=each.price)) for each in GROWTHS[:PLANNED]]
         losses = [self._loss(growth, tree.leaf[:rows]) for growth, tree in zip(GROWTHS, trees, strict=False)]
         return trees[self._keep(losses)].splits
 
     def _rows(self, most: int) -> int:
-        """How many of the sample's first rows go on to the end: of at most so many."""
+        """How many of the sample's first rows are put into classes, at most `most`."""
         sample = self._table.sample
-        return min(len(sample.cell), TRIED_IN_BINS if is_wide(sample.requirement).any() else most)
+        return min(len(sample.cell), TRIAL_ROWS_IN_BINS if is_wide(sample.requirement).any() else most)
 
     def _loss(self, growth: TreeGrowth, block: IntArray) -> float:
-        """What the sample's first rows lose each, in blocks that are grown to the end.
+        """The information loss of the sample's first rows in classes that are grown from blocks.
 
         block: of each of these rows, shape (rows,).
         """
-        order, way = np.argsort(block, kind="stable"), replace(growth, scale=self._table.rows / len(block))
+        order, growth = np.argsort(block, kind="stable"), replace(growth, scale=self._table.rows / len(block))
         parts = map(self._table.sample.take, np.split(order, np.flatnonzero(np.diff(block[order])) + 1))
-        loss = sum(rows_lost(part, grow(part, way).leaf) for part in parts) / len(block)
+        loss = sum(rows_lost(part, grow(part, growth).leaf) for part in parts) / len(block)
         self._log(f"a tree of {PLANNED}: information loss {loss:.4f} before any exchange")
         return loss
 

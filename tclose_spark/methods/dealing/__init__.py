@@ -1,1 +1,1 @@
-"""Dealing as arithmetic on positions: what Stack & Deal and fragmentation share."""
+"""Dealing as arithmetic on positions, shared by Stack & Deal and fragmentation."""

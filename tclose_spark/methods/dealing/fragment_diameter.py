@@ -1,9 +1,9 @@
-"""How far rows can move inside a fragment: Delta of a histogram for each form of ground distance, on the whole domain.
+"""How far rows can move inside a fragment: Delta of a histogram on the whole domain, for each form of ground distance.
 
-Delta of a histogram R, as shares, is the largest earth mover's distance from R of a distribution on the same values.
-The distance is convex, so it is largest where all rows have one value: ``max over v with R[v] > 0 of sum_u R[u] d(u,
-v)``. Every ground distance gives ``rows * Delta = numerator / scale`` with an integer numerator, the row-weighted
-Delta (see `measures.features`).
+Delta of a histogram R (in shares) is the largest earth mover's distance between R and a distribution on the same
+values. The distance is convex, so it is largest if all rows have one value: ``max over v with R[v] > 0 of sum_u
+R[u] d(u, v)``. Every ground distance gives ``rows * Delta = numerator / scale`` with an integer numerator, the
+row-weighted Delta (see `measures.distances.features`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tclose_spark.table.arrays import ExactArray, IntArray, exact
 
 @dataclass(frozen=True)
 class FragmentDiameter(ABC):
-    """Measures fragments along one sensitive attribute, and says where they may be cut."""
+    """Measures fragments along one sensitive attribute, and decides where they may be cut."""
 
     features: Features
 
     @property
     def domain(self) -> int:
-        """How many values the attribute has."""
+        """The number of values."""
         return self.features.values
 
     @property
@@ -44,21 +44,21 @@ class FragmentDiameter(ABC):
 
     @abstractmethod
     def units(self, codes: IntArray, counts: IntArray) -> IntArray:
-        """What a cut does not divide: the unit of each code of a fragment, shape (p,), numbered 0, 1, ... along the
+        """The parts that a cut does not divide: the unit of each code of a fragment, shape (p,), numbered along the
         attribute.
 
-        codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); its rows of each, at least 1.
+        codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); the rows of each code, at least 1.
         """
 
 
 class DiameterOnLine(FragmentDiameter):
-    """Of cumulative features: values have places on a line, and rows move to the farther end from their centre of
-    gravity (Gowda 2023, Definition 2).
+    """For cumulative features: values are places on a line, and rows move to the end that is farther from their centre
+    of gravity (Gowda 2023, Definition 2).
     """
 
     @cached_property
     def _places(self) -> IntArray:
-        """How far each value is from the first, shape (m,); where all weights are 1 that is its code."""
+        """The distance of each value from the first one, shape (m,). With unit weights it is the code."""
         weights = self.features.level_weights[0]
         places: IntArray = np.cumsum(weights) - weights
         return places
@@ -75,12 +75,16 @@ class DiameterOnLine(FragmentDiameter):
         return farthest
 
     def units(self, codes: IntArray, counts: IntArray) -> IntArray:
-        """See Spread: every value in its order."""
+        """The parts that a cut does not divide: the unit of each code of a fragment, shape (p,), numbered along the
+        attribute.
+
+        codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); the rows of each code, at least 1.
+        """
         return np.arange(len(codes), dtype=np.int64)
 
 
 class DiameterInHierarchy(FragmentDiameter):
-    """Of nodes: rows travel to the value that shares fewest nodes with them."""
+    """For features of nodes: rows move to the value that shares the fewest nodes with them."""
 
     @property
     def scale(self) -> int:
@@ -116,10 +120,10 @@ class DiameterInHierarchy(FragmentDiameter):
         return farthest
 
     def units(self, codes: IntArray, counts: IntArray) -> IntArray:
-        """See Spread: the children of the lowest common ancestor, so that a fragment is a node or a run of siblings.
+        """The parts that a cut does not divide: the unit of each code of a fragment, shape (p,), numbered along the
+        attribute.
 
-        Where values are right below the root, values by descending count, ties by code, so that a fragment is a set of
-        values of like frequency.
+        codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); the rows of each code, at least 1.
         """
         if not self.features.parents:
             units = np.empty(len(codes), dtype=np.int64)
@@ -134,7 +138,7 @@ class DiameterInHierarchy(FragmentDiameter):
 
 
 def _of_node(node: IntArray, held: ExactArray) -> ExactArray:
-    """Rows at the node of each code, (groups, p) -> (groups, p). node: of each code, shape (p,), ascending."""
+    """Rows at the node of each code, (groups, p) -> (groups, p). node: the node of each code, shape (p,), ascending."""
     starts = np.flatnonzero(np.diff(node, prepend=-1))
     sums: ExactArray = np.repeat(np.add.reduceat(held, starts, axis=1), np.diff(np.append(starts, len(node))), axis=1)
     return sums

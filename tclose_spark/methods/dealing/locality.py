@@ -1,9 +1,9 @@
-"""Locality: an order of the rows in which neighbours have near quasi-identifiers, chosen on a sample.
+"""Locality: an order of rows in which neighbours have similar quasi-identifiers, chosen on a sample.
 
-Each quasi-identifier is a digit: its code where it is a category, its bin where it is a number. An order of the
-digits gives a serpentine key: lexicographic, but every digit runs up and down in turn, so that the last records of a
-stretch and the first of the next agree in the digits that follow. On Adult (7 quasi-identifiers, k = 20) local
-dealing loses .66 with the best serpentine, .69 with the best lexicographic order, .89 without any.
+Each quasi-identifier is a digit: the code of a category, or the bin of a number. An order of the digits gives a
+serpentine key. It is lexicographic, but every digit runs up and down in turn, so consecutive stretches agree in the
+following digits. On Adult (7 quasi-identifiers, k = 20), local dealing loses .66 with the best serpentine order, .69
+with the best lexicographic order, and .89 without any.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ RangeLoss = Callable[[IntArray, IntArray], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Digit:
-    """How one quasi-identifier becomes a digit: by `bins` (codes at which a new one begins), else by category."""
+    """One quasi-identifier as a digit. bins: the codes at which a new bin begins; None for categories."""
 
     categories: int
     bins: tuple[int, ...] | None = None
 
     @property
     def size(self) -> int:
-        """How many digits there are; 0 is for missing values."""
+        """The number of digits. 0 is for missing values."""
         return 1 + (min(self.categories, MOST_DIGITS) if self.bins is None else len(self.bins) + 1)
 
     def of(self, codes: IntArray) -> IntArray:
@@ -55,18 +55,18 @@ class Digit:
 
 @dataclass(frozen=True)
 class Locality:
-    """An order of the rows: the digits of all quasi-identifiers, and which of them lead (`order`, by number).
+    """An order of rows: the digits of all quasi-identifiers, and the numbers of those that lead (`order`).
 
-    An empty order leaves the order of the hashes alone.
+    With an empty order, the hashes alone decide.
     """
 
     digits: tuple[Digit, ...]
     order: tuple[int, ...] = ()
 
     def key(self, rows: Rows) -> HashArray:
-        """An order key for each row, shape (n,): the serpentine key above, 16 bits of its hash below.
+        """An order key for each row, shape (n,): the serpentine key, with 16 bits of its hash below.
 
-        Digits that no longer fit into the key are left out; rows then follow their hashes.
+        Digits that do not fit into the key are left out; the hashes decide then.
         """
         key = np.zeros(len(rows), dtype=np.int64)
         room = 1 << KEY_BITS
@@ -81,7 +81,7 @@ class Locality:
 
 
 def make_digits(quasi_identifiers: Sequence[ResolvedQuasi], sample: Rows) -> tuple[Digit, ...]:
-    """The digits of each quasi-identifier; the bins of a number hold equal shares of the sample."""
+    """The digit of each quasi-identifier. Bins of a number hold equal shares of the sample."""
     digits = []
     for quasi, codes in zip(quasi_identifiers, sample.quasi, strict=True):
         if quasi.domain.kind == "category":
@@ -94,10 +94,10 @@ def make_digits(quasi_identifiers: Sequence[ResolvedQuasi], sample: Rows) -> tup
 
 
 def sort_by_content(rows: Rows, part: IntArray, key: HashArray) -> IntArray:
-    """The order of rows by part, order key, hash, cell and all codes, shape (n,): total over content.
+    """The order of rows by part, order key, hash, cell and all codes, shape (n,): a total order of content.
 
-    Part and key in one number sort several times faster than all of them one by one; the few rows that agree in both
-    are put right after.
+    Sorting part and key as one number is several times faster than sorting all keys. The few rows that agree in
+    both are ordered afterwards.
     """
     bits = int(part.max(initial=0)).bit_length()
     if int(key.max(initial=0)) >> (64 - bits) if bits else 0:
@@ -115,9 +115,7 @@ def sort_by_content(rows: Rows, part: IntArray, key: HashArray) -> IntArray:
 
 
 def deal_sample(locality: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int) -> IntArray:
-    """The classes when the sample alone is dealt to classes of this size in this order, shape (n,). part: of each
-    row.
-    """
+    """The classes of the sample, dealt by itself in this order to classes of this size, shape (n,). part: of rows."""
     counts = np.bincount(part, minlength=len(stack.counts))
     e = max(len(sample) // class_size, 1)
     order = np.lexsort((sample.hash, locality.key(sample), part))
@@ -128,7 +126,7 @@ def deal_sample(locality: Locality, sample: Rows, part: IntArray, stack: Stack, 
 
 
 def information_loss(rows: Rows, classes: IntArray, loss_of: Sequence[RangeLoss]) -> float:
-    """Mean weighted information loss of rows that are published by class. loss_of: what each quasi-identifier loses."""
+    """The mean weighted information loss of rows published by class. loss_of: the loss of each quasi-identifier."""
     order = in_order(classes)
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(rows)))
@@ -139,7 +137,7 @@ def information_loss(rows: Rows, classes: IntArray, loss_of: Sequence[RangeLoss]
 
 
 def label_losses(quasi_identifiers: Sequence[ResolvedQuasi]) -> list[RangeLoss]:
-    """What the labels of each quasi-identifier lose, weighted."""
+    """The weighted loss of each quasi-identifier's labels."""
     return [partial(_weighted_losses, quasi=q) for q in quasi_identifiers]
 
 
@@ -151,8 +149,8 @@ def _weighted_losses(low: IntArray, high: IntArray, quasi: ResolvedQuasi) -> Flo
 def choose_locality(
     start: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, loss_of: Sequence[RangeLoss]
 ) -> Locality:
-    """The order of digits with the least simulated loss that moving one digit at a time finds, few-valued digits
-    first.
+    """The order of digits with the least simulated loss. The search moves one digit at a time and starts with the
+    digits of few values.
     """
     sample, part = sample.take(np.arange(min(len(sample), SEARCH_ROWS))), part[:SEARCH_ROWS]
 
@@ -172,7 +170,7 @@ def choose_locality(
 
 
 def _moves(order: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Every order that differs by one digit moved elsewhere."""
+    """Every order that results from moving one digit."""
     moved: dict[tuple[int, ...], None] = {}
     for i, attribute in enumerate(order):
         rest = order[:i] + order[i + 1 :]

@@ -1,8 +1,8 @@
-"""What dealing reaches: the exact largest distance of all classes, from the stack alone, whatever its order.
+"""The exact largest distance of all classes that dealing makes of a stack, whatever its order.
 
-Class c and class c + 1 hold the same rows but where a cell of the stack begins at a position that is c + 1 mod e: there
-the one has a row of the cell before and the other a row of the cell itself. So one sweep over the beginnings of cells,
-in the order of their place mod e, meets every composition, and each step costs what two rows change in the distance.
+Classes c and c + 1 have the same rows, unless a cell of the stack begins at a position that is c + 1 mod e. There, one
+has a row of the previous cell and the other a row of the new cell. One sweep over the beginnings of cells, ordered by
+their place mod e, therefore meets every composition. Each step costs the change of the distance by two rows.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _start(
     size: int,
     cumulative: bool,
 ) -> int:
-    """Fills `excess` for a class that holds these rows of each value; its cost."""
+    """Fills `excess` for a class with these rows of each value; returns its cost."""
     total, m = 0, len(held)
     if cumulative:
         below = 0
@@ -146,7 +146,7 @@ def _start(
 
 @kernel
 def _add(excess: IntArray, place: int, amount: int) -> int:
-    """Adds to one node; the change of the cost."""
+    """Adds to one node; returns the change of the cost."""
     before = abs(excess[place])
     excess[place] += amount
     return int(abs(excess[place]) - before)
@@ -154,7 +154,7 @@ def _add(excess: IntArray, place: int, amount: int) -> int:
 
 @kernel
 def _shift(excess: IntArray, steps: IntArray, even: bool, gone: int, new: int) -> int:
-    """A row of one value becomes one of another; the change of the cost of the cumulative rows between."""
+    """Replaces a row of one value by one of another; returns the change of the cost between them."""
     change = 0
     low, high, sign = (gone, new, -1) if gone < new else (new, gone, 1)
     if even:  # all steps are one number, which need not be read again and again

@@ -1,10 +1,8 @@
-"""GENERATE-CLASSES (Gowda 2023, 4.4.3; Weber, 3.4.3): a class is a row and, of each part, the rows that are nearest to
-it.
+"""GENERATE-CLASSES (Gowda 2023, 4.4.3; Weber, 3.4.3): a class is a row with the nearest rows of each part.
 
-How many rows of each part a class has is decided before; which ones is free, and here they are chosen by their
-quasi-identifiers. The papers look at the whole table for every class. Here dealing has brought near rows into near
-classes already, and a class looks at the rows of a block of classes only (on Adult, of all blocks tried those of 200
-lose least).
+The number of rows of each part in a class is fixed before. The choice of rows is free, and quasi-identifiers decide it.
+The papers search the whole table for every class. Here, dealing has brought similar rows into neighbouring classes, so
+a class searches only a block of classes (on Adult, blocks of 200 classes lose least).
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ ROWS_PER_BLOCK = 100_000  # where classes are so large that these are fewer clas
 
 
 def classes_per_block(class_size: int) -> int:
-    """How many classes of this size make a block."""
+    """The number of classes of this size in a block."""
     return min(max(ROWS_PER_BLOCK // class_size, 1), CLASSES_PER_BLOCK)
 
 
@@ -79,8 +77,8 @@ def exchange_nearest(part: IntArray, classes: IntArray, seeds: IntArray, quasi: 
 def deal_sample_nearest(
     locality: Locality, sample: Rows, part: IntArray, stack: Stack, class_size: int, quasi_widths: QuasiWidths
 ) -> IntArray:
-    """The classes when the sample alone is dealt to classes of this size, near rows gathered, shape (n,). part: of each
-    row.
+    """The classes of the sample, dealt by itself to classes of this size with near rows gathered, shape (n,). part: of
+    each row.
     """
     classes = deal_sample(locality, sample, part, stack, class_size)
     order = sort_by_content(sample, part, locality.key(sample))
@@ -94,8 +92,8 @@ def deal_sample_nearest(
 
 @kernel
 def keep_near(far: float, row: int, held: int, many: int, near: FloatArray, chosen: IntArray) -> int:
-    """Puts a row that is so far away among the nearest, at most `many`, of which so many are held; how many there are
-    then. The first come stay of those as far.
+    """Inserts a row at this distance among the nearest `many`, of which `held` are present; returns their new number.
+    Earlier rows win ties.
     """
     if held == many and far >= near[held - 1]:
         return held

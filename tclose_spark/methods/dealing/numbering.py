@@ -1,9 +1,9 @@
-"""Distributed numbering: which class each row is dealt to, with one shuffle and no window over the table.
+"""Distributed numbering: the class that each row is dealt to, with one shuffle and no window over the table.
 
-Rows are counted by bucket: a part of the stack (a tuple of sensitive values, or a fragment of them) and a stretch of
-the order inside it. The counts of all buckets give each its first rank, so a task that has whole buckets knows the
-exact rank of every row in them, and with it the class. A task makes a range of classes; a bucket whose ranks reach into
-two tasks is sent to both, and each keeps its own rows.
+Rows are counted by bucket: a part of the stack (a tuple of sensitive values, or a fragment) and a stretch of the order
+inside it. The counts give each bucket its first rank. A task with whole buckets therefore knows the exact rank of every
+row in them, and its class. A task makes a range of classes. A bucket whose ranks belong to two tasks is sent to both,
+and each keeps its own rows.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ MOST_BUCKETS = 1 << 22  # parts times stretches: what the driver and every task 
 
 @dataclass(frozen=True)
 class Dealt:
-    """Rows of one task in the order of parts and ranks.
+    """Rows of one task, ordered by part and rank.
 
     here: their places.
-    part, classes: of each; all of shape (stayed,).
+    part, classes: of each row; all of shape (stayed,).
     """
 
     here: IntArray
@@ -42,11 +42,11 @@ class Dealt:
 
 @dataclass(frozen=True, kw_only=True)
 class Numbering:
-    """See the module.
+    """Numbers rows; see the module.
 
     part_of: the part of each cell, shape (cells,).
-    groups: of classes, even ranges that stay in one task.
-    block: how many classes of a group exchange rows with each other (see `nearest`).
+    groups: the number of groups of classes, even ranges that stay in one task.
+    block: the number of classes in a group that exchange rows (see `nearest`).
     cuts: ascending order keys at which a new stretch begins.
     bucket_counts: shape (parts, stretches).
     """
@@ -72,9 +72,7 @@ class Numbering:
         rows_per_task: int = ROWS_PER_TASK,
         groups: int | None = None,
     ) -> Numbering:
-        """Counts the buckets. Which class a row is dealt to does not depend on rows_per_task; groups: as many as tasks,
-        if None.
-        """
+        """Counts the buckets. The class of a row does not depend on rows_per_task. groups: by default, one per task."""
         parts, block = len(stack.counts), classes_per_block(stack.rows // classes)
         most = max(MOST_BUCKETS // parts, 1)
         tasks = min(groups or classes, -(-stack.rows // rows_per_task), most)
@@ -94,23 +92,21 @@ class Numbering:
 
     @cached_property
     def group_starts(self) -> IntArray:
-        """The first class of each group, and the number of classes, shape (groups + 1,)."""
+        """The first class of each group, then the number of classes, shape (groups + 1,)."""
         return np.arange(self.groups + 1, dtype=np.int64) * self.classes // self.groups
 
     @cached_property
     def task_groups(self) -> IntArray:
-        """The first group of each task, and the number of groups, shape (tasks + 1,)."""
+        """The first group of each task, then the number of groups, shape (tasks + 1,)."""
         return np.arange(self.tasks + 1, dtype=np.int64) * self.groups // self.tasks
 
     @cached_property
     def _first_class(self) -> IntArray:
-        """The first class of each task, and the number of classes, shape (tasks + 1,)."""
+        """The first class of each task, then the number of classes, shape (tasks + 1,)."""
         return self.group_starts[self.task_groups]
 
     def blocks(self, classes: IntArray) -> IntArray:
-        """The block of each class in which rows are exchanged with near ones: consecutive classes of one group, shape
-        (n,).
-        """
+        """The block of each class, shape (n,): consecutive classes of one group that exchange near rows."""
         group = np.searchsorted(self.group_starts, classes, side="right") - 1
         return group * (self.classes // self.block + 1) + (classes - self.group_starts[group]) // self.block
 
@@ -121,12 +117,12 @@ class Numbering:
 
     @cached_property
     def _first_rank(self) -> IntArray:
-        """Rank, inside its part, of the first row of each bucket, shape (parts, stretches)."""
+        """The rank, inside its part, of each bucket's first row, shape (parts, stretches)."""
         return np.cumsum(self.bucket_counts, axis=1) - self.bucket_counts
 
     @cached_property
     def _task_range(self) -> tuple[IntArray, IntArray]:
-        """First task and number of tasks of each bucket, both of shape (parts * stretches,)."""
+        """The first task and the number of tasks of each bucket, both of shape (parts * stretches,)."""
         part = np.repeat(np.arange(len(self.bucket_counts)), self.bucket_counts.shape[1])
         first = self._first_rank.ravel()
         last = np.maximum(first + self.bucket_counts.ravel() - 1, first)
@@ -150,7 +146,7 @@ class Numbering:
         return row, first[bucket][row] + nth
 
     def deal(self, rows: Rows, task: int) -> Dealt:
-        """The rows sent to a task that stay there, and their classes.
+        """The rows that stay in a task, and their classes.
 
         Raises:
             ValueError: if the rows are not those that were counted.
@@ -173,9 +169,7 @@ class Numbering:
         return Dealt(order[stays], part[stays], classes[stays])
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON, without the stack's counts and the parts, which follow from the profile and the method's own
-        plan.
-        """
+        """The numbering as JSON. The stack's counts and the parts follow from the profile and the method's plan."""
         return {
             "classes": self.classes,
             "groups": self.groups,
@@ -214,11 +208,11 @@ class Numbering:
 
 
 def bucket_of(part: IntArray, key: HashArray, cuts: HashArray) -> IntArray:
-    """The bucket of each row: its part, and the stretch of the order that its key is in, shape (n,)."""
+    """The bucket of each row, its part and the stretch of its order key, shape (n,)."""
     return part * (len(cuts) + 1) + np.searchsorted(cuts, key, side="right")
 
 
 def _cut_evenly(keys: HashArray, stretches: int) -> HashArray:
-    """Order keys that cut sorted keys of a sample into even stretches."""
+    """Order keys that cut the sorted keys of a sample into even stretches."""
     places = np.arange(1, stretches) * len(keys) // stretches
     return np.unique(keys[places]) if len(keys) else keys

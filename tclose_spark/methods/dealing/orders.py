@@ -1,8 +1,8 @@
 """Orders of the stack for several sensitive attributes (Gowda 2023, ch. 5, has one: by descending multiplicity).
 
-Any order deals every tuple evenly. What it changes are the cumulative counts of each attribute, which near tuples keep
-near their ideal where they stand one on another: so one attribute after another (a serpentine: up and down in turn), or
-blocks of the first one, and in each block the next one from end to end.
+Any order deals every tuple evenly. The order changes the cumulative counts of each attribute. They stay near their
+ideal if neighbouring tuples in the stack are similar. The portfolio has serpentines, which take one attribute after
+another up and down in turn, and blocks of the first attribute with the next one from end to end inside each block.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BLOCKS_OF_LARGE = (8,)
 
 
 def orders(matrix: MultiplicityMatrix, names: tuple[str, ...]) -> Iterator[tuple[str, Stack]]:
-    """The portfolio: (what it is called, the stack), the paper's order first; names: of the attributes."""
+    """The portfolio of (name, stack), with the paper's order first. names: of the attributes."""
     yield "frequency", stack_by_frequency(matrix.counts)
     large = len(matrix.counts) > LARGE
     for lead in _each_last(len(names)) if large else _leads(len(names)):
@@ -39,7 +39,7 @@ def orders(matrix: MultiplicityMatrix, names: tuple[str, ...]) -> Iterator[tuple
 
 
 def _leads(attributes: int) -> list[tuple[int, ...]]:
-    """Which attributes come first, second, ...: all orders of a few, else each pair of a first and a last one."""
+    """Orders of the attributes: all of a few, otherwise each pair of a first and a last one."""
     if attributes <= MOST_PERMUTED:
         return list(permutations(range(attributes)))
     pairs = permutations(range(attributes), 2)
@@ -51,8 +51,8 @@ def _each_last(attributes: int) -> list[tuple[int, ...]]:
 
 
 def serpentine(matrix: MultiplicityMatrix, lead: tuple[int, ...], blocks: int | None = None) -> Stack:
-    """Tuples by the attributes of `lead`, each up and down in turn; with `blocks`, the first one by blocks of even mass
-    only, and by its values last.
+    """Tuples by the attributes of `lead`, each up and down in turn. With `blocks`, the first attribute is in blocks of
+    even mass, and its values decide last
 
     >>> tuples = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     >>> stack = serpentine(MultiplicityMatrix(tuples, np.ones(4, dtype=np.int64), (2, 2)), (0, 1))

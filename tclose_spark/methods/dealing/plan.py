@@ -1,4 +1,4 @@
-"""What plans that deal by numbers have in common."""
+"""The common part of plans that deal by numbers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tclose_spark.table.rows import Rows
 
 @dataclass(frozen=True)
 class DealtPlan:
-    """Rows are sent and numbered by `numbering`.
+    """A plan that sends and numbers rows by `numbering`.
 
-    widths: where near rows are gathered inside blocks of classes.
+    widths: for gathering near rows inside blocks of classes; None without.
     """
 
     numbering: Numbering
@@ -36,7 +36,7 @@ class DealtPlan:
         return self.numbering.route(rows)
 
     def gathered(self, rows: Rows, part: IntArray, classes: IntArray) -> IntArray:
-        """The classes of rows in the order of `Numbering.deal`, near rows gathered where the plan says so, shape
+        """The classes of rows in the order of `Numbering.deal`, with near rows gathered if the plan requires it, shape
         (n,).
         """
         if self.widths is None:

@@ -1,10 +1,4 @@
-"""Dealing as arithmetic: what each class holds follows from the histogram, before any row moves.
-
-Position p of the stack goes to class ``p mod e`` (Gowda 2023, 3.4, step 5). A cell (a value of the sensitive attribute,
-or a tuple of values where there are several) that takes the positions [S, S + N) therefore gives class c exactly
-``U(S + N, c) - U(S, c)`` rows, where ``U(x, c) = floor((x - c + e - 1) / e)`` counts the positions below x that are
-c mod e.
-"""
+"""Dealing as arithmetic: the content of each class follows from the histogram, before any row moves."""
 
 from __future__ import annotations
 
@@ -67,7 +61,7 @@ def positions_before(x: IntArray, classes: IntArray, e: int) -> IntArray:
 
 
 def class_counts(stack: Stack, classes: IntArray, e: int) -> IntArray:
-    """Rows of each cell in each of the given classes, shape (len(classes), cells).
+    """Rows of each cell in each of the given classes, shape (len(classes), cells)
 
     >>> class_counts(stack_by_value(np.array([3, 4])), np.arange(3), 3).tolist()  # 0 0 0 1 1 1 1 dealt in turn
     [[1, 2], [1, 1], [1, 1]]
@@ -77,7 +71,7 @@ def class_counts(stack: Stack, classes: IntArray, e: int) -> IntArray:
 
 
 def representatives(stack: Stack, e: int) -> IntArray:
-    """One class of every composition that occurs: counts change only where c passes S mod e of a cell, or n mod e."""
+    """One class of every composition. Counts change only if c passes S mod e of a cell, or n mod e."""
     return np.unique(np.concatenate([[0], stack.starts % e, [stack.rows % e]]))
 
 
@@ -95,8 +89,8 @@ def compositions(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e
 
 @dataclass(frozen=True)
 class Shares:
-    """How the rows of each cell are dealt: each class gets `base` of them, and `larger` classes from `first` on
-    (cyclic) one more.
+    """How the rows of each cell are dealt: each class gets `base` rows, and `larger` classes from `first` on
+    (cyclically) get one more.
     """
 
     base: IntArray
@@ -110,7 +104,7 @@ class Shares:
         return Shares(stack.counts // e, stack.starts % e, stack.counts % e, e)
 
     def before(self, classes: IntArray) -> IntArray:
-        """How many rows of each cell the classes before each of the given ones get, shape (len(classes), cells)."""
+        """The rows of each cell in all classes before each of the given ones, shape (len(classes), cells)."""
         c, wrapped = classes[:, None], np.maximum(self.first + self.larger - self.e, 0)
         more = np.minimum(c, wrapped) + np.clip(c - self.first, 0, self.larger - wrapped)
         before: IntArray = self.base * c + more

@@ -1,3 +1,3 @@
-"""What methods share that take time by the square of the rows: blocks that all have the whole table's distribution, and
-merging of classes that do not hold.
+"""Blocks with the whole table's distribution, and merging of classes: shared by methods whose time grows with the
+square of the rows.
 """

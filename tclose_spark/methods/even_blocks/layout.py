@@ -1,8 +1,8 @@
-"""Blocks of near rows that all have the whole table's distribution: the table is dealt to as many classes as there are
-blocks, as Stack & Deal deals it (see `methods.dealing`), and each of these is put into classes by itself.
+"""Blocks of similar rows that all have the whole table's distribution.
 
-So a block has of every tuple of sensitive values its share of the table's rows, rounded down or up, and what holds for
-the table all but holds for each block. A table that is no larger than a block is one.
+The table is dealt to as many classes as there are blocks, as Stack & Deal deals it (see `methods.dealing`). Each of
+these is then divided into classes by itself. A block has its share of the rows of every tuple of sensitive values,
+rounded down or up, so a property of the table nearly holds for each block. A small table is one block.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tclose_spark.table.rows import Rows
 
 @dataclass(frozen=True)
 class EvenBlocks:
-    """The blocks of a table. Each holds what is required of a class, by exact counts.
+    """The blocks of a table. Each meets the requirement of a class, by exact counts.
 
     dense: makes a block of its rows.
     numbering: deals rows to blocks, which are its classes.

@@ -1,4 +1,4 @@
-"""What plans in even blocks have in common."""
+"""The common part of plans in even blocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tclose_spark.table.arrays import IntArray
 
 @dataclass(frozen=True)
 class EvenBlocksPlan(BlocksPlan):
-    """Each block is put into classes by itself, and those that do not hold are merged.
+    """Each block is divided into classes by itself, and classes that do not hold are merged.
 
     layout: the blocks of the table.
     """
@@ -30,12 +30,12 @@ class EvenBlocksPlan(BlocksPlan):
         "lost": "sum",
         "classes": "sum",
         "merged": "sum",
-        "largest_load": "max",
+        "largest_closeness_ratio": "max",
     }
 
     @abstractmethod
     def formed(self, block: Block) -> IntArray:
-        """The class of each row of a block, from 0, shape (n,), before any are merged. They need not hold."""
+        """The class of each row of a block, from 0, shape (n,), before merging. Classes need not hold."""
 
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
         """See BlocksPlan."""
@@ -45,7 +45,7 @@ class EvenBlocksPlan(BlocksPlan):
             "lost": rows_lost(block, classes),
             "classes": int(classes.max()) + 1,
             "merged": merged,
-            "largest_load": float(closeness_ratios(block, classes).max()),
+            "largest_closeness_ratio": float(closeness_ratios(block, classes).max()),
         }
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
@@ -56,15 +56,15 @@ class EvenBlocksPlan(BlocksPlan):
             "classes": int(figures["classes"]),
             "merged": int(figures["merged"]),
             "ncp": round(figures["lost"] / figures["rows"], 6),
-            "largest_load": round(figures["largest_load"], 6),
+            "largest_closeness_ratio": round(figures["largest_closeness_ratio"], 6),
         }
 
     @property
     def blocks_in_words(self) -> str:
-        """For the plan's note."""
+        """The blocks, for the plan's note."""
         return f"blocks: {self.blocks:,} of up to {int(self.layout.block_rows.max()):,} rows, tasks: {self.tasks:,}"
 
 
 def bucketed(attributes: ResolvedAttributes) -> ResolvedSensitive:
-    """The sensitive attribute whose values are put into buckets: the one that a t is required of, else the first."""
+    """The sensitive attribute whose values form buckets: the one with a t, otherwise the first."""
     return next((a for a in attributes.sensitive if a.t is not None), attributes.sensitive[0])

@@ -12,10 +12,10 @@ from tclose_spark.table.domains import SensitiveDomain, number
 
 
 def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:
-    """The bin of each value of an ordered attribute, shape (m,); missing values have one of their own.
+    """The bin of each value of an ordered attribute, shape (m,). Missing values have a bin of their own.
 
     Raises:
-        InputError: if bins by width or by edges are set for values that are no numbers.
+        InputError: if bins by width or by edges are set for values that are not numbers.
     """
     known = [i for i, value in enumerate(domain.values) if value is not None]
     if not known:

@@ -1,6 +1,4 @@
-"""Fragments in words: which values of each sensitive attribute they hold, by their places in its domain, and how many
-rows.
-"""
+"""Fragments in words: the places of their values in each sensitive attribute's domain, and their rows."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ def largest_fragments(
     attributes: Sequence[ResolvedSensitive],
     most: int,
 ) -> list[tuple[int, list[str]]]:
-    """(rows, the places of each attribute's values in words) of the fragments with the most rows, at most so many of
-    them.
-    """
+    """(rows, places of each attribute's values in words) of the fragments with the most rows, at most this many."""
     rows = sum_at(fragment_of, matrix.counts, int(fragment_of.max()) + 1)
     largest = []
     for fragment in np.argsort(-rows, kind="stable")[:most].tolist():
@@ -34,10 +30,9 @@ def largest_fragments(
 
 
 def in_words(attribute: ResolvedSensitive, codes: IntArray) -> str:
-    """Values of one attribute: the node of a hierarchy that holds them, else their places in the domain (1 is its first
-    value).
+    """Values of one attribute in words: the hierarchy node that holds them, or their places in the domain, from 1.
 
-    A value of a hierarchy stands in a file of the user's; the others are raw values, and not for a console. codes:
+    A hierarchy's labels come from the user's file. Other values are raw, so the console does not show them. codes:
     ascending.
     """
     hierarchy = attribute.hierarchy

@@ -1,7 +1,7 @@
-"""Fragments and their cuts in two: what each cut would change in every aggregate bound.
+"""Fragments and their cuts in two, with the change of every aggregate bound.
 
-A fragment is cut along one attribute: its cells, in an order along the attribute, fall into a lower half that stays and
-an upper half that becomes a fragment of its own.
+A fragment is cut along one attribute. Its cells, in an order along the attribute, fall into a lower half that stays and
+an upper half that becomes a new fragment.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Fragment:
 
 @dataclass(frozen=True)
 class FragmentCuts:
-    """Possible cuts of fragments, one an entry.
+    """Possible cuts of fragments, one per entry.
 
     attribute, last: shape (cuts,); the attribute, and the last code of the half that stays, in the order along the
-    attribute.
-    changes: shape (cuts, attributes); what the cut adds to each aggregate bound.
+        attribute.
+    changes: shape (cuts, attributes); the change of each aggregate bound.
     """
 
     attribute: IntArray
@@ -59,7 +59,7 @@ class FragmentCuts:
 
     @staticmethod
     def joined(parts: Sequence[FragmentCuts], attributes: int) -> FragmentCuts:
-        """The cuts of all parts."""
+        """The cuts of several parts."""
         none = np.zeros(0, dtype=np.int64)
         return FragmentCuts(
             np.concatenate([none, *(part.attribute for part in parts)]),
@@ -69,7 +69,7 @@ class FragmentCuts:
 
 
 class Fragments(Protocol):
-    """What the search needs of a kind of bounds."""
+    """The operations that the search needs, for one kind of bounds."""
 
     def top(self) -> Fragment:
         """The one fragment that has every cell."""
@@ -90,8 +90,8 @@ class Fragments(Protocol):
 
 @dataclass(frozen=True)
 class _Column:
-    """One attribute inside a fragment: the codes present (p,), ascending, their rows (p,), and the place of each cell's
-    code among them.
+    """One attribute inside a fragment: its codes (p,), ascending, their rows (p,), and the place of each cell's code
+    among them.
     """
 
     codes: IntArray
@@ -100,7 +100,7 @@ class _Column:
 
 
 class DomainFragments:
-    """Fragments for bounds of kind domain: sets of cells, cut between the units of their spreads."""
+    """Fragments for bounds of kind domain: sets of cells, cut between the units of their attribute."""
 
     def __init__(self, matrix: MultiplicityMatrix, spreads: Sequence[FragmentDiameter], bins: ValueBins) -> None:
         self._matrix = matrix
@@ -168,7 +168,7 @@ class DomainFragments:
     def _changes(
         self, attribute: int, column: _Column, group: IntArray, counts: IntArray, cuts: int
     ) -> NDArray[np.float64]:
-        """What each cut changes in one bound, shape (cuts,), from the histograms of all lower and all upper halves."""
+        """The change of one bound by each cut, shape (cuts,), from the histograms of all lower and upper halves."""
         spread, present = self._spreads[attribute], len(column.codes)
         whole = spread.weighted(column.codes, column.counts[None, :])[0]
         changes = np.empty(cuts)
@@ -188,7 +188,7 @@ class DomainFragments:
 
 
 def thinned(rows: IntArray) -> IntArray:
-    """The units after which a fragment may be cut, at most MOST_CUTS: all but the last one, or those nearest to even
+    """The units after which a fragment may be cut, at most MOST_CUTS: all but the last, or those nearest to even
     shares.
 
     rows: shape (units,); the rows of each unit.

@@ -1,4 +1,4 @@
-"""Classes measured: what dealt rows reach, exactly, and joining classes that do not hold with their neighbours."""
+"""Exact distances of dealt classes; joins of classes that are too far with their neighbours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tclose_spark.table.arrays import IntArray, exact
 
 
 def breaking(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray) -> IntArray:
-    """Which classes are farther from the table than a t allows, shape (classes,), exactly.
+    """Whether each class is farther from the table than some t, shape (classes,), exactly.
 
     codes: of each row, shape (n, attributes). classes: shape (n,), every number 0..e-1 taken.
     """
@@ -33,10 +33,11 @@ def breaking(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: 
 def join_until_close(
     attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray, block: IntArray
 ) -> tuple[IntArray, int, int]:
-    """(the classes after those that break a t were joined with the next ones of their block until none does, how many
-    were joined away, how many blocks break a t even as one class).
+    """(the classes after joins, the number of classes joined away, the number of blocks that break a t even as one
+    class).
 
-    codes: shape (n, attributes); classes, block: shape (n,), blocks being ranges of classes.
+    A class that breaks a t is joined with the next ones of its block until none does. codes: shape (n, attributes);
+    classes, block: shape (n,), blocks being ranges of classes.
     """
     numbers, first, place = np.unique(classes, return_index=True, return_inverse=True)
     before, of = len(numbers), block[first]

@@ -1,4 +1,4 @@
-"""Fragmentation, as the registry finds it."""
+"""Fragmentation's entry in the registry of methods."""
 
 from __future__ import annotations
 

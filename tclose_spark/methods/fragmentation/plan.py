@@ -1,9 +1,9 @@
 """The plan of fragmentation: search, size, and deal the fragments' rows to classes.
 
-Any rows of a fragment may stand for each other, so classes take their share of each fragment where quasi-identifiers
-are near (`dealing.numbering`, then GENERATE-CLASSES inside blocks of classes). Of the fragmentations that the search
-comes through, the papers take the first whose bounds meet every t. Here many are looked at, and the one that loses
-least on the sample is taken: few fragments leave rows free to choose and need large classes, many the other way round.
+Rows of a fragment may replace each other. Classes take their share of each fragment from rows with similar
+quasi-identifiers (`dealing.numbering`, then GENERATE-CLASSES inside blocks of classes). The papers take the first
+fragmentation of the search whose bounds meet every t. Here, many are tried on the sample, and the one that loses least
+is taken: few fragments leave much choice but need large classes, and many fragments the opposite.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ CANDIDATES = 16  # fragmentations that are looked at, their numbers of fragments
 
 @dataclass(frozen=True)
 class FragmentationPlan(DealtPlan):
-    """See the module.
+    """The plan; see the module.
 
-    measured: classes that break a t are joined with the next ones.
-    codes: of each cell, for this.
+    measured: whether classes that break a t are joined with the next ones.
+    codes: of each cell, for these joins.
     """
 
     attributes: tuple[ResolvedSensitive, ...]
@@ -78,7 +78,7 @@ class FragmentationPlan(DealtPlan):
         return self.numbering.to_json() | {"measured": self.measured, "fragment_of": self.numbering.part_of.tolist()}
 
     def report(self) -> PlanReport:
-        """See Plan: the fragmentations that were looked at, and the largest fragments of the chosen one."""
+        """See Plan: the fragmentations that were tried, and the largest fragments of the chosen one."""
         fragments = len(self.numbering.stack.counts)
         candidates = [
             {
@@ -101,7 +101,7 @@ class FragmentationPlan(DealtPlan):
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> FragmentationPlan:
-        """The plan that `to_json` wrote, for the run it was made for (what it only reports is left out)."""
+        """The plan that `to_json` wrote for this run, without what is only reported."""
         part_of = np.array(tree["fragment_of"], dtype=np.int64)
         counts = np.bincount(part_of, attributes.cell_rows).astype(np.int64)
         return FragmentationPlan(
@@ -162,10 +162,10 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
 
 
 def search(given: PlanningInput) -> SearchPath:
-    """The search's path: the papers' until the bounds meet every t, else on to the most fragments that are allowed.
+    """The path of the search: the papers' until the bounds meet every t, otherwise up to the most fragments allowed.
 
     Raises:
-        UnreachableError: if the time is over, or the bounds are above a t at the end and have to meet it.
+        UnreachableError: if the time is over, or if required bounds are above a t at the end.
     """
     method, attributes = given.settings, given.attributes.sensitive
     as_papers = method.bounds == "paper" or method.sizing == "gcd"
@@ -184,7 +184,7 @@ def search(given: PlanningInput) -> SearchPath:
     )
     if method.sizing != "measured" and not _meet(path.exact_bounds[-1], thresholds):
         reached = ", ".join(
-            f"{float(b):.4f} for {a.name} (asked: {float(a.t):g})"
+            f"{float(b):.4f} for {a.name} (required: {float(a.t):g})"
             for b, a in zip(path.exact_bounds[-1], attributes, strict=True)
             if a.t
         )
@@ -206,9 +206,7 @@ def _meet(bounds: Sequence[Any], thresholds: Sequence[Any]) -> bool:
 
 
 def _looked_at(given: PlanningInput, path: SearchPath) -> list[int]:
-    """Steps of the path whose fragmentations are looked at: those that meet every t, or all where distances are
-    measured.
-    """
+    """The steps of the path that are tried: those that meet every t, or all if distances are measured."""
     thresholds, method = [a.t for a in given.attributes.sensitive], given.settings
     if method.bounds == "paper" or method.sizing == "gcd":
         return [path.steps]
@@ -219,7 +217,7 @@ def _looked_at(given: PlanningInput, path: SearchPath) -> list[int]:
 
 
 def candidate(given: PlanningInput, path: SearchPath, steps: int) -> SizedFragmentation:
-    """The fragmentation after so many steps of a search, and the class size that is proven for it."""
+    """The fragmentation after this many steps of a search, with its proven class size."""
     attributes, method = given.attributes.sensitive, given.settings
     matrix, fragment_of = given.attributes.matrix, path.fragmentation(steps)
     boxes = path.boxes(steps) if method.bounds == "paper" else None

@@ -1,6 +1,4 @@
-"""FIND-FRAGMENTATION: from one fragment, cut by cut, to bounds that meet every t (Gowda 2023, 4.4.1 and 4.5; Weber,
-3.4.1).
-"""
+"""FIND-FRAGMENTATION: cuts one fragment until the bounds meet every t (Gowda 2023, 4.4.1 and 4.5; Weber, 3.4.1)."""
 
 from __future__ import annotations
 
@@ -49,15 +47,14 @@ LEAST_T = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPath:
-    """The fragmentations that a search went through: step i cuts fragment `parents[i]` of step i and makes fragment i +
-    1.
+    """The fragmentations of a search: step i cuts fragment `parents[i]` of step i and makes fragment i + 1.
 
     last_fragment_of: shape (cells,); the fragment of each cell at the end.
     parents: shape (steps,); the fragment that was cut.
     attributes: shape (steps,); the attribute along which.
     last: shape (steps,); the last code of the half that stayed.
     exact_bounds: steps + 1 times the bounds, from the one fragment to the end.
-    box: shape (attributes, 2), of the one fragment where fragments are boxes, else None.
+    box: shape (attributes, 2), of the one fragment if fragments are boxes, otherwise None.
     """
 
     last_fragment_of: IntArray
@@ -69,7 +66,7 @@ class SearchPath:
 
     @property
     def steps(self) -> int:
-        """How many cuts were made."""
+        """The number of cuts."""
         return len(self.parents)
 
     @cached_property
@@ -78,7 +75,7 @@ class SearchPath:
         return np.array(self.exact_bounds, dtype=np.float64)
 
     def fragmentation(self, steps: int) -> IntArray:
-        """The fragment 0..f-1 of each cell after so many steps, shape (cells,). Boxes without rows have no number."""
+        """The fragment 0..f-1 of each cell after this many steps, shape (cells,). Boxes without rows have no number."""
         numbers = self._ancestors(steps)[self.last_fragment_of]
         return (np.cumsum(self._held(steps)) - 1)[numbers]
 
@@ -86,7 +83,7 @@ class SearchPath:
         """The index ranges of these fragments, shape (f, attributes, 2).
 
         Raises:
-            ValueError: if the fragments are no boxes.
+            ValueError: if the fragments are not boxes.
         """
         if self.box is None:
             raise ValueError("only fragments of the papers' bounds are boxes")
@@ -99,7 +96,7 @@ class SearchPath:
         return np.stack(boxes)[self._held(steps)]
 
     def _ancestors(self, steps: int) -> IntArray:
-        """The fragment after so many steps that became each fragment at the end."""
+        """The fragment after this many steps from which each final fragment comes."""
         ancestors = np.arange(self.steps + 1, dtype=np.int64)
         for later in range(steps + 1, self.steps + 1):
             ancestors[later] = ancestors[self.parents[later - 1]]
@@ -155,18 +152,18 @@ def find_fragmentation(
 
 
 def hinge(bounds: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far bounds are above their t, summed over the attributes: the papers' objective, to be least (Weber, 3.4.1).
+    """The excess of bounds over their t, summed over the attributes: the papers' objective, to be minimized (Weber,
+    3.4.1).
 
-    bounds: shape (..., attributes); thresholds: shape (attributes,), infinite where there is none.
+    bounds: shape (..., attributes); thresholds: shape (attributes,), infinite for attributes without a t.
     """
     above: NDArray[np.float64] = np.maximum(bounds - thresholds, 0).sum(axis=-1)
     return above
 
 
 def steepest(bounds: NDArray[np.float64], thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum of the fourth powers of bound over t: the attribute that is worst counts most, and it goes on below every t.
-
-    Shapes as in `hinge`.
+    """The sum of the fourth powers of bound over t. The worst attribute counts most, and the sum falls below every t
+    too. Shapes as in `hinge`.
     """
     square = np.square(bounds / np.maximum(thresholds, LEAST_T))
     total: NDArray[np.float64] = np.square(square).sum(axis=-1)
@@ -174,7 +171,7 @@ def steepest(bounds: NDArray[np.float64], thresholds: NDArray[np.float64]) -> ND
 
 
 class _Search:
-    """A fragmentation on its way, and every cut that it might take next."""
+    """A fragmentation in progress, and every cut that may be next."""
 
     def __init__(
         self, matrix: MultiplicityMatrix, fragments: Fragments, thresholds: Thresholds, objective: Objective
@@ -196,7 +193,7 @@ class _Search:
 
     @property
     def bounds(self) -> Bounds:
-        """The aggregate bounds now."""
+        """The current aggregate bounds."""
         return self._bounds[-1]
 
     @property
@@ -210,7 +207,7 @@ class _Search:
         return float(np.max(np.array(self.bounds, dtype=np.float64) / np.maximum(self._t, LEAST_T)))
 
     def step(self) -> None:
-        """Take the best cut."""
+        """Takes the best cut."""
         chosen = self._best()
         cut = int(self._owner[chosen]), int(self.cuts.attribute[chosen]), int(self.cuts.last[chosen])
         parent, new = cut[0], len(self._fragments)
@@ -226,7 +223,7 @@ class _Search:
         self._replace(parent, [(parent, halves[0]), (new, halves[1])])
 
     def _best(self) -> int:
-        """The cut that the objective takes."""
+        """The cut that the objective chooses."""
         bounds = np.array(self.bounds, dtype=np.float64)
         values = self._objective(bounds + self.cuts.changes, self._t)
         least = values.min()
@@ -235,7 +232,7 @@ class _Search:
         return int(tied[np.lexsort((tied, self._owner[tied], self.cuts.attribute[tied]))[0]])
 
     def _replace(self, parent: int, halves: list[tuple[int, Fragment]]) -> None:
-        """Forget a fragment's cuts and learn those of its halves."""
+        """Replaces a fragment's cuts by those of its halves."""
         stay = self._owner != parent
         old = FragmentCuts(self.cuts.attribute[stay], self.cuts.last[stay], self.cuts.changes[stay])
         new = [self._kind.cuts(half) for _, half in halves]
@@ -245,7 +242,7 @@ class _Search:
         self.cuts = FragmentCuts.joined([old, *new], len(self._t))
 
     def path(self) -> SearchPath:
-        """The way here."""
+        """The path so far."""
         last_fragment_of = np.empty(self._matrix.cells, dtype=np.int64)
         for number, fragment in enumerate(self._fragments):
             last_fragment_of[fragment.cells] = number

@@ -1,4 +1,4 @@
-"""Fragmentation's section of the run file, and what fragmentation does not make."""
+"""Fragmentation's section of the run file, and its requirements."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Fragmentation(MethodSettings):
 
 
 def require_bounds(settings: Fragmentation, sensitive: Mapping[str, SensitiveAttribute]) -> None:
-    """Raises ValueError unless some attribute has a t, and the papers' bounds, where these are wanted, are of ordered
-    attributes.
+    """Raises ValueError unless some attribute has a t, and all attributes are ordered if the papers' bounds are
+    requested.
     """
     if all(attribute.t is None for attribute in sensitive.values()):
         raise ValueError("method: fragmentation needs a t of at least one sensitive attribute")

@@ -1,6 +1,4 @@
-"""How large classes must be: of each fragmentation on the way of the search, what its classes of each size are proven
-to reach.
-"""
+"""Class sizes: for each fragmentation of the search, the sizes at which its classes are proven to hold."""
 
 from __future__ import annotations
 
@@ -22,18 +20,18 @@ EACH_SIZE = 64  # up to here every size is looked at, above about every fiftieth
 
 @dataclass(frozen=True, kw_only=True)
 class SizedFragmentation:
-    """A fragmentation that may be taken, and the classes that are dealt from it.
+    """A fragmentation, and the classes that are dealt from it.
 
-    fragments: how many.
+    fragments: their number.
     fragment_of: of each cell, shape (cells,).
     bounds: the aggregate bound of each attribute.
     stack: of the fragments, in the order called `order`.
     size: of the smallest class.
-    classes: how many.
-    proven: bounds with what rounding shares costs, at this size.
-    smallest: the least class size whose bounds hold (below k, too).
+    classes: their number.
+    proven: the bounds plus the cost of rounding shares, at this size.
+    smallest: the least class size whose bounds hold (it may be below k).
     loss: of information, when the sample is dealt.
-    measured: whether the size rests on distances measured, not on bounds.
+    measured: whether the size rests on measured distances rather than bounds.
     """
 
     fragments: int
@@ -49,7 +47,7 @@ class SizedFragmentation:
     measured: bool = False
 
     def resized(self, size: int, loss: float) -> SizedFragmentation:
-        """The same fragmentation with classes of a size that was measured."""
+        """The same fragmentation with classes of a measured size."""
         e = self.stack.rows // size
         return replace(self, size=self.stack.rows // e, classes=e, loss=loss, measured=True)
 
@@ -66,10 +64,9 @@ def sizes_from(smallest: int, rows: int) -> Iterator[tuple[int, int]]:
 
 
 def centres(matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray) -> MultiplicityMatrix:
-    """The fragments as cells of a matrix: an attribute's code is the rank of a fragment's centre of gravity among all
-    fragments.
+    """The fragments as cells of a matrix. An attribute's code is the rank of a fragment's centre of gravity.
 
-    Two fragments with the same centres differ by their number, as a last attribute.
+    Fragments with equal centres differ by their number, a last attribute.
     """
     ranks = [
         np.unique((np.bincount(fragment_of, matrix.counts * matrix.codes[:, a]) / rows).round(9), return_inverse=True)[
@@ -84,7 +81,7 @@ def centres(matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray) -
 def best_stacks(
     table: FragmentTable, portfolio: Sequence[tuple[str, Stack]], limits: FloatArray, size: int
 ) -> list[tuple[str, Stack]]:
-    """The stacks of the portfolio whose proven bounds are lowest at one class size."""
+    """The stacks of the portfolio with the lowest proven bounds at one class size."""
     e = max(int(table.rows.sum()) // size, 1)
     never = np.full(len(limits), -1.0)  # a few compositions of each will do
     ratios = [float(np.max(table.proven(stack, e, never) / limits)) for _, stack in portfolio]
@@ -100,10 +97,10 @@ def prove(
     names: tuple[str, ...],
     k: int,
 ) -> SizedFragmentation:
-    """The smallest class size of at least k rows at which the bounds of all classes hold, by proportional shares.
+    """The smallest class size, of at least k rows, at which the bounds of all classes hold with proportional shares.
 
-    limits: t of each attribute, infinite where there is none. Where an aggregate bound is above, one class of all rows
-    is left.
+    limits: t of each attribute, infinite without one. If an aggregate bound is above its t, one class of all rows
+    remains.
     """
     n, fragments = matrix.rows, len(table.rows)
     limits = limits - SURE
@@ -129,8 +126,8 @@ def prove(
 def _first_proven(
     table: FragmentTable, stacks: Sequence[tuple[str, Stack]], limits: FloatArray, smallest: int, largest: int
 ) -> tuple[str, Stack, int, int, FloatArray]:
-    """(order, stack, class size, classes, bounds) of the first size from `smallest` on whose bounds hold, else of the
-    largest size.
+    """(order, stack, class size, classes, bounds) of the first size from `smallest` on whose bounds hold, otherwise of
+    the largest size.
     """
     for size, e in sizes_from(smallest, int(table.rows.sum())):
         for order, stack in stacks:
@@ -143,8 +140,8 @@ def _first_proven(
 
 
 def gcd_classes(rows: Sequence[int] | IntArray) -> int:
-    """The most classes of one size that conform exactly: the greatest common divisor of the fragments' rows (Gowda
-    2023, 4.4.2).
+    """The largest number of equal classes that conform exactly: the greatest common divisor of the fragments' rows
+    (Gowda 2023, 4.4.2)
 
     >>> gcd_classes([6, 9, 12])
     3
@@ -155,7 +152,8 @@ def gcd_classes(rows: Sequence[int] | IntArray) -> int:
 def conform_exactly(
     matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray, bounds: tuple[float, ...], k: int
 ) -> SizedFragmentation:
-    """Classes that conform exactly (Gowda 2023, 4.4.2): as many as divide the rows of every fragment, and have k rows.
+    """Exactly conforming classes (Gowda 2023, 4.4.2): their number divides the rows of every fragment, and each has k
+    rows.
 
     rows: of each fragment, shape (f,).
     """

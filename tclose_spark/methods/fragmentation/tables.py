@@ -1,4 +1,4 @@
-"""What `tclose plan` prints of a plan of fragmentation."""
+"""The tables that `tclose plan` prints for fragmentation."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from tclose_spark.runfile.attributes import SensitiveAttribute
 def candidates_table(
     name: str, plan: Mapping[str, Any], settings: Fragmentation, sensitive: Mapping[str, SensitiveAttribute]
 ) -> tuple[Table, list[str]]:
-    """Of fragmentation: the fragmentations looked at, their aggregate bounds, the class size that follows, and the
-    loss.
-    """
+    """The fragmentations that were tried: their aggregate bounds, their class sizes, and their losses."""
     title = f"{name}: fragmentations, their aggregate bounds, and the classes dealt from them"
     table = table_of(
         title, "fragments", *with_t(sensitive), "class size", "classes", "rests on", "loss (NCP) on the sample", ""
@@ -57,9 +55,7 @@ def candidates_table(
 
 
 def fragments_table(plan: Mapping[str, Any], sensitive: Mapping[str, SensitiveAttribute]) -> Table:
-    """The largest fragments of the chosen fragmentation: rows of one fragment may stand for each other. No raw value is
-    shown.
-    """
+    """The largest fragments of the chosen fragmentation, whose rows may replace each other. It shows no raw value."""
     shown, every = plan["largest_fragments"], plan["fragments"]
     title = (
         "The fragments chosen" if len(shown) == every else f"The largest {len(shown)} of the {every:,} fragments chosen"

@@ -1,6 +1,4 @@
-"""Fragmentations tried on the sample: what classes dealt from them lose, and the sizes at which none of them breaks a
-t.
-"""
+"""Trials of fragmentations on the sample: the loss of their classes, and the sizes at which none breaks a t."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ HOPELESS = 0.02  # of the classes may break a t before near rows are gathered; w
 
 
 class Trials:
-    """The sample, dealt from fragmentations to see what they lose and what they reach."""
+    """The sample, dealt from fragmentations to measure losses and distances."""
 
     def __init__(self, given: PlanningInput) -> None:
         attributes = given.attributes
@@ -44,16 +42,16 @@ class Trials:
         self.locality = Locality(make_digits(attributes.quasi_identifiers, given.sample))
 
     def lose(self, c: SizedFragmentation) -> SizedFragmentation:
-        """A candidate with what its classes lose."""
+        """A candidate with the loss of its classes."""
         if not self.locality.order:
             part = c.fragment_of[self._rows.cell]
             self.locality = choose_locality(self.locality, self._rows, part, c.stack, c.size, self._loss_of)
         return replace(c, loss=information_loss(self._rows, self._deal(c, c.size), self._loss_of))
 
     def measure(self, c: SizedFragmentation, best: float = 1.0) -> list[SizedFragmentation]:
-        """A candidate with classes of the least size, of those tried, at which no class of the sample breaks a t.
+        """A candidate with the least tried class size at which no class of the sample breaks a t.
 
-        Nothing where that loses more than `best`: with more rows a class than fragments, larger classes lose more.
+        None if that loses more than `best`: with more rows in a class than fragments, larger classes lose more.
         Distances are from the sample's own distribution.
         """
         part = c.fragment_of[self._rows.cell]
@@ -76,7 +74,7 @@ class Trials:
 
 
 def _sizes(smallest: int, rows: int) -> Iterator[int]:
-    """Class sizes to try, about a sixteenth apart; last, one class of all rows."""
+    """Class sizes to try, about a sixteenth apart, and at last one class of all rows."""
     size = smallest
     while size < rows:
         yield size

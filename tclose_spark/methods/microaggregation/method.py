@@ -1,4 +1,4 @@
-"""Microaggregation, as the registry finds it."""
+"""Microaggregation's entry in the registry of methods."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Along which lines each quasi-identifier may be cut, so that the labels of both sides do not meet.
+"""The places at which each quasi-identifier may be cut so that the labels of both sides do not meet.
 
-What is published of a part is narrower than the part (its own values) or wider: a node of a hierarchy stands for all
-its leaves, `*` for the whole domain, the missing value included, and an end that is rounded (`round_to`) for numbers of
-the part beside it. So a part may hold, of each quasi-identifier:
+A label may cover more than the values of its part: a hierarchy node covers all its leaves, `*` the whole domain with
+    the missing value, and a rounded end (`round_to`) numbers of the next part. So a part may have, of each
+    quasi-identifier:
 
-- numbers: a stretch of them. A cut is allowed where the ends, as they are rounded, leave a gap. Missing values and
-  numbers together are `*`; they come apart first.
-- values of a hierarchy: the leaves of a node. It is divided into all its children at once: the label of two children is
-  the node's, which would cover the third. The missing value is a child of the root.
-- values without a hierarchy: all of them, `*`, or one, and so with sets: a stretch of them; only `*` has the missing
-  value, so what is missing leaves together with a cut.
+- Numbers: a range. A cut is allowed if the rounded ends leave a gap. Missing values together with numbers are `*`, so
+  they are separated first.
+- Values with a hierarchy: the leaves of a node. A node is divided into all its children at once, because the label of
+  two children is the node's and would cover a third. The missing value is a child of the root.
+- Values without a hierarchy: all of them (`*`) or one.
+- Sets: a range of values. Only `*` covers the missing value, so missing values are split off together with a cut.
 """
 
 from __future__ import annotations
@@ -26,28 +26,23 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.labels import MISSING, NumericLabels
 
 NUMBERS, SETS, NODES, VALUES = 0, 1, 2, 3
-"""Kinds of quasi-identifiers, by how they are cut."""
+"""Kinds of quasi-identifiers by how they are cut."""
 
 
 @structure
 class Axes(NamedTuple):
-    """The quasi-identifiers of a block, over the dense codes of its rows.
+    """The quasi-identifiers of a block, over the dense codes of its rows."""
 
-    kinds: NUMBERS, SETS, NODES or VALUES, shape (q,).
-    low: where the label of a part that begins with a code begins, as a rank, shape (q, longest domain).
-    high: where the label of a part that ends with a code ends, among the same ranks. Between the codes a and b there
-        may be a cut if high[a] < low[b].
-    root: the lowest height of a hierarchy whose label is `*`, shape (q,).
-    """
-
-    kinds: NDArray[np.int8]
+    kinds: NDArray[np.int8]  # NUMBERS, SETS, NODES or VALUES, shape (q,)
+    # Ranks of the label's lower end for a part that begins with a code, and of its upper end for one that ends with it,
+    # shape (q, longest domain). A cut between codes a and b is allowed if high[a] < low[b].
     low: IntArray
     high: IntArray
-    root: IntArray
+    root: IntArray  # the lowest height of a hierarchy with the label `*`, shape (q,)
 
 
 def axes_of(quasi_identifiers: Sequence[ResolvedQuasi], codes: Sequence[IntArray]) -> Axes:
-    """The axes of rows whose dense codes stand for these codes, ascending, of each quasi-identifier."""
+    """The axes of some rows. codes: what their dense codes stand for, ascending, an array for each quasi-identifier."""
     longest = max(len(known) for known in codes)
     ranks = np.zeros((2, len(codes), longest), dtype=np.int64)
     ranks[:] = np.arange(longest)
@@ -72,14 +67,14 @@ def kind_of(quasi: ResolvedQuasi) -> int:
 
 
 def root_height(quasi: ResolvedQuasi) -> int:
-    """The lowest height of its hierarchy at which the label is `*`, of all leaves; 0 without one."""
+    """The lowest height of its hierarchy with the label `*`; 0 without a hierarchy."""
     if quasi.hierarchy is None:
         return 0
     return next(h for h, label in enumerate(quasi.hierarchy.paths[0]) if label == "*")
 
 
 def _rounded(labeller: NumericLabels, codes: IntArray, bounds: bool) -> IntArray:
-    """Ranks of where the labels of single codes begin and end, shape (2, codes); a missing value is below all."""
+    """Ranks of the ends of labels of single codes, shape (2, codes). A missing value ranks lowest."""
     known = codes[codes != MISSING]
     ends = labeller.bounds(known, known) if bounds else labeller.ends(known, known)
     lows, highs = (list(map(_plain, side)) for side in ends)

@@ -1,4 +1,4 @@
-"""Blocks with the lines along which their quasi-identifiers may be cut."""
+"""Blocks with the places at which their quasi-identifiers may be cut."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tclose_spark.table.rows import Rows
 
 @dataclass(frozen=True)
 class RegionBlock(Block):
-    """A block to be cut into regions; axes: over the same dense codes as its quasi-identifiers."""
+    """A block to be cut into regions. axes: over the same dense codes as its quasi-identifiers."""
 
     axes: Axes
 
@@ -26,23 +26,25 @@ class RegionBlock(Block):
 
 
 class RegionDense(Dense):
-    """Makes blocks to be cut into regions. With (n, t)-closeness a region of n rows is a natural superset of itself, so
-    no t is required of it.
+    """Makes blocks to be cut into regions. With (n, t)-closeness a region of n rows is its own natural superset, so it
+    needs to meet no t.
     """
 
     def requirement(self, largest: int) -> Requirement:
         """See Dense."""
-        return self._free(super().requirement(largest))
+        return self._without_t(super().requirement(largest))
 
     def beside_itself(self, block: RegionBlock) -> RegionBlock:
-        """A block whose classes have to be near to it in place of the whole table; it has at least n rows."""
+        """The block with itself, instead of the whole table, as the reference of its classes. It has at least n
+        rows.
+        """
         rows, sensitive = len(block.cell), self.attributes.sensitive
         tables = np.zeros_like(block.requirement.tables)
         for attribute, codes in enumerate(block.requirement.codes.T):
             np.add.at(tables[attribute], codes[block.cell], 1)
         limits = exact_limits([a.t for a in sensitive], [a.distance.scale for a in sensitive], rows, rows)
         return replace(
-            block, requirement=self._free(block.requirement._replace(tables=tables, rows=rows, limits=limits))
+            block, requirement=self._without_t(block.requirement._replace(tables=tables, rows=rows, limits=limits))
         )
 
     def holds(self, cells: IntArray) -> bool:
@@ -53,7 +55,7 @@ class RegionDense(Dense):
         without = tuple(replace(a, t=None) for a in self.attributes.sensitive)
         return Dense(replace(self.attributes, sensitive=without), self.k).holds(cells)
 
-    def _free(self, requirement: Requirement) -> Requirement:
+    def _without_t(self, requirement: Requirement) -> Requirement:
         if self.attributes.nt is not None:
             requirement.limits[:, self.attributes.nt :] = ANYTHING
         return requirement

@@ -1,4 +1,4 @@
-"""The regions of a block that lose least, of those that are found by looking ahead over its first splits."""
+"""A search for regions of a block with little loss, by looking ahead over its first splits."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from tclose_spark.methods.regions.block import RegionBlock, RegionDense
 from tclose_spark.methods.regions.cutting import RegionGrowth, cut, first_splits
 from tclose_spark.table.arrays import FloatArray, IntArray
 
-FEW = 200  # rows in which looking ahead is not worth its while
+FEW = 200  # blocks of fewer rows are not worth looking ahead
 
 
 @dataclass(frozen=True)
 class RegionSearch:
     """growth: how a block is cut.
-    ahead: so many splits deep each of its best splits is tried, with all that follows found as without looking ahead;
-        so what is found loses no more than that.
+    ahead: to this depth, each of its best splits is tried. The result never loses more than without looking ahead.
     """
 
     growth: RegionGrowth
@@ -26,7 +25,7 @@ class RegionSearch:
 
 
 def find_regions(block: RegionBlock, search: RegionSearch) -> tuple[IntArray, float]:
-    """(the region of each row of a block, shape (n,), from 0; the rows that are lost by them)."""
+    """(the region of each row of a block, shape (n,), from 0; their information loss in rows)."""
     regions = np.unique(cut(block, search.growth).region, return_inverse=True)[1]
     least = rows_lost(block, regions)
     if search.ahead == 0 or len(regions) < FEW:
@@ -46,11 +45,11 @@ def find_regions(block: RegionBlock, search: RegionSearch) -> tuple[IntArray, fl
 
 
 def find_near_regions(block: RegionBlock, search: RegionSearch, dense: RegionDense) -> tuple[IntArray, FloatArray]:
-    """(the region of each row of a block, shape (n,), from 0; EMD / t of each region, from what it is near to).
+    """(the region of each row of a block, shape (n,), from 0; the closeness ratio of each region to its reference).
 
-    With (n, t)-closeness (Li et al. 2010) a region of n rows is one in any case, and a smaller one where it is near to
-    the whole table. Then each region of n rows is divided further, into regions that are near to it: their natural
-    superset, whatever they are divided into themselves. So it goes on until none is divided.
+    The reference is the whole table. With (n, t)-closeness (Li et al. 2010) a region of n rows needs no reference. It
+    is
+    a natural superset of its parts: it is divided further, with itself as the reference, until nothing is divided.
     """
     regions, _ = find_regions(block, search)
     ratios, n = closeness_ratios(block, regions), dense.attributes.nt

@@ -1,4 +1,4 @@
-"""SABRE, as the registry finds it."""
+"""SABRE's entry in the registry of methods."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The closeness ratio of a class if one member were exchanged for another, from the sorted codes of its members.
+"""The closeness ratio of a class after an exchange of one member, from the sorted codes of its members.
 
-All ground distances are sums of absolute differences between the class and the table (see `measures.features`). A class
-of s members needs a look at these s codes only, however large the domain is.
+All ground distances are sums of absolute differences between class and table (see `measures.distances.features`). A
+class of s members needs only these s codes, however large the domain is.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def kernel_distances(distances: Sequence[GroundDistance], weights: Sequence[floa
 
 @kernel
 def closeness_ratio(codes: IntArray, size: int, gone: IntArray, new: IntArray, distances: KernelDistances) -> float:
-    """The closeness ratio (EMD / t) of a class, the largest of its attributes, after one member left and another came.
+    """The closeness ratio (EMD / t) of a class after an exchange of one member, the largest of its attributes.
 
     codes: sorted codes of the members in the first `size` places, shape (attributes, most members). gone, new: the
-    codes of the member that leaves and of the one that comes, shape (attributes,); the same for the class as it is.
+    codes of the leaving and the coming member, shape (attributes,); equal codes leave the class unchanged.
     """
     worst = 0.0
     for a in range(len(distances.domains)):
@@ -107,7 +107,7 @@ def _next(
 
 @kernel
 def _along(codes: IntArray, size: int, gone: int, new: int, a: int, distances: KernelDistances) -> float:
-    """Sum over all places but the last of |class's cumulative share - the table's|."""
+    """The sum over all places but the last of |class's cumulative share - the table's|."""
     below, sums, last = distances.below[a], distances.sums[a], distances.domains[a] - 1
     total, held, start, left, came, i = 0.0, 0, 0, False, False, 0
     while held < size:
@@ -119,7 +119,7 @@ def _along(codes: IntArray, size: int, gone: int, new: int, a: int, distances: K
 
 @kernel
 def _stretch(below: FloatArray, sums: FloatArray, start: int, end: int, share: float) -> float:
-    """Sum over start <= place < end of |share - below[place]|; below is ascending."""
+    """The sum over start <= place < end of |share - below[place]|; below is ascending."""
     low, high = start, end
     while low < high:
         middle = (low + high) // 2
@@ -132,7 +132,7 @@ def _stretch(below: FloatArray, sums: FloatArray, start: int, end: int, share: f
 
 @kernel
 def _at_nodes(codes: IntArray, size: int, gone: int, new: int, node: IntArray, shares: FloatArray) -> float:
-    """Sum over the nodes of one height of |class's share - the table's|; nodes follow the order of the codes."""
+    """The sum over the nodes of one height of |class's share - the table's|. Nodes follow the order of the codes."""
     total, at, held, left, came, i, taken = 1.0, -1, 0, False, False, 0, 0
     while taken < size:
         code, i, left, came = _next(codes, size, gone, new, i, left, came)
@@ -146,7 +146,7 @@ def _at_nodes(codes: IntArray, size: int, gone: int, new: int, node: IntArray, s
 
 @kernel
 def replace(codes: IntArray, size: int, gone: int, new: int) -> None:
-    """One attribute's sorted codes after one member left and another came, in place."""
+    """Updates one attribute's sorted codes in place after an exchange of one member."""
     place = 0
     while codes[place] != gone:
         place += 1

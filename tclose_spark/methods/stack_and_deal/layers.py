@@ -1,10 +1,10 @@
-"""Layered dealing: every class gets one row of each layer of the stack; which one is chosen so that the worst class is
-as good as can be.
+"""Layered dealing: every class gets one row of each layer of the stack, chosen to make the worst class as close as
+possible.
 
-Layer l of a stack dealt to e classes is its positions l e to (l + 1) e - 1. Dealing in turn gives class c the c-th of
-each layer; here any permutation inside a layer will do, and in a stack by value keeps every cumulative count of a class
-at its ideal, rounded down or up. Starting from dealing in turn, the class with the worst closeness ratio (its largest
-EMD / t) exchanges members with others as long as that lowers it: members of one layer, or any two.
+Layer l of a stack dealt to e classes is its positions l e to (l + 1) e - 1. Dealing in turn gives class c the c-th
+row of each layer. Any permutation inside a layer is possible. In a stack by value it keeps every cumulative count
+of a class at its ideal, rounded down or up. From dealing in turn, the class with the worst closeness ratio
+exchanges members with others while that lowers its ratio: members of one layer, or any two.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class LayeredDeal:
 
 
 def groups_of(rows: int) -> int:
-    """How many groups the classes of a table are dealt in."""
+    """The number of groups in which the classes of a table are dealt."""
     return -(-rows // ROWS_PER_GROUP)
 
 
@@ -119,9 +119,7 @@ def _lower(
     state: NDArray[np.uint64],
     tries: int,
 ) -> bool:
-    """Exchanges members of these classes with others, to the better of the worse of both; whether the first got
-    better.
-    """
+    """Exchanges members of these classes with others to lower the worse of both; returns whether the first improved."""
     attributes = codes.shape[1]
     bettered = False
     for place in range(len(worst)):

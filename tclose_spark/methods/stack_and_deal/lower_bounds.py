@@ -1,8 +1,8 @@
-"""What no even partition can do better: lower bounds on the largest distance of classes of n // e rows, or one more.
+"""Lower bounds on the largest distance of any even partition, into classes of n // e rows or one more.
 
-Every ground distance is a weighted sum of differences |C / s - X / n| between the counts of a class of s rows and of
-the table of n, over features of the values (see `measures.features`). The C are whole numbers, so a class misses its
-ideal s X / n by some fraction.
+Every ground distance is a weighted sum of differences |C / s - X / n| between the counts of a class of s rows and those
+of the table of n, over features of the values (see `measures.distances.features`). The C are integers, so a class
+misses its ideal s X / n by some fraction.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from tclose_spark.table.arrays import ExactArray, exact
 
 
 def lower_bound(distance: GroundDistance, e: int) -> Fraction:
-    """No partition of the table into e classes as even as can be (n // e rows, or one more) has a smaller largest
-    distance.
+    """A lower bound on the largest distance of every partition into e classes that is as even as possible
 
     >>> from tclose_spark.measures.distances.ground_distances import EqualDistance
     >>> lower_bound(EqualDistance(np.array([3, 1])), 2)  # two classes of two: only one of them can have the rare value
@@ -27,11 +26,11 @@ def lower_bound(distance: GroundDistance, e: int) -> Fraction:
 
 
 def supply_bound(distance: GroundDistance, e: int) -> Fraction:
-    """From the mean: of each feature all classes together have what the table has, so as many are above their ideal as
-    below.
+    """The bound from the mean. All classes together have the table's rows of each feature, so surpluses equal
+    deficits.
 
-    The mean is weighted by the sizes of the classes. With one size r and f the fraction of r X / n it is the sum of
-    weight 2 f (1 - f) / r.
+    The mean is weighted by the sizes of the classes. With one size r and f the fraction of r X / n, it is the sum
+    of weight 2 f (1 - f) / r.
     """
     n, features = int(distance.table.sum()), distance.features
     size, larger = divmod(n, e)
@@ -48,11 +47,11 @@ def supply_bound(distance: GroundDistance, e: int) -> Fraction:
 
 
 def forced_bound(distance: GroundDistance, e: int) -> Fraction:
-    """From the rarest value, or the lowest and the highest (of cumulative features): some class must have it. None
-    where values are below other nodes than the root, or weigh differently.
+    """The bound from the rarest value, or from the lowest and the highest (for cumulative features), which some class
+    must have.
 
-    Either a class of the smaller size has a row of the value, or the few larger ones have them all, and one of them
-    many.
+    None if values have nodes other than the root above them, or different weights. Either a class of the smaller
+    size has a row of the value, or the few larger ones have all of them, and one has many.
     """
     n, features = int(distance.table.sum()), distance.features
     size, larger = divmod(n, e)

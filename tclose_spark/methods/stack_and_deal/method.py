@@ -1,4 +1,4 @@
-"""Stack & Deal, as the registry finds it."""
+"""Stack & Deal's entry in the registry of methods."""
 
 from __future__ import annotations
 

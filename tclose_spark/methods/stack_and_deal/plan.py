@@ -1,8 +1,8 @@
-"""The plan of Stack & Deal: the stack, how many classes, and how rows are dealt to them.
+"""The plan of Stack & Deal: the stack, the number of classes, and the dealing of rows.
 
-Rows are numbered inside their cell (a tuple of sensitive values) by content, near ones near each other, and the numbers
-alone say the class (see `numbering`). Dealt in layers, which rows of a cell a class gets follows the same numbers, but
-how many of each cell is decided group by group (see `layers`).
+Rows are numbered inside their cell (a tuple of sensitive values) by content, with similar rows near each other. The
+number alone decides the class (see `numbering`). In layers, the same numbers decide which rows of a cell a class gets,
+and each group of classes decides how many of each cell (see `layers`).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from tclose_spark.table.rows import Rows
 
 @dataclass(frozen=True)
 class StackAndDealPlan(DealtPlan):
-    """See the module.
+    """The plan; see the module.
 
-    layers: where classes are dealt in layers.
+    layers: for classes that are dealt in layers.
     """
 
     layers: LayeredDeal | None = None
@@ -69,7 +69,7 @@ class StackAndDealPlan(DealtPlan):
         return classes
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
-        """See Plan: the plan says it all beforehand."""
+        """See Plan: the plan has determined everything."""
         return {}
 
     def to_json(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class StackAndDealPlan(DealtPlan):
         return self.numbering.to_json() | {"near": self.widths is not None, "layered": self.layers is not None}
 
     def report(self) -> PlanReport:
-        """See Plan: the class sizes that were looked at."""
+        """See Plan: the class sizes that were tried."""
         sizes = [
             {
                 "size": r.size,
@@ -94,7 +94,7 @@ class StackAndDealPlan(DealtPlan):
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> StackAndDealPlan:
-        """The plan that `to_json` wrote, for the run it was made for (what it only reports is left out)."""
+        """The plan that `to_json` wrote for this run, without what is only reported."""
         numbering = Numbering.from_json(tree, np.arange(len(attributes.cells)), attributes.cell_rows)
         widths = QuasiWidths(attributes.quasi_identifiers) if tree["near"] else None
         if not tree["layered"]:
@@ -103,10 +103,10 @@ class StackAndDealPlan(DealtPlan):
 
 
 def make_stacks(given: PlanningInput) -> Stacks:
-    """The stacks that may be dealt: the one in the order of the settings, or a portfolio.
+    """The candidate stacks: the one that the settings name, or a portfolio.
 
-    Where they have none: by value for one attribute whose distance follows an order, by frequency for another one, the
-    portfolio for several.
+    By default, one attribute is stacked by value if its distance follows an order, otherwise by frequency. Several
+    attributes have the portfolio.
     """
     matrix, sensitive = given.attributes.matrix, given.attributes.sensitive
     alone = "value" if sensitive[0].distance.features.cumulative else "frequency"

@@ -1,4 +1,4 @@
-"""Class sizes: what each of them reaches, and the smallest that reaches all that is required."""
+"""Class sizes: the distance that each achieves, and the smallest that meets every requirement."""
 
 from __future__ import annotations
 
@@ -39,12 +39,11 @@ Stacks = Sequence[tuple[str, Stack]]
 
 @dataclass(frozen=True, kw_only=True)
 class SizeReport:
-    """What dealing to `classes` classes, the smallest of `size` records, reaches: the exact largest EMD of each
-    attribute.
+    """The exact largest EMD of each attribute if `classes` classes are dealt, the smallest with `size` records.
 
-    bounds: no even classes do better.
-    order: what the stack is called. emd is empty where a bound is above what is required already, so that nothing was
-        dealt. In layers, it is that of the groups of classes that were looked at (see MOST_GROUPS).
+    bounds: no even partition can be below them.
+    order: the name of the stack. emd is empty if a bound is already above a requirement, so nothing was dealt. In
+        layers, emd covers the groups of classes that were tried (see MOST_GROUPS).
     """
 
     size: int
@@ -56,7 +55,7 @@ class SizeReport:
 
 
 def layered_deal(attributes: ResolvedAttributes, stack: Stack, e: int) -> LayeredDeal:
-    """The layers of a stack dealt to e classes: EMD / t counts where a t is required, EMD where none is."""
+    """The layers of a stack dealt to e classes. EMD / t counts for attributes with a t; EMD counts if there is none."""
     sensitive = attributes.sensitive
     none = all(a.t is None for a in sensitive)
     weights = [1.0 if none else 0.0 if a.t is None else float(1 / a.t) for a in sensitive]
@@ -66,7 +65,7 @@ def layered_deal(attributes: ResolvedAttributes, stack: Stack, e: int) -> Layere
 
 
 def report_size(given: PlanningInput, stacks: Stacks, e: int) -> SizeReport:
-    """What dealing the best of these stacks to e classes reaches, exactly, before any row moves."""
+    """The exact distances of dealing the best of these stacks to e classes, before any row moves."""
     attributes, n = given.attributes.sensitive, given.attributes.rows
     bounds = tuple(lower_bound(a.distance, e) for a in attributes)
     layered = given.settings.deal == "layered"
@@ -89,8 +88,8 @@ def report_size(given: PlanningInput, stacks: Stacks, e: int) -> SizeReport:
 
 
 def _reached_in_layers(given: PlanningInput, deal: LayeredDeal) -> tuple[tuple[Fraction, ...], bool]:
-    """(the largest EMD of each attribute, whether all classes are diverse); of the groups up to the first that breaks a
-    t.
+    """(the largest EMD of each attribute, whether all classes are diverse) over the groups up to the first that breaks
+    a t.
     """
     attributes = given.attributes.sensitive
     emd, diverse = [Fraction(0)] * len(attributes), True
@@ -116,8 +115,8 @@ def _deals_diversely(given: PlanningInput, stack: Stack, attribute: ResolvedSens
 
 
 def reports(given: PlanningInput, stacks: Stacks, smallest: int) -> Iterator[SizeReport]:
-    """Reports of all class sizes from `smallest` on, lazily. The EMD is not monotone in the size, so each is looked
-    at.
+    """Reports of all class sizes from `smallest` on, lazily. The EMD is not monotone in the size, so each size is
+    computed.
     """
     size, rows = smallest, given.attributes.rows
     stacks = _screened(given, stacks, rows // size)
@@ -128,8 +127,8 @@ def reports(given: PlanningInput, stacks: Stacks, smallest: int) -> Iterator[Siz
 
 
 def _screened(given: PlanningInput, stacks: Stacks, e: int) -> Stacks:
-    """The stacks that are looked at at every size: all, or of large matrices those whose worst closeness ratio at one
-    size is least.
+    """The stacks that are tried at every size: all, or for large matrices those with the least worst closeness ratio
+    at one size.
     """
     attributes, codes = given.attributes.sensitive, given.attributes.cells
     if len(stacks) <= SCREENED or len(stacks) * len(codes) <= SCREENED_CELLS:
@@ -142,11 +141,10 @@ def _screened(given: PlanningInput, stacks: Stacks, e: int) -> Stacks:
 
 
 def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[SizeReport]]:
-    """The class size to deal with, and the reports of the sizes that were looked at.
+    """The class size, and the reports of the sizes that were tried.
 
-    Raises:
-        UnreachableError: if k is larger than the table; if `class_size: k` does not reach what is required, saying what
-            it reaches and which sizes do; or if no size does.
+    Raises: UnreachableError: if k is larger than the table; if `class_size: k` misses a requirement (the message
+    gives what it achieves and which sizes suffice); or if no size suffices.
     """
     k = given.k
     require_rows(k, given.attributes.rows)
@@ -162,13 +160,13 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
             break
     if fitting is None:
         raise UnreachableError(
-            f"no class size from {k} to the whole table reaches what is asked; {_describe(given, seen[-1])}"
+            f"no class size from {k} to the whole table meets the requirements; {_describe(given, seen[-1])}"
         )
     if given.settings.class_size == "k" and not seen[0].holds:
         fit = ", ".join(str(r.size) for r in seen if r.holds)
         unfit = ", ".join(str(r.size) for r in seen if not r.holds and r.size > fitting.size)
         raise UnreachableError(
-            f"with class_size: k, {_describe(given, seen[0])}; the class sizes that reach what is asked begin with "
+            f"with class_size: k, {_describe(given, seen[0])}; the class sizes that meet the requirements begin with "
             f"{fitting.size} (looked at up to {seen[-1].size}: {fit} reach it{f', {unfit} do not' if unfit else ''}); "
             "set method.class_size: auto, or a larger k or t"
         )
@@ -176,13 +174,13 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
 
 
 def _describe(given: PlanningInput, report: SizeReport) -> str:
-    """What a size reaches, in words."""
+    """The distances that a size achieves, in words."""
     sensitive = given.attributes.sensitive
     parts = [
-        f"t = {float(reached):.4f} for {a.name}" + (f" (asked: {float(a.t):g})" if a.t is not None else "")
+        f"t = {float(reached):.4f} for {a.name}" + (f" (required: {float(a.t):g})" if a.t is not None else "")
         for a, reached in zip(sensitive, report.emd or report.bounds, strict=True)
     ]
     diverse = report.holds or not any(a.l.model_dump(exclude_none=True) for a in sensitive)
-    lacking = "" if diverse else ", and the l that is asked may be lacking"
+    lacking = "" if diverse else ", and the required l may be missing"
     reach = "reach" if report.emd else "cannot do better than"
     return f"classes of size {report.size} {reach} {' and '.join(parts)}{lacking}"

@@ -1,4 +1,4 @@
-"""What `tclose plan` prints of a plan of Stack & Deal."""
+"""The table that `tclose plan` prints for Stack & Deal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tclose_spark.runfile.attributes import SensitiveAttribute
 def sizes_table(
     name: str, plan: Mapping[str, Any], sensitive: Mapping[str, SensitiveAttribute]
 ) -> tuple[Table, list[str]]:
-    """Of Stack & Deal: what each class size reaches, and the bound that no even classes of this size beat."""
+    """The distance that each class size achieves, and the lower bound of even partitions of this size."""
     headings = [heading for attribute in with_t(sensitive) for heading in (attribute, "bound")]
     title = (
         f"{name}: class sizes, the exact largest distance of a class from the table, and what no even classes can beat"
@@ -34,7 +34,7 @@ def sizes_table(
             size["order"] or "-",
         )
     notes = (
-        ["-: not dealt, since no even classes of this size reach the t that is asked."]
+        ["-: not dealt, since no even classes of this size can meet the required t."]
         if any(not size["emd"] for size in plan["sizes"])
         else []
     )

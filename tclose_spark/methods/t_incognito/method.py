@@ -1,4 +1,4 @@
-"""t-Incognito, as the registry finds it."""
+"""t-Incognito's entry in the registry of methods."""
 
 from __future__ import annotations
 

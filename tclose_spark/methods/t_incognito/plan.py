@@ -1,7 +1,7 @@
-"""The plan of t-Incognito: one node of the lattice, so one label for each value, and the groups that are suppressed.
+"""The plan of t-Incognito: one node of the lattice, so one label for each value, and the suppressed groups.
 
-A task finishes groups that follow each other in the order of their labels. A group of more rows than a task is to hold
-is dealt to several by the rows' hashes, as many parts as are classes each by itself, counted beforehand.
+A task completes consecutive groups in the order of their labels. A group that is too large for a task is dealt to
+several by the rows' hashes, in parts that are classes by themselves, counted beforehand.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tclose_spark.table.rows import Rows
 
 @dataclass(frozen=True, kw_only=True)
 class TIncognitoPlan:
-    """See the module. A group is known by its key, a whole number that has its labels in it.
+    """The plan; see the module. A group has a key, an integer that encodes its labels.
 
-    low: the lowest code that each label covers, by quasi-identifier, ascending arrays of shape (labels,).
+    low: the lowest code of each label, by quasi-identifier, ascending arrays of shape (labels,).
     high: the highest one.
     first: the lowest key of each span of groups, ascending, shape (spans,).
-    parts: how many tasks share a span; more than one has one group only, shape (spans,).
+    parts: the number of tasks that share a span, shape (spans,); a shared span has one group only.
     rows: of each task, shape (tasks,).
-    suppressed: keys of the groups that are left out, ascending.
+    suppressed: keys of the suppressed groups, ascending.
     """
 
     low: tuple[IntArray, ...]
@@ -102,7 +102,7 @@ class TIncognitoPlan:
 
     @staticmethod
     def from_json(tree: Mapping[str, Any]) -> TIncognitoPlan:
-        """The plan that `to_json` wrote (what it only reports is left out)."""
+        """The plan that `to_json` wrote, without what is only reported."""
 
         def integers(values: Sequence[int]) -> IntArray:
             return np.array(values, dtype=np.int64)
@@ -126,8 +126,8 @@ class TIncognitoPlan:
 
 
 def group_keys(labels: Sequence[Codes | IntArray], sizes: Sequence[int]) -> IntArray:
-    """A whole number for each group, shape (n,), in the order of the labels. sizes: how many labels there are of each
-    quasi-identifier.
+    """An integer for each group, shape (n,), in the order of the labels. sizes: the number of labels of each
+    quasi-identifier
 
     >>> group_keys([np.array([0, 1]), np.array([2, 0])], [2, 3]).tolist()
     [2, 3]

@@ -1,5 +1,5 @@
-"""What is counted over the whole table, in two passes: the values of each quasi-identifier, then the base, from which
-the frequency set of every node follows.
+"""Counts over the whole table in two passes: the values of each quasi-identifier, then the base, from which the
+frequency sets of all nodes follow.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def counted(given: PlanningInput, tally_of: Callable[[Rows], Tally], what: str) 
     """The tally of the whole table.
 
     Raises:
-        UnreachableError: if it has more keys than the driver is to hold.
+        UnreachableError: if it has more keys than the driver may hold.
     """
     try:
         return given.frequencies(tally_of, MOST_KEYS)

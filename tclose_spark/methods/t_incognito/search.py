@@ -14,8 +14,7 @@ from itertools import combinations
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
 from tclose_spark.methods.t_incognito.lattice import Lattice, Nodes, Walk, joined, least_levels, no_finer
 from tclose_spark.methods.t_incognito.losses import LatticeNode, Losses
-from tclose_spark.methods.t_incognito.requirement import Mask
-from tclose_spark.methods.t_incognito.suppression import Suppression
+from tclose_spark.methods.t_incognito.requirement import Mask, Suppression
 
 
 class NoNodeError(ValueError):
@@ -40,15 +39,15 @@ class Solution:
 
 @dataclass(kw_only=True)
 class LatticeSearch:
-    """Looks for the node that loses least.
+    """Searches for the node that loses least.
 
-    suppression: what holds, and what may be left out.
+    suppression: the requirement, and the limit of suppression.
     losses: the metric.
     lattice: of all quasi-identifiers.
-    log: takes a line a size of subsets.
-    best: the solution that loses least so far; of equal ones the lowest, then the first in the order of levels.
-    holding: solutions found; where nothing may be suppressed, the minimal nodes.
-    visited: nodes whose frequency sets were looked at.
+    log: receives a line per size of subsets.
+    best: the solution with the least loss so far; of equal ones the lowest, then the first in the order of levels.
+    holding: the solutions; without suppression, the minimal nodes.
+    visited: the number of nodes whose frequency sets were computed.
     """
 
     suppression: Suppression
@@ -110,7 +109,7 @@ class LatticeSearch:
         return bool(self.suppression.most) and self.best is not None and self.losses.least(node) > self.best.loss
 
     def _look(self, node: LatticeNode, groups: FrequencySet) -> bool:
-        """Whether a node over all holds; the best is kept."""
+        """Whether a node of all quasi-identifiers holds; keeps the best."""
         left = self.suppression.suppressed(groups)
         if left is None:
             return False

@@ -1,4 +1,4 @@
-"""What `tclose plan` prints of a plan of t-Incognito."""
+"""The tables that `tclose plan` prints for t-Incognito."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tclose_spark.runfile.attributes import SensitiveAttribute
 def node_tables(
     name: str, plan: Mapping[str, Any], sensitive: Mapping[str, SensitiveAttribute]
 ) -> tuple[list[Table], list[str]]:
-    """The nodes that lose least, and what the chosen one is."""
+    """The nodes that lose least, and the levels of the chosen one."""
     levels = plan["levels"]
     which = "minimal nodes" if plan["minimal"] else "nodes looked at that hold"
     table = table_of(f"{name}: of {plan['holding']:,} {which}, those that lose least", *levels, plan["metric"])

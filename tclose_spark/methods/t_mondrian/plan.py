@@ -11,9 +11,9 @@ from tclose_spark.methods.regions.cutting import RegionGrowth
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
 from tclose_spark.methods.regions.search import RegionSearch
-from tclose_spark.methods.regions.space import median_way
+from tclose_spark.methods.regions.workspace import median_rule
 
-GROWTH = RegionGrowth(median_way())
+GROWTH = RegionGrowth(median_rule())
 """Each part at the median of its widest quasi-identifier, else of the next one."""
 SEARCHES = (RegionSearch(GROWTH),)
 ROWS_PER_BLOCK, ROWS_PER_TASK = 400_000, 400_000

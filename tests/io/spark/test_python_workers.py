@@ -1,8 +1,11 @@
-"""Texts are made of values in the same way on Spark 4.1 and on 4.0."""
+"""Python workers: texts are made of values in the same way on Spark 4.1 and on 4.0; modules cost a task nothing."""
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -10,7 +13,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from tclose_spark.io.spark.capabilities import MAPS_ARROW
-from tclose_spark.io.spark.workers import by_arrow, by_value
+from tclose_spark.io.spark.workers import by_arrow, by_value, freeze_modules
 from tclose_spark.runfile.attributes import Text
 from tclose_spark.table.writing import write_number
 
@@ -60,3 +63,19 @@ def test_several_columns_and_other_expressions_go_together(spark: SparkSession, 
         F.col("place") + 1,
     )
     assert sorted(map(tuple, made.collect()), key=lambda row: row[2]) == [("a", "2", 2), (None, "?", 3)]
+
+
+def test_the_garbage_collector_skips_modules_once_they_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        monkeypatch.setitem(sys.modules, "loaded_first", ModuleType("loaded_first"))
+        freeze_modules()
+        frozen = gc.get_freeze_count()
+        assert frozen > 10_000
+        made = [[] for _ in range(100)]  # of a task; not frozen, so that cycles of tasks are collected
+        freeze_modules()
+        assert gc.get_freeze_count() <= frozen
+        monkeypatch.setitem(sys.modules, "loaded_later", ModuleType("loaded_later"))
+        freeze_modules()
+        assert gc.get_freeze_count() > frozen + len(made) / 2
+    finally:
+        gc.unfreeze()

@@ -130,7 +130,7 @@ def test_figures_are_those_of_the_classes():
     told = plan.describe(together)
     assert together["rows"] == 600
     assert 0 < told["ncp"] <= told["ncp_before_exchange"] <= 1
-    assert 0 < told["mean_load"] <= told["largest_load"] <= 1
+    assert 0 < told["mean_closeness_ratio"] <= told["largest_closeness_ratio"] <= 1
     assert told["depth"] >= 1 <= told["depth_of_plan"]
 
 

@@ -12,7 +12,7 @@ from strategies import count_in, make_problem, settle_all, town
 
 from requirements import check_classes
 from tclose_spark.methods.blocks.figures import rows_lost
-from tclose_spark.methods.closeness_tree import disjoint as apart
+from tclose_spark.methods.closeness_tree import disjoint
 from tclose_spark.methods.method import method_of
 from tclose_spark.methods.regions.block import RegionDense
 from tclose_spark.methods.t_mondrian import plan as t_mondrian
@@ -49,7 +49,7 @@ def test_more_effort_loses_less_and_all_less_than_medians():
     problem, rows = make_problem(town(2500), CLOSE, k=5)
     plans = [t_mondrian.make_plan(problem.given(count_in(rows)))]
     plans += [
-        apart.make_plan(given_by(problem, rows, settings_of(effort=effort))) for effort in (1, "fast", "balanced")
+        disjoint.make_plan(given_by(problem, rows, settings_of(effort=effort))) for effort in (1, "fast", "balanced")
     ]
     lost = []
     for plan in plans:

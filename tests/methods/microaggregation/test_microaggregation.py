@@ -259,7 +259,7 @@ def test_figures_are_those_of_the_classes():
     assert together["rows"] == 600
     assert told["classes"] == sum(len(set(s.classes.tolist())) for s in settled)
     assert told["classes"] + told["merged"] == 120
-    assert 0 < told["ncp"] < 1 >= told["largest_load"] > 0
+    assert 0 < told["ncp"] < 1 >= told["largest_closeness_ratio"] > 0
     assert "classes of 5 rows" in plan.report().note
 
 

@@ -82,7 +82,7 @@ def test_a_large_table_is_cut_on_a_sample_into_blocks_that_have_n_rows_or_are_ne
     assert plan.blocks > 2
     task = plan.route(rows)[1]
     settled = [plan.assign_classes(rows.take(np.flatnonzero(task == number)), number) for number in range(plan.tasks)]
-    assert max(of.figures["largest_load"] for of in settled) <= 1
+    assert max(of.figures["largest_closeness_ratio"] for of in settled) <= 1
     assert figures_of(asked, rows, plan).holds
 
 

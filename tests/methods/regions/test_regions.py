@@ -23,11 +23,11 @@ from tclose_spark.methods.regions.cutting import RegionGrowth, cut
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
 from tclose_spark.methods.regions.search import RegionSearch
-from tclose_spark.methods.regions.space import best_way, median_way
+from tclose_spark.methods.regions.workspace import best_rule, median_rule
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
-BY_MEDIAN = RegionGrowth(median_way())
-BY_SCORE = RegionGrowth(best_way([0.0, 2.0], [0.0, 0.02], 12), pilots=3)
+BY_MEDIAN = RegionGrowth(median_rule())
+BY_SCORE = RegionGrowth(best_rule([0.0, 2.0], [0.0, 0.02], 12), pilots=3)
 SENSITIVE = st.sampled_from(
     [
         {"disease": {"t": "0.5"}},
@@ -210,5 +210,5 @@ def test_a_hierarchy_with_a_label_at_two_levels_is_refused(paths):
     records = [{"age": 1, "sex": "f", "city": "ABCD"[i % 4], "disease": "flu", "grade": 1} for i in range(40)]
     quasi = {"city": {"hierarchy": "cities.csv"}}
     problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi, {"city": Hierarchy.build(paths, "cities")})
-    with pytest.raises(ConfigurationError, match=r"city\.hierarchy: a label stands at several levels"):
+    with pytest.raises(ConfigurationError, match=r"city\.hierarchy: the same label is used at several levels"):
         plan_regions(problem.given(count_in(rows)), BY_MEDIAN, 100, 100)

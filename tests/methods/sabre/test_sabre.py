@@ -167,7 +167,7 @@ def test_what_is_measured_loses_no_more_and_figures_are_those_of_the_classes():
         figures = plan.assign_classes(rows, 0).figures
         told = plan.describe(figures)
         assert told["classes"] == len(set(classes.tolist()))
-        assert told["largest_load"] <= 1
+        assert told["largest_closeness_ratio"] <= 1
         lost[bounds] = told["ncp"]
         check_classes(problem, there, classes)
         assert f"buckets of sensitive values: {told['buckets']}" in plan.report().note

@@ -33,8 +33,8 @@ def test_a_plan_is_read_again_and_says_what_it_did():
     told = again.describe(settled.figures)
     assert told["regions"] == len(np.unique(classes)) > 5
     assert 0 < told["ncp"] < 1
-    assert 0 < told["mean_load"] <= told["largest_load"] <= 1
-    assert "regions that are cut further by tasks: 1" in plan.report().note
+    assert 0 < told["mean_closeness_ratio"] <= told["largest_closeness_ratio"] <= 1
+    assert "blocks: 1 of up to" in plan.report().note
 
 
 def test_many_blocks_of_the_whole_table_as_a_sample_are_cut_as_one_is():

@@ -1,7 +1,7 @@
-"""Bins of a wide domain, by which the tree is grown in place of its values: work then does not grow with the domain.
+"""Bins of a wide domain, by which the tree is grown instead of by values, so that work does not grow with the domain.
 
-A bin is a frequent value, or rare ones near to each other, whose rows are taken as they come. By how much these will
-differ from the table is foretold, so that parts are made large enough; what is kept is checked value by value.
+A bin is a frequent value, or rare values near to each other, whose rows are taken in any order. How much these differ
+from the table is estimated, so that parts are large enough. Splits are checked value by value.
 """
 
 from __future__ import annotations
@@ -13,28 +13,26 @@ import numpy as np
 
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
-HALF_DOUBLINGS = 2  # deviations are worked out for so many sizes in a doubling, and interpolated
-REALIZED = 0.5  # of what independent draws would deviate: less of rows from a node that is like the table (measured)
+HALF_DOUBLINGS = 2  # deviations are computed for so many sizes in each doubling, and interpolated
+REALIZED = 0.5  # of the deviation of independent draws: rows of a node near to the table deviate less (measured)
 
 
 class DomainBins(NamedTuple):
-    """bin_of: of each value, shape (values,).
-    parents: the node above each bin, and at each height above each node, up to the root; a bin that hangs below a
-        higher node is a node of its own up to there.
-    hidden: the shares of the nodes inside bins, which differ from the table unseen, shape (hidden nodes,).
-    """
+    """bin_of: of each value, shape (values,)."""
 
     bin_of: IntArray
+    # the node above each bin, and at each height above each node, up to the root; a bin that hangs below a higher node
+    # is a node of its own up to there
     parents: list[Codes]
-    hidden: FloatArray
+    hidden: FloatArray  # the shares of the nodes inside bins, which differ from the table hidden, shape (hidden nodes,)
 
 
 def bins_of(share: FloatArray, parents: Sequence[Codes], least: float) -> DomainBins:
-    """Bins of at least the share `least`, all but the last one: values that have it by themselves; the others of one
-    parent, as many together as it takes; those left over, with the ones left over of the nodes next to theirs.
+    """Bins that all but one have at least the share `least` of the table: values that have it alone, then values of one
+    parent together, then the remaining values with those of neighbouring nodes.
 
-    share: of each value in the table, shape (values,); parents: the node at each height, up to the root, above each
-    node of the height below (of values that are all equally far: one root).
+    share: of each value in the table, shape (values,); parents: the node above each node of the height below, for each
+    height up to the root (a single root for equal distances).
 
     >>> values, tree = np.array([0.5, 0.1, 0.1, 0.1, 0.2]), [np.array([0, 0, 0, 1, 1]), np.array([0, 0])]
     >>> [array.tolist() for array in (bins_of(values, tree, 0.2).bin_of, *bins_of(values, tree, 0.2).parents)]
@@ -59,7 +57,7 @@ def bins_of(share: FloatArray, parents: Sequence[Codes], least: float) -> Domain
 
 
 def _tree_of(groups: list[list[int]], above: IntArray, share: FloatArray) -> DomainBins:
-    """The bins of these groups of values, in the order of the tree, those of several values after their siblings."""
+    """Bins of these groups of values in the order of the tree, those of several values after their siblings."""
     values, hidden = above.shape[1], []
     keys = np.empty((len(above), len(groups)), dtype=np.int64)
     for number, group in enumerate(groups):
@@ -78,11 +76,11 @@ def _tree_of(groups: list[list[int]], above: IntArray, share: FloatArray) -> Dom
 
 
 def expected_deviation(hidden: FloatArray, largest: int) -> FloatArray:
-    """By how many rows the hidden nodes of a part differ from their shares, together, in rows taken as they come; for
-    parts of 0..largest rows, shape (largest + 1,).
+    """The expected deviation of all hidden nodes from their shares, in rows, for parts of 0..largest rows, shape
+    (largest + 1,).
 
-    A node of x expected rows is off by the mean deviation of a Poisson variable, nearly the root of 2 x / pi, or, below
-    one row, 2 x e^-x (here by additions, products and roots only, which all machines round alike).
+    A node of x expected rows deviates as a Poisson variable: by nearly the root of 2 x / pi, or, below one row, by
+    2 x e^-x (here with additions, products and roots only, which all machines round alike).
     """
     hidden = hidden[hidden > 0]
     sizes = np.unique(np.minimum(np.cumprod(np.full(80, 2.0 ** (1 / HALF_DOUBLINGS))), largest))
@@ -91,5 +89,5 @@ def expected_deviation(hidden: FloatArray, largest: int) -> FloatArray:
         np.where(x < 1.0, 2.0 * x / (1.0 + x * (1.0 + 0.5 * x)), np.sqrt(x * (2.0 / np.pi))).sum()
         for x in (hidden * size for size in sizes)
     ]
-    unseen: FloatArray = REALIZED * np.interp(np.arange(largest + 1), sizes, expected)
-    return unseen
+    deviation: FloatArray = REALIZED * np.interp(np.arange(largest + 1), sizes, expected)
+    return deviation

@@ -1,6 +1,6 @@
-"""The requirement in floats, as shares of the table and of t: what the tree measures by while it searches.
+"""The requirement in floats, as shares of the table and of t, for the search of the tree.
 
-Nothing here is exact: what is decided by it is checked in integers before it is used.
+Nothing here is exact. A split is checked in integers before it is used.
 """
 
 from __future__ import annotations
@@ -18,60 +18,45 @@ from tclose_spark.methods.closeness_tree.carve.bins import DomainBins, bins_of, 
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 MOST_BINS = 512
-"""Bins of an ordered domain."""
+"""Bins of an ordered domain, at most."""
 WIDE, LEAST_SHARE = 128, 1 / 64
-"""Domains of more values are grown by bins, each of at least so much of the table."""
+"""Larger domains are grown by bins, each with at least this share of the table."""
 
 
 @structure
 class Goal(NamedTuple):
-    """What the tree aims at.
+    """The requirement of the tree's nodes, in floats."""
 
-    codes: the value, or bin, of each attribute in each cell, shape (cells, attributes).
-    target: the share of each value in the whole table, shape (attributes, largest domain).
-    t: the largest distance, in units of one row's, shape (attributes,); infinite without a t.
-    unit: t * scale, so that numerator / (unit * rows) is the closeness ratio, shape (attributes,).
-    domains: values, or bins, of each attribute, shape (attributes,).
-    metric: EQUAL, ORDERED or HIERARCHICAL, shape (attributes,).
-    parents: as in `Requirement`, of bins where there are.
-    heights: as in `Requirement`.
-    shares: of a hierarchical attribute, the share of every node but the root, the values' first, then height by height,
-        shape (attributes, largest domain * highest hierarchy).
-    unseen: what values inside bins add to the numerator of a part, by its rows, shape (attributes, largest size + 1);
-        of length 1, and 0, where there are no such bins.
-    """
-
-    codes: Codes
-    target: FloatArray
-    t: FloatArray
-    unit: FloatArray
-    domains: IntArray
-    metric: NDArray[np.int8]
-    parents: Codes
-    heights: IntArray
+    codes: Codes  # the value, or bin, of each attribute in each cell, shape (cells, attributes)
+    target: FloatArray  # the share of each value in the whole table, shape (attributes, largest domain)
+    t: FloatArray  # the largest distance, in units of one row's, shape (attributes,); infinite without a t
+    unit: FloatArray  # t * scale, so that numerator / (unit * rows) is the closeness ratio, shape (attributes,)
+    domains: IntArray  # values, or bins, of each attribute, shape (attributes,)
+    metric: NDArray[np.int8]  # EQUAL, ORDERED or HIERARCHICAL, shape (attributes,)
+    parents: Codes  # as in `Requirement`, of bins where there are
+    heights: IntArray  # as in `Requirement`
+    # of a hierarchical attribute, the share of every node but the root, the values' first, then height by height, shape
+    # (attributes, largest domain * highest hierarchy)
     shares: FloatArray
-    unseen: FloatArray
+    # what values inside bins add to the numerator of a part, by its rows, shape (attributes, largest size + 1); of
+    # length 1, and 0, where there are no such bins
+    hidden: FloatArray
 
 
 @structure
 class Scratch(NamedTuple):
-    """To work in.
+    """To work in."""
 
-    excess: of each node, shape (highest hierarchy + 1, largest domain).
-    gradient: how much the distance falls with a row of each value, shape (largest domain,).
-    nodes: rows of the nodes of a hierarchy, as `Goal.shares`.
-    """
-
-    excess: FloatArray
-    gradient: FloatArray
-    nodes: FloatArray
+    excess: FloatArray  # of each node, shape (highest hierarchy + 1, largest domain)
+    gradient: FloatArray  # how much the distance falls with a row of each value, shape (largest domain,)
+    nodes: FloatArray  # rows of the nodes of a hierarchy, as `Goal.shares`
 
 
 def goal_of(requirement: Requirement) -> Goal:
-    """The floats of a requirement. t * scale is read off the limit of the largest class, rounded up.
+    """The goal of a requirement. t * scale is taken from the limit of the largest class, rounded up.
 
-    An ordered attribute of more than MOST_BINS values is measured in so many bins of successive values, others of more
-    than WIDE values in `bins`: nearly their distance, in work that does not grow with the values.
+    An ordered attribute of more than MOST_BINS values has so many bins of successive values, and others of more than
+    WIDE values have `bins`. Their distance is nearly the exact one, and work does not grow with the number of values.
     """
     largest, metric = requirement.limits.shape[1] - 1, metrics_of(requirement)
     bins = [_bins(requirement, s) for s in range(len(metric))]
@@ -79,16 +64,16 @@ def goal_of(requirement: Requirement) -> Goal:
     target = np.zeros((len(bins), int(domains.max())))
     parents = np.full((len(bins), requirement.parents.shape[1], target.shape[1]), -1, dtype=np.int32)
     shares = np.zeros((len(bins), parents.shape[1] * parents.shape[2]))
-    unseen = np.zeros((len(bins), largest + 1 if any(len(each.hidden) for each in bins) else 1))
-    for s, (bin_of, tree, hidden) in enumerate(bins):
+    hidden = np.zeros((len(bins), largest + 1 if any(len(each.hidden) for each in bins) else 1))
+    for s, (bin_of, tree, inside) in enumerate(bins):
         share = requirement.tables[s, : len(bin_of)] / requirement.rows
         target[s, : domains[s]] = np.bincount(bin_of, weights=share)
         for height, above in enumerate(tree[: requirement.heights[s]]):
             parents[s, height, : len(above)] = above
         if metric[s] == HIERARCHICAL:
             add_up(target[s], domains[s], parents[s], requirement.heights[s], shares[s])
-        if len(hidden):
-            unseen[s] = expected_deviation(hidden, largest) * (0.5 if metric[s] == HIERARCHICAL else 1.0)
+        if len(inside):
+            hidden[s] = expected_deviation(inside, largest) * (0.5 if metric[s] == HIERARCHICAL else 1.0)
     ts = [
         np.inf if row[-1] == ANYTHING else (int(row[-1]) + 1) / (requirement.rows * max(largest, 1))
         for row in requirement.limits
@@ -109,12 +94,12 @@ def goal_of(requirement: Requirement) -> Goal:
         parents=parents,
         heights=requirement.heights,
         shares=shares,
-        unseen=unseen,
+        hidden=hidden,
     )
 
 
 def _bins(requirement: Requirement, s: int) -> DomainBins:
-    """The bins of attribute s; each value its own where the domain is not wide."""
+    """The bins of attribute s; a bin for each value if the domain is not wide."""
     m, height = int(requirement.domains[s]), int(requirement.heights[s])
     tree = [above[above >= 0] for above in requirement.parents[s, :height]]
     if requirement.ordered[s]:
@@ -131,13 +116,13 @@ def is_wide(requirement: Requirement) -> NDArray[np.bool_]:
 
 
 def with_cells_merged(goal: Goal) -> tuple[Goal, IntArray]:
-    """(the goal over the cells that differ in their bins, ascending; which of them each cell is, shape (cells,))."""
+    """(the goal over distinct cells of bins, ascending; which of them each cell is, shape (cells,))."""
     codes, merged = np.unique(goal.codes, axis=0, return_inverse=True)
     return goal._replace(codes=np.ascontiguousarray(codes, dtype=np.int32)), merged.reshape(-1)
 
 
 def scratch_of(goal: Goal) -> Scratch:
-    """Room to work in with this goal."""
+    """Arrays to work in with this goal."""
     longest = goal.target.shape[1]
     return Scratch(
         excess=np.zeros((goal.parents.shape[1] + 1, longest)),
@@ -148,7 +133,9 @@ def scratch_of(goal: Goal) -> Scratch:
 
 @kernel
 def add_up(values: FloatArray, m: int, parents: Codes, height: int, nodes: FloatArray) -> int:
-    """nodes: the sums of what is below each node but the root, in the order of `Goal.shares`; how many these are."""
+    """Set nodes to the sums below each node except the root, in the order of `Goal.shares`; how many nodes these
+    are.
+    """
     for v in range(m):
         nodes[v] = values[v]
     start, end = 0, m
@@ -163,9 +150,9 @@ def add_up(values: FloatArray, m: int, parents: Codes, height: int, nodes: Float
 
 
 @kernel
-def unseen(s: int, size: float, goal: Goal) -> float:
-    """What values inside bins of attribute s add to the numerator of a part of so many rows."""
-    return float(goal.unseen[s, min(int(size), goal.unseen.shape[1] - 1)])
+def hidden_numerator(s: int, size: float, goal: Goal) -> float:
+    """The estimated part of the numerator of attribute s that bins hide, for a part of so many rows."""
+    return float(goal.hidden[s, min(int(size), goal.hidden.shape[1] - 1)])
 
 
 @kernel
@@ -184,7 +171,7 @@ def worst(values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> tupl
             numerator = ordered_numerator(values[s], size, goal.target[s], m, 1.0)
         else:
             numerator = equal_numerator(values[s], size, goal.target[s], m, 1.0)
-        ratio = (numerator + unseen(s, size, goal)) / (goal.unit[s] * size)
+        ratio = (numerator + hidden_numerator(s, size, goal)) / (goal.unit[s] * size)
         if ratio > largest:
             largest, attribute = ratio, s
     return largest, attribute

@@ -1,10 +1,10 @@
-"""How much the distance of a part of a node falls with a row of each value: what peeling goes by."""
+"""The gradient of the distance of a part: how much it falls with a row of each value. Trimming follows it."""
 
 from __future__ import annotations
 
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.blocks.requirement import EQUAL, ORDERED
-from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, unseen
+from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, hidden_numerator
 from tclose_spark.table.arrays import Codes, FloatArray
 
 
@@ -20,10 +20,8 @@ def gradient_of(
     excess: FloatArray,
     out: FloatArray,
 ) -> float:
-    """out[v]: how much the distance falls with a row of value v (equal: how many rows of v are too many); the
+    """Set out[v] to how much the distance falls with a row of value v (equal: to the excess rows of v); the
     numerator.
-
-    Plain arrays of one attribute: a named tuple of arrays as argument costs more than the work itself.
     """
     total = 0.0
     if kind == EQUAL:
@@ -46,8 +44,8 @@ def gradient_of(
 
 @kernel
 def gradient(s: int, values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> float:
-    """`gradient_of` attribute s, into scratch.gradient; its closeness ratio."""
-    numerator = unseen(s, size, goal) + gradient_of(
+    """Set scratch.gradient for attribute s; its closeness ratio."""
+    numerator = hidden_numerator(s, size, goal) + gradient_of(
         goal.metric[s],
         values,
         size,
@@ -72,10 +70,8 @@ def _up_and_down(
     excess: FloatArray,
     out: FloatArray,
 ) -> float:
-    """out[leaf]: the sum over the leaf and the inner nodes above it, but the root, of the sign of what is too much
-    below; the sum of its size over all these nodes, twice the numerator.
-
-    See `twice_hierarchical_numerator`, of which each height is kept here in a row of `excess`.
+    """Set out[leaf] to the sum of the signs of the excess of the leaf and of the nodes above it, except the root; twice
+    the numerator. It is `twice_hierarchical_numerator`, with each height in a row of `excess`.
     """
     for v in range(m):
         excess[0, v] = values[v] - size * target[v]
@@ -91,7 +87,7 @@ def _up_and_down(
     excess[height, 0] = 0.0
     for step in range(height - 1, -1, -1):
         for node in range(m):
-            if parents[step, node] < 0:  # no more at this height
+            if parents[step, node] < 0:  # the last node of this height
                 break
             net = excess[step, node]
             sign = 1.0 if net > 0.0 else (-1.0 if net < 0.0 else 0.0)

@@ -1,4 +1,4 @@
-"""What the growing of a tree works on: a node, the rules for all nodes, the best split so far, and room to work in."""
+"""The inputs of the kernels that grow a tree: the block with the settings of growth, a node, and arrays to work in."""
 
 from __future__ import annotations
 
@@ -7,146 +7,133 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose_spark.kernels.sorting import PresentCodes
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.holding import work_space
 from tclose_spark.methods.blocks.requirement import Requirement
-from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch
-from tclose_spark.methods.closeness_tree.carve.regions import Present, Regions
+from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, scratch_of
+from tclose_spark.methods.closeness_tree.carve.regions import CUTS, Regions
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 NOTHING, REGION, HALVES = 0, 1, 2
 """Kinds of `Split`."""
+MOST_SINGLES = 50  # regions with at least a fiftieth of the rows each
 
 
 @structure
 class Schedule(NamedTuple):
-    """How the closeness ratio is spent, and where growth ends: `Growth`, as numbers for kernels.
+    """How the closeness ratio is spent and where growth ends: `TreeGrowth` for kernels."""
 
-    slack: the part of the ratio that is kept back for each halving still to come.
-    scale: rows of the table for each row of the block.
-    stop: nodes of at most so many rows are not split.
-    most: nodes of more rows are halved where nothing splits them; 0: never.
-    ceiling: the largest ratio of a side.
-    """
-
-    slack: float
-    scale: float
-    stop: int
-    most: int
-    ceiling: float
+    slack: float  # the share of the ratio that is reserved for each halving still to come
+    scale: float  # rows of the table for each row of the block
+    stop: int  # nodes of at most so many rows are not split
+    most: int  # larger nodes are halved cell by cell if nothing splits them; 0: never
+    ceiling: float  # the largest ratio of a side
 
 
 @structure
-class TreeRules(NamedTuple):
-    """What holds for all nodes.
-
-    widths: of labels.
-    requirement: what both sides of a split must hold, exactly.
-    goal: the same in floats, over cells that differ in their bins.
-    merged: which of these each cell of the requirement is, shape (cells,).
-    exact: the requirement's cell of each row, by its number, shape (rows,).
-    schedule: how far growth goes.
-    buckets: of every cell of the goal, for aligned halves, shape (levels, cells).
-    least: rows of the smallest side worth trying.
-    price: what a unit of closeness ratio costs, in bits.
-    surely: the share of a limit at which integers hardly ever refuse what floats pass.
-    """
+class TreeInputs(NamedTuple):
+    """A block and how its tree is grown: the same for all nodes."""
 
     widths: LabelWidths
-    requirement: Requirement
-    goal: Goal
-    merged: IntArray
-    exact: Codes
+    requirement: Requirement  # both sides of a split meet it, exactly
+    goal: Goal  # the same in floats, over cells that differ in their bins
+    merged: IntArray  # the goal's cell for each cell of the requirement, shape (cells,)
+    exact: Codes  # the requirement's cell of each row, by its number, shape (rows,)
     schedule: Schedule
-    buckets: IntArray
-    least: int
-    price: float
-    surely: float
+    buckets: IntArray  # of every cell of the goal, for aligned halves, shape (levels, cells)
+    least: int  # rows of the smallest side worth trying
+    price: float  # bits that a unit of closeness ratio costs
+    safe_share: float  # of a limit in floats, within which integers hardly ever refuse a split
 
 
 @structure
 class TreeWorkspace(NamedTuple):
-    """Arrays to work in, made once for a block.
+    """Arrays to work in, made once for a block. Those marked "goal" are by cell of the goal."""
 
-    present: codes of the node.
-    regions: those proposed.
-    scratch: of `Goal`.
-    excess: of the exact test, shape (largest domain,).
-    tally: zero between uses, shape (longest domain,).
-    part: rows of the part that is tried, by the node's cells, shape (cells of the goal,).
-    take: those of the best part so far, shape (cells of the goal,).
-    whole: the node's rows by value, shape (attributes, values).
-    inside: those of the part that is tried, shape (attributes, values).
-    outside: those of the rest, shape (attributes, values).
-    order: rows sorted by a quasi-identifier, shape (rows,).
-    ordered: `Node.cell` in the order of each quasi-identifier, shape (q, rows).
-    is_ordered: for which quasi-identifiers `ordered` is the node's, shape (q,).
-    left: which rows go left, shape (rows,).
-    other: rows that go right, on their way, shape (rows,).
-    cell: `Node.cell`, shape (rows,).
-    cells: `Node.cells`, shape (cells,).
-    quota: rows of each cell, or bucket, that may still go left, shape (cells,).
-    counted: rows of each cell of the requirement in the region, where a split is written down, shape (cells,).
-    taken: those of them that go left, shape (cells,).
-    sides: rows of both sides by value, for the exact test, shape (2, attributes, values).
-    """
-
-    present: Present
-    regions: Regions
+    present: PresentCodes  # of the node: each quasi-identifier and, last, the cell
+    regions: Regions  # candidates of the node
     scratch: Scratch
-    excess: IntArray
-    tally: IntArray
-    part: FloatArray
-    take: FloatArray
-    whole: FloatArray
-    inside: FloatArray
-    outside: FloatArray
-    order: IntArray
-    ordered: Codes
-    is_ordered: NDArray[np.bool_]
-    left: NDArray[np.bool_]
-    other: Codes
-    cell: IntArray
-    cells: IntArray
-    quota: IntArray
-    counted: FloatArray
-    taken: FloatArray
-    sides: IntArray
+    excess: IntArray  # for the exact test, shape (largest domain,)
+    tally: IntArray  # zero between uses, shape (longest domain,)
+    part: FloatArray  # goal: rows of the part that is tried, by the node's cells
+    take: FloatArray  # goal: rows of the best part so far, by the node's cells
+    whole: FloatArray  # the node's rows by value, shape (attributes, values)
+    inside: FloatArray  # those of the part that is tried
+    outside: FloatArray  # those of the rest
+    order: IntArray  # rows sorted by a quasi-identifier, shape (rows,)
+    ordered: Codes  # the place of each row's cell, rows sorted by each quasi-identifier, shape (q, rows)
+    is_ordered: NDArray[np.bool_]  # for which quasi-identifiers `ordered` is the node's, shape (q,)
+    left: NDArray[np.bool_]  # which rows go left, shape (rows,)
+    other: Codes  # rows that go right, on their way, shape (rows,)
+    cell: IntArray  # `TreeNode.cell`, shape (rows,)
+    cells: IntArray  # goal: `TreeNode.cells`
+    quota: IntArray  # goal: rows of each cell, or bucket, that may still go left
+    counted: FloatArray  # rows in the region of a split that is recorded, by cell of the requirement
+    taken: FloatArray  # those of them that go left
+    sides: IntArray  # rows of both sides by value, for the exact test, shape (2, attributes, values)
+
+
+def make_workspace(block: Block, goal: Goal) -> TreeWorkspace:
+    """Arrays to grow the tree of a block in."""
+    n, q = block.quasi.shape
+    cells, values = len(goal.codes), goal.target.shape
+    longest = max(int(block.widths.domains.max()), cells)
+    most = q * (MOST_SINGLES * (block.widths.nodes.shape[1] + 1) + 2 * CUTS + 8)
+    room = min(longest, n) + 1
+    part, take = np.zeros((2, cells))
+    whole, inside, outside = np.zeros((3, *values))
+    counted, taken = np.zeros((2, len(block.requirement.codes)))
+    return TreeWorkspace(
+        present=PresentCodes(
+            codes=np.zeros((q + 1, room), np.int64),
+            below=np.zeros((q + 1, room + 1), np.int64),
+            length=np.zeros(q + 1, np.int64),
+        ),
+        regions=Regions(
+            where=np.zeros((most, 3), np.int64), inner=np.zeros(most), outer=np.zeros(most), bound=np.zeros(most)
+        ),
+        scratch=scratch_of(goal),
+        excess=work_space(block.requirement),
+        tally=np.zeros(longest, np.int64),
+        part=part,
+        take=take,
+        whole=whole,
+        inside=inside,
+        outside=outside,
+        order=np.zeros(n, np.int64),
+        ordered=np.zeros((q, n), np.int32),
+        is_ordered=np.zeros(q, np.bool_),
+        left=np.zeros(n, np.bool_),
+        other=np.zeros(n, np.int32),
+        cell=np.zeros(n, np.int64),
+        cells=np.zeros(cells, np.int64),
+        quota=np.zeros(cells, np.int64),
+        counted=counted,
+        taken=taken,
+        sides=np.zeros((2, *block.requirement.tables.shape), np.int64),
+    )
 
 
 class TreeNode(NamedTuple):
-    """Some rows of the block.
+    """Some rows of the block."""
 
-    rows: of the whole block: codes of each quasi-identifier, the goal's cell, the row's number; shape (q + 2, n).
-    start: the node's are start..end-1.
-    end: see start.
-    cells: the cells that occur, ascending.
-    cell: the place in them of each of its rows' cell, shape (end - start,).
-    ratio: its closeness ratio.
-    """
-
-    rows: Codes
-    start: int
+    rows: Codes  # of the whole block: each quasi-identifier, the goal's cell, the row's number, shape (q + 2, n)
+    start: int  # the node has the rows start..end-1
     end: int
-    cells: IntArray
-    cell: IntArray
-    ratio: float
+    cells: IntArray  # the cells that occur, ascending
+    cell: IntArray  # the place among them of each row's cell, shape (end - start,)
+    ratio: float  # its closeness ratio
 
 
 class Split(NamedTuple):
-    """A split of a node.
+    """A split of a node."""
 
-    score: what it is worth; see `search.rate`.
-    kind: NOTHING, REGION or HALVES.
-    j: the quasi-identifier.
-    first: the lowest code of the region.
-    last: the highest.
-    level: the buckets of aligned halves, else -1.
-    """
-
-    score: float
-    kind: int
-    j: int
-    first: int
-    last: int
-    level: int
+    score: float  # see `score.rate`
+    kind: int  # NOTHING, REGION or HALVES
+    j: int  # the quasi-identifier
+    first: int  # the lowest code of the region
+    last: int  # the highest code of it
+    level: int  # the buckets of aligned halves, else -1

@@ -1,5 +1,5 @@
-"""The regions of a node that may be split off: stretches of the codes of one quasi-identifier, each with a bound on
-what it can gain.
+"""The regions that may be split off a node: ranges of the codes of one quasi-identifier, with bounds on their
+scores.
 """
 
 from __future__ import annotations
@@ -7,43 +7,23 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tclose_spark.kernels import kernel, log2
-from tclose_spark.kernels.sorting import heap_sort
+from tclose_spark.kernels.sorting import PresentCodes
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import NODE, LabelWidths, width
-from tclose_spark.methods.closeness_tree.carve.peel import SMALLEST_SHARE
-from tclose_spark.table.arrays import Codes, FloatArray, IntArray
+from tclose_spark.methods.closeness_tree.carve.trim import SMALLEST_SHARE
+from tclose_spark.table.arrays import FloatArray, IntArray
 
-CUTS = 12
-
-
-@structure
-class Present(NamedTuple):
-    """The codes that occur in a node, with prefix sums; for each quasi-identifier and, last, for the cell.
-
-    codes: ascending, shape (q + 1, longest).
-    below: rows of present codes 0..i-1 are below[j, i], shape (q + 1, longest + 1).
-    length: how many codes are present, shape (q + 1,).
-    """
-
-    codes: IntArray
-    below: IntArray
-    length: IntArray
+CUTS = 12  # of a numeric quasi-identifier, in each node
 
 
 @structure
 class Regions(NamedTuple):
-    """Candidate regions, and room for more.
+    """Candidate regions, and room for more."""
 
-    where: quasi-identifier, first and last place among its present codes, shape (most, 3).
-    inner: the width of the region, shape (most,).
-    outer: the width of the rest, shape (most,).
-    bound: an upper bound on the score, shape (most,).
-    """
-
-    where: IntArray
-    inner: FloatArray
-    outer: FloatArray
-    bound: FloatArray
+    where: IntArray  # quasi-identifier, first and last place among its present codes, shape (most, 3)
+    inner: FloatArray  # the width of the region, shape (most,)
+    outer: FloatArray  # the width of the rest, shape (most,)
+    bound: FloatArray  # an upper bound on the score, shape (most,)
 
 
 @kernel
@@ -53,43 +33,14 @@ def binary_entropy(p: float) -> float:
 
 
 @kernel
-def find_present(j: int, column: Codes, domain: int, tally: IntArray, order: IntArray, present: Present) -> None:
-    """Fill `present` for quasi-identifier j: by counting, or by sorting (in `order`) where the domain is much larger
-    than the node.
-    """
-    size, length = len(column), 0
-    present.below[j, 0] = 0
-    if domain <= 8 * size:
-        for code in column:
-            tally[code] += 1
-        for code in range(domain):
-            if tally[code] > 0:
-                present.codes[j, length] = code
-                present.below[j, length + 1] = present.below[j, length] + tally[code]
-                length += 1
-                tally[code] = 0
-    else:
-        for i in range(size):
-            order[i] = column[i]
-        heap_sort(order[:size])
-        for code in order[:size]:
-            if length == 0 or present.codes[j, length - 1] != code:
-                present.codes[j, length] = code
-                present.below[j, length + 1] = present.below[j, length]
-                length += 1
-            present.below[j, length] += 1
-    present.length[j] = length
-
-
-@kernel
 def add_region(
-    count: int, region: tuple[int, int, int], least: int, present: Present, widths: LabelWidths, regions: Regions
+    count: int, region: tuple[int, int, int], least: int, present: PresentCodes, widths: LabelWidths, regions: Regions
 ) -> int:
-    """Add the region (j, a, b), present codes a..b of j, if both sides are large enough and it can gain; how many there
-    are now.
+    """Add the region (j, a, b), the present codes a..b of j, if both sides are large enough and it can gain; how many
+    regions there are now.
 
-    The bound: a carved part of share p gains at most p (w0 - inner) and p / binary_entropy(p) grows with p, so p of all
-    its rows.
+    Its bound: a carved part of share p gains at most p (w0 - inner), and p / binary_entropy(p) grows with p, so it is
+    highest with all rows of the region.
     """
     j, a, b = region
     length = present.length[j]
@@ -111,8 +62,10 @@ def add_region(
 
 
 @kernel
-def propose_cuts(count: int, j: int, least: int, present: Present, widths: LabelWidths, regions: Regions) -> int:
-    """The prefixes and suffixes of a numeric quasi-identifier at cuts of nearly equal mass; the missing value apart."""
+def propose_cuts(count: int, j: int, least: int, present: PresentCodes, widths: LabelWidths, regions: Regions) -> int:
+    """Add prefixes and suffixes of a numeric quasi-identifier at cuts of nearly equal mass; missing values are
+    separate.
+    """
     start, length = 0, present.length[j]
     rows = present.below[j, length]
     if widths.missing[j] and present.codes[j, 0] == 0:
@@ -131,10 +84,8 @@ def propose_cuts(count: int, j: int, least: int, present: Present, widths: Label
 
 
 @kernel
-def propose_nodes(count: int, j: int, least: int, present: Present, widths: LabelWidths, regions: Regions) -> int:
-    """The single values of a categorical quasi-identifier, then the nodes of its hierarchy that hold more than a
-    child.
-    """
+def propose_nodes(count: int, j: int, least: int, present: PresentCodes, widths: LabelWidths, regions: Regions) -> int:
+    """Add the single values of a categorical quasi-identifier, then the hierarchy nodes with more than one child."""
     codes, length, nodes = present.codes[j], present.length[j], widths.nodes[j]
     for a in range(length):
         count = add_region(count, (j, a, a), least, present, widths, regions)

@@ -1,4 +1,6 @@
-"""The carve tree: a block divided top-down, every node holds what is required, so growth may stop anywhere."""
+"""The carve tree: a block is divided from the top down. Every node meets the requirement, so growth may stop
+anywhere.
+"""
 
 from __future__ import annotations
 
@@ -6,49 +8,53 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel, log2
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.holding import work_space
 from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.methods.blocks.routing_tree import Splits, first_splits, no_splits
-from tclose_spark.methods.closeness_tree.carve.division import find_cells, is_sound, mark, note, part_rows, thin
-from tclose_spark.methods.closeness_tree.carve.goal import Goal, goal_of, scratch_of, with_cells_merged, worst
-from tclose_spark.methods.closeness_tree.carve.node import NOTHING, Schedule, TreeNode, TreeRules, TreeWorkspace
-from tclose_spark.methods.closeness_tree.carve.regions import CUTS, Present, Regions
+from tclose_spark.methods.closeness_tree.carve.division import (
+    find_cells,
+    halve_cells,
+    is_sound,
+    mark_left,
+    part_rows,
+    record_split,
+)
+from tclose_spark.methods.closeness_tree.carve.goal import Goal, goal_of, with_cells_merged, worst
+from tclose_spark.methods.closeness_tree.carve.node import (
+    NOTHING,
+    Schedule,
+    TreeInputs,
+    TreeNode,
+    TreeWorkspace,
+    make_workspace,
+)
 from tclose_spark.methods.closeness_tree.carve.search import FLOOR, propose_all, search
+from tclose_spark.methods.closeness_tree.carve.smallest import smallest_in_bins, smallest_size
 from tclose_spark.table.arrays import Codes, IntArray
-
-HIDDEN_MOST = 2 / 3  # of a closeness ratio: parts where bins hide more are not worth trying
-MOST_SINGLES = 50  # regions of at least a fiftieth of the rows each
 
 
 class Tree(NamedTuple):
-    """leaf: of each of the block's rows, shape (n,), numbered in the order of the tree.
-    depth: splits above the deepest leaf.
-    splits: in a form that applies to other rows; empty unless Growth.keep_splits.
-    """
+    """A tree that was grown over the rows of a block."""
 
-    leaf: IntArray
-    depth: int
-    splits: Splits
+    leaf: IntArray  # of each row, shape (n,), numbered in the order of the tree
+    depth: int  # splits above the deepest leaf
+    splits: Splits  # they apply to other rows, too; empty unless TreeGrowth.keep_splits
 
 
 @dataclass(frozen=True, kw_only=True)
 class TreeGrowth:
-    """How a tree is grown; but for beta and price, of interest to the plan of a table, of which the block is a sample.
+    """How a tree is grown. All but beta and price are for the plan of a table, of which the block is a sample.
 
-    beta: how much of the closeness ratio is kept for the first splits.
+    beta: how much of the closeness ratio is reserved for later splits.
     price: bits that a unit of closeness ratio costs.
     scale: rows of the table for each row of the block.
     stop: nodes of at most so many rows of the block are not split.
-    most: nodes of more rows are halved, cell by cell, where nothing splits them (0: never); such halves are not
-        checked.
-    least: the smallest side worth trying, in rows of the block (by default the smallest that can be near enough to the
-        table).
+    most: nodes of more rows are halved, cell by cell, if nothing splits them (0: never). Such halves are not checked.
+    least: the smallest side worth trying, in rows of the block (by default the smallest that can be within the limits).
     ceiling: the largest closeness ratio of a side.
-    keep_splits: whether they are wanted.
+    keep_splits: whether the tree has its splits.
     """
 
     beta: float = 0.2
@@ -65,9 +71,8 @@ CLASSES = TreeGrowth()  # leaves as small as can be
 
 
 def grow(block: Block, growth: TreeGrowth = CLASSES) -> Tree:
-    """Divides a block. Every leaf holds what is required, exactly, if the whole block does (see Growth.most).
-
-    The same rows in the same order give the same tree.
+    """The tree of a block. Every leaf meets the requirement, exactly, if the whole block does (except for
+    TreeGrowth.most). The same rows in the same order give the same tree.
     """
     n, q = block.quasi.shape
     requirement = block.requirement
@@ -78,19 +83,19 @@ def grow(block: Block, growth: TreeGrowth = CLASSES) -> Tree:
     rows[:q] = block.quasi.T
     rows[q] = cell
     rows[q + 1] = np.arange(n)
-    rules = _rules(block, growth, goal, merged, _buckets(cell, goal.codes), least)
+    inputs = _make_inputs(block, growth, goal, merged, least)
     smallest = max(min(least, (growth.most + 1) // 2) if growth.most else least, 1)  # of all leaves
     splits = no_splits(n // smallest if growth.keep_splits else 0, len(requirement.codes))
     leaf = np.zeros(n, dtype=np.int64)
     stack = np.zeros((n // smallest + 2, len(Pending._fields)), dtype=np.int64)
-    made, leaves, depth = _divide(rows, leaf, stack, rules, _space(block, goal), splits)
+    made, leaves, depth = _divide(rows, leaf, stack, inputs, make_workspace(block, goal), splits)
     return Tree(leaf, depth, first_splits(splits, made, leaves))
 
 
-def _rules(block: Block, growth: TreeGrowth, goal: Goal, merged: IntArray, buckets: IntArray, least: int) -> TreeRules:
+def _make_inputs(block: Block, growth: TreeGrowth, goal: Goal, merged: IntArray, least: int) -> TreeInputs:
     requirement = block.requirement
     halvings = max(log2(max(requirement.rows / requirement.k, 2.0)), 1.0)
-    return TreeRules(
+    return TreeInputs(
         widths=block.widths,
         requirement=requirement,
         goal=goal,
@@ -103,64 +108,25 @@ def _rules(block: Block, growth: TreeGrowth, goal: Goal, merged: IntArray, bucke
             most=int(growth.most),
             ceiling=float(growth.ceiling),
         ),
-        buckets=buckets,
+        buckets=_buckets(merged[block.cell], goal.codes),
         least=int(least),
         price=float(growth.price),
-        surely=_surely(goal, requirement),
+        safe_share=_safe_share(goal, requirement),
     )
 
 
-def smallest_size(requirement: Requirement, most: int) -> int:
-    """The smallest class, from k to `most` rows, whose distances can be within the limits; `most` if none can.
-
-    Equal: the largest remainders, rounded up, are what is nearest to the table, and s rows reach no more than the s
-    most frequent values; ordered: every cumulative count rounded. Hierarchical distances are not looked at.
+def _safe_share(goal: Goal, requirement: Requirement) -> float:
+    """`TreeInputs.safe_share`: near 1 for values, lower for bins, and lowest if values inside them are only
+    estimated.
     """
-    n, least = requirement.rows, int(requirement.k)
-    for s in np.flatnonzero(~requirement.ordered & (requirement.heights == 0)).tolist():
-        held = np.cumsum(np.sort(requirement.tables[s, : requirement.domains[s]])[::-1])
-        sizes = np.arange(1, len(held) + 1)[
-            2 * (n - held) <= (float(requirement.limits[s, -1]) + 1.0) / max(requirement.limits.shape[1] - 1, 1)
-        ]
-        least = max(least, int(sizes[0]))
-    for size in range(min(least, most), most):
-        for s in range(len(requirement.domains)):
-            table = requirement.tables[s, : requirement.domains[s]]
-            if requirement.heights[s] > 0:
-                continue
-            if requirement.ordered[s]:
-                part = np.cumsum(table)[:-1] * size % n
-                nearest = int(np.minimum(part, n - part).sum())
-            else:
-                part = np.sort(table * size % n)[::-1]
-                up = int(part.sum()) // n
-                nearest = int((n - part[:up]).sum() + part[up:].sum())
-            if nearest > requirement.limits[s, size]:
-                break
-        else:
-            return size
-    return most
-
-
-def _surely(goal: Goal, requirement: Requirement) -> float:
-    """Floats of values hardly ever pass what integers refuse; bins may, most where they hide what is only foretold."""
     if np.array_equal(goal.domains, requirement.domains):
         return 1.0 - 1e-6
-    return 0.95 if goal.unseen.shape[1] == 1 else 0.7
-
-
-def smallest_in_bins(goal: Goal, most: int) -> int:
-    """The smallest part, of at most `most` rows, in which what bins hide leaves a part of the limits."""
-    if goal.unseen.shape[1] == 1:
-        return 1
-    sizes = np.arange(min(most, goal.unseen.shape[1] - 1) + 1)
-    fits: NDArray[np.bool_] = np.all(goal.unseen[:, : len(sizes)] <= HIDDEN_MOST * goal.unit[:, None] * sizes, axis=0)
-    return int(np.argmax(fits[1:])) + 1 if fits[1:].any() else most
+    return 0.95 if goal.hidden.shape[1] == 1 else 0.7
 
 
 def _buckets(cell: IntArray, codes: Codes) -> IntArray:
-    """2, 4, 8, ... buckets of nearly equal mass of the cells in the order of their values, then each cell its own;
-    (levels, cells).
+    """The bucket of each cell, shape (levels, cells): 2, 4, 8, ... buckets of nearly equal mass in the order of values,
+    then a bucket for each cell.
     """
     cells = len(codes)
     mass = np.bincount(cell, minlength=cells)
@@ -176,58 +142,14 @@ def _buckets(cell: IntArray, codes: Codes) -> IntArray:
     return np.array(levels, dtype=np.int64).reshape(-1, cells)
 
 
-def _space(block: Block, goal: Goal) -> TreeWorkspace:
-    n, q = block.quasi.shape
-    cells, (attributes, values) = len(goal.codes), goal.target.shape
-    longest = max(int(block.widths.domains.max()), cells)
-    most = q * (MOST_SINGLES * (block.widths.nodes.shape[1] + 1) + 2 * CUTS + 8)
-    room = min(longest, n) + 1
-    return TreeWorkspace(
-        present=Present(
-            codes=np.zeros((q + 1, room), np.int64),
-            below=np.zeros((q + 1, room + 1), np.int64),
-            length=np.zeros(q + 1, np.int64),
-        ),
-        regions=Regions(
-            where=np.zeros((most, 3), np.int64), inner=np.zeros(most), outer=np.zeros(most), bound=np.zeros(most)
-        ),
-        scratch=scratch_of(goal),
-        excess=work_space(block.requirement),
-        tally=np.zeros(longest, np.int64),
-        part=np.zeros(cells),
-        take=np.zeros(cells),
-        whole=np.zeros((attributes, values)),
-        inside=np.zeros((attributes, values)),
-        outside=np.zeros((attributes, values)),
-        order=np.zeros(n, np.int64),
-        ordered=np.zeros((q, n), np.int32),
-        is_ordered=np.zeros(q, np.bool_),
-        left=np.zeros(n, np.bool_),
-        other=np.zeros(n, np.int32),
-        cell=np.zeros(n, np.int64),
-        cells=np.zeros(cells, np.int64),
-        quota=np.zeros(cells, np.int64),
-        counted=np.zeros(len(block.requirement.codes)),
-        taken=np.zeros(len(block.requirement.codes)),
-        sides=np.zeros((2, *block.requirement.tables.shape), np.int64),
-    )
-
-
 class Pending(NamedTuple):
-    """A node on the stack.
+    """A node on the stack."""
 
-    start: its rows are start..end-1.
-    end: see start.
-    above: the split it comes from, -1 if none.
-    side: of that split: 0 left, 1 right.
-    depth: how many splits are above it.
-    """
-
-    start: int
+    start: int  # it has the rows start..end-1
     end: int
-    above: int
-    side: int
-    depth: int
+    above: int  # the split that it comes from, -1 if none
+    side: int  # of that split: 0 left, 1 right
+    depth: int  # splits above it
 
 
 @kernel
@@ -239,15 +161,14 @@ def push(stack: IntArray, at: int, pending: Pending) -> None:
 
 @kernel
 def _divide(
-    rows: Codes, leaf: IntArray, stack: IntArray, rules: TreeRules, space: TreeWorkspace, splits: Splits
+    rows: Codes, leaf: IntArray, stack: IntArray, inputs: TreeInputs, work: TreeWorkspace, splits: Splits
 ) -> tuple[int, int, int]:
-    """Grow the tree; (splits written down, leaves, depth). leaf: of each row, by its number.
+    """Grow the tree; (splits, leaves, depth). leaf: becomes the leaf of each row, by its number.
 
-    Invariant: the nodes on the stack and the leaves made so far divide the rows; each is a slice of the columns, and
-    holds all that is required, but for parts of nodes halved for their size; the stack is in the order of the tree, its
-    first node on top.
+    Invariant: the nodes on the stack and the leaves so far are slices of the columns, and together are all rows. Each
+    meets the requirement, unless it comes from halving by cell. The first node of the tree is on top of the stack.
     """
-    schedule, least = rules.schedule, rules.least
+    schedule, least = inputs.schedule, inputs.least
     push(stack, 0, Pending(start=0, end=rows.shape[1], above=-1, side=0, depth=0))
     height, made, leaves, deepest = 1, 0, 0, 0
     while height > 0:
@@ -255,15 +176,15 @@ def _divide(
         start, end, above, side, depth = stack[height]
         size, child = 0, -1 - leaves
         if end - start > schedule.stop and (end - start >= 2 * least or 0 < schedule.most < end - start):
-            cells = space.cells[: find_cells(rows, start, end, rules, space)]
-            ratio, _ = worst(space.whole, float(end - start), rules.goal, space.scratch)
-            node = TreeNode(rows=rows, start=start, end=end, cells=cells, cell=space.cell[: end - start], ratio=ratio)
+            cells = work.cells[: find_cells(rows, start, end, inputs, work)]
+            ratio, _ = worst(work.whole, float(end - start), inputs.goal, work.scratch)
+            node = TreeNode(rows=rows, start=start, end=end, cells=cells, cell=work.cell[: end - start], ratio=ratio)
             if end - start >= 2 * least:
-                size = split(node, rules, space, made, splits)
+                size = split(node, inputs, work, made, splits)
             if size == 0 and 0 < schedule.most < end - start:
-                size = thin(node, rules, space, made, splits)
+                size = halve_cells(node, inputs, work, made, splits)
         if size > 0:
-            part_rows(node, space.left, space.other)
+            part_rows(node, work.left, work.other)
             child = made
             made += 1
             push(stack, height, Pending(start=start + size, end=end, above=child, side=1, depth=depth + 1))
@@ -283,25 +204,25 @@ def _divide(
 
 
 @kernel
-def split(node: TreeNode, rules: TreeRules, space: TreeWorkspace, made: int, splits: Splits) -> int:
-    """How many rows go left, marked in space.left; 0 if nothing splits.
+def split(node: TreeNode, inputs: TreeInputs, work: TreeWorkspace, made: int, splits: Splits) -> int:
+    """Set work.left to the rows that go left by the best split; how many, 0 if nothing splits.
 
-    With the closeness ratio that the schedule allows, then with all of it, then less: floats, or values in bins, may
-    pass what integers refuse.
+    The limit is first the closeness ratio that the schedule allows, then all of it, then less, because integers may
+    refuse what floats, or values in bins, allow.
     """
-    schedule = rules.schedule
-    later = log2(max((node.end - node.start) * schedule.scale / (2.0 * rules.requirement.k), 1.0))
+    schedule = inputs.schedule
+    later = log2(max((node.end - node.start) * schedule.scale / (2.0 * inputs.requirement.k), 1.0))
     limit, ceiling = max(FLOOR, 1.0 - schedule.slack * later) * schedule.ceiling, schedule.ceiling
-    count = propose_all(node, rules, space)
-    for target in (limit, ceiling, ceiling * rules.surely):
-        best = search(count, target, node, rules, space)
+    count = propose_all(node, inputs, work)
+    for target in (limit, ceiling, ceiling * inputs.safe_share):
+        best = search(count, target, node, inputs, work)
         if best.kind == NOTHING:
             if target == ceiling:
                 return 0
             continue
-        size = mark(best, node, rules, space)
-        if is_sound(size, node, rules, space):
+        size = mark_left(best, node, inputs, work)
+        if is_sound(size, node, inputs, work):
             if len(splits.quasi) > 0:
-                note(made, best, node, rules, space, splits)
+                record_split(made, best, node, inputs, work, splits)
             return size
     return 0

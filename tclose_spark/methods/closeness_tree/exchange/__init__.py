@@ -1,1 +1,3 @@
-"""Exchange: rows of near classes move and swap places, so that labels get narrower while every class still holds."""
+"""The exchange: rows of near classes move and swap places, so that labels get narrower while every class stays
+valid.
+"""

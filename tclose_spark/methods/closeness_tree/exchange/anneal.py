@@ -1,8 +1,7 @@
-"""Annealing: random proposals to move a row or swap two, taken when they lower the loss, or raise it by little
+"""Annealing: random proposals to move a row or swap two, accepted if they lower the loss or raise it by little
 (Metropolis).
 
-Sweeps do what costs nothing; proposals pay a little to open the way for them: a row of another cell comes in where one
-was missing.
+Sweeps make the changes that cost nothing. Proposals accept a small loss and so make more such changes possible.
 """
 
 from __future__ import annotations
@@ -13,22 +12,22 @@ from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.exchange.boxes import covers, width_after
 from tclose_spark.methods.closeness_tree.exchange.changes import move, swap
 from tclose_spark.methods.closeness_tree.exchange.excess import rise, rise_by_swap
-from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw
+from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw, draw_member
 from tclose_spark.table.arrays import Codes, FloatArray
 
-LOOKS = 8
+LOOKS = 8  # members that are tried for a swap
 RISKS = 4096  # a power of two
 
 
 @kernel
 def propose(table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float) -> int:
-    """A proposal for each row, along a lexicographic order: by random, to move to the class of a neighbour, or to swap
-    with a member of it. Returns how many were taken.
+    """Propose for each row a move to the class of a neighbour, or a swap with one of its members. Returns how many
+    proposals were accepted.
 
-    order: (n,). risks: (RISKS,), -log of uniform numbers: a change is taken if the loss, and `price` times the
-    closeness ratios of classes times rows, rise by at most heat x risk. Each change keeps what is required of classes.
+    One is accepted if both classes then meet the requirement and the loss plus `price` times the closeness ratios times
+    rows rises by at most heat x risk. order: lexicographic, shape (n,). risks: -log of uniform numbers, shape (RISKS,).
     """
-    n, taken = len(partition.of), 0
+    n, accepted = len(partition.of), 0
     for here in range(n):
         row = order[here]
         z = draw(partition.random)
@@ -41,18 +40,18 @@ def propose(table: Table, partition: Partition, order: Codes, risks: FloatArray,
             continue
         allowed = heat * risks[(z >> 15) & (RISKS - 1)]
         kind = (z >> 32) & 1023
-        taken += (
+        accepted += (
             try_move(table, partition, row, d, allowed, price)
             if kind < 300
             else try_swap(table, partition, row, d, allowed, price, kind < 800)
         )
-    return taken
+    return accepted
 
 
 @kernel
 def try_move(table: Table, partition: Partition, row: int, d: int, allowed: float, price: float) -> bool:
-    """Move the row to class d if both classes then hold what is required, and the loss and what closeness costs rise by
-    at most `allowed`.
+    """Move the row to class d if both classes then meet the requirement and loss plus price rise by at most
+    `allowed`.
     """
     c, cell = partition.of[row], table.cell[row]
     if partition.size[d] >= partition.room[d]:
@@ -76,13 +75,13 @@ def try_move(table: Table, partition: Partition, row: int, d: int, allowed: floa
 
 @kernel
 def try_swap(table: Table, partition: Partition, row: int, d: int, allowed: float, price: float, fitting: bool) -> bool:
-    """Swap the row with one of class d: the first of LOOKS members from a random one on with which all is well.
+    """Swap the row with the first acceptable one of LOOKS members of class d, beginning at a random one.
 
-    That is: it is in the box of the row's class (if `fitting`), both classes then hold what is required, and the loss
-    and what closeness costs rise by at most `allowed`.
+    Acceptable: it is in the box of the row's class (if `fitting`), both classes then meet the requirement, and loss
+        plus price rise by at most `allowed`.
     """
     c, cell, size = partition.of[row], table.cell[row], partition.size[d]
-    at = (draw(partition.random) & 0x7FFFFFFF) * size >> 31
+    at = draw_member(partition, d)
     for _ in range(min(LOOKS, size)):
         other = partition.member[partition.start[d] + at]
         at = at + 1 if at + 1 < size else 0
@@ -104,8 +103,6 @@ def try_swap(table: Table, partition: Partition, row: int, d: int, allowed: floa
 
 
 def make_risks() -> FloatArray:
-    """-log of the middles of RISKS equal parts of 0..1, ascending probabilities; rounded, so that all machines have the
-    same.
-    """
+    """-log of the middles of RISKS equal parts of 0..1, rounded so that all machines have the same numbers."""
     middles: FloatArray = (np.arange(RISKS) + 0.5) / RISKS
     return (-np.log(middles)).round(9)

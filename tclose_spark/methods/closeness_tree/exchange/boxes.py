@@ -1,8 +1,8 @@
-"""Boxes of classes: the lowest and highest code of each quasi-identifier, kept without counts of every code.
+"""Boxes of classes: the lowest and highest code of each quasi-identifier.
 
-Domains may have tens of thousands of codes. So a class knows, at each end, how many members are there and the next code
-inwards: what the box becomes when one member leaves. After a change that may be unknown (UNKNOWN); it is looked up in
-the members when asked for.
+Domains may have tens of thousands of codes, so there are no counts of every code. A class has for each end the number
+of members there and the next code inwards, which is the new end if the last of them leaves. The next code may be
+UNKNOWN after a change; it is then looked up in the members when needed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Ta
 from tclose_spark.table.arrays import Codes
 
 UNKNOWN = -2
-BELOW, ABOVE = -1, np.int32(2**31 - 1)  # no next code: beyond any
+BELOW, ABOVE = -1, np.int32(2**31 - 1)  # beyond any code: no next one
 
 
 @kernel
 def covers(partition: Partition, c: int, codes: Codes) -> bool:
-    """Whether the box of class c holds codes (q,)."""
+    """Whether the box of class c covers these codes, shape (q,)."""
     for j in range(codes.shape[0]):  # noqa: SIM110
         if codes[j] < partition.low[c, j] or codes[j] > partition.high[c, j]:
             return False
@@ -52,9 +52,8 @@ def scan(table: Table, partition: Partition, c: int, j: int) -> None:
 
 @kernel
 def width_after(table: Table, partition: Partition, c: int, leaving: int, joining: int) -> float:
-    """The width of class c, summed over quasi-identifiers, if one row leaves and one joins (-1: none). Changes no box.
-
-    A class that is left without rows has no width.
+    """The width of class c, summed over quasi-identifiers, after one row leaves and one joins (-1: none). It is 0 for a
+    class without rows. Changes no box.
     """
     change = 0.0
     for j in range(table.quasi.shape[1]):
@@ -80,10 +79,14 @@ def width_after(table: Table, partition: Partition, c: int, leaving: int, joinin
 
 
 @kernel
+def box_width(table: Table, partition: Partition, c: int, j: int) -> float:
+    """The width of the label of class c in quasi-identifier j; 0 for a class without rows."""
+    return 0.0 if partition.size[c] == 0 else width(j, partition.low[c, j], partition.high[c, j], table.widths)
+
+
+@kernel
 def change_box(table: Table, partition: Partition, c: int, leaving: int, joining: int) -> None:
-    """Bring the box of class c up to date after one row left and one joined (-1: none): its members are already
-    right.
-    """
+    """Update the box of class c after one row left and one joined (-1: none). Its members are up to date already."""
     moved = False
     for j in range(table.quasi.shape[1]):
         out = table.quasi[leaving, j] if leaving >= 0 else np.int32(-1)
@@ -99,9 +102,7 @@ def change_box(table: Table, partition: Partition, c: int, leaving: int, joining
             if into >= 0:
                 extend(partition, c, j, into)
         if partition.low[c, j] != low or partition.high[c, j] != high:
-            partition.wide[c, j] = (
-                0.0 if partition.size[c] == 0 else width(j, partition.low[c, j], partition.high[c, j], table.widths)
-            )
+            partition.wide[c, j] = box_width(table, partition, c, j)
             moved = True
     if moved:
         partition.width[c] = partition.wide[c].sum()
@@ -109,7 +110,7 @@ def change_box(table: Table, partition: Partition, c: int, leaving: int, joining
 
 @kernel
 def forget(partition: Partition, c: int, j: int, code: np.int32) -> None:
-    """One member with this code has left class c, and was not the last one at an end."""
+    """Update the ends of class c after a member with this code left that was not the last one at an end."""
     if code == partition.low[c, j]:
         partition.low_rows[c, j] -= 1
     elif code == partition.low_next[c, j]:
@@ -122,7 +123,7 @@ def forget(partition: Partition, c: int, j: int, code: np.int32) -> None:
 
 @kernel
 def extend(partition: Partition, c: int, j: int, code: np.int32) -> None:
-    """A member with this code has joined class c."""
+    """Update the ends of class c after a member with this code joined."""
     if code < partition.low[c, j]:
         partition.low_next[c, j], partition.low[c, j], partition.low_rows[c, j] = partition.low[c, j], code, 1
     elif code == partition.low[c, j]:

@@ -1,31 +1,26 @@
-"""Changes of a partition: a row moves, two rows swap places. Each keeps every figure right (see
-`partition.Partition`).
-"""
+"""Changes of a partition: a row moves, or two rows swap places. Each change updates all figures (see `Partition`)."""
 
 from __future__ import annotations
 
 from tclose_spark.kernels import kernel
-from tclose_spark.kernels.widths import width
-from tclose_spark.methods.blocks.requirement import ORDERED
-from tclose_spark.methods.closeness_tree.exchange.boxes import change_box, scan
-from tclose_spark.methods.closeness_tree.exchange.excess import change_excess, numerator
+from tclose_spark.methods.closeness_tree.exchange.boxes import box_width, change_box, scan
+from tclose_spark.methods.closeness_tree.exchange.excess import change_excess, numerator, set_excess
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
 
 
 @kernel
 def count_all(table: Table, partition: Partition) -> None:
-    """Every figure of the partition, counted from partition.of alone."""
+    """Set every figure of the partition from partition.of alone."""
     partition.size[:] = 0
     for row in range(len(partition.of)):
         partition.size[partition.of[row]] += 1
     reserve(partition)
     partition.size[:] = 0
-    partition.excess[:] = 0
     partition.counts[:] = 0
     partition.present[:] = 0
     for row in range(len(partition.of)):
         c = partition.of[row]
-        put(partition, row, c)
+        append_member(partition, row, c)
         for s in range(table.column.shape[1]):
             partition.counts[c, table.column[table.cell[row], s]] += 1
     for c in range(len(partition.size)):
@@ -34,27 +29,23 @@ def count_all(table: Table, partition: Partition) -> None:
 
 @kernel
 def count_class(table: Table, partition: Partition, c: int) -> None:
-    """The figures of one class, from its members and counts by value."""
+    """Set the figures of one class from its members and counts by value."""
     partition.fresh[:, c] = False
     for j in range(table.quasi.shape[1]):
         scan(table, partition, c, j)
-        partition.wide[c, j] = (
-            0.0 if partition.size[c] == 0 else width(j, partition.low[c, j], partition.high[c, j], table.widths)
-        )
+        partition.wide[c, j] = box_width(table, partition, c, j)
     partition.width[c] = partition.wide[c].sum()
+    set_excess(table, partition, c, partition.size[c])
     for s in range(table.column.shape[1]):
-        reached, present = 0, 0
+        partition.present[c, s] = 0
         for v in range(table.first[s], table.first[s + 1]):
-            reached = partition.counts[c, v] + (reached if table.metric[s] == ORDERED else 0)
-            partition.excess[c, v] = table.requirement.rows * reached - partition.size[c] * table.expected[v]
-            present += partition.counts[c, v] > 0
-        partition.present[c, s] = present
+            partition.present[c, s] += partition.counts[c, v] > 0
         partition.total[c, s] = numerator(table, partition, c, s)
 
 
 @kernel
 def reserve(partition: Partition) -> None:
-    """Give each class room for half as many rows more, and some. Members are to be put in again."""
+    """Give each class room for half as many rows more, and some. Its members have to be appended again."""
     at = 0
     for c in range(len(partition.size)):
         partition.start[c], partition.room[c] = at, partition.size[c] + partition.size[c] // 2 + 8
@@ -63,7 +54,7 @@ def reserve(partition: Partition) -> None:
 
 @kernel
 def repack(partition: Partition) -> None:
-    """Room as `reserve` gives it, members in the order that they had."""
+    """Give room as `reserve` does, and keep the members in their order."""
     for at in range(len(partition.member)):
         partition.old[at] = partition.member[at]
     for c in range(len(partition.start)):
@@ -75,8 +66,8 @@ def repack(partition: Partition) -> None:
 
 
 @kernel
-def put(partition: Partition, row: int, c: int) -> None:
-    """Make the row the last member of class c, which has room."""
+def append_member(partition: Partition, row: int, c: int) -> None:
+    """Make the row the last member of class c, which must have room."""
     partition.member[partition.start[c] + partition.size[c]] = row
     partition.place[row] = partition.size[c]
     partition.size[c] += 1
@@ -85,13 +76,13 @@ def put(partition: Partition, row: int, c: int) -> None:
 
 @kernel
 def move(table: Table, partition: Partition, row: int, to: int) -> None:
-    """Move a row to another class, which has room."""
+    """Move a row to another class, which must have room."""
     c, cell = partition.of[row], table.cell[row]
     last = partition.member[partition.start[c] + partition.size[c] - 1]
     partition.member[partition.start[c] + partition.place[row]] = last
     partition.place[last] = partition.place[row]
     partition.size[c] -= 1
-    put(partition, row, to)
+    append_member(partition, row, to)
     change_box(table, partition, c, row, -1)
     change_box(table, partition, to, -1, row)
     change_excess(table, partition, c, cell, -1)
@@ -100,7 +91,7 @@ def move(table: Table, partition: Partition, row: int, to: int) -> None:
 
 @kernel
 def swap(table: Table, partition: Partition, row: int, other: int) -> None:
-    """Two rows of different classes change places."""
+    """Two rows of different classes swap places."""
     c, d = partition.of[row], partition.of[other]
     (
         partition.member[partition.start[c] + partition.place[row]],
@@ -119,7 +110,7 @@ def swap(table: Table, partition: Partition, row: int, other: int) -> None:
 
 @kernel
 def loss(partition: Partition) -> float:
-    """What the classes cost: rows times width, summed. The NCP is this by rows and quasi-identifiers."""
+    """Rows times width, summed over classes. Divided by rows and quasi-identifiers it is the NCP."""
     total = 0.0
     for c in range(len(partition.size)):
         total += partition.size[c] * partition.width[c]

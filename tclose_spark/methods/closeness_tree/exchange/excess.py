@@ -1,11 +1,11 @@
-"""Distances of classes in exact integers, kept up to date: which values a class may lose or gain, and what that does
-to its closeness ratio.
+"""Distances of classes in exact integers, kept up to date: which values a class may lose or gain, and how its closeness
+ratio changes.
 
-With c_v the counts of a class of s rows and N_v those of the table of n, the excess of a value is n c_v - s N_v,
-cumulative for an ordered attribute; the numerator of each distance follows from the excesses (see
+Let c_v be the counts of a class of s rows and N_v those of the table of n. The excess of a value is n c_v - s N_v,
+cumulative for an ordered attribute, and the numerator of each distance follows from the excesses (see
 `measures.distances`). When a row joins (sign +1) or leaves (-1), every excess changes by -sign N_v, and that of its
-value (ordered: of all values from it on) by sign n besides. So one pass over the excesses, and a correction for each
-value, tell for all values at once which a class may lose or gain.
+value (ordered: of all values from it on) also by sign n. So one pass over the excesses, with a correction for each
+value, gives the new numerator for every value.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, 
 
 @kernel
 def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> float:
-    """By how much the closeness ratio of class c times its rows rises when a row of this cell leaves it (side LEAVE; it
-    is in it) or joins it (JOIN), summed over attributes; infinite where c would not hold what is required.
+    """How much the closeness ratio of class c times its rows rises, summed over attributes, when a row of this cell
+    leaves it (side LEAVE) or joins it (JOIN); infinite if c would then fail the requirement.
     """
     if not partition.fresh[side, c]:
-        judge(table, partition, side, c)
+        update_rises(table, partition, side, c)
     total = 0.0
     for s in range(table.column.shape[1]):
         total += partition.rises[side, c, table.column[cell, s]]
@@ -32,15 +32,13 @@ def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> fl
 
 @kernel
 def sign_of(side: int) -> int:
-    """How many rows more a class has after it: 1 (JOIN) or -1 (LEAVE)."""
+    """The change in rows: 1 (JOIN) or -1 (LEAVE)."""
     return 1 if side == JOIN else -1
 
 
 @kernel
-def judge(table: Table, partition: Partition, side: int, c: int) -> None:
-    """Set rises[side, c] for all values of all attributes, each as if the others did not count: infinite exactly where
-    class c would not hold.
-    """
+def update_rises(table: Table, partition: Partition, side: int, c: int) -> None:
+    """Set rises[side, c] for all values of all attributes, each on its own: infinite if class c would fail."""
     partition.fresh[side, c] = True
     size = partition.size[c] + sign_of(side)
     if size < table.requirement.k or size >= table.requirement.limits.shape[1]:
@@ -51,9 +49,9 @@ def judge(table: Table, partition: Partition, side: int, c: int) -> None:
         if limit == ANYTHING:
             partition.rises[side, c, table.first[s] : table.first[s + 1]] = 0.0
         elif table.metric[s] == HIERARCHICAL:
-            judge_hierarchical(table, partition, side, c, s, limit)
+            update_hierarchical_rises(table, partition, side, c, s, limit)
         else:
-            judge_flat(table, partition, side, c, s, limit)
+            update_flat_rises(table, partition, side, c, s, limit)
         if side == LEAVE and partition.present[c, s] <= table.requirement.distinct[s]:
             for v in range(table.first[s], table.first[s + 1]):
                 if partition.counts[c, v] == 1:
@@ -61,12 +59,10 @@ def judge(table: Table, partition: Partition, side: int, c: int) -> None:
 
 
 @kernel
-def judge_flat(table: Table, partition: Partition, side: int, c: int, s: int, limit: int) -> None:
-    """Set rises[side, c] for the values of an equal or ordered attribute: the sum of |excesses| as it would be is at
-    most limit.
+def update_flat_rises(table: Table, partition: Partition, side: int, c: int, s: int, limit: int) -> None:
+    """Set rises[side, c] for the values of an equal or ordered attribute, whose numerator is the sum of |excesses|.
 
-    Invariant of the second pass: numerator is the sum with the values' own changes counted in from v on (ordered) or at
-    v only (equal).
+    Invariant of the second pass: `after` includes the own changes of the values from v on (ordered) or of v (equal).
     """
     sign = sign_of(side)
     change, total = sign * table.requirement.rows, 0
@@ -82,15 +78,13 @@ def judge_flat(table: Table, partition: Partition, side: int, c: int, s: int, li
 
 @kernel
 def rise_to(table: Table, partition: Partition, c: int, s: int, after: int, limit: int) -> float:
-    """What `rise` counts for attribute s when its numerator in class c becomes `after`, of which limit is allowed."""
+    """The rise if the numerator of attribute s in class c becomes `after`; infinite above the limit."""
     return table.share[s] * (after - partition.total[c, s]) if after <= limit else np.inf
 
 
 @kernel
-def judge_hierarchical(table: Table, partition: Partition, side: int, c: int, s: int, limit: int) -> None:
-    """Set rises[side, c] for the values of a hierarchical attribute: the nodes above a value are corrected, the
-    others stay.
-    """
+def update_hierarchical_rises(table: Table, partition: Partition, side: int, c: int, s: int, limit: int) -> None:
+    """Set rises[side, c] for the values of a hierarchical attribute, by correcting the nodes above each value."""
     sign = sign_of(side)
     change, total = sign * table.requirement.rows, sum_nodes(table, partition, c, s, sign)
     for v in range(table.first[s + 1] - table.first[s]):
@@ -107,10 +101,10 @@ def judge_hierarchical(table: Table, partition: Partition, side: int, c: int, s:
 
 @kernel
 def sum_nodes(table: Table, partition: Partition, c: int, s: int, sign: int) -> int:
-    """The numerator of a hierarchical attribute in class c if its size were `sign` larger and its counts as they are.
+    """The numerator of a hierarchical attribute in class c if its size were `sign` larger, with the same counts.
 
-    Sets partition.nodes[0, h, u] and partition.nodes[1, h, u]: the excess of node u of height h, and the sum of the
-    positive ones of its children.
+    Sets partition.nodes[0, h, u] to the excess of node u of height h, and partition.nodes[1, h, u] to the sum of the
+    positive excesses of its children.
     """
     m, total = table.first[s + 1] - table.first[s], 0
     partition.nodes[:, : table.requirement.heights[s] + 1, :m] = 0
@@ -129,7 +123,7 @@ def sum_nodes(table: Table, partition: Partition, c: int, s: int, sign: int) -> 
 
 @kernel
 def rise_by_swap(table: Table, partition: Partition, c: int, leaving: int, joining: int) -> float:
-    """As `rise`, when a row of cell `joining` takes the place of one of `leaving` in class c."""
+    """As `rise`, if a row of cell `joining` replaces one of cell `leaving` in class c."""
     total = 0.0
     for s in range(table.column.shape[1]):
         out, into = table.column[leaving, s], table.column[joining, s]
@@ -148,7 +142,7 @@ def rise_by_swap(table: Table, partition: Partition, c: int, leaving: int, joini
 
 @kernel
 def swapped_numerator(table: Table, partition: Partition, c: int, s: int, out: int, into: int) -> int:
-    """The numerator of attribute s in class c with one row of column `out` less and one of column `into` more."""
+    """The numerator of attribute s in class c with one row less in column `out` and one more in column `into`."""
     total = partition.total[c, s]
     if table.metric[s] == EQUAL:
         total += abs(partition.excess[c, out] - table.requirement.rows) - abs(partition.excess[c, out])
@@ -167,6 +161,16 @@ def swapped_numerator(table: Table, partition: Partition, c: int, s: int, out: i
 
 
 @kernel
+def set_excess(table: Table, partition: Partition, c: int, size: int) -> None:
+    """Set the excesses of class c, of `size` rows, from its counts by value."""
+    for s in range(table.column.shape[1]):
+        reached = 0
+        for v in range(table.first[s], table.first[s + 1]):
+            reached = partition.counts[c, v] + (reached if table.metric[s] == ORDERED else 0)
+            partition.excess[c, v] = table.requirement.rows * reached - size * table.expected[v]
+
+
+@kernel
 def numerator(table: Table, partition: Partition, c: int, s: int) -> int:
     """The numerator of attribute s in class c, from its excesses."""
     if table.metric[s] == HIERARCHICAL:
@@ -179,7 +183,9 @@ def numerator(table: Table, partition: Partition, c: int, s: int) -> int:
 
 @kernel
 def change_excess(table: Table, partition: Partition, c: int, cell: int, sign: int) -> None:
-    """A row of this cell has joined class c (sign +1) or left it (-1), and partition.size[c] says so already."""
+    """Update class c after a row of this cell joined (sign +1) or left it (-1). partition.size[c] is up to date
+    already.
+    """
     for s in range(table.column.shape[1]):
         own = table.column[cell, s]
         partition.counts[c, own] += sign

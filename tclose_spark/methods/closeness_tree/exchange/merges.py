@@ -1,15 +1,15 @@
-"""Merges: two near classes become one where that costs little. A large class is nearer to the table than its parts, as
-what one has too much of, another lacks: it can give and take what they could not.
+"""Merges: two near classes become one if that costs little. The merged class is nearer to the table than its parts if
+one has an excess of what the other lacks, so it can exchange rows that they could not.
 """
 
 from __future__ import annotations
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
-from tclose_spark.methods.closeness_tree.exchange.changes import count_class, put
+from tclose_spark.methods.closeness_tree.exchange.changes import append_member, count_class
 from tclose_spark.methods.closeness_tree.exchange.excess import numerator
-from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw
-from tclose_spark.methods.closeness_tree.exchange.splits import MOST, give
+from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw_member, rank_rows
+from tclose_spark.methods.closeness_tree.exchange.splits import MOST, add_figures
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST
 from tclose_spark.table.arrays import Codes
 
@@ -18,20 +18,18 @@ LOOKS = 8  # to either side
 
 @kernel
 def merge_all(table: Table, partition: Partition, order: Codes, price: float) -> int:
-    """Each class in turn joins a class of the neighbours of one of its members, by random: the one with which the loss,
-    and `price` times the closeness ratios times rows, fall most, if any. Returns how many did.
+    """Each class in turn joins the class near one of its members, drawn at random, with which the loss plus `price`
+    times the closeness ratios times rows falls most, if any. Returns how many did.
 
-    order: (n,), lexicographic. Classes that hold what is required hold it together. Those that joined others stay
-    without rows.
+    order: lexicographic, shape (n,). Two classes that meet the requirement meet it together. A class that joined
+        another stays without rows.
     """
     merged = 0
-    for at in range(len(order)):
-        partition.rank[order[at]] = at
+    rank_rows(partition, order)
     for c in range(len(partition.size)):
         if partition.size[c] == 0:
             continue
-        member = (draw(partition.random) & 0x7FFFFFFF) * partition.size[c] >> 31
-        at = partition.rank[partition.member[partition.start[c] + member]]
+        at = partition.rank[partition.member[partition.start[c] + draw_member(partition, c)]]
         best, least, last = -1, -LEAST, c
         for there in range(max(at - LOOKS, 0), min(at + LOOKS + 1, len(order))):
             d = partition.of[order[there]]
@@ -50,17 +48,17 @@ def merge_all(table: Table, partition: Partition, order: Codes, price: float) ->
 
 @kernel
 def change_by_merge(table: Table, partition: Partition, c: int, d: int, price: float) -> float:
-    """By how much the loss, and `price` times the closeness ratios times rows, rise when classes c and d are one."""
+    """How much the loss plus `price` times the closeness ratios times rows rises if classes c and d are merged."""
     both = 0.0
     for j in range(table.quasi.shape[1]):
         low, high = min(partition.low[c, j], partition.low[d, j]), max(partition.high[c, j], partition.high[d, j])
         both += width(j, low, high, table.widths)
     change = partition.size[c] * (both - partition.width[c]) + partition.size[d] * (both - partition.width[d])
-    give(partition, d, c, 1)
+    add_figures(partition, d, c, 1)
     for s in range(table.column.shape[1]):
-        apart = partition.total[c, s] + partition.total[d, s]
-        change += price * table.share[s] * (numerator(table, partition, d, s) - apart)
-    give(partition, d, c, -1)
+        separate = partition.total[c, s] + partition.total[d, s]
+        change += price * table.share[s] * (numerator(table, partition, d, s) - separate)
+    add_figures(partition, d, c, -1)
     return float(change)
 
 
@@ -70,7 +68,7 @@ def merge(table: Table, partition: Partition, c: int, d: int) -> None:
     while partition.size[c] > 0:
         row = partition.member[partition.start[c] + partition.size[c] - 1]
         partition.size[c] -= 1
-        put(partition, row, d)
+        append_member(partition, row, d)
     for v in range(partition.counts.shape[1]):
         partition.counts[d, v] += partition.counts[c, v]
         partition.counts[c, v] = 0

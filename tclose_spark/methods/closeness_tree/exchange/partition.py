@@ -1,7 +1,5 @@
-"""What the exchange works on: rows that never change, and classes of rows with all that is known of them, kept up to
+"""The inputs of the kernels of the exchange: rows that never change, and classes with figures that are kept up to
 date.
-
-Both are tuples of plain arrays, which numba passes without copying.
 """
 
 from __future__ import annotations
@@ -24,91 +22,52 @@ LEAVE, JOIN = 0, 1
 
 @structure
 class Table(NamedTuple):
-    """The rows and what classes of them must hold, with the values of all sensitive attributes in one row of columns.
+    """The rows and the requirement of their classes. The values of all sensitive attributes are numbered as columns."""
 
-    quasi: dense codes of the quasi-identifiers, shape (n, q).
-    cell: each row's tuple of sensitive values, shape (n,).
-    widths: of the labels that cover these codes.
-    requirement: what every class must hold.
-    first: attribute s has the columns first[s]..first[s + 1]-1, shape (attributes + 1,).
-    column: the column of each attribute's value in each cell, shape (cells, attributes).
-    metric: EQUAL, ORDERED or HIERARCHICAL, shape (attributes,).
-    expected: records of the whole table with the value; of an ordered attribute, with this value or a lower one; shape
-        (columns,).
-    share: what each unit of a numerator is of the closeness ratio of a class times its rows, 0 without a t; shape
-        (attributes,).
-    """
-
-    quasi: Codes
-    cell: Codes
+    quasi: Codes  # dense codes of the quasi-identifiers, shape (n, q)
+    cell: Codes  # each row's cell, shape (n,)
     widths: LabelWidths
     requirement: Requirement
-    first: IntArray
-    column: Codes
-    metric: NDArray[np.int8]
-    expected: IntArray
-    share: FloatArray
+    first: IntArray  # attribute s has the columns first[s]..first[s + 1]-1, shape (attributes + 1,)
+    column: Codes  # the column of each attribute's value in each cell, shape (cells, attributes)
+    metric: NDArray[np.int8]  # EQUAL, ORDERED or HIERARCHICAL, shape (attributes,)
+    expected: IntArray  # records of the whole table with a value (ordered: or a lower one), shape (columns,)
+    share: FloatArray  # a numerator times this is the closeness ratio times rows, 0 without a t, shape (attributes,)
 
 
 @structure
 class Partition(NamedTuple):
     """Rows in classes. Invariant between changes: every array is what a recount from `of` would give.
 
-    of: each row's class, shape (n,).
-    place: each row's position among the members of its class, from start[c], shape (n,).
-    start: members of class c are member[start[c]:start[c] + size[c]], shape (classes,).
-    room: how many positions are reserved for them, shape (classes,).
-    size: how many there are, shape (classes,).
-    member: rows, class by class, with room between, shape (2 n + 8 classes,).
-    low: the lowest code of each class in each quasi-identifier, shape (classes, q).
-    high: the highest.
-    low_rows: how many members have the lowest code.
-    high_rows: how many have the highest.
-    low_next: the lowest code but one (-2: not known; see `boxes`).
-    high_next: the highest but one.
-    wide: the width of the label from low to high, shape (classes, q).
-    width: its sum over quasi-identifiers, shape (classes,).
-    excess: n c_v - s N_v of each value, cumulative for an ordered attribute, shape (classes, columns).
-    counts: c_v, the members with each value, shape (classes, columns).
-    total: the numerator of the distance, shape (classes, attributes).
-    present: how many distinct values there are, shape (classes, attributes).
-    rises: by how much the closeness ratio of a class times its rows rises if a row with this value is to LEAVE or to
-        JOIN, infinite where it may not; right only where fresh; shape (2, classes, columns).
-    fresh: whether `rises` is up to date, shape (2, classes).
-    nodes: to work in (see `excess.sum_nodes`), shape (2, highest + 1, largest domain).
-    old: to work in, as member.
-    old_start: to work in, as start.
-    rank: to work in: the place of each row in an order, shape (n,).
-    tail: to work in: widths of the last rows of a class, shape (n,).
-    random: the generator's state, shape (1,).
+    Arrays without a shape have that of the one above. Codes are of each class in each quasi-identifier.
     """
 
-    of: Codes
-    place: Codes
-    start: IntArray
-    room: IntArray
-    size: IntArray
-    member: Codes
-    low: Codes
-    high: Codes
-    low_rows: Codes
-    high_rows: Codes
-    low_next: Codes
-    high_next: Codes
-    wide: FloatArray
-    width: FloatArray
-    excess: IntArray
-    counts: Codes
-    total: IntArray
-    present: IntArray
-    rises: NDArray[np.float32]
-    fresh: NDArray[np.bool_]
-    nodes: IntArray
-    old: Codes
-    old_start: IntArray
-    rank: Codes
-    tail: FloatArray
-    random: NDArray[np.uint64]
+    of: Codes  # each row's class, shape (n,)
+    place: Codes  # each row's position among the members of its class, from start[c]
+    start: IntArray  # class c has the members member[start[c]:start[c] + size[c]], shape (classes,)
+    room: IntArray  # how many positions are reserved for them
+    size: IntArray  # how many there are
+    member: Codes  # rows, class by class, with room between, shape (2 n + 8 classes,)
+    low: Codes  # the lowest code, shape (classes, q)
+    high: Codes  # the highest code
+    low_rows: Codes  # how many members have the lowest code
+    high_rows: Codes  # how many have the highest code
+    low_next: Codes  # the second lowest code (-2: unknown; see `boxes`)
+    high_next: Codes  # the second highest code
+    wide: FloatArray  # the width of the label from low to high
+    width: FloatArray  # its sum over quasi-identifiers, shape (classes,)
+    excess: IntArray  # n c_v - s N_v of each value, cumulative for an ordered attribute, shape (classes, columns)
+    counts: Codes  # c_v, the members with each value
+    total: IntArray  # the numerator of the distance, shape (classes, attributes)
+    present: IntArray  # how many distinct values there are
+    rises: NDArray[np.float32]  # see `excess.rise`; valid only where fresh, shape (2, classes, columns)
+    fresh: NDArray[np.bool_]  # whether `rises` is up to date, shape (2, classes)
+    nodes: IntArray  # to work in (see `excess.sum_nodes`), shape (2, highest + 1, largest domain)
+    old: Codes  # to work in, as member
+    old_start: IntArray  # to work in, as start
+    rank: Codes  # to work in: the place of each row in an order, shape (n,)
+    tail: FloatArray  # to work in: widths of the last rows of a class, shape (n,)
+    random: NDArray[np.uint64]  # the generator's state, shape (1,)
 
 
 def make_table(block: Block) -> Table:
@@ -141,30 +100,30 @@ def _shares(requirement: Requirement) -> FloatArray:
 
 
 def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -> Partition:
-    """The classes with members in row order; figures are still to be counted (`changes.count_all`).
-
-    classes: (n,), 0.. . spare: so many more classes, without rows.
+    """The classes, with figures still to be counted (`changes.count_all`). classes: from 0, shape (n,). spare: how many
+    more classes there are, without rows.
     """
     rows, q = table.quasi.shape
     groups, columns, attributes = int(classes.max()) + 1 + spare, len(table.expected), len(table.metric)
     _, highest, longest = table.requirement.parents.shape
 
-    def box() -> Codes:
-        return np.zeros((groups, q), np.int32)
-
+    low, high, low_rows, high_rows, low_next, high_next = np.zeros((6, groups, q), np.int32)
+    start, room, old_start = np.zeros((3, groups), np.int64)
+    member, old = np.zeros((2, 2 * rows + 8 * groups), np.int32)
+    place, rank = np.zeros((2, rows), np.int32)
     return Partition(
         of=classes.astype(np.int32),
-        place=np.zeros(rows, np.int32),
-        start=np.zeros(groups, np.int64),
-        room=np.zeros(groups, np.int64),
+        place=place,
+        start=start,
+        room=room,
         size=np.bincount(classes, minlength=groups).astype(np.int64),
-        member=np.zeros(2 * rows + 8 * groups, np.int32),
-        low=box(),
-        high=box(),
-        low_rows=box(),
-        high_rows=box(),
-        low_next=box(),
-        high_next=box(),
+        member=member,
+        low=low,
+        high=high,
+        low_rows=low_rows,
+        high_rows=high_rows,
+        low_next=low_next,
+        high_next=high_next,
         wide=np.zeros((groups, q)),
         width=np.zeros(groups),
         excess=np.zeros((groups, columns), np.int64),
@@ -174,9 +133,9 @@ def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -
         rises=np.zeros((2, groups, columns), np.float32),
         fresh=np.zeros((2, groups), np.bool_),
         nodes=np.zeros((2, highest + 1, longest), np.int64),
-        old=np.zeros(2 * rows + 8 * groups, np.int32),
-        old_start=np.zeros(groups, np.int64),
-        rank=np.zeros(rows, np.int32),
+        old=old,
+        old_start=old_start,
+        rank=rank,
         tail=np.zeros(rows),
         random=np.array([seed], np.uint64),
     )
@@ -184,6 +143,19 @@ def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -
 
 @kernel
 def draw(random: NDArray[np.uint64]) -> Any:
-    """The next of a sequence of 64-bit integers (splitmix64), as a nonnegative int64."""
+    """The next random 64-bit integer (splitmix64), as a nonnegative int64."""
     random[0] += np.uint64(GOLDEN)
     return np.int64(mixed(random[0]) >> np.uint64(1))
+
+
+@kernel
+def draw_member(partition: Partition, c: int) -> int:
+    """A random position among the members of class c, from 0."""
+    return int((draw(partition.random) & 0x7FFFFFFF) * partition.size[c] >> 31)
+
+
+@kernel
+def rank_rows(partition: Partition, order: Codes) -> None:
+    """Set partition.rank to the place of each row in an order."""
+    for at in range(len(order)):
+        partition.rank[order[at]] = at

@@ -1,13 +1,12 @@
-"""Exchange: rows move and swap between near classes, so that labels get narrower while every class keeps what is
-required of it.
+"""Exchange: rows move and swap between near classes, so that labels get narrower while every class meets the
+requirement.
 
-Greedy sweeps first: most of the gain for little work. Then annealing and sweeps by turns, which go the lower the longer
-they last. Now and then, classes that have grown large enough are split, and near ones merged.
+Greedy sweeps come first, with most of the gain for little work. Then annealing and sweeps alternate. At times, classes
+with enough rows are split, and near ones are merged.
 
-What is made small is not the loss alone. Classes that are all at their t cannot take what they would gain by. So at
-first the closeness ratio has a price, what makes classes more like the table is worth some width; the price falls to
-nothing, and the room that it made is used up. (It is the multiplier of the constraint: Lagrangian relaxation, but no
-class ever breaks its t.)
+The loss alone is not the objective: classes at their t cannot take rows by which they would gain. So at first the
+closeness ratio has a price, and becoming more like the table is worth some width. The price falls to zero, and the room
+that it made is used. It is the multiplier of the constraint (Lagrangian relaxation), but no class ever breaks its t.
 """
 
 from __future__ import annotations
@@ -26,22 +25,21 @@ from tclose_spark.table.arrays import Codes, IntArray
 PAIRS, FEW_PAIRS = 12, 6  # of lexicographic orders, with annealing and without
 MOST_FIGURES = 1 << 24  # classes times sensitive values, 20 bytes each; a block with more is exchanged in parts
 HOT, COLD = 0.7, 0.1  # temperatures at the first and after the last round, in widths of one row's label
-PRICED = 0.9  # of the rounds have a price
-STRIDE = 7  # of orders, with whose number it shares no divisor: proposals mostly follow other ones than sweeps do
-SPLITS = 4  # every so many sweeps, classes are split, and merged half-way between
+PRICED = 0.9  # the share of rounds with a price
+STRIDE = 7  # coprime to the number of orders, so that proposals mostly follow other orders than sweeps do
+SPLITS = 4  # sweeps between splits
 PRICE, FULL_PRICE = 0.4, 0.7  # of a row's closeness ratio of 1, in widths of its label, at first: alone, with annealing
 PAYS = 3e-4  # of the loss: after the annealing, sweeps go on as long as the last few gain more
 LAST = 4
 
 
 def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: int) -> IntArray:
-    """The class of each row, shape (n,): every class holds what is required, if all did in `classes`, and the loss is
-    not higher.
+    """The class of each row, shape (n,). Every class meets the requirement if all of `classes` do, and the loss is not
+    higher. The result depends on the arguments only, and is `classes` if nothing better was found.
 
-    classes: (n,), 0.. without a gap, near ones in succession; so are those of the result, but for some that were split
-        off.
-    Work is counted: `sweeps` times moves and swaps of all rows, then `anneal` times a proposal for every row and a
-    sweep. The result follows from the arguments alone; where no way is found to lose less, it is `classes`.
+    classes: from 0 without gaps, near ones in succession, shape (n,); so is the result, except for classes split off.
+    sweeps: passes of moves and swaps of all rows.
+    anneal: rounds after them, each with a proposal for every row and a sweep.
     """
     if not len(classes) or not sweeps + anneal:
         return classes.astype(np.int64)
@@ -80,13 +78,13 @@ def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: i
 
 
 def _falling(price: float, number: int, steps: float) -> float:
-    """The price at a step of this number: the full one at 0, from there in a straight line, nothing after `steps`."""
+    """The price at a step: it falls linearly from the full price at step 0 to zero after `steps`."""
     return round(price * (1 - number / steps), 9) if number < steps else 0.0
 
 
 def _sweep(table: Table, partition: Partition, orders: Codes, number: int, price: float) -> None:
-    """The sweep of this number: moves along one order, swaps along another. Every SPLITS sweeps, classes are split
-    before; in the middle between, merged.
+    """One sweep: moves along one order, swaps along another. Every SPLITS sweeps, classes are first split, and half-way
+    between they are merged.
     """
     pair = 2 * (number % (len(orders) // 2))
     if number % SPLITS == 0:
@@ -101,7 +99,7 @@ def _sweep(table: Table, partition: Partition, orders: Codes, number: int, price
 
 
 def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> None:
-    """Proposals and sweeps by turns while the temperature falls, then sweeps as long as these pay."""
+    """Proposals and sweeps alternate while the temperature falls. Then sweeps go on as long as they pay."""
     risks = make_risks()
     for number in range(rounds):
         heat, price = HOT * (COLD / HOT) ** (number / rounds), _falling(FULL_PRICE, number, PRICED * rounds)
@@ -118,11 +116,10 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
 
 def make_orders(table: Table, pairs: int, seed: int) -> Codes:
     """Random lexicographic orders of the rows, shape (2 pairs, n): quasi-identifiers in random sequence and direction,
-    odd ones by cell first.
+    in odd orders by cell first.
 
-    A key holds as many leading bits as fit 64 beside the number of the row, which makes keys distinct: their order is
-    the same however they are sorted, and sorting the keys themselves is many times faster than sorting row numbers by
-    them.
+    A key has as many leading bits as fit in 64 bits beside the row's number. Keys are distinct, so every sorting
+    algorithm gives the same order. Sorting keys is many times faster than sorting row numbers by keys.
     """
     n, q = table.quasi.shape
     random = np.array([seed], np.uint64)
@@ -136,9 +133,9 @@ def make_orders(table: Table, pairs: int, seed: int) -> Codes:
         for j in np.argsort(draws):
             codes = highest[j] - table.quasi[:, j] if draws[j] % 2 else table.quasi[:, j]
             need = int(highest[j]).bit_length()
-            kept = min(need, 64 - bits)
-            key = (key << np.uint64(kept)) | (codes.astype(np.uint64) >> np.uint64(need - kept))
-            bits += kept
+            used = min(need, 64 - bits)
+            key = (key << np.uint64(used)) | (codes.astype(np.uint64) >> np.uint64(need - used))
+            bits += used
         numbered = (key << np.uint64(number_bits)) | np.arange(n, dtype=np.uint64)
         orders[number] = np.sort(numbered) & np.uint64((1 << number_bits) - 1)
     return orders

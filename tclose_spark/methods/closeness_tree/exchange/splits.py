@@ -1,31 +1,30 @@
-"""Splits: a class that has become two classes' worth of rows is cut in two along a lexicographic order."""
+"""Splits: a class with enough rows for two is cut in two along a lexicographic order."""
 
 from __future__ import annotations
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
-from tclose_spark.methods.blocks.requirement import ANYTHING, ORDERED
+from tclose_spark.methods.blocks.requirement import ANYTHING
 from tclose_spark.methods.closeness_tree.exchange.boxes import ABOVE, BELOW
 from tclose_spark.methods.closeness_tree.exchange.changes import count_class
-from tclose_spark.methods.closeness_tree.exchange.excess import numerator
-from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
+from tclose_spark.methods.closeness_tree.exchange.excess import numerator, set_excess
+from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, rank_rows
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST
 from tclose_spark.table.arrays import Codes
 
-MOST = 256  # rows of a class that is looked at
+MOST = 256  # rows of a class that may be split
 
 
 @kernel
 def split_all(table: Table, partition: Partition, order: Codes) -> int:
-    """Cut every class that can be cut with less loss, where it is least, so that both parts hold what is required.
-    Returns how many were cut.
+    """Cut every class in two parts that meet the requirement if that lowers the loss, where it is lowest. Returns how
+    many were cut.
 
-    order: (n,). New classes take numbers that have no rows; where there are none left, no more are cut. The part that
-    is cut off has no spare room.
+    order: shape (n,). New classes take the numbers of classes without rows; if none are left, no more are cut. The part
+    that is cut off has no spare room.
     """
     free, cut = 0, 0
-    for at in range(len(order)):
-        partition.rank[order[at]] = at
+    rank_rows(partition, order)
     for c in range(len(partition.size)):
         if partition.size[c] < 2 * table.requirement.k or partition.size[c] > MOST or partition.size[c] < 2:
             continue
@@ -46,7 +45,7 @@ def split_all(table: Table, partition: Partition, order: Codes) -> int:
 
 @kernel
 def sort_members(partition: Partition, c: int) -> None:
-    """Put the members of class c in the order of partition.rank (by insertion: classes are small)."""
+    """Sort the members of class c by partition.rank (by insertion: classes are small)."""
     start = partition.start[c]
     for at in range(1, partition.size[c]):
         row, to = partition.member[start + at], at
@@ -60,8 +59,8 @@ def sort_members(partition: Partition, c: int) -> None:
 
 @kernel
 def best_cut(table: Table, partition: Partition, c: int, free: int) -> int:
-    """How many of the first members of class c are best cut off, 0 if none; uses the figures of the empty class `free`
-    as work space.
+    """How many of the first members of class c are best cut off, 0 if none. The figures of the empty class `free` are
+    used to work in.
     """
     size, start = partition.size[c], partition.start[c]
     empty_box(partition, free)
@@ -104,25 +103,21 @@ def widen(table: Table, partition: Partition, c: int, row: int) -> float:
 
 @kernel
 def both_hold(table: Table, partition: Partition, c: int, part: int, rows: int) -> bool:
-    """Whether the part of class c with the counts of class `part`, and the rest, hold what is required. Leaves the
-    figures of c as they are.
+    """Whether the part of class c with the counts of class `part`, and the rest, meet the requirement. The figures of c
+    are unchanged afterwards.
     """
-    for s in range(table.column.shape[1]):
-        reached = 0
-        for v in range(table.first[s], table.first[s + 1]):
-            reached = partition.counts[part, v] + (reached if table.metric[s] == ORDERED else 0)
-            partition.excess[part, v] = table.requirement.rows * reached - rows * table.expected[v]
+    set_excess(table, partition, part, rows)
     if not excess_holds(table, partition, part, rows):
         return False
-    give(partition, c, part, -1)
-    well = excess_holds(table, partition, c, partition.size[c] - rows)
-    give(partition, c, part, 1)
-    return well
+    add_figures(partition, c, part, -1)
+    rest_holds = excess_holds(table, partition, c, partition.size[c] - rows)
+    add_figures(partition, c, part, 1)
+    return rest_holds
 
 
 @kernel
-def give(partition: Partition, c: int, part: int, sign: int) -> None:
-    """Add (sign 1) or take away (-1) the excesses and counts of class `part` to those of c."""
+def add_figures(partition: Partition, c: int, part: int, sign: int) -> None:
+    """Add (sign 1) or subtract (-1) the excesses and counts of class `part` to or from those of c."""
     for v in range(partition.excess.shape[1]):
         partition.excess[c, v] += sign * partition.excess[part, v]
         partition.counts[c, v] += sign * partition.counts[part, v]
@@ -130,7 +125,7 @@ def give(partition: Partition, c: int, part: int, sign: int) -> None:
 
 @kernel
 def excess_holds(table: Table, partition: Partition, c: int, size: int) -> bool:
-    """Whether a class of `size` rows with the excesses and counts of class c holds what is required, but for k."""
+    """Whether a class of `size` rows with the excesses and counts of class c meets the requirement, except for k."""
     for s in range(table.column.shape[1]):
         present = 0
         for v in range(table.first[s], table.first[s + 1]):
@@ -145,7 +140,7 @@ def excess_holds(table: Table, partition: Partition, c: int, size: int) -> bool:
 
 @kernel
 def cut_off(table: Table, partition: Partition, c: int, free: int, rows: int) -> None:
-    """Make the first `rows` members of class c the class `free`, in the room where they are."""
+    """Make the first `rows` members of class c the class `free`, without moving them."""
     partition.counts[free] = 0
     partition.start[free], partition.room[free], partition.size[free] = partition.start[c], rows, rows
     partition.start[c], partition.room[c], partition.size[c] = (

@@ -1,4 +1,4 @@
-"""Sweeps: every row in turn, along a lexicographic order, looks at the classes of its neighbours for a better place."""
+"""Sweeps: along a lexicographic order, every row may move to, or swap with a row of, the class of a neighbour."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from tclose_spark.methods.closeness_tree.exchange.excess import rise
 from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw
 from tclose_spark.table.arrays import Codes
 
-MOVE_LOOKS, SWAP_LOOKS = 8, 2
-LEAST = 1e-9  # a gain below it may be a rounding
+MOVE_LOOKS, SWAP_LOOKS = 8, 2  # neighbours that are tried
+LEAST = 1e-9  # smaller gains may be rounding errors
 
 
 @kernel
 def first_look(partition: Partition) -> int:
-    """Where a row starts to look: 1..32 places after it or before it (negative), near ones more often."""
+    """The first neighbour that is tried: 1..32 places after a row, or before it (negative); near ones are more
+    frequent.
+    """
     z = draw(partition.random)
     step = 1 + ((z & 31) >> ((z >> 8) % 6))
     return int(step if z & 64 else -step)
@@ -25,11 +27,11 @@ def first_look(partition: Partition) -> int:
 
 @kernel
 def sweep_moves(table: Table, partition: Partition, order: Codes, price: float) -> int:
-    """Each row goes to the cheapest class that it fits as it is, of some near ones, if that is cheaper than its own:
-    the width of the label, and `price` for what the closeness ratios of both classes, times rows, rise. order: (n,).
-
-    No box grows: the loss and `price` times the ratios times rows, in sum, fall by at least the difference. Returns how
+    """Each row moves to the cheapest of some near classes that cover it, if that is cheaper than its own. Returns how
     many moved.
+
+    The cost is the width of the label plus `price` times the rise of both classes' closeness ratios times rows. No box
+    grows, so the total cost never rises. order: shape (n,).
     """
     n, moved = len(order), 0
     for at in range(n):
@@ -60,10 +62,10 @@ def sweep_moves(table: Table, partition: Partition, order: Codes, price: float) 
 
 @kernel
 def sweep_swaps(table: Table, partition: Partition, order: Codes) -> int:
-    """Each row changes places with a near one of its cell, if each fits the other's class as it is. order: (n,), by
-    cell first.
+    """Each row swaps places with a near one of its cell if both classes cover both rows. Returns how many swapped.
 
-    No box grows and no distance changes, so the loss does not rise; ends of boxes come free. Returns how many swapped.
+    No box grows and no distance changes, so the loss does not rise, but boxes may shrink. order: by cell first, shape
+    (n,).
     """
     n, swapped = len(order), 0
     for at in range(n):

@@ -12,7 +12,8 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.closeness_tree.carve.bins import bins_of, expected_deviation
 from tclose_spark.methods.closeness_tree.carve.goal import LEAST_SHARE, WIDE, goal_of
-from tclose_spark.methods.closeness_tree.carve.tree import HIDDEN_MOST, grow, smallest_in_bins
+from tclose_spark.methods.closeness_tree.carve.smallest import HIDDEN_MOST, smallest_in_bins
+from tclose_spark.methods.closeness_tree.carve.tree import grow
 from tclose_spark.methods.closeness_tree.plan import make_plan
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
@@ -112,7 +113,7 @@ def test_a_wide_domain_is_released_exactly_in_work_that_bins_bound(sensitive, mo
         return grow(block, growth)
 
     monkeypatch.setattr("tclose_spark.methods.closeness_tree.plan.grow", counted)
-    monkeypatch.setattr("tclose_spark.methods.closeness_tree.plan.TRIED_IN_BINS", 2000)
+    monkeypatch.setattr("tclose_spark.methods.closeness_tree.plan.TRIAL_ROWS_IN_BINS", 2000)
     plan = make_plan(problem.given(count_in(rows), told.append), 3000)
     settled, classes = settle_all(plan, rows)
     check_classes(problem, settled, classes)
@@ -133,6 +134,6 @@ def test_no_part_is_tried_in_which_bins_hide_most_of_what_is_allowed():
     block, _ = Dense(problem.attributes, 5).block(problem.sample)
     goal = goal_of(block.requirement)
     least = smallest_in_bins(goal, 3000)
-    hidden = goal.unseen[0, [least - 1, least]] / (goal.unit[0] * np.array([least - 1, least]))
+    hidden = goal.hidden[0, [least - 1, least]] / (goal.unit[0] * np.array([least - 1, least]))
     assert hidden[0] > HIDDEN_MOST >= hidden[1]
     assert np.bincount(grow(block).leaf).min() >= least > 5

@@ -18,8 +18,9 @@ from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.routing_tree import RoutingTree, Splits
 from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, worst
 from tclose_spark.methods.closeness_tree.carve.largest import largest_part
-from tclose_spark.methods.closeness_tree.carve.peel import NEARLY, Division, peel
-from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, grow, smallest_size
+from tclose_spark.methods.closeness_tree.carve.smallest import smallest_size
+from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, grow
+from tclose_spark.methods.closeness_tree.carve.trim import NEARLY, Division, trim
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
@@ -205,7 +206,7 @@ def test_peel_keeps_both_sides_within_the_limit(drawn_problem, data):
     )
     bound = largest_part(inside, part.sum(), limit, goal, scratch)
     assert bound <= part.sum()
-    size = peel(division, part.sum(), bound, limit, 2.0, goal, scratch)
+    size = trim(division, part.sum(), bound, limit, 2.0, goal, scratch)
     assert np.all((part >= 0) & (part <= given_part))
     assert np.array_equal(inside, by_value(part))
     assert np.array_equal(outside, by_value(whole - part))

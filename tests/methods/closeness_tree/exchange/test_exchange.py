@@ -30,7 +30,7 @@ from tclose_spark.methods.closeness_tree.exchange import rounds
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.exchange.boxes import UNKNOWN, scan, width_after
 from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
-from tclose_spark.methods.closeness_tree.exchange.excess import judge, rise, rise_by_swap
+from tclose_spark.methods.closeness_tree.exchange.excess import rise, rise_by_swap, update_rises
 from tclose_spark.methods.closeness_tree.exchange.merges import LOOKS, merge_all
 from tclose_spark.methods.closeness_tree.exchange.partition import (
     JOIN,
@@ -222,7 +222,7 @@ def assert_counted(table: Table, partition: Partition) -> None:
     np.testing.assert_allclose(partition.wide, fresh.wide, atol=1e-12)
     np.testing.assert_allclose(partition.width, fresh.width, atol=1e-12)
     for side, c in np.argwhere(partition.fresh):
-        judge(table, fresh, side, c)
+        update_rises(table, fresh, side, c)
         np.testing.assert_array_equal(partition.rises[side, c], fresh.rises[side, c])
     for known, real in ((partition.low_next, fresh.low_next), (partition.high_next, fresh.high_next)):
         assert np.all((known == real) | (known == UNKNOWN))

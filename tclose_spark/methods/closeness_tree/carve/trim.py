@@ -1,7 +1,7 @@
-"""Taking rows from a part of a node until it and the rest are near enough to the whole table, by the subgradient of the
-distance.
+"""Trimming: rows are taken from a part of a node, by the subgradient of the distance, until the part and the rest are
+within a limit of the closeness ratio.
 
-Floats throughout: what is decided here is checked in integers before it is used.
+Floats throughout. A split is checked in integers before it is used.
 """
 
 from __future__ import annotations
@@ -12,32 +12,25 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.blocks.requirement import EQUAL, HIERARCHICAL
-from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, unseen, worst
+from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, hidden_numerator, worst
 from tclose_spark.methods.closeness_tree.carve.gradient import gradient, gradient_of
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
-CHUNK = 0.05  # of the rows too many are taken at once: a fine end game matters
-TOGETHER = 5  # chunks taken at once, where bins of a hierarchy tie: mostly what so many steps would take
-FINE = 0.01  # of such a part: fewer rows than that are not taken in a step
+CHUNK = 0.05  # of the excess rows are taken at once; small last steps matter
+TOGETHER = 5  # chunks taken at once if bins of a hierarchy tie
+FINE = 0.01  # of such a part are taken in a step at least
 SMALLEST_SHARE = 0.02  # of a region that is worth carving from
 NEARLY = 1.0 + 1e-12
 
 
 class Division(NamedTuple):
-    """A node's rows in two. Invariant: all arrays describe one division of the same rows.
+    """A node's rows in two. Invariant: all arrays describe one division of the same rows."""
 
-    part: rows of the part, by the cells that occur, shape (present cells,).
-    cells: which cell each is, shape (present cells,).
-    inside: counts by value of the part, shape (attributes, largest domain).
-    outside: counts by value of the rest, shape (attributes, largest domain).
-    rows: of both together.
-    """
-
-    part: FloatArray
-    cells: IntArray
-    inside: FloatArray
-    outside: FloatArray
-    rows: float
+    part: FloatArray  # rows of the part, by the cells that occur, shape (present cells,)
+    cells: IntArray  # which cell each is, shape (present cells,)
+    inside: FloatArray  # counts by value of the part, shape (attributes, largest domain)
+    outside: FloatArray  # counts by value of the rest, shape (attributes, largest domain)
+    rows: float  # of both together
 
 
 @kernel
@@ -50,12 +43,10 @@ def take_rows(cell: int, rows: float, codes: Codes, taken: FloatArray, left: Flo
 
 
 @kernel
-def level(division: Division, size: float, wanted: float, goal: Goal) -> float:
-    """Take the largest excesses over `wanted` rows of the table's mix down to one level, to about that size; the new
-    size.
+def trim_to_level(division: Division, size: float, wanted: float, goal: Goal) -> float:
+    """Trim to about `wanted` rows at once, for a single equal attribute; the new size.
 
-    For a single equal attribute. Every cell keeps min(part, ceil(wanted Q + x)), with x such that about `wanted` rows
-    stay.
+    Every cell keeps min(part, ceil(wanted Q + x)), with x such that about `wanted` rows stay.
     """
     part, cells, codes, target, x = division.part, division.cells, goal.codes, goal.target[0], 0.0
     for _ in range(20):
@@ -78,22 +69,22 @@ def level(division: Division, size: float, wanted: float, goal: Goal) -> float:
 
 
 @kernel
-def peel(
+def trim(
     division: Division, size: float, bound: float, limit: float, least: float, goal: Goal, scratch: Scratch
 ) -> float:
     """Take rows from the part until the closeness ratios of the part and of the rest are within the limit; the rows
-    left in it, or 0.
+    left in it, 0 if that fails.
 
-    size: rows of the part. bound: `largest_part` of it. Rows only ever leave the part, so a lower limit can go on where
-    a higher one ended.
+    size: rows of the part. bound: its `largest_part`. Rows only leave the part, so a lower limit can continue from a
+    higher one.
     """
     single, kind = len(goal.unit) == 1, goal.metric[0]
     if single and kind == EQUAL:
         if bound < size - 1.0:
-            size = level(division, size, bound, goal)
-        return peel_equal(division, size, limit, least, goal)
-    if single and kind == HIERARCHICAL and goal.unseen.shape[1] > 1:
-        return peel_bins(division, size, limit, least, goal, scratch)
+            size = trim_to_level(division, size, bound, goal)
+        return trim_equal(division, size, limit, least, goal)
+    if single and kind == HIERARCHICAL and goal.hidden.shape[1] > 1:
+        return trim_bins(division, size, limit, least, goal, scratch)
     part, cells, inside, outside, rows = division
     s, codes, t, unit = 0, goal.codes, goal.t[0], goal.unit[0]
     target, m, parents, height = goal.target[0], goal.domains[0], goal.parents[0], goal.heights[0]
@@ -103,14 +94,14 @@ def peel(
         sign, side = 1.0, size
         if single:
             numerator = gradient_of(kind, taken, size, target, m, parents, height, excess, slope)
-            ratio = (numerator + unseen(0, size, goal)) / (unit * size)
+            ratio = (numerator + hidden_numerator(0, size, goal)) / (unit * size)
         else:
             ratio, s = worst(inside, size, goal, scratch)
         if ratio <= limit * NEARLY:
             sign, side = -1.0, max(rows - size, 0.5)
             if single:
                 numerator = gradient_of(kind, rest, side, target, m, parents, height, excess, slope)
-                ratio = (numerator + unseen(0, side, goal)) / (unit * side)
+                ratio = (numerator + hidden_numerator(0, side, goal)) / (unit * side)
             else:
                 ratio, s = worst(outside, side, goal, scratch)
             if ratio <= limit * NEARLY and side >= least:
@@ -137,8 +128,8 @@ def peel(
 
 
 @kernel
-def peel_equal(division: Division, size: float, limit: float, least: float, goal: Goal) -> float:
-    """`peel` for a single equal attribute, whose cells are its values: what is too much of each is what it can lose."""
+def trim_equal(division: Division, size: float, limit: float, least: float, goal: Goal) -> float:
+    """`trim` for a single equal attribute, whose cells are its values."""
     taken, rest, rows = division.inside[0], division.outside[0], division.rows
     target, t, unit, m = goal.target[0], goal.t[0], goal.unit[0], goal.domains[0]
     left = 0.0
@@ -150,7 +141,7 @@ def peel_equal(division: Division, size: float, limit: float, least: float, goal
             g = g if taken[v] > 0.0 else -np.inf
             up = g > most  # no branch
             best, most = v if up else best, g if up else most
-        ratio, room = (total + unseen(0, size, goal)) / (unit * size), np.ceil(most)
+        ratio, room = (total + hidden_numerator(0, size, goal)) / (unit * size), np.ceil(most)
         if ratio <= limit * NEARLY:
             total, best, most, side, room = 0.0, -1, -np.inf, max(rows - size, 0.5), np.inf
             for v in range(m):
@@ -159,7 +150,7 @@ def peel_equal(division: Division, size: float, limit: float, least: float, goal
                 g = g if taken[v] > 0.0 else -np.inf
                 up = g > most
                 best, most = v if up else best, g if up else most
-            ratio = (total + unseen(0, side, goal)) / (unit * side)
+            ratio = (total + hidden_numerator(0, side, goal)) / (unit * side)
             if ratio <= limit * NEARLY and side >= least:
                 left = size
                 break
@@ -176,8 +167,10 @@ def peel_equal(division: Division, size: float, limit: float, least: float, goal
 
 
 @kernel
-def peel_bins(division: Division, size: float, limit: float, least: float, goal: Goal, scratch: Scratch) -> float:
-    """`peel` for the bins of a single hierarchical attribute: of those that are worth the same, several at once."""
+def trim_bins(division: Division, size: float, limit: float, least: float, goal: Goal, scratch: Scratch) -> float:
+    """`trim` for the bins of a single hierarchical attribute: rows of several bins with the same slope are taken at
+    once.
+    """
     taken, rest, rows, slope = division.inside[0], division.outside[0], division.rows, scratch.gradient
     target, t, m = goal.target[0], goal.t[0], goal.domains[0]
     left = 0.0
