@@ -167,7 +167,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "the input": (
         lambda output: change_state(output, lambda s: s["profile"]["input"].update(fingerprint="30-0000000000000001")),
-        "are not the input's",
+        "are not the rows of the input",
     ),
     "a row of the files": (
         lambda output: change_rows(output, lambda r: r.assign(region=r["region"].iloc[::-1].tolist()), hashed=False),
@@ -354,7 +354,7 @@ def test_tests_hold_these_to_worked_examples_brute_force_and_linear_programs() -
 
 @pytest.mark.parametrize("name", ["equal", "ordered", "hierarchical"])
 def test_and_these_tests_fail_where_a_definition_is_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(ROOT / "tests/measures")
+    monkeypatch.syspath_prepend(ROOT / "tests/measures/distances")
     tests = importlib.import_module("test_distances")
     kind = getattr(tests, f"{name.title()}Distance")
     honest = kind.numerators
