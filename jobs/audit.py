@@ -1,7 +1,7 @@
 """spark-submit jobs/audit.py TABLE --quasi-identifiers A,B --sensitive C:equal --k 5 --t 0.2 [all options of `tclose
 audit`]
 
-Is a table that is there already safe? Ends with 0 if all that is asked holds, 1 if not, 2 if something is wrong.
+Audits an existing table. Exit code: 0 if every requirement holds, 1 if not, 2 if the input is wrong.
 """
 
 import sys

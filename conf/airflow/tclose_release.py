@@ -194,7 +194,7 @@ def refused() -> None:
 @task
 def unreachable() -> None:
     """The place for a notification: the request cannot be met."""
-    raise AirflowFailException("what is asked cannot be reached with this table; the plan's log says what can")
+    raise AirflowFailException("the requirements cannot be met with this table; the plan's log says what can")
 
 
 with DAG(

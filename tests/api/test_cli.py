@@ -302,7 +302,7 @@ def test_a_t_that_classes_of_k_do_not_reach(tclose: Command, run_file: RunFile, 
     path = run_file(PEOPLE, k=4, quasi=ROLES["quasi"], sensitive={"disease": {"t": "0.1"}}, method={"class_size": "k"})
     assert tclose("profile", path)[0] == 0
     # 4 of three values: one of them twice, so 1/2 instead of 1/3; 6 rows hold each value twice
-    says = ["classes of size 4 reach t = 0.1667 for disease (asked: 0.1)", "begin with 6", "class_size: auto"]
+    says = ["classes of size 4 reach t = 0.1667 for disease (required: 0.1)", "begin with 6", "class_size: auto"]
     check_refused(tclose("plan", path), 3, says, tmp_path)
 
 
@@ -316,7 +316,7 @@ def test_a_k_above_the_table(tclose: Command, run_file: RunFile, tmp_path: Path,
 def test_an_l_that_no_class_reaches(tclose: Command, run_file: RunFile, tmp_path: Path) -> None:
     path = run_file(PEOPLE, quasi=ROLES["quasi"], sensitive={"disease": {"l": {"distinct": 4}}})
     assert tclose("profile", path)[0] == 0
-    check_refused(tclose("plan", path), 3, ["no class size from 3 to the whole table reaches what is asked"], tmp_path)
+    check_refused(tclose("plan", path), 3, ["no class size from 3 to the whole table meets the requirements"], tmp_path)
 
 
 def test_plan_shows_what_each_class_size_reaches(tclose: Command, run_file: RunFile) -> None:

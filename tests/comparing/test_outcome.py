@@ -32,7 +32,7 @@ MIXED = ComparisonResult(
     whole=400,
     outcomes=(
         released("tree", 5, "0.1", 0.5, query_error=0.25),
-        without("deal", 5, "0.1", "unreachable", "no class size reaches what is asked"),
+        without("deal", 5, "0.1", "unreachable", "no class size meets the requirements"),
         without("cells", 5, "0.1", "refused", "makes no l < 2"),
         released("tree", 5, "0.2", 0.25, query_error=0.125),
         released("deal", 5, "0.2", 0.75, query_error=0.5),
@@ -83,7 +83,7 @@ def test_the_table_names_what_there_is_no_release_of_and_why():
     assert "suppressed" not in columns  # there are none
     assert "sample of 400" in str(table.title)
     assert notes[1:3] == [
-        "deal: unreachable (k = 5, t = 0.1): no class size reaches what is asked",
+        "deal: unreachable (k = 5, t = 0.1): no class size meets the requirements",
         "cells: refused: makes no l < 2",
     ]
 
@@ -93,7 +93,7 @@ def test_the_page_needs_nothing_else_and_says_that_it_is_internal():
     assert "Internal." in page
     assert "people &lt;1&gt;" in page
     assert "people <1>" not in page
-    assert "no class size reaches what is asked" in page
+    assert "no class size meets the requirements" in page
     assert not re.search(r"(src|href)=|@import|url\(", page.replace("url(#", ""))
     assert "<figure" in page
 

@@ -1,4 +1,4 @@
-"""What plans in even blocks have in common."""
+"""The common part of plans in even blocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tclose_spark.table.arrays import IntArray
 
 @dataclass(frozen=True)
 class EvenBlocksPlan(BlocksPlan):
-    """Each block is put into classes by itself, and those that do not hold are merged.
+    """Each block is divided into classes by itself, and classes that do not hold are merged.
 
     layout: the blocks of the table.
     """
@@ -35,7 +35,7 @@ class EvenBlocksPlan(BlocksPlan):
 
     @abstractmethod
     def formed(self, block: Block) -> IntArray:
-        """The class of each row of a block, from 0, shape (n,), before any are merged. They need not hold."""
+        """The class of each row of a block, from 0, shape (n,), before merging. Classes need not hold."""
 
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
         """See BlocksPlan."""
@@ -61,10 +61,10 @@ class EvenBlocksPlan(BlocksPlan):
 
     @property
     def blocks_in_words(self) -> str:
-        """For the plan's note."""
+        """The blocks, for the plan's note."""
         return f"blocks: {self.blocks:,} of up to {int(self.layout.block_rows.max()):,} rows, tasks: {self.tasks:,}"
 
 
 def bucketed(attributes: ResolvedAttributes) -> ResolvedSensitive:
-    """The sensitive attribute whose values are put into buckets: the one that a t is required of, else the first."""
+    """The sensitive attribute whose values form buckets: the one with a t, otherwise the first."""
     return next((a for a in attributes.sensitive if a.t is not None), attributes.sensitive[0])

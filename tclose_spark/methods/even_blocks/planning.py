@@ -1,4 +1,4 @@
-"""How many blocks: as many as their size asks for, and fewer where one of them would not hold what is required."""
+"""The number of blocks: as their size requires, and fewer if one of them would not meet the requirement."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ SIMULATED_SIZE = 20  # of the classes that orders of the rows are compared by: l
 
 
 def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: int) -> EvenBlocks:
-    """The blocks of a table, of at most `rows_per_block` rows where such blocks hold what is required.
+    """The blocks of a table, of at most `rows_per_block` rows if such blocks hold.
 
-    Raises:
-        ConfigurationError: if a distance has steps that differ, or a block is too large for the integers of kernels.
-        UnreachableError: if even the whole table does not hold k and distinct l, or only blocks hold that are too
-            large for a method whose time grows by their square.
+    Raises: ConfigurationError: if a distance has unequal steps, or a block is too large for the integers of
+    kernels. UnreachableError: if the whole table breaks k or distinct l, or if only blocks hold that are too large
+    for a method whose time grows with their square.
     """
     attributes = given.attributes
     require_plain(attributes.sensitive, "a method that makes classes in blocks")
@@ -56,7 +55,7 @@ def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: i
 
 
 def _hold(attributes: ResolvedAttributes, k: int, stack: Stack, blocks: int) -> bool:
-    """Whether each of so many blocks holds what is required of a class, exactly."""
+    """Whether each of this many blocks meets the requirement of a class, exactly."""
     sensitive = attributes.sensitive
     if attributes.rows // blocks < k:
         return False

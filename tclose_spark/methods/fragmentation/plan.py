@@ -184,7 +184,7 @@ def search(given: PlanningInput) -> SearchPath:
     )
     if method.sizing != "measured" and not _meet(path.exact_bounds[-1], thresholds):
         reached = ", ".join(
-            f"{float(b):.4f} for {a.name} (asked: {float(a.t):g})"
+            f"{float(b):.4f} for {a.name} (required: {float(a.t):g})"
             for b, a in zip(path.exact_bounds[-1], attributes, strict=True)
             if a.t
         )

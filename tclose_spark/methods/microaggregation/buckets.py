@@ -1,9 +1,9 @@
-"""Algorithm 3, t-closeness first: every class has a row of each bucket of near sensitive values (Soria-Comas et al.
+"""Algorithm 3, t-closeness first: every class has a row of each bucket of similar sensitive values (Soria-Comas et al.
 2015, Algorithm 3; Weber, 2.3.3, Figure 6).
 
-The rows of a block, in the order of their sensitive values, are cut into as many buckets of as many rows as a class has
-rows. MDAV's seeds take the nearest row of each bucket. Rows that remain are in the bucket in the middle, as in the
-paper, and the first classes take two of it. How large a class has to be follows from the histogram alone (`Sizing`).
+The rows of a block, ordered by sensitive value, are cut into as many equal buckets as a class has rows. MDAV's seeds
+take the nearest row of each bucket. Remaining rows are in the middle bucket, as in the paper, and the first classes
+take two of it. The necessary class size follows from the histogram alone (`Sizing`).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Sizing:
-    """What classes with a row of each of so many buckets reach at most, whichever rows they are.
+    """The largest distance of classes with a row of each of this many buckets, whichever rows they are.
 
     A class is charged for the whole rows that it takes of each bucket of its block (see
-    `methods.dealing.relaxed_conformance`). Where all values differ, the distance is ordered and the n rows are B
-    buckets of as many rows, that is (n - B) / (2 (n - 1) B), the paper's bound, from which it takes the class size.
-    Where values are equal, as in any real table, the distance of neighbours is 1 / (m - 1), not 1 / (n - 1), and the
-    paper's size may be too small.
+    `methods.dealing.relaxed_conformance`). If all values differ, the distance is ordered and the n rows are B equal
+    buckets, this is (n - B) / (2 (n - 1) B): the paper's bound, from which it takes the class size. If values are
+    equal, as in any real table, neighbouring values are 1 / (m - 1) apart rather than 1 / (n - 1), and the paper's
+    size may be too small.
 
     distance: of the sensitive attribute.
     """
@@ -51,7 +51,7 @@ class Sizing:
     def rank(self) -> IntArray:
         """The place of each code in the order in which rows are cut into buckets, shape (m,).
 
-        That of the values; where any two are as far apart as any others, the most frequent first.
+        It is the order of values, or descending frequency if all values are equally far apart.
         """
         features, codes = self.distance.features, np.arange(len(self.distance.table))
         if features.cumulative or features.parents:
@@ -61,7 +61,7 @@ class Sizing:
         return rank
 
     def charged(self, block: MultiplicityMatrix, size: int) -> float:
-        """The most that a class of a block may be from the table. block: its rows of each value."""
+        """The largest charge of a class of a block. block: its rows of each value."""
         codes = np.repeat(block.codes, block.counts, axis=0)
         bucket, classes = cut_into_buckets(self.rank[codes[:, 0]], size)
         matrix = MultiplicityMatrix(codes, np.ones(len(codes), dtype=np.int64), block.domains)
@@ -71,9 +71,9 @@ class Sizing:
         return float(table.charged(taken / taken.sum(axis=1, keepdims=True)).max())
 
     def smallest(self, blocks: Sequence[MultiplicityMatrix], k: int, t: Fraction | None) -> int:
-        """The rows of the smallest class where classes are as small as k and t allow: no class is charged more than t.
+        """The rows of the smallest class whose charge is at most t, and at least k.
 
-        blocks: the rows of each value in blocks that hold t. Without a t, k. One class of a block needs no proof.
+        blocks: the rows of each value in blocks that hold t. Without a t, k. A block of one class needs no proof.
         """
         rows, size = sorted({block.rows for block in blocks}), k
         while t is not None and size < rows[0]:
@@ -114,9 +114,9 @@ def cut_into_buckets(values: IntArray, size: int) -> tuple[IntArray, int]:
 
 
 def microaggregate_buckets(block: Block, attribute: int, rank: IntArray, size: int) -> IntArray:
-    """The class of each row of a block, from 0, shape (n,): of `size` rows, one of each bucket, or some more.
+    """The class of each row of a block, from 0, shape (n,): of `size` rows, one per bucket, or some more.
 
-    attribute: the sensitive one that is cut into buckets. rank: of each of its codes in the order of rows.
+    attribute: the sensitive attribute of the buckets. rank: of each of its codes in the order of rows.
     """
     bucket, classes = cut_into_buckets(rank[block.requirement.codes[block.cell, attribute]], size)
     pool, held = fill_pool(block), np.bincount(bucket)

@@ -1,7 +1,7 @@
-"""MDAV, the microaggregation that Algorithm 1 begins with (Domingo-Ferrer and Torra 2005; Weber, 2.3.3).
+"""MDAV, the basis of Algorithm 1 (Domingo-Ferrer and Torra 2005; Weber, 2.3.3).
 
-The row that is farthest from the average of the rows left and its k - 1 nearest ones become a class; then the row that
-is farthest from that one, and its k - 1 nearest. This goes on while 2 k rows are left; what is left is a class.
+The row farthest from the average of the remaining rows forms a class with its k - 1 nearest rows. Then the row farthest
+from that one does the same. This repeats while 2 k rows are left. The rest is a class.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _microaggregate(pool: Pool, quasi: Codes, widths: LabelWidths, k: int, near:
 
 @kernel
 def choose_nearest(pool: Pool, left: int, many: int, near: FloatArray, chosen: IntArray) -> None:
-    """Fills `chosen` with the nearest of the rows left, and `near` with how far they are, nearest first."""
+    """Fills `chosen` with the nearest remaining rows, nearest first, and `near` with their distances."""
     held = 0
     for i in range(left):
         held = keep_near(pool.far[i], pool.rows[i], held, many, near, chosen)

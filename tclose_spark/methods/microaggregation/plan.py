@@ -1,4 +1,4 @@
-"""The plan of microaggregation: blocks, each with the whole table's distribution, and how one is put into classes."""
+"""The plan of microaggregation: blocks with the whole table's distribution, and their division into classes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tclose_spark.table.arrays import IntArray
 
 @dataclass(frozen=True)
 class MicroaggregationPlan(EvenBlocksPlan):
-    """See the module.
+    """The plan; see the module.
 
     algorithm: 1, 2 or 3.
-    class_size: before classes are merged.
+    class_size: before merging.
     """
 
     algorithm: int

@@ -1,11 +1,10 @@
-"""The rows that have no class yet, and the seeds that MDAV takes from them (Domingo-Ferrer and Torra 2005).
+"""Rows without a class, and the seeds that MDAV takes from them (Domingo-Ferrer and Torra 2005).
 
-The distance of two rows is the mean width of the labels that would cover both: of numbers the difference, as a share of
-the range, of a hierarchy the share of values below the lowest common node, without a hierarchy 0 or 1. So rows are near
-where publishing them together loses little. The papers take normalised Euclidean distances and numbers only.
-
-The average row has the mean of each number and the most frequent of each category; of rows alike the first one counts,
-in the order of the block, which follows from content.
+The distance of two rows is the mean width of the labels that would cover both: for numbers the difference as a share of
+the range, with a hierarchy the share of values below the lowest common node, without one 0 or 1. Near rows therefore
+lose little if they are published together. The papers use normalised Euclidean distances and numbers only. The average
+row has the mean of each number and the most frequent code of each category. Of equal rows, the first one in the order
+of the block counts, which follows from content.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 @structure
 class Pool(NamedTuple):
-    """Rows without a class: the first so many of `rows`, in order.
+    """Rows without a class: the first ones of `rows`, in order.
 
     rows: shape (n,).
-    far: how far each of `rows` is from the seed, in sums of widths, shape (n,).
-    counts: how many rows have each code, of the rows that are left, shape (q, longest domain).
+    far: the distance of each row from the seed, in sums of widths, shape (n,).
+    counts: the number of remaining rows with each code, shape (q, longest domain).
     reach: the width of the label from a seed's code to each code, shape (q, longest domain).
-    class_of: -1 where a row has none, shape (n,).
+    class_of: -1 for rows without a class, shape (n,).
     """
 
     rows: IntArray
@@ -57,7 +56,7 @@ def fill_pool(block: Block) -> Pool:
 
 @kernel
 def remove_classed(pool: Pool, left: int, quasi: Codes) -> int:
-    """How many rows are left after those that have a class by now are gone."""
+    """Removes rows that have a class by now; returns the number of remaining rows."""
     kept = 0
     for i in range(left):
         row = pool.rows[i]
@@ -72,7 +71,7 @@ def remove_classed(pool: Pool, left: int, quasi: Codes) -> int:
 
 @kernel
 def farthest(pool: Pool, left: int) -> int:
-    """The first of the rows left that are farthest from the last seed (see `measure_from`)."""
+    """The first of the remaining rows that are farthest from the last seed (see `measure_from`)."""
     best = 0
     for i in range(1, left):
         if pool.far[i] > pool.far[best]:
@@ -92,7 +91,7 @@ def measure_from(seed: int, pool: Pool, left: int, quasi: Codes, widths: LabelWi
 
 @kernel
 def measure_from_average(pool: Pool, left: int, quasi: Codes, widths: LabelWidths) -> None:
-    """Fills `far` for the average of the rows left. A missing number is 1 from it."""
+    """Fills `far` for the average of the remaining rows. A missing number is at distance 1."""
     for j in range(quasi.shape[1]):
         if widths.kinds[j] == NUMBER:
             _reach_mean(j, pool, widths)

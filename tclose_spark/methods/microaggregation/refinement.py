@@ -1,14 +1,14 @@
-"""Algorithm 2, k-anonymity first: MDAV whose classes are refined as they are formed (Soria-Comas et al. 2015,
-Algorithm 2; Weber, 2.3.3).
+"""Algorithm 2, k-anonymity first: MDAV with classes that are refined as they form (Soria-Comas et al. 2015, Algorithm
+2; Weber, 2.3.3).
 
-A class begins as a seed and its nearest rows. While it does not hold, the nearest row outside that was not looked at
-yet takes the place of the member with which the class comes nearest to the table, if it comes nearer at all. Members
-that leave are free for later classes. Classes that do not hold at the end are merged (see `methods.even_blocks`).
+A class begins as a seed and its nearest rows. While it does not hold, the nearest untried row outside replaces the
+member whose exchange brings the class nearest to the table, if that is an improvement. Members that leave are free
+for later classes. Classes that do not hold at the end are merged (see `methods.even_blocks`).
 
-Whether a row helps follows from its cell (tuple of sensitive values) alone, so of each cell the nearest row is looked
-at, and no other until the class has changed. That is the paper's walk without its idle steps. After MOST_TRIED cells
-in a row that do not help, or fewer where each look takes long, a class is left as it is: with hundreds of values the
-walk is the paper's only so far.
+Only the cell (tuple of sensitive values) of a row decides whether it helps. So the nearest row of each cell is
+tried, and no other until the class changes. This is the paper's walk without its idle steps. After MOST_TRIED
+consecutive cells without help, or fewer if each trial takes long, the class stays as it is. With hundreds of
+values, the walk follows the paper only up to there.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ BEYOND = 1e300  # farther than any row
 
 @structure
 class Candidates(NamedTuple):
-    """A class being refined and the rows that may come into it.
+    """A class in refinement, and the rows that may enter it.
 
     members: shape (k,).
-    near: how far they are, where they are chosen, shape (k,).
-    far: of each cell how far the nearest row is that was not looked at, BEYOND where there is none, shape (cells,).
+    near: their distances when they were chosen, shape (k,).
+    far: of each cell, the distance of its nearest untried row, BEYOND if there is none, shape (cells,).
     place: of that row in the pool, shape (cells,).
-    counts, excess: the class's rows by value, and room for what `holds` takes.
+    counts, excess: the class's rows by value, and work space of `holds`.
     """
 
     members: IntArray
@@ -106,7 +106,7 @@ def _microaggregate(
 def _refine(
     pool: Pool, left: int, number: int, cell: Codes, requirement: Requirement, candidates: Candidates, tried: int
 ) -> None:
-    """Exchanges members until the class holds or no row that is looked at helps; gives them their class."""
+    """Exchanges members until the class holds or no trial helps; assigns their class."""
     members, counts, k = candidates.members, candidates.counts, requirement.k
     counts[:] = 0
     for i in range(k):
@@ -152,7 +152,7 @@ def _find_nearest_of_each_cell(
 
 @kernel
 def _nearest_cell(candidates: Candidates) -> int:
-    """The cell whose nearest row is nearest, the first in the pool of rows as near; -1 where no row is left."""
+    """The cell with the nearest row, the first in the pool of equally near ones; -1 if no row is left."""
     best, least = -1, BEYOND
     for c in range(len(candidates.far)):
         far = candidates.far[c]
@@ -167,8 +167,8 @@ def _nearest_cell(candidates: Candidates) -> int:
 def _best_leaving(
     incoming: int, ratio: float, cell: Codes, requirement: Requirement, candidates: Candidates
 ) -> tuple[int, float]:
-    """(the place of the member whose leaving for a row of a cell brings the class nearest to the table, -1 where that
-    is not nearer than `ratio`; the closeness ratio then).
+    """(the place of the member whose replacement by a row of this cell brings the class nearest to the table, -1 if
+    none is below `ratio`; the closeness ratio then).
     """
     members, counts, best = candidates.members, candidates.counts, -1
     add_cell(counts, incoming, 1, requirement.codes)

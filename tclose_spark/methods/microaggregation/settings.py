@@ -1,4 +1,4 @@
-"""Microaggregation's section of the run file, and what each algorithm does not make."""
+"""Microaggregation's section of the run file, and the requirements of each algorithm."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Microaggregation(MethodSettings):
 
 
 def require_algorithm(settings: Microaggregation, sensitive: Mapping[str, SensitiveAttribute]) -> None:
-    """Raises ValueError for what the algorithm does not make or does not take."""
+    """Raises ValueError for settings and requirements that the algorithm does not support."""
     if settings.digits is not None and settings.representative != "mean":
         raise ValueError(
             f"method.digits is for representative: mean, and representative is {settings.representative or 'not said'}"

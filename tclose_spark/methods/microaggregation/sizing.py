@@ -1,4 +1,4 @@
-"""How large the classes of Algorithm 3 are."""
+"""The class size of Algorithm 3."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ TRIED = 12  # class sizes between k and the proven one, evenly in ratio
 
 
 def choose_class_size(given: PlanningInput, layout: EvenBlocks) -> int:
-    """The class size as the settings say.
+    """The class size by the settings.
 
-    measured: of sizes from k to the proven one, that which loses least when a sample as large as a block is put into
-    classes and those that do not hold are merged. Most classes are far below their bound, so it is often a half.
+    measured: the size from k to the proven one that loses least when a sample as large as a block is divided and
+    classes that do not hold are merged. Most classes are far below their bound, so it is often half the proven
+    size.
     """
     attribute, wanted = bucketed(given.attributes), given.settings.class_size or "measured"
     if wanted == "paper":

@@ -59,7 +59,7 @@ def _weighted(codes: IntArray, distance: GroundDistance, spread: FragmentDiamete
 
 
 def _best_split(codes: IntArray, distance: GroundDistance, spread: FragmentDiameter) -> Split:
-    """The split of a bucket; it lowers nothing (-1) where a bucket has one value."""
+    """The best split of a bucket; its gain is -1 if the bucket has one value."""
     if len(codes) == 1:
         return -1, []
     whole = _weighted(codes, distance, spread)

@@ -1,6 +1,4 @@
-"""The plan of SABRE: blocks, each with the whole table's distribution, and how far bounds may be above t before classes
-that do not hold are merged.
-"""
+"""The plan of SABRE: blocks with the whole table's distribution, and how far bounds may exceed t before merging."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ STRETCHES = tuple(Fraction(x) for x in ("1", "1.25", "1.5", "2", "2.5", "3", "4"
 
 @dataclass(frozen=True)
 class SabrePlan(EvenBlocksPlan):
-    """See the module.
+    """The plan; see the module.
 
     stretch: bounds are below t times this.
     """
@@ -38,12 +36,12 @@ class SabrePlan(EvenBlocksPlan):
 
     @cached_property
     def redistribution(self) -> Redistribution:
-        """What puts blocks into classes."""
+        """The function from a block to classes."""
         return Redistribution(bucketed(self.layout.dense.attributes), self.stretch)
 
     @property
     def buckets(self) -> int:
-        """How many buckets of sensitive values there are."""
+        """The number of buckets of sensitive values."""
         return int(self.redistribution.bucket_of.max()) + 1
 
     def formed(self, block: Block) -> IntArray:
@@ -88,7 +86,7 @@ def make_plan(
 
 
 def _choose_stretch(given: PlanningInput, layout: EvenBlocks) -> Fraction:
-    """Of STRETCHES that which loses least on a sample as large as a block."""
+    """The one of STRETCHES that loses least on a sample as large as a block."""
     rows = given.sample.take(np.arange(min(len(given.sample), ROWS_PER_BLOCK)))
     block, _ = layout.dense.block(rows)
     losses = []

@@ -1,8 +1,8 @@
-"""SABRE's second phase: the rows of a block are redistributed to classes, to each its share of every bucket (Cao et al.
-2011; Weber, 2.3.4).
+"""SABRE's second phase: the rows of a block are redistributed to classes, each with its share of every bucket (Cao et
+al. 2011; Weber, 2.3.4).
 
-This is the paper's SABRE-KNN: a class begins with a row drawn at random (the first one left in the order of the keyed
-hashes) and takes, of each bucket, the rows nearest to it (see `methods.dealing.nearest`).
+This is the paper's SABRE-KNN. A class begins with a random row (the first remaining one in the order of the keyed
+hashes). From each bucket it takes the rows nearest to that row (see `methods.dealing.nearest`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from tclose_spark.table.arrays import IntArray
 
 @dataclass(frozen=True)
 class Redistribution:
-    """Puts a block into classes.
+    """Divides a block into classes.
 
-    attribute: the sensitive one that is put into buckets.
-    stretch: the bounds are below t times this.
+    attribute: the sensitive attribute whose values form buckets.
+    stretch: bounds are below t times this.
     """
 
     attribute: ResolvedSensitive
@@ -36,7 +36,7 @@ class Redistribution:
 
     @cached_property
     def limit(self) -> Fraction:
-        """Of the bounds; 1, which no distance is above, where no t is required."""
+        """The limit of the bounds; 1, the largest distance, without a t."""
         return Fraction(1) if self.attribute.t is None else min(self.attribute.t * self.stretch, Fraction(1))
 
     @cached_property
@@ -48,14 +48,14 @@ class Redistribution:
 
     @cached_property
     def table(self) -> FragmentTable:
-        """What the proven bounds need of the buckets."""
+        """The fragment table of the buckets, for proven bounds."""
         counts = self.attribute.distance.table
         present = np.flatnonzero(counts)
         matrix = MultiplicityMatrix(present[:, None], counts[present], (len(counts),))
         return FragmentTable.of(matrix, self.bucket_of[present], [self.attribute.distance])
 
     def redistribute(self, block: Block) -> IntArray:
-        """The class of each row of a block, from 0, shape (n,), before any are merged."""
+        """The class of each row of a block, from 0, shape (n,), before merging."""
         bucket = self.bucket_of[block.requirement.codes[block.cell, self.attribute.column]]
         rows = np.bincount(bucket, minlength=int(self.bucket_of.max()) + 1)
         sizes = class_sizes(rows, block.requirement.k, self.table, float(self.limit))

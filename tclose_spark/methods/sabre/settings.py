@@ -1,4 +1,4 @@
-"""SABRE's section of the run file, and what it does not make."""
+"""SABRE's section of the run file, and its requirements."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""How many rows of each bucket every class gets: the tree of SABRE's second phase (Cao et al. 2011; Weber, 2.3.4 and
-4.1.3).
+"""The rows of each bucket in every class: the tree of SABRE's second phase (Cao et al. 2011; Weber, 2.3.4 and 4.1.3).
 
 All rows are one class at first. A class is halved, with half of its rows of each bucket in either half, while both
-halves have k rows and neither can be farther from the table than t: the bound of its buckets and what rounding to whole
-rows costs are charged (see `methods.dealing.relaxed_conformance`). Of the buckets with an odd number of rows the first
-gives its odd row to the first half, the next one to the second, and so on, so that halves are alike along the domain;
-the paper leaves open which.
+halves have k rows and are charged at most t: the bound of its buckets plus the cost of rounding to whole rows (see
+`methods.dealing.relaxed_conformance`). The first bucket with an odd number of rows gives its odd row to the first half,
+the next one to the second, and so on, so that halves are alike along the domain. The paper leaves the choice open.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ def class_sizes(rows: IntArray, k: int, table: FragmentTable, limit: float) -> I
 
 
 def halves(nodes: IntArray) -> tuple[IntArray, IntArray]:
-    """Both halves of classes, each of shape (classes, buckets).
+    """Both halves of classes, each of shape (classes, buckets)
 
     >>> [half.tolist() for half in halves(np.array([[3, 4, 5, 1]]))]
     [[[2, 2, 2, 1]], [[1, 2, 3, 0]]]
@@ -47,7 +45,7 @@ def halves(nodes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _may_be(nodes: IntArray, k: int, table: FragmentTable, limit: float) -> NDArray[np.bool_]:
-    """Whether classes have k rows and are not charged more than the limit, shape (classes,)."""
+    """Whether classes have k rows and are charged at most the limit, shape (classes,)."""
     sizes = nodes.sum(axis=1)
     may: NDArray[np.bool_] = sizes >= k
     if may.any():

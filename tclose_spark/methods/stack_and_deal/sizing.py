@@ -160,13 +160,13 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
             break
     if fitting is None:
         raise UnreachableError(
-            f"no class size from {k} to the whole table reaches what is asked; {_describe(given, seen[-1])}"
+            f"no class size from {k} to the whole table meets the requirements; {_describe(given, seen[-1])}"
         )
     if given.settings.class_size == "k" and not seen[0].holds:
         fit = ", ".join(str(r.size) for r in seen if r.holds)
         unfit = ", ".join(str(r.size) for r in seen if not r.holds and r.size > fitting.size)
         raise UnreachableError(
-            f"with class_size: k, {_describe(given, seen[0])}; the class sizes that reach what is asked begin with "
+            f"with class_size: k, {_describe(given, seen[0])}; the class sizes that meet the requirements begin with "
             f"{fitting.size} (looked at up to {seen[-1].size}: {fit} reach it{f', {unfit} do not' if unfit else ''}); "
             "set method.class_size: auto, or a larger k or t"
         )
@@ -177,10 +177,10 @@ def _describe(given: PlanningInput, report: SizeReport) -> str:
     """The distances that a size achieves, in words."""
     sensitive = given.attributes.sensitive
     parts = [
-        f"t = {float(reached):.4f} for {a.name}" + (f" (asked: {float(a.t):g})" if a.t is not None else "")
+        f"t = {float(reached):.4f} for {a.name}" + (f" (required: {float(a.t):g})" if a.t is not None else "")
         for a, reached in zip(sensitive, report.emd or report.bounds, strict=True)
     ]
     diverse = report.holds or not any(a.l.model_dump(exclude_none=True) for a in sensitive)
-    lacking = "" if diverse else ", and the l that is asked may be lacking"
+    lacking = "" if diverse else ", and the required l may be missing"
     reach = "reach" if report.emd else "cannot do better than"
     return f"classes of size {report.size} {reach} {' and '.join(parts)}{lacking}"

@@ -34,7 +34,7 @@ def sizes_table(
             size["order"] or "-",
         )
     notes = (
-        ["-: not dealt, since no even classes of this size reach the t that is asked."]
+        ["-: not dealt, since no even classes of this size can meet the required t."]
         if any(not size["emd"] for size in plan["sizes"])
         else []
     )

@@ -1,5 +1,5 @@
-"""Frequency sets: how many rows of each cell every group of a node has (LeFevre, DeWitt and Ramakrishnan 2005, with the
-sensitive values counted, too). A coarser node's follows from a finer one's, never from rows.
+"""Frequency sets: the rows of each cell in every group of a node (LeFevre, DeWitt and Ramakrishnan 2005, with the
+sensitive values counted too). A coarser node's set follows from a finer one's, never from rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tclose_spark.table.arrays import Codes, IntArray
 
 @dataclass(frozen=True, kw_only=True)
 class FrequencySet:
-    """The groups of rows that share their labels at a node, and each group's rows by cell.
+    """The groups of rows with the same labels at a node, and each group's rows by cell.
 
     labels: of each group, shape (quasi-identifiers, groups).
     group: of each entry, ascending, shape (entries,).
@@ -31,7 +31,7 @@ class FrequencySet:
 
     @property
     def groups(self) -> int:
-        """How many there are."""
+        """The number of groups."""
         return int(self.labels.shape[1])
 
     @cached_property
@@ -73,7 +73,7 @@ class FrequencySet:
         return FrequencySet(labels=labels, group=key // cells, cell=key % cells, rows=rows)
 
     def only(self, groups: IntArray) -> FrequencySet:
-        """That of the groups at these places, which ascend."""
+        """The frequency set of the groups at these ascending places."""
         number = np.full(self.groups, -1, dtype=np.int64)
         number[groups] = np.arange(len(groups))
         here = np.flatnonzero(number[self.group] >= 0)

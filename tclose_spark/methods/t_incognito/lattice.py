@@ -1,7 +1,7 @@
-"""The lattice of levels, and a walk through the nodes over some of the quasi-identifiers, level by level.
+"""The lattice of levels, and a walk through the nodes of some quasi-identifiers, level by level.
 
-A node's frequency set is rolled up from the smallest one at hand of the height below, else from that of the finest
-candidates.
+A node's frequency set is rolled up from the smallest available one of the height below, otherwise from that of the
+finest candidates.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Lattice:
     cells: int
 
     def shape(self, subset: Sequence[int]) -> tuple[int, ...]:
-        """How many levels each quasi-identifier of a subset has."""
+        """The number of levels of each quasi-identifier of a subset."""
         return tuple(len(self.levels[place]) for place in subset)
 
     def roll_up(
         self, groups: FrequencySet, finer: Sequence[tuple[int, int]], coarser: Sequence[tuple[int, int]]
     ) -> FrequencySet:
-        """From (quasi-identifier, level) of each that `groups` has to those of a node that is no finer."""
+        """The maps from the labels of a frequency set to those of a node that is no finer."""
         places = {quasi: (place, level) for place, (quasi, level) in enumerate(finer)}
         maps = []
         for quasi, to in coarser:
@@ -72,9 +72,9 @@ class Walk:
     def holding(
         self, candidates: Nodes, visit: Visit, generalizes: bool, skip: Skip = lambda _: False
     ) -> tuple[Nodes, int]:
-        """(the candidates that hold, how many were visited).
+        """(the candidates that hold, the number visited).
 
-        generalizes: whether all that is coarser than one that holds is known to, and need not be visited.
+        generalizes: whether every node coarser than a holding one holds, so it need not be visited.
         """
         holds, visited = np.zeros_like(candidates), 0
         start = self._start(candidates)
@@ -130,7 +130,7 @@ def by_height(candidates: Nodes) -> Iterator[list[LatticeNode]]:
 
 
 def joined(holds: Mapping[tuple[int, ...], Nodes], subset: tuple[int, ...], shape: tuple[int, ...]) -> Nodes:
-    """The nodes of a subset all of whose parts, with one quasi-identifier less, may hold (subset property)."""
+    """The nodes of a subset whose parts, with one quasi-identifier less, may all hold (subset property)."""
     candidates = np.ones(shape, dtype=bool)
     for i in range(len(subset)):
         part = (*subset[:i], *subset[i + 1 :])
@@ -140,7 +140,7 @@ def joined(holds: Mapping[tuple[int, ...], Nodes], subset: tuple[int, ...], shap
 
 
 def no_finer(shape: tuple[int, ...], least: LatticeNode) -> Nodes:
-    """The nodes that are at least at these levels."""
+    """The nodes at or above these levels."""
     nodes = np.zeros(shape, dtype=bool)
     nodes[tuple(slice(level, None) for level in least)] = True
     return nodes

@@ -1,15 +1,17 @@
-"""The levels of a quasi-identifier: how its domain is cut into fewer and fewer labels, one for each value.
+"""The levels of a quasi-identifier: ever coarser partitions of its domain, with one label for each value.
 
-    category with a hierarchy     the columns of its CSV, level 0 the values, the last one `*`
-    category without one          values, or `*`; also where labels may be sets, since a set is no level
+    category with a hierarchy     the columns of its CSV, from level 0 (the values) to `*`
+    category without one          values, or `*`; also if labels may be sets, since a set is not a level
     number                        values; intervals of one width, which doubles from level to level; the whole range
 
-The narrowest width of a number is the least 1, 2 or 5 times a power of ten of which MOST_INTERVALS span the range (at
-least 1 for integers, and for dates a day; of times a number of days, hours, minutes or seconds; `round_to` times such a
-number where there is one, which takes the place of the values, too).
-Intervals begin at multiples of their width, so that a wider one is made of narrower ones; labels say the smallest and
-the largest value that the table has in one, so no two of them meet (but where `round_to` moves their ends). A missing
-value is a leaf of its own, below the last level only. Levels with labels that are coarser than `coarsest` are left out.
+The narrowest width of a number is the least 1, 2 or 5 times a power of ten at which MOST_INTERVALS span the range.
+It is at least 1 for integers and a day for dates. Times have a number of days, hours, minutes or seconds. With
+`round_to`, it is such a multiple of that, which also replaces the values.
+
+Intervals begin at multiples of their width, so wider ones consist of narrower ones. Labels give the smallest and
+the largest value of the table in an interval, so no two of them meet (unless `round_to` moves their ends). A
+missing value is a leaf of its own, below the last level only. Levels with labels coarser than `coarsest` are left
+out.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class Level:
     """One label for each value of a quasi-identifier.
 
     name: in words, for reports.
-    low: the lowest code that each label covers, ascending, shape (labels,).
+    low: the lowest code of each label, ascending, shape (labels,).
     high: the highest one, shape (labels,).
     label: of each value of the table, shape (values,).
     """
@@ -50,9 +52,9 @@ class Level:
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of one quasi-identifier, each coarser than the one before or equal to it.
+    """The levels of one quasi-identifier, each coarser than the previous one or equal to it.
 
-    codes: of the values that the table has, ascending, MISSING among them, shape (values,).
+    codes: of the table's values, ascending, including MISSING, shape (values,).
     rows: of each value, shape (values,).
     levels: from the finest to the coarsest.
     """
@@ -70,12 +72,12 @@ class Levels:
 
     @cached_property
     def _firsts(self) -> list[IntArray]:
-        """Where each label stands first, by level, arrays of shape (labels,)."""
+        """The place of each label's first occurrence, by level, arrays of shape (labels,)."""
         return [np.flatnonzero(np.diff(level.label, prepend=-1)) for level in self.levels]
 
     @staticmethod
     def of(quasi: ResolvedQuasi, codes: IntArray, rows: IntArray) -> Levels:
-        """The levels of a quasi-identifier of which the table has these values, ascending, and so many rows of each."""
+        """The levels of a quasi-identifier with these ascending values and their rows."""
         if quasi.hierarchy is not None:
             levels = _of_hierarchy(quasi.hierarchy, codes)
         elif quasi.domain.kind == "category":
@@ -87,7 +89,7 @@ class Levels:
 
 
 def _too_coarse(level: Level, quasi: ResolvedQuasi) -> bool:
-    """Whether a level has labels that are coarser than they may be."""
+    """Whether a level has labels coarser than allowed."""
     if quasi.coarsest is None:
         return False
     _, labels = quasi.labeller.cover(level.low, level.high)
@@ -99,7 +101,7 @@ def _values(name: str, codes: IntArray) -> Level:
 
 
 def _whole(name: str, codes: IntArray, low: int, high: int) -> Level:
-    """One label for all, missing values included if there are any."""
+    """One label for everything, including missing values."""
     ends = np.array([low if codes[0] != MISSING else MISSING]), np.array([max(high, codes[-1])])
     return Level(name=name, low=ends[0], high=ends[1], label=np.zeros(len(codes), dtype=np.int32))
 
@@ -119,10 +121,10 @@ def _of_hierarchy(hierarchy: Hierarchy, codes: IntArray) -> list[Level]:
 
 
 def _of_number(quasi: ResolvedQuasi, codes: IntArray) -> list[Level]:
-    """Those of a number; a level that is no coarser than the one before is left out.
+    """The levels of a number, without levels that are no coarser than the previous one.
 
-    Multiples of `round_to` are counted once, exactly, as labels are rounded, and divided as whole numbers: doubles that
-    are divided by widths which are no powers of two of one another would not nest.
+    Multiples of `round_to` are counted once, exactly, as labels are rounded, and divided as integers. Doubles
+    divided by widths that are not powers of two of each other would not nest.
     """
     labels, known = quasi.labeller, codes[codes != MISSING]
     step = labels.round_to if isinstance(labels, NumericLabels) else None
@@ -145,7 +147,7 @@ def _name(width: Fraction, domain: QuasiDomain) -> str:
 
 
 def _multiples(numbers: FloatArray | IntArray, width: float) -> FloatArray:
-    """How many times the width lies below each number, also where a quotient is too small for a double."""
+    """The number of widths below each number, also if a quotient is too small for a double."""
     quotient = numbers / width
     return np.where((quotient == 0) & (numbers < 0), -1.0, np.floor(quotient))
 
@@ -170,8 +172,8 @@ def widths(domain: QuasiDomain, step: Fraction | None = None) -> Iterator[Fracti
 
 
 def _unit(domain: QuasiDomain, span: Fraction) -> Fraction | None:
-    """The width of which those of integers are multiples; of times the longest of day, hour, minute and second that is
-    not too wide.
+    """The width whose multiples are used: for integers 1; for times the longest of day, hour, minute and second that
+    is not too wide.
     """
     if domain.calendar == "timestamp":
         fine = [unit for unit in CLOCK if unit * MOST_INTERVALS <= span]
@@ -180,8 +182,8 @@ def _unit(domain: QuasiDomain, span: Fraction) -> Fraction | None:
 
 
 def _round_number(least: Fraction, unit: Fraction | None) -> Fraction:
-    """The smallest of 1, 2, 5, 10, 20 .. times a power of ten (or times the unit, without fractions of it) that is not
-    below `least`.
+    """The smallest of 1, 2, 5, 10, 20, ... times a power of ten (or times the unit, as whole multiples) that is at
+    least `least`.
     """
     if least <= 0:
         return unit or Fraction(0)
@@ -196,7 +198,7 @@ def _round_number(least: Fraction, unit: Fraction | None) -> Fraction:
 
 
 def _intervals(name: str, codes: IntArray, bins: FloatArray) -> Level:
-    """The labels of values whose numbers lie in these bins, which ascend."""
+    """The labels of values with their numbers in these ascending bins."""
     missing = int(codes[0] == MISSING)
     new = np.append(np.ones(missing, dtype=bool), np.append(True, bins[1:] != bins[:-1]))
     starts = np.flatnonzero(new)
@@ -206,7 +208,7 @@ def _intervals(name: str, codes: IntArray, bins: FloatArray) -> Level:
 
 
 def lattice_size(levels: Sequence[Levels]) -> int:
-    """How many nodes there are: a level for each quasi-identifier."""
+    """The number of nodes: a level for each quasi-identifier."""
     size = 1
     for of_one in levels:
         size *= len(of_one)

@@ -1,14 +1,13 @@
-"""What a node loses, by the metric that chooses it. With n rows, and N of a value or label as many rows as have it:
+"""The loss of a node, by the metric that chooses it. With n rows, and N of a value or label its number of rows:
 
-    ncp              mean over rows and quasi-identifiers, weighted, of what the label loses
+    ncp              mean over rows and quasi-identifiers, weighted, of the label's loss
                      (`table.labels.range_losses`); a suppressed row loses 1 of each
     entropy          the same mean of log2 N(label) / N(value), bits (Gionis and Tassa 2009, non-uniform entropy); a
                      suppressed row's label is that of all n
     discernibility   sum of squared class sizes, and n for each suppressed row (Bayardo and Agrawal 2005; ARX)
 
-Each is monotone: where nothing is suppressed, a coarser node loses no less. So the least of the minimal nodes (of
-which nothing finer holds) is the least of all that hold. With suppression it is not, and every node that may hold is
-looked at.
+Each is monotone: without suppression, a coarser node loses no less. The least loss of all holding nodes is then
+that of a minimal node (no finer node holds). With suppression this fails, and every node that may hold is examined.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ class LabelCosts:
     """A loss that is a mean over rows and quasi-identifiers.
 
     costs: of each label, by quasi-identifier and level, arrays of shape (labels,).
-    means: over all rows, by quasi-identifier and level, where nothing is suppressed.
-    most: a suppressed row's, of each quasi-identifier.
+    means: over all rows, by quasi-identifier and level, without suppression.
+    most: of a suppressed row, for each quasi-identifier.
     weights: of each quasi-identifier, 1 on the mean.
     rows: n.
     """
@@ -62,7 +61,7 @@ class LabelCosts:
 
     @staticmethod
     def entropy(quasi: Sequence[ResolvedQuasi], levels: Sequence[Levels]) -> LabelCosts:
-        """See the module. What the values' own frequencies say is no matter of the node, and is in `means` only."""
+        """See the module. The frequencies of single values do not depend on the node, and are in `means` only."""
         costs = tuple(tuple(np.log2(np.bincount(level.label, weights=of.rows)) for level in of.levels) for of in levels)
         return LabelCosts._of(costs, quasi, levels, most=math.log2(levels[0].rows.sum()), bits=True)
 
@@ -85,7 +84,7 @@ class LabelCosts:
         return LabelCosts(costs, means, most, tuple(q.weight for q in quasi), rows)
 
     def least(self, node: LatticeNode) -> float:
-        """The loss of a node where nothing is suppressed; suppressing rows adds to it."""
+        """The loss of a node without suppression. Suppression adds to it."""
         parts = zip(self.weights, self.means, node, strict=True)
         return math.fsum(weight * means[level] for weight, means, level in parts) / len(node)
 
@@ -100,14 +99,14 @@ class LabelCosts:
 
 
 def discernibility(groups: FrequencySet, left: Mask, rows: int) -> int:
-    """The sum of squared sizes of the groups that stay, and n for each row of the others."""
+    """The sum of squared sizes of the groups that stay, and n for each other row."""
     kept: list[int] = groups.sizes[~left].tolist()
     return sum(size**2 for size in kept) + rows * int(groups.sizes[left].sum())
 
 
 @dataclass(frozen=True)
 class Losses:
-    """All three, and the one that chooses."""
+    """All three losses, and the one that chooses."""
 
     metric: Metric
     ncp: LabelCosts
@@ -119,17 +118,17 @@ class Losses:
         return Losses(metric, LabelCosts.ncp(quasi, levels), LabelCosts.entropy(quasi, levels))
 
     def least(self, node: LatticeNode) -> float:
-        """What a node loses at least, before its groups are known."""
+        """A lower bound on a node's loss, before its groups are known."""
         return 0.0 if self.metric == "discernibility" else self._costs.least(node)
 
     def of(self, node: LatticeNode, groups: FrequencySet, left: Mask) -> float | int:
-        """What a node loses by the metric that chooses."""
+        """A node's loss by the metric that chooses."""
         if self.metric == "discernibility":
             return discernibility(groups, left, self.ncp.rows)
         return self._costs.of(node, groups, left)
 
     def all(self, node: LatticeNode, groups: FrequencySet, left: Mask) -> dict[str, float | int]:
-        """What a node loses by each, by its name."""
+        """A node's loss by each metric, by name."""
         return {
             "ncp": self.ncp.of(node, groups, left),
             "discernibility": discernibility(groups, left, self.ncp.rows),

@@ -127,8 +127,8 @@ class TIncognitoPlan:
 
 
 def group_keys(labels: Sequence[Codes | IntArray], sizes: Sequence[int]) -> IntArray:
-    """A whole number for each group, shape (n,), in the order of the labels. sizes: how many labels there are of each
-    quasi-identifier.
+    """An integer for each group, shape (n,), in the order of the labels. sizes: the number of labels of each
+    quasi-identifier
 
     >>> group_keys([np.array([0, 1]), np.array([2, 0])], [2, 3]).tolist()
     [2, 3]

@@ -65,7 +65,7 @@ def make_plan(
             f"coarsest of {names}: no labels that are within it" if names else "privacy: not even the coarsest labels"
         )
         raise UnreachableError(
-            f"{within} hold k, every t and l; ask for less, allow coarser labels, or a larger privacy.suppression_limit"
+            f"{within} hold k, every t and l; require less, allow coarser labels, or a larger privacy.suppression_limit"
         ) from None
     return _planned(given, search, solution, rows_per_task)
 
@@ -77,7 +77,7 @@ def _require_reachable(requirement: GroupRequirement) -> None:
     if requirement.broken(frequency_set(attributes.cell_rows[None]))[0]:
         asked = [a.name for a in attributes.sensitive if any(required is not None for _, required in a.l)]
         keys = " and ".join(f"attributes.sensitive_attributes.{name}.l" for name in asked)
-        raise UnreachableError(f"{keys}: even all rows as one class do not have the l that is asked; ask for less")
+        raise UnreachableError(f"{keys}: even all rows as one class do not have the required l; require less")
 
 
 def _require_room(levels: Sequence[Levels]) -> None:

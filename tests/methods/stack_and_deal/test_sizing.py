@@ -1,4 +1,4 @@
-"""Class sizes: the smallest that reaches what is asked, and what is said where none does."""
+"""Class sizes: the smallest that meets the requirements, and what is said where none does."""
 
 from collections import Counter
 from fractions import Fraction
@@ -124,7 +124,7 @@ def test_class_size_k_says_what_it_reaches_and_what_would():
     with pytest.raises(UnreachableError) as found:
         chosen(problem_of(records, k=2, method={"class_size": "k"}, t="0.2"))
     message = str(found.value)
-    assert "classes of size 2 reach t = 0.2500 for disease (asked: 0.2)" in message
+    assert "classes of size 2 reach t = 0.2500 for disease (required: 0.2)" in message
     assert "begin with 4 (looked at up to 8: 4, 8 reach it)" in message
     assert "class_size: auto" in message
 
