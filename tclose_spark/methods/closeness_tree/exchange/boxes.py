@@ -7,22 +7,22 @@ UNKNOWN after a change; it is then looked up in the members when needed.
 
 from __future__ import annotations
 
+import numpy as np
+
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
 from tclose_spark.table.arrays import Codes
 
 UNKNOWN = -2
-LOW, HIGH = 0, 1
-"""Sides of a box. Codes times `sign` are compared, so that on both sides the end is the least."""
-FAR = 2**31 - 1  # times sign: beyond any code, where there is none
+BELOW, ABOVE = -1, np.int32(2**31 - 1)  # beyond any code: no next one
 
 
 @kernel
 def covers(partition: Partition, c: int, codes: Codes) -> bool:
     """Whether the box of class c covers these codes, shape (q,)."""
-    for j in range(codes.shape[0]):
-        if codes[j] < partition.ends[LOW, c, j] or codes[j] > partition.ends[HIGH, c, j]:
+    for j in range(codes.shape[0]):  # noqa: SIM110
+        if codes[j] < partition.low[c, j] or codes[j] > partition.high[c, j]:
             return False
     return True
 
@@ -30,31 +30,24 @@ def covers(partition: Partition, c: int, codes: Codes) -> bool:
 @kernel
 def scan(table: Table, partition: Partition, c: int, j: int) -> None:
     """Set the ends of class c in quasi-identifier j from its members."""
-    for side in range(2):
-        sign, end, beyond, rows = 1 - 2 * side, FAR, FAR, 0
-        for at in range(partition.start[c], partition.start[c] + partition.size[c]):
-            code = sign * table.quasi[partition.member[at], j]
-            if code < end:
-                beyond, end, rows = end, code, 1
-            elif code == end:
-                rows += 1
-            elif code < beyond:
-                beyond = code
-        partition.ends[side, c, j], partition.end_rows[side, c, j] = sign * end, rows
-        partition.end_next[side, c, j] = sign * beyond
-
-
-@kernel
-def end_after(table: Table, partition: Partition, side: int, c: int, j: int, leaving: int, joining: int) -> int:
-    """The end of class c in quasi-identifier j after one row leaves and one joins (-1: none)."""
-    end = partition.ends[side, c, j]
-    if leaving >= 0 and table.quasi[leaving, j] == end and partition.end_rows[side, c, j] == 1:
-        if partition.end_next[side, c, j] == UNKNOWN:
-            scan(table, partition, c, j)
-        end = partition.end_next[side, c, j]
-    if joining >= 0:
-        end = min(end, table.quasi[joining, j]) if side == LOW else max(end, table.quasi[joining, j])
-    return int(end)
+    low, high, low_next, high_next = ABOVE, BELOW, ABOVE, BELOW
+    low_rows = high_rows = 0
+    for at in range(partition.start[c], partition.start[c] + partition.size[c]):
+        code = table.quasi[partition.member[at], j]
+        if code < low:
+            low_next, low, low_rows = low, code, 1
+        elif code == low:
+            low_rows += 1
+        elif code < low_next:
+            low_next = code
+        if code > high:
+            high_next, high, high_rows = high, code, 1
+        elif code == high:
+            high_rows += 1
+        elif code > high_next:
+            high_next = code
+    partition.low[c, j], partition.low_rows[c, j], partition.low_next[c, j] = low, low_rows, low_next
+    partition.high[c, j], partition.high_rows[c, j], partition.high_next[c, j] = high, high_rows, high_next
 
 
 @kernel
@@ -64,10 +57,23 @@ def width_after(table: Table, partition: Partition, c: int, leaving: int, joinin
     """
     change = 0.0
     for j in range(table.quasi.shape[1]):
-        low = end_after(table, partition, LOW, c, j, leaving, joining)
-        high = end_after(table, partition, HIGH, c, j, leaving, joining)
-        if low != partition.ends[LOW, c, j] or high != partition.ends[HIGH, c, j]:
-            wide = width(j, low, high, table.widths) if low <= high else 0.0
+        low, high = partition.low[c, j], partition.high[c, j]
+        to_low, to_high = low, high
+        if leaving >= 0:
+            code = table.quasi[leaving, j]
+            if code == low and partition.low_rows[c, j] == 1:
+                if partition.low_next[c, j] == UNKNOWN:
+                    scan(table, partition, c, j)
+                to_low = partition.low_next[c, j]
+            if code == high and partition.high_rows[c, j] == 1:
+                if partition.high_next[c, j] == UNKNOWN:
+                    scan(table, partition, c, j)
+                to_high = partition.high_next[c, j]
+        if joining >= 0:
+            code = table.quasi[joining, j]
+            to_low, to_high = min(to_low, code), max(to_high, code)
+        if to_low != low or to_high != high:
+            wide = width(j, to_low, to_high, table.widths) if to_low <= to_high else 0.0
             change += wide - partition.wide[c, j]
     return float(partition.width[c] + change)
 
@@ -75,9 +81,7 @@ def width_after(table: Table, partition: Partition, c: int, leaving: int, joinin
 @kernel
 def box_width(table: Table, partition: Partition, c: int, j: int) -> float:
     """The width of the label of class c in quasi-identifier j; 0 for a class without rows."""
-    return (
-        0.0 if partition.size[c] == 0 else width(j, partition.ends[LOW, c, j], partition.ends[HIGH, c, j], table.widths)
-    )
+    return 0.0 if partition.size[c] == 0 else width(j, partition.low[c, j], partition.high[c, j], table.widths)
 
 
 @kernel
@@ -85,17 +89,19 @@ def change_box(table: Table, partition: Partition, c: int, leaving: int, joining
     """Update the box of class c after one row left and one joined (-1: none). Its members are up to date already."""
     moved = False
     for j in range(table.quasi.shape[1]):
-        out = int(table.quasi[leaving, j]) if leaving >= 0 else -1
-        into = int(table.quasi[joining, j]) if joining >= 0 else -1
+        out = table.quasi[leaving, j] if leaving >= 0 else np.int32(-1)
+        into = table.quasi[joining, j] if joining >= 0 else np.int32(-1)
         if out == into:
             continue
-        low, high = partition.ends[LOW, c, j], partition.ends[HIGH, c, j]
-        if (out == low and partition.end_rows[LOW, c, j] == 1) or (out == high and partition.end_rows[HIGH, c, j] == 1):
+        low, high = partition.low[c, j], partition.high[c, j]
+        if (out == low and partition.low_rows[c, j] == 1) or (out == high and partition.high_rows[c, j] == 1):
             scan(table, partition, c, j)
         else:
-            for side in range(2):
-                change_end(partition, side, c, j, out, into)
-        if partition.ends[LOW, c, j] != low or partition.ends[HIGH, c, j] != high:
+            if out >= 0:
+                forget(partition, c, j, out)
+            if into >= 0:
+                extend(partition, c, j, into)
+        if partition.low[c, j] != low or partition.high[c, j] != high:
             partition.wide[c, j] = box_width(table, partition, c, j)
             moved = True
     if moved:
@@ -103,20 +109,30 @@ def change_box(table: Table, partition: Partition, c: int, leaving: int, joining
 
 
 @kernel
-def change_end(partition: Partition, side: int, c: int, j: int, out: int, into: int) -> None:
-    """Update an end of class c after a member with the code `out`, not the last one there, left and one with `into`
-    joined (-1: none).
-    """
-    sign, end = 1 - 2 * side, partition.ends[side, c, j]
-    if out >= 0 and out == end:
-        partition.end_rows[side, c, j] -= 1
-    elif out >= 0 and out == partition.end_next[side, c, j]:
-        partition.end_next[side, c, j] = UNKNOWN
-    if into < 0:
-        return
-    if sign * into < sign * end:
-        partition.end_next[side, c, j], partition.ends[side, c, j], partition.end_rows[side, c, j] = end, into, 1
-    elif into == end:
-        partition.end_rows[side, c, j] += 1
-    elif partition.end_next[side, c, j] != UNKNOWN and sign * into < sign * partition.end_next[side, c, j]:
-        partition.end_next[side, c, j] = into
+def forget(partition: Partition, c: int, j: int, code: np.int32) -> None:
+    """Update the ends of class c after a member with this code left that was not the last one at an end."""
+    if code == partition.low[c, j]:
+        partition.low_rows[c, j] -= 1
+    elif code == partition.low_next[c, j]:
+        partition.low_next[c, j] = UNKNOWN
+    if code == partition.high[c, j]:
+        partition.high_rows[c, j] -= 1
+    elif code == partition.high_next[c, j]:
+        partition.high_next[c, j] = UNKNOWN
+
+
+@kernel
+def extend(partition: Partition, c: int, j: int, code: np.int32) -> None:
+    """Update the ends of class c after a member with this code joined."""
+    if code < partition.low[c, j]:
+        partition.low_next[c, j], partition.low[c, j], partition.low_rows[c, j] = partition.low[c, j], code, 1
+    elif code == partition.low[c, j]:
+        partition.low_rows[c, j] += 1
+    elif partition.low_next[c, j] != UNKNOWN and code < partition.low_next[c, j]:
+        partition.low_next[c, j] = code
+    if code > partition.high[c, j]:
+        partition.high_next[c, j], partition.high[c, j], partition.high_rows[c, j] = partition.high[c, j], code, 1
+    elif code == partition.high[c, j]:
+        partition.high_rows[c, j] += 1
+    elif partition.high_next[c, j] != UNKNOWN and code > partition.high_next[c, j]:
+        partition.high_next[c, j] = code

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
-from tclose_spark.methods.closeness_tree.exchange.boxes import HIGH, LOW
 from tclose_spark.methods.closeness_tree.exchange.changes import append_member, count_class
 from tclose_spark.methods.closeness_tree.exchange.excess import numerator
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw_member, rank_rows
@@ -52,8 +51,7 @@ def change_by_merge(table: Table, partition: Partition, c: int, d: int, price: f
     """How much the loss plus `price` times the closeness ratios times rows rises if classes c and d are merged."""
     both = 0.0
     for j in range(table.quasi.shape[1]):
-        low = min(partition.ends[LOW, c, j], partition.ends[LOW, d, j])
-        high = max(partition.ends[HIGH, c, j], partition.ends[HIGH, d, j])
+        low, high = min(partition.low[c, j], partition.low[d, j]), max(partition.high[c, j], partition.high[d, j])
         both += width(j, low, high, table.widths)
     change = partition.size[c] * (both - partition.width[c]) + partition.size[d] * (both - partition.width[d])
     add_figures(partition, d, c, 1)

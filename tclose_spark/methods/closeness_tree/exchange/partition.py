@@ -48,10 +48,13 @@ class Partition(NamedTuple):
     room: IntArray  # how many positions are reserved for them
     size: IntArray  # how many there are
     member: Codes  # rows, class by class, with room between, shape (2 n + 8 classes,)
-    ends: Codes  # the lowest and the highest code, shape (2, classes, q)
-    end_rows: Codes  # how many members have it
-    end_next: Codes  # the next code inwards (-2: unknown; see `boxes`)
-    wide: FloatArray  # the width of the label between the ends, shape (classes, q)
+    low: Codes  # the lowest code, shape (classes, q)
+    high: Codes  # the highest code
+    low_rows: Codes  # how many members have the lowest code
+    high_rows: Codes  # how many have the highest code
+    low_next: Codes  # the second lowest code (-2: unknown; see `boxes`)
+    high_next: Codes  # the second highest code
+    wide: FloatArray  # the width of the label from low to high
     width: FloatArray  # its sum over quasi-identifiers, shape (classes,)
     excess: IntArray  # n c_v - s N_v of each value, cumulative for an ordered attribute, shape (classes, columns)
     counts: Codes  # c_v, the members with each value
@@ -104,7 +107,7 @@ def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -
     groups, columns, attributes = int(classes.max()) + 1 + spare, len(table.expected), len(table.metric)
     _, highest, longest = table.requirement.parents.shape
 
-    ends, end_rows, end_next = np.zeros((3, 2, groups, q), np.int32)
+    low, high, low_rows, high_rows, low_next, high_next = np.zeros((6, groups, q), np.int32)
     start, room, old_start = np.zeros((3, groups), np.int64)
     member, old = np.zeros((2, 2 * rows + 8 * groups), np.int32)
     place, rank = np.zeros((2, rows), np.int32)
@@ -115,9 +118,12 @@ def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -
         room=room,
         size=np.bincount(classes, minlength=groups).astype(np.int64),
         member=member,
-        ends=ends,
-        end_rows=end_rows,
-        end_next=end_next,
+        low=low,
+        high=high,
+        low_rows=low_rows,
+        high_rows=high_rows,
+        low_next=low_next,
+        high_next=high_next,
         wide=np.zeros((groups, q)),
         width=np.zeros(groups),
         excess=np.zeros((groups, columns), np.int64),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
 from tclose_spark.methods.blocks.requirement import ANYTHING
-from tclose_spark.methods.closeness_tree.exchange.boxes import FAR, HIGH, LOW
+from tclose_spark.methods.closeness_tree.exchange.boxes import ABOVE, BELOW
 from tclose_spark.methods.closeness_tree.exchange.changes import count_class
 from tclose_spark.methods.closeness_tree.exchange.excess import numerator, set_excess
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, rank_rows
@@ -83,8 +83,8 @@ def best_cut(table: Table, partition: Partition, c: int, free: int) -> int:
 @kernel
 def empty_box(partition: Partition, c: int) -> None:
     """The box of no rows."""
-    partition.ends[LOW, c] = FAR
-    partition.ends[HIGH, c] = -FAR
+    partition.low[c] = ABOVE
+    partition.high[c] = BELOW
     partition.wide[c] = 0.0
 
 
@@ -94,10 +94,9 @@ def widen(table: Table, partition: Partition, c: int, row: int) -> float:
     total = 0.0
     for j in range(table.quasi.shape[1]):
         code = table.quasi[row, j]
-        low, high = min(code, partition.ends[LOW, c, j]), max(code, partition.ends[HIGH, c, j])
-        if low < partition.ends[LOW, c, j] or high > partition.ends[HIGH, c, j]:
-            partition.ends[LOW, c, j], partition.ends[HIGH, c, j] = low, high
-            partition.wide[c, j] = width(j, low, high, table.widths)
+        if code < partition.low[c, j] or code > partition.high[c, j]:
+            partition.low[c, j], partition.high[c, j] = min(code, partition.low[c, j]), max(code, partition.high[c, j])
+            partition.wide[c, j] = width(j, partition.low[c, j], partition.high[c, j], table.widths)
         total += partition.wide[c, j]
     return total
 

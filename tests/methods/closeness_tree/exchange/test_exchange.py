@@ -217,14 +217,15 @@ def assert_counted(table: Table, partition: Partition) -> None:
     classes = partition.of.astype(np.int64)
     fresh = make_partition(table, classes, 0, len(partition.size) - int(classes.max()) - 1)
     count_all(table, fresh)
-    for name in ("size", "ends", "end_rows", "excess", "counts", "total", "present"):
+    for name in ("size", "low", "high", "low_rows", "high_rows", "excess", "counts", "total", "present"):
         np.testing.assert_array_equal(getattr(partition, name), getattr(fresh, name), err_msg=name)
     np.testing.assert_allclose(partition.wide, fresh.wide, atol=1e-12)
     np.testing.assert_allclose(partition.width, fresh.width, atol=1e-12)
     for side, c in np.argwhere(partition.fresh):
         update_rises(table, fresh, side, c)
         np.testing.assert_array_equal(partition.rises[side, c], fresh.rises[side, c])
-    assert np.all((partition.end_next == fresh.end_next) | (partition.end_next == UNKNOWN))
+    for known, real in ((partition.low_next, fresh.low_next), (partition.high_next, fresh.high_next)):
+        assert np.all((known == real) | (known == UNKNOWN))
     for c in range(len(partition.size)):
         members = partition.member[partition.start[c] : partition.start[c] + partition.size[c]]
         assert sorted(members) == np.flatnonzero(partition.of == c).tolist()
