@@ -13,8 +13,7 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.layout import together
 from tclose_spark.methods.method import Plan
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.generalize import Generalizer
-from tclose_spark.stages.limits import LabelLimits
+from tclose_spark.stages.generalize import Generalizer, LabelLimits
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
@@ -78,7 +77,7 @@ def _left_out(limits: LabelLimits, task: IntArray, labels: Sequence[pa.Array]) -
     for number in np.unique(task):
         place = np.flatnonzero(task == number)
         of_task = [column.take(pa.array(place)) for column in labels]
-        coarse[limits.left_out(place, of_task, len(place))[2]] = True
+        coarse[limits.suppress(place, of_task, len(place))[2]] = True
     return coarse
 
 

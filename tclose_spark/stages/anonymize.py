@@ -1,9 +1,10 @@
-"""From the staged rows to the published table: encode, route, one shuffle, settle, generalize, write - and prove while
+"""From staged rows to the release: encode, route, one shuffle, assign classes, generalize, write, and check while
 writing.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,28 +19,44 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from tclose_spark.checks.labels.aggregates import AggregateCheck, rows_without_aggregate
 from tclose_spark.checks.labels.coverage import Coverage
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.run import LINKED
+from tclose_spark.io.run import LINKED, Run
 from tclose_spark.io.spark.progress import TaskCounter
 from tclose_spark.io.spark.shuffles import sent_to_tasks, the_task
 from tclose_spark.io.spark.workers import Mapper, map_batches
-from tclose_spark.io.tables.columns import SUPPRESSED
-from tclose_spark.io.tables.made_files import FILE, TABLE, parquet_files
+from tclose_spark.io.tables.columns import SUPPRESSED, read_delta
+from tclose_spark.io.tables.made_files import FILE, TABLE, parquet_files, write_tables
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import ClassAssignment, Plan
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import Encoder
-from tclose_spark.stages.generalize import Generalizer, as_moments, raw_type
-from tclose_spark.stages.limits import LabelLimits
+from tclose_spark.stages.generalize import Generalizer, LabelLimits, as_moments, raw_type, run_starts
 from tclose_spark.stages.observers.extreme_aggregates import ExtremeAggregates
 from tclose_spark.stages.observers.linked_sample import LinkedSample
-from tclose_spark.stages.observers.minimality import MinimalityCounter, run_starts
+from tclose_spark.stages.observers.minimality import MinimalityCounter
 from tclose_spark.stages.observers.refused_cuts import RefusedCuts
-from tclose_spark.stages.observers.released_values import VALUES, VALUES_SCHEMA, PublicNames, note_values, restrict
+from tclose_spark.stages.observers.released_values import (
+    VALUES,
+    VALUES_SCHEMA,
+    PublicNames,
+    note_values,
+    read_values,
+    restrict,
+)
+from tclose_spark.stages.publish import MINIMALITY
+from tclose_spark.stages.staged import (
+    LINKED_SAMPLE,
+    read_columns,
+    read_plan,
+    read_profile,
+    read_rows,
+    resolved_attributes,
+)
 from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch
 from tclose_spark.table.arrays import IntArray, in_order
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
+from tclose_spark.table.hierarchies.building import RELEASED_HIERARCHIES
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.rows import Rows
 
@@ -49,22 +66,46 @@ ROUTED = "task int, rows binary, beside binary"
 RELEASE = "release"
 """The table that is published; LINKED, which `output.keep_linked` asks for, has every row beside it."""
 FIGURE = "figure{}"  # numbered: a method's names may be like any of ours
-TOLD, MEASURED = "told", "measured"
-"""SUMS, and the figures of the method, one value each for all of a task's rows, or for the suppressed ones."""
-FILES = f"`{TABLE}` string, `{FILE}` binary, `{TOLD}` array<bigint>, `{MEASURED}` array<double>"
+COUNTED, MEASURED = "counted", "measured"
+"""SUMS, and the figures of the method, of a task's released or suppressed rows."""
+FILES = f"`{TABLE}` string, `{FILE}` binary, `{COUNTED}` array<bigint>, `{MEASURED}` array<double>"
 UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = "uncovered", "raw_rows", "raw_digest", "rows", "digest"
 SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST)
-"""Whole numbers of a task's rows: how many labels do not cover their value (or are not the aggregate
-of their class), and both sides' fingerprints.
-"""
+"""The rows whose label does not cover its value (or is not the aggregate of the class), and both fingerprints."""
 NOTHING = Fingerprint(0, 0)
+
+
+def write_release(run: Run, record: dict[str, Any]) -> None:
+    """Writes the release and its private observations to the staging area. record: gets both fingerprints."""
+    profile, columns = read_profile(run), read_columns(run)
+    attributes = resolved_attributes(run, profile)
+    plan = read_plan(run, attributes)
+    anonymizer = Anonymizer(run.spec, profile, attributes, plan, columns)
+    written = _write(run, anonymizer)
+    if anonymizer.notes_values:
+        names = PublicNames.of(run.spec, attributes, read_values(read_delta(run.spark, run.staging.path(VALUES))))
+        run.staging.remove(VALUES)
+        if written.suppressed:
+            record["hierarchies"] = run.keep_hierarchies(names.hierarchies, RELEASED_HIERARCHIES)
+        if written.suppressed and names.differs:
+            anonymizer = Anonymizer(run.spec, profile, attributes, plan, columns, names)
+            written = _write(run, anonymizer)
+    run.staging.write(MINIMALITY, json.dumps(anonymizer.mechanism(), indent=1), private=True)
+    run.staging.write(LINKED_SAMPLE, anonymizer.sample.to_json(), private=True)
+    record |= {"written": {"raw": str(written.raw), "published": str(written.published)}, "method": written.method}
+
+
+def _write(run: Run, anonymizer: Anonymizer) -> Written:
+    files = anonymizer.files(read_rows(run))
+    run.staging.remove(LINKED)
+    with anonymizer.blocks_done.watched(anonymizer.plan.blocks, run.progress):
+        write_tables(files, anonymizer.tables, run.staging)
+    return anonymizer.written()
 
 
 @dataclass(frozen=True)
 class Written:
-    """What was observed of the rows while they were written: both sides as multisets, and what the method says of its
-    work. The raw side has every row, the published side those that are not suppressed.
-    """
+    """The fingerprints of all raw rows and of the released rows, and the method's figures."""
 
     raw: Fingerprint
     published: Fingerprint
@@ -72,12 +113,12 @@ class Written:
 
     @property
     def suppressed(self) -> int:
-        """Rows that are not released."""
+        """The number of rows that are not released."""
         return self.raw.rows - self.published.rows
 
 
 class Anonymizer:
-    """One run's rows on their way: holds what the executors need, builds the table that is written."""
+    """Turns the staged rows of a run into files of the release. Holds what the executors need."""
 
     def __init__(
         self,
@@ -88,7 +129,7 @@ class Anonymizer:
         columns: StagedColumns,
         names: PublicNames | None = None,
     ) -> None:
-        """names: what labels may name, once it is known which rows are suppressed."""
+        """names: the values that labels may name, once it is known which rows are suppressed."""
         self.spec, self.profile, self.attributes, self.plan, self.columns = spec, profile, attributes, plan, columns
         self.names, quasi = names, attributes.quasi_identifiers if names is None else names.quasi
         self.encoder = Encoder.of(profile, columns)
@@ -110,37 +151,35 @@ class Anonymizer:
 
     @property
     def notes_values(self) -> bool:
-        """Whether tasks note the values of the rows that they release, in VALUES."""
+        """Whether tasks note the values of released rows in VALUES."""
         return self.names is None and self.spec.privacy.suppression_limit > 0
 
     @property
     def tables(self) -> dict[str, T.StructType]:
-        """The tables that are written, by name.
+        """The schemas of the written tables, by name.
 
-        RELEASE has the released columns under their names. LINKED, which `output.keep_linked` asks for, has them, each
-        raw quasi-identifier as `<name>_raw`, and where rows may be suppressed SUPPRESSED: which are, their published
-        quasi-identifiers being NULL. VALUES has what released rows hold, until that is read.
+        RELEASE has the released columns. LINKED (`output.keep_linked`) has every row: the released columns, each raw
+        quasi-identifier as `<name>_raw`, and, if rows may be suppressed, SUPPRESSED. Suppressed rows have no labels.
+        VALUES has values of released rows, until they are read.
         """
-        asked = self.spec.attributes
+        roles = self.spec.attributes
         labels = list(from_arrow_schema(pa.schema(self.generalizer.schema())))
         own = {field.name: field.dataType for field in self.columns.passing}
-        as_they_are = [*asked.sensitive_attributes, *asked.insensitive_attributes]
+        as_they_are = [*roles.sensitive_attributes, *roles.insensitive_attributes]
         released = [*labels, *(T.StructField(name, own.get(name, T.StringType())) for name in as_they_are)]
         noted = {VALUES: VALUES_SCHEMA} if self.notes_values else {}
         if not self.spec.output.keep_linked:
             return {RELEASE: T.StructType(released), **noted}
         raw = [
-            (f"{name}_raw", raw_type(d)) for name, d in zip(asked.quasi_identifiers, self.profile.quasi, strict=True)
+            (f"{name}_raw", raw_type(d)) for name, d in zip(roles.quasi_identifiers, self.profile.quasi, strict=True)
         ]
         flag = [T.StructField(SUPPRESSED, T.BooleanType())] if self.spec.privacy.suppression_limit else []
         linked = [*released, *from_arrow_schema(pa.schema(raw)), *flag]
         return {RELEASE: T.StructType(released), LINKED: T.StructType(linked), **noted}
 
     def files(self, batches: DataFrame) -> DataFrame:
-        """The staged rows in their classes, as files of `tables`: a suppressed row is in LINKED only, without labels.
-
-        A task holds whole classes. Both sides and the labels that lie are observed as the files are written: see
-        `written`; blocks_done counts meanwhile.
+        """The files of `tables`, as rows of FILES. A task holds whole classes. Fingerprints and wrong labels are
+        observed while the files are written: see `written`.
         """
         self.blocks_done = TaskCounter(batches.sparkSession)
         self.minimality = MinimalityCounter.of(batches.sparkSession, self.attributes, self.plan.tasks)
@@ -148,16 +187,16 @@ class Anonymizer:
         self.refused_cuts = RefusedCuts.of(batches.sparkSession, self.spec, self.attributes)
         checks = dict(zip(self.spec.aggregates, self.aggregates, strict=True))
         self.extremes = ExtremeAggregates(batches.sparkSession, self.profile, checks, self.spec.privacy.k)
-        settled = sent_to_tasks(batches, _router(self.encoder, self.plan), ROUTED, self.plan.tasks)
+        routed = sent_to_tasks(batches, _router(self.encoder, self.plan), ROUTED, self.plan.tasks)
         hows = self.plan.figures.values()
-        return map_batches(settled, self._finisher(), FILES).observe(
+        return map_batches(routed, self._finisher(), FILES).observe(
             self.observation,
-            *(F.sum(F.col(TOLD)[i]).alias(name) for i, name in enumerate(SUMS)),
+            *(F.sum(F.col(COUNTED)[i]).alias(name) for i, name in enumerate(SUMS)),
             *(getattr(F, how)(F.col(MEASURED)[i]).alias(FIGURE.format(i)) for i, how in enumerate(hows)),
         )
 
     def _finisher(self) -> Mapper:
-        """What a task does with the rows sent to it; holds them all, in compact form."""
+        """What a task does with its rows, which it holds in compact form."""
         codec, plan, generalizer, coverages, blocks_done = (
             self.encoder.codec,
             self.plan,
@@ -180,9 +219,7 @@ class Anonymizer:
         def finished(
             rows: Rows, passing: list[pa.Array], labels: list[pa.Array] | None
         ) -> tuple[list[pa.Array], list[int]]:
-            """(the columns of LINKED of rows with these labels, those of RELEASE first; their SUMS); without labels of
-            suppressed ones.
-            """
+            """(the columns of LINKED, those of RELEASE first; their SUMS). labels: None for suppressed rows."""
             raw = codec.decode(rows)
             values = columns.published([*raw, *codec.sensitive_texts(rows), *passing])[len(raw) :]
             written = labels or [pa.nulls(len(rows), kind) for _, kind in generalizer.schema()]
@@ -206,24 +243,24 @@ class Anonymizer:
             sent = pa.Table.from_batches(received)
             rows = codec.unpack(b"".join(sent["rows"].to_pylist()))
             passing = _passing(sent["beside"])
-            settled = plan.assign_classes(rows, the_task(sent["task"]))
+            assigned = plan.assign_classes(rows, the_task(sent["task"]))
             beside = passing[len(passing) - insensitive :]
             sorted_rows = replace(rows, cell=cell_places[rows.cell])
-            place, labels = _labelled(first_labels, sorted_rows, settled, beside)
-            place, labels, coarse = limits.left_out(place, labels, len(settled.here))
+            place, labels = _labelled(first_labels, sorted_rows, assigned, beside)
+            place, labels, coarse = limits.suppress(place, labels, len(assigned.here))
             if names is not None:
-                place, labels = _labelled(generalizer, sorted_rows, names.shrink(restrict(settled, place)), beside)
-            suppressed = coarse if settled.suppressed is None else np.concatenate([settled.suppressed, coarse])
+                place, labels = _labelled(generalizer, sorted_rows, names.shrink(restrict(assigned, place)), beside)
+            suppressed = coarse if assigned.suppressed is None else np.concatenate([assigned.suppressed, coarse])
             if not aggregates:
-                chosen = settled.regions is None and not disjoint
+                chosen = assigned.regions is None and not disjoint
                 minimality.add(rows.take(place), labels if chosen else None)
                 minimality.add_suppressed(rows.take(suppressed))
             if refused is not None and len(place):
                 refused.add(rows.take(place), run_starts(labels))
             if notes and len(place):
-                noted = note_values(rows, restrict(settled, place), attributes)
+                noted = note_values(rows, restrict(assigned, place), attributes)
                 yield from (_file(VALUES, file) for file in parquet_files(noted.columns, noted.schema))
-            figures: dict[str, float | None] = {name: settled.figures[name] for name in plan.figures}
+            figures: dict[str, float | None] = {name: assigned.figures[name] for name in plan.figures}
             for here, published in ((place, labels), (suppressed, None)):
                 if len(here):
                     sample.add(rows.take(here), published, quasi_columns)
@@ -235,32 +272,26 @@ class Anonymizer:
                         if published or name == LINKED:
                             for file in parquet_files(made[: len(schema)], schema):
                                 yield _file(name, file)
-            blocks_done.add(settled.blocks)
+            blocks_done.add(assigned.blocks)
 
         return finish
 
     def mechanism(self) -> dict[str, Any]:
-        """What an adversary who knows the method learns from its choices, with names and values: for inside only; to be
-        called after the write.
-        """
+        """After the write: what the method's choices reveal, with raw values, so it must stay inside."""
         if self.aggregates:
-            why = "aggregates are published, which do not say what a class covers"
-            return {
-                "measured": False,
-                "why": why,
-                "extreme_aggregates": self.extremes.figure(),
-                "few_values": self.extremes.few_values(),
-            }
+            why = "the release publishes aggregates, which do not show what a class covers"
+            found = {"extreme_aggregates": self.extremes.figure(), "few_values": self.extremes.few_values()}
+            return {"measured": False, "why": why, **found}
         figure = self.minimality.figure(self.profile, self.spec.privacy.k, self.spec.privacy.of == "input")
         refused = None if self.refused_cuts is None else self.refused_cuts.figure()
         return figure if refused is None else {**figure, "refused_cuts": refused}
 
     def written(self) -> Written:
-        """What was observed of the rows that were written; to be called after the write.
+        """What was observed during the write.
 
         Raises:
-            InputError: if the rows that were read are not those that were profiled.
-            GuaranteeError: if a label does not cover its row's value, or an aggregate is not its class's.
+            InputError: if the rows are not those that were profiled.
+            GuaranteeError: if a label does not cover its row's value, or an aggregate is not that of its class.
             UnreachableError: if the method could not make classes that hold.
         """
         figures = self.observation.get
@@ -269,15 +300,13 @@ class Anonymizer:
         if str(raw) != self.profile.fingerprint:
             raise InputError(
                 f"the rows that were written ({raw.rows}) are not those that were profiled ({self.profile.rows}): a "
-                "retry disturbed the run, or what was staged is damaged; run it again from the profile"
-            )
-        if uncovered and self.aggregates:
-            raise GuaranteeError(
-                f"{uncovered} rows have a published value that is not the aggregate of their class's values; nothing "
-                "is published"
+                "retry disturbed the run, or the staged rows are damaged; run it again from the profile"
             )
         if uncovered:
-            raise GuaranteeError(f"{uncovered} rows have a label that does not cover their value; nothing is published")
+            wrong = "label that does not cover their value"
+            if self.aggregates:
+                wrong = "published value that is not the aggregate of their class's values"
+            raise GuaranteeError(f"{uncovered} rows have a {wrong}; nothing is published")
         return Written(
             raw,
             published,
@@ -286,26 +315,26 @@ class Anonymizer:
 
 
 def _passing(beside: pa.ChunkedArray) -> list[pa.Array]:
-    """The columns that passed beside the rows, in their order."""
+    """The columns that traveled beside the rows."""
     sent = list(read_batches(chunk for chunk in beside.chunks if not chunk.null_count))
     return [column.combine_chunks() for column in pa.Table.from_batches(sent).columns] if sent else []
 
 
 def _labelled(
-    generalizer: Generalizer, rows: Rows, settled: ClassAssignment, insensitive: Sequence[pa.Array]
+    generalizer: Generalizer, rows: Rows, assigned: ClassAssignment, insensitive: Sequence[pa.Array]
 ) -> tuple[IntArray, list[pa.Array]]:
-    """(places in the rows of those that stay, in the order in which they are published; their published columns)."""
-    here = settled.here
+    """(the places of released rows in published order, their published columns)."""
+    here = assigned.here
     if not len(here):
         return here, []
     ties = [content_hash([column.take(pa.array(here)) for column in insensitive])] if insensitive else []
-    order, labels = generalizer.publish(rows.take(here), settled.classes, ties, settled.regions)
+    order, labels = generalizer.publish(rows.take(here), assigned.classes, ties, assigned.regions)
     return here[order], labels
 
 
 def _cell_places(attributes: ResolvedAttributes) -> IntArray:
-    """The place of each cell in the order of the published rows: by its codes, but of an attribute whose domain is in
-    the order of the input's frequencies by the texts of its values, since that order counts suppressed rows, too.
+    """The place of each cell in the order of published rows: by codes, or by text if the codes follow the input's
+    frequencies, which would reveal suppressed rows.
     """
     keys = []
     for a in attributes.sensitive:
@@ -317,19 +346,19 @@ def _cell_places(attributes: ResolvedAttributes) -> IntArray:
 
 
 def _figures(sums: list[int], measured: list[float | None]) -> pa.RecordBatch:
-    """A row of FILES that tells SUMS and the method's figures."""
+    """A row of FILES with SUMS and the method's figures."""
     return _row_of_files(None, None, sums, measured)
 
 
 def _file(table: str, content: bytes) -> pa.RecordBatch:
-    """A row of FILES that is a file of a table."""
+    """A row of FILES with a file of a table."""
     return _row_of_files(table, content, None, None)
 
 
 def _row_of_files(*values: Any) -> pa.RecordBatch:
     kinds = (pa.string(), pa.binary(), pa.list_(pa.int64()), pa.list_(pa.float64()))
     columns = [pa.array([value], kind) for value, kind in zip(values, kinds, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, names=[TABLE, FILE, TOLD, MEASURED])
+    return pa.RecordBatch.from_arrays(columns, names=[TABLE, FILE, COUNTED, MEASURED])
 
 
 def _paths(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]] | None:
@@ -342,7 +371,7 @@ def _places(domain: QuasiDomain) -> dict[str, int] | None:
 
 
 def _router(encoder: Encoder, plan: Plan) -> Mapper:
-    """Packs staged rows and sends them to the tasks that finish their classes: those of one task as one value."""
+    """Packs staged rows and routes them to the tasks of their classes: the rows for one task as one value."""
     columns, codec = encoder.columns, encoder.codec
     most = min(max(ROWS_ROUTED, ROWS_TO_EACH * plan.tasks), MOST_ROUTED)
 
@@ -378,7 +407,7 @@ def _router(encoder: Encoder, plan: Plan) -> Mapper:
 
 
 def _beside(columns: StagedColumns, held: Sequence[pa.RecordBatch]) -> pa.Table | None:
-    """The columns of staged batches that pass as they are, if there are any."""
+    """The columns of staged batches that pass unchanged, if there are any."""
     if not columns.passing:
         return None
     names = [field.name for field in columns.passing]
@@ -394,7 +423,7 @@ def _taken(table: pa.Table, index: IntArray) -> pa.RecordBatch:
 def _uncovered(
     coverages: tuple[Coverage, ...], bounds: tuple[bool, ...], raw: list[pa.Array], published: list[pa.Array]
 ) -> int:
-    """How many rows have a label that does not cover its raw value."""
+    """The number of rows with a label that does not cover its raw value."""
     result = np.ones(len(raw[0]), dtype=bool)
     columns = iter(published)
     for coverage, two, values in zip(coverages, bounds, raw, strict=True):

@@ -1,4 +1,4 @@
-"""Staged rows as codes: the sample that a plan is made from, and how many rows a plan puts where."""
+"""Staged rows as codes: a sample, and counts over the whole table, for planning."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from pyspark.sql import functions as F
 from tclose_spark.errors import InputError
 from tclose_spark.io.spark.shuffles import joining_tasks, sent_to_tasks
 from tclose_spark.io.spark.workers import map_batches
-from tclose_spark.stages.frequencies import count_keys
 from tclose_spark.stages.staging import HASH, StagedColumns, read_batches
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.local_rows import LocalRows, draw, repeated, share_of
 from tclose_spark.table.rows import Codec, Rows
-from tclose_spark.table.tally import Tally
+from tclose_spark.table.tally import Tallier, Tally, TooManyKeysError
 
 MOST_LOCAL = 1_000_000  # rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them
-DRAWN_A_PART = 250_000  # rows that tasks drew of a large table, to be joined by another one
+DRAWN_A_PART = 250_000  # drawn rows of a large table for one joining task
+ROWS_A_PART = 1_000_000  # counted rows for one adding task
+KEY_COUNTS = "part int, keys binary, n binary"
+TOO_MANY = -1
+"""The part of a task that has too many keys, and sends none."""
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Turns batches of staged rows into codes. Their keyed hash is of all published columns, so it orders rows by
-    content.
-    """
+    """Turns batches of staged rows into codes."""
 
     codec: Codec
     columns: StagedColumns
@@ -40,7 +41,7 @@ class Encoder:
         return Encoder(Codec.of(profile), columns)
 
     def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
-        """The rows of each batch that was staged, from batches of `staged_batches`."""
+        """The rows of each staged batch, from batches of `staged_batches`."""
         return map(self.rows, read_batches(batch.column(0) for batch in batches))
 
     def rows(self, batch: pa.RecordBatch) -> Rows:
@@ -54,7 +55,7 @@ class Encoder:
 
 
 class EncodedTable:
-    """The staged rows of a table, as a plan needs them: by the driver where they are few, else by Spark."""
+    """The staged rows of a table, for planning: on the driver if they are few, otherwise by Spark."""
 
     def __init__(self, batches: DataFrame, encoder: Encoder, profile: Profile, most_local: int = MOST_LOCAL) -> None:
         self._batches, self._encoder, self._profile = batches, encoder, profile
@@ -72,10 +73,10 @@ class EncodedTable:
         return codec.unpack(b"".join(brought["rows"].to_pylist()))
 
     def sample(self, most: int) -> Rows:
-        """About `most` rows that stand for the table: the same however it is partitioned or ordered.
+        """About `most` rows that represent the table, independent of partitions and order.
 
-        Distinct rows are drawn, by the low bits of their hashes (order keys end in the high ones), each with its share
-        of the rows that are like it; so many repeated rows neither crowd the sample nor leave it empty.
+        Distinct rows are drawn by the low bits of their hashes (order keys end in the high ones), each with its share
+        of equal rows, so that frequent rows do not dominate the sample.
         """
         share = share_of(most, self._profile.distinct_rows)
         drawn, n = self._drawn(share) if self._local is None else draw(self._local.rows, share)
@@ -84,7 +85,7 @@ class EncodedTable:
         return repeated(drawn, n, most)
 
     def counts(self, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
-        """How many rows `group_of` puts into each of the groups, shape (groups,). One scan."""
+        """The number of rows that `group_of` puts into each group, shape (groups,). One scan."""
         if self._local is not None:
             return self._local.counts(group_of, groups)
         encoder = self._encoder
@@ -103,7 +104,7 @@ class EncodedTable:
         return counts
 
     def frequencies(self, tally_of: Callable[[Rows], Tally], most: int) -> Tally:
-        """The sum of `tally_of` over all rows, in whatever parts they come. One scan.
+        """The sum of `tally_of` over all rows. One scan.
 
         Raises:
             TooManyKeysError: if it has more than `most` keys.
@@ -113,7 +114,7 @@ class EncodedTable:
         return count_keys(self._batches, self._encoder.parts, tally_of, most, self._profile.rows)
 
     def _drawn(self, share: np.uint64) -> tuple[Rows, IntArray]:
-        """What is drawn of a large table: by each task of its rows, joined by other tasks, put together here."""
+        """The drawn rows of a large table: tasks draw, others join, the driver puts parts together."""
         encoder = self._encoder
         codec = encoder.codec
         joining = joining_tasks(self._profile.rows * int(share) >> 31, DRAWN_A_PART)
@@ -147,7 +148,81 @@ class EncodedTable:
 
 
 def _together(parts: list[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray]:
-    """The different rows of several parts, and how many there are of each."""
+    """The distinct rows of several parts, and their counts."""
     if not parts:
         raise InputError("no rows are staged: what was staged is damaged; run again from the profile")
     return Rows.concatenate([rows for rows, _ in parts]).distinct(np.concatenate([n for _, n in parts]))
+
+
+def count_keys(
+    batches: DataFrame,
+    rows_of: Callable[[Iterable[pa.RecordBatch]], Iterator[Rows]],
+    tally_of: Callable[[Rows], Tally],
+    most: int,
+    rows: int,
+) -> Tally:
+    """The sum of `tally_of` over all batches, which have so many rows. Keys are not known beforehand: tasks count them,
+    others add up equal shares, and the driver gets about `most` keys at most.
+
+    Raises:
+        TooManyKeysError: if there are more than `most` keys.
+        InputError: if there are no rows.
+    """
+    parts = joining_tasks(rows, ROWS_A_PART)
+    share = most // parts * 3 // 2 + 1_000
+
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from _tally_parts(map(tally_of, rows_of(batches)), most, parts)
+
+    def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        received = [batch for batch in batches if batch.num_rows]
+        if any(TOO_MANY in batch["part"].to_pylist() for batch in received):
+            yield _key_counts(TOO_MANY, None)
+        else:
+            yield from _tally_parts((tally for batch in received for tally in _read_key_counts(batch)), share, 1)
+
+    counted = sent_to_tasks(batches, count, KEY_COUNTS, parts)
+    brought = map_batches(counted, add, KEY_COUNTS).toArrow()
+    if TOO_MANY in brought["part"].to_pylist():
+        raise TooManyKeysError
+    tallies = _read_key_counts(brought)
+    if not tallies:
+        raise InputError("no rows are staged: what was staged is damaged; run again from the profile")
+    whole = Tally.together(tallies)
+    if len(whole) > most:
+        raise TooManyKeysError
+    return whole
+
+
+def _tally_parts(tallies: Iterable[Tally], most: int, parts: int) -> Iterator[pa.RecordBatch]:
+    """The sum of tallies in parts, by key; TOO_MANY if they have more than `most` keys."""
+    tallier = Tallier(most)
+    try:
+        for tally in tallies:
+            tallier.add(tally)
+        total = tallier.total()
+    except TooManyKeysError:
+        yield _key_counts(TOO_MANY, None)
+        return
+    if total is not None and len(total):
+        part = total.part_of(parts)
+        for number in np.unique(part).tolist():
+            yield _key_counts(number, total.take(np.flatnonzero(part == number)))
+
+
+def _key_counts(part: int, tally: Tally | None) -> pa.RecordBatch:
+    data = [None, None] if tally is None else [tally.keys.tobytes(), tally.rows.tobytes()]
+    arrays = [pa.array([part], pa.int32()), *(pa.array([value], pa.binary()) for value in data)]
+    return pa.RecordBatch.from_arrays(arrays, names=["part", "keys", "n"])
+
+
+def _read_key_counts(batch: pa.RecordBatch | pa.Table) -> list[Tally]:
+    tallies = []
+    for keys, n in zip(batch["keys"].to_pylist(), batch["n"].to_pylist(), strict=True):
+        rows = _integers(n)
+        tallies.append(Tally(_integers(keys).reshape(-1, len(rows)), rows))
+    return tallies
+
+
+def _integers(data: bytes) -> IntArray:
+    return np.frombuffer(data, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""From rows with a class to what is published, in the order in which it is published. Pure: arrays in, arrays out."""
+"""From rows in classes to published columns and their order. Arrays in, arrays out."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose_spark.methods.attributes import ResolvedQuasi
+from tclose_spark.measures.loss.coarseness import Coarsest
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.quantities import CODES_A_DAY, FIRST, LAST, Calendar
+from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.aggregates import AggregateLabels
 from tclose_spark.table.arrays import FloatArray, HashArray, IntArray, in_order
+from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, Labeller, NumericLabels, ranges
 from tclose_spark.table.rows import Rows
 
+NONE = np.zeros(0, dtype=np.int64)
 MOMENTS: dict[Calendar, pa.DataType] = {"date": pa.date32(), "timestamp": pa.timestamp("us", "UTC")}
 
 
 @dataclass(frozen=True)
 class Generalizer:
-    """Writes the published columns of the quasi-identifiers: a label each, or two bounds; or an aggregate."""
+    """Makes the published columns of quasi-identifiers: labels, bounds or aggregates."""
 
     names: tuple[str, ...]
     labellers: tuple[Labeller | AggregateLabels, ...]
@@ -31,9 +35,9 @@ class Generalizer:
 
     @staticmethod
     def of(quasi: Sequence[ResolvedQuasi], aggregates: Mapping[str, Aggregate] | None = None) -> Generalizer:
-        """The generalizer of these quasi-identifiers. aggregates: of those that are published as such."""
-        said = aggregates or {}
-        labellers = (AggregateLabels(said[q.name], q.domain) if q.name in said else q.labeller for q in quasi)
+        """The generalizer of these quasi-identifiers. aggregates: by column that is published as one."""
+        kinds = aggregates or {}
+        labellers = (AggregateLabels(kinds[q.name], q.domain) if q.name in kinds else q.labeller for q in quasi)
         return Generalizer(tuple(q.name for q in quasi), tuple(labellers), tuple(q.bounds for q in quasi))
 
     def schema(self) -> list[tuple[str, pa.DataType]]:
@@ -50,13 +54,11 @@ class Generalizer:
     def publish(
         self, rows: Rows, classes: IntArray, ties: Sequence[HashArray], regions: IntArray | None = None
     ) -> tuple[IntArray, list[pa.Array]]:
-        """The published columns of rows with class numbers, labels dictionary-encoded, and the order of the rows that
-        they are in.
+        """(the order of the rows, their published columns in this order). classes: a number for each row.
 
-        A class's labels cover its rows' values, or are their aggregates; with `regions` (see `methods.method.Settled`)
-        they cover the ranges of codes that these say.
-        The order is by released columns only: labels, sensitive values, then `ties` (hashes of the insensitive
-        columns). Classes with equal labels are one class to a reader, and nothing in the order tells them apart.
+        The labels of a class cover its values, or the ranges of codes in `regions` (see `ClassAssignment`). The order
+        is by released columns only: labels, sensitive values, then `ties` (hashes of the insensitive columns). So it
+        does not separate classes with equal labels, which are one class to a reader.
         """
         by_class = in_order(classes)
         starts = np.flatnonzero(np.diff(classes[by_class], prepend=-1))
@@ -82,7 +84,7 @@ class Generalizer:
         if self.bounds[i] and isinstance(labeller, NumericLabels):
             low, high = ranges(codes, starts) if region is None else region
             if np.any((low == MISSING) & (high != MISSING)):
-                raise ValueError("bounds cannot say that a class mixes missing values with numbers")
+                raise ValueError("bounds cannot express a class that mixes missing values with numbers")
             missing = high == MISSING
             numbers = labeller.bounds(np.where(missing, 0, low), np.where(missing, 0, high))
             return _dense_rank([~missing, *numbers]), [_bound(x, missing, labeller) for x in numbers]
@@ -97,14 +99,14 @@ class Generalizer:
 
 
 def bound_type(labeller: NumericLabels) -> pa.DataType:
-    """What bounds are published as: dates, times (UTC), integers, or doubles."""
+    """The type of published bounds: dates, times (UTC), integers, or doubles."""
     if labeller.calendar is not None:
         return MOMENTS[labeller.calendar]
     return pa.int64() if labeller.whole else pa.float64()
 
 
 def raw_type(domain: QuasiDomain) -> pa.DataType:
-    """What a raw value of a quasi-identifier is kept as, beside its label."""
+    """The type of raw values beside their labels."""
     if domain.calendar is not None:
         return MOMENTS[domain.calendar]
     return {"category": pa.string(), "integer": pa.int64(), "double": pa.float64()}[domain.kind]
@@ -119,8 +121,18 @@ def _bound(numbers: IntArray | FloatArray, missing: NDArray[np.bool_], labeller:
 
 
 def as_moments(codes: pa.Array, calendar: Calendar) -> pa.Array:
-    """Codes as the dates or times that they are."""
+    """Codes as dates or times."""
     return (codes.cast(pa.int32()) if calendar == "date" else codes).cast(MOMENTS[calendar])
+
+
+def run_starts(labels: Sequence[pa.Array]) -> IntArray:
+    """The first row of each class in published rows: classes are runs of rows with equal labels."""
+    new = np.zeros(len(labels[0]), dtype=bool)
+    new[0] = True
+    for column in labels:
+        codes = codes_of(coded(column))
+        new[1:] |= codes[1:] != codes[:-1]
+    return np.flatnonzero(new)
 
 
 def _dense_rank(keys: Sequence[IntArray]) -> IntArray:
@@ -133,3 +145,49 @@ def _dense_rank(keys: Sequence[IntArray]) -> IntArray:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.cumsum(new)
     return rank
+
+
+@dataclass(frozen=True)
+class LabelLimits:
+    """Limits on the coarseness of labels: classes with coarser ones are suppressed, as far as the run file allows.
+
+    limits: of each quasi-identifier, the limit if there is one, and whether it is published as two bounds.
+    most: rows of the whole table that may be suppressed for them.
+    rows: of the whole table.
+    """
+
+    limits: tuple[tuple[Coarsest | None, bool], ...]
+    most: int
+    rows: int
+
+    @staticmethod
+    def of(spec: ReleaseSpec, attributes: ResolvedAttributes) -> LabelLimits:
+        """The limits of a run. A method that suppresses rows itself uses up the allowance."""
+        return LabelLimits(
+            tuple((q.coarsest, q.bounds) for q in attributes.quasi_identifiers),
+            0 if spec.method.suppresses else spec.privacy.most_suppressed(attributes.rows),
+            attributes.rows,
+        )
+
+    def suppress(
+        self, place: IntArray, labels: Sequence[pa.Array], of_task: int
+    ) -> tuple[IntArray, list[pa.Array], IntArray]:
+        """(the places of the rows that stay and their labels, the places of suppressed rows) in a task of so many rows.
+
+        A task suppresses at most its share of the allowance. If that does not suffice it suppresses none, and the
+        release then fails its limits. Suppressed rows are whole classes, each with k rows and close, so all of them
+        together are, too.
+        """
+        room = self.most * of_task // self.rows
+        if not room or not len(place):
+            return place, list(labels), NONE
+        coarse = np.zeros(len(place), dtype=np.bool_)
+        columns = iter(labels)
+        for limit, two in self.limits:
+            parts = [next(columns) for _ in range(1 + two)]
+            if limit is not None:
+                coarse |= limit.broken(parts)
+        if not 0 < coarse.sum() <= room:
+            return place, list(labels), NONE
+        stay = pa.array(~coarse)
+        return place[~coarse], [column.filter(stay) for column in labels], place[coarse]

@@ -1,7 +1,7 @@
-"""Insensitive columns are published as they are: what they say together, and what they take back of a quasi-identifier.
+"""Checks of insensitive columns, which are published unchanged.
 
-Each by itself is looked at by the profile. Here all of them are looked at as tuples, since a street and a house number
-are an address, and against the quasi-identifiers, since a town that is published beside a generalized region undoes it.
+The profile checks each column by itself. Here all are checked together, since a street and a house number are an
+address, and against the quasi-identifiers, since a town beside a generalized region undoes it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tclose_spark.measures.loss.pair_widths import (
 )
 from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.profile import column_places
+from tclose_spark.stages.staging import column_places
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain
@@ -38,8 +38,8 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 MOST_TAKEN_BACK = 0.5  # share of a quasi-identifier's width that insensitive columns may take back
 SAMPLE = 200_000  # different records, about, on which it is measured
-FEWEST_PAIRS = 30  # pairs of people with the same value that a sample needs to say something
-MOST_PAIRED = 20  # columns of which all pairs are tried; of more, the best column is extended
+FEWEST_PAIRS = 30  # pairs of people with the same value that a sample needs
+MOST_PAIRED = 20  # columns whose pairs are all tried; of more columns, the best one is extended
 
 Columns = tuple[str, ...]
 
@@ -47,10 +47,8 @@ Columns = tuple[str, ...]
 def guard_insensitive(
     table: DataFrame, spec: ReleaseSpec, profile: Profile, quasi: Sequence[ResolvedQuasi]
 ) -> dict[str, Any]:
-    """What the insensitive columns of a raw table tell, for the record; nothing where there are none. One pass over the
-    table.
-
-    Columns that `allow_unique` names are measured, and left out of what is refused, by themselves and with others.
+    """What the insensitive columns of a raw table reveal; empty without such columns. One pass over the table. Columns
+    in `allow_unique` are measured but never refused.
 
     Raises:
         InputError: if columns are nearly unique together, or take back more than MOST_TAKEN_BACK of a
@@ -65,8 +63,8 @@ def guard_insensitive(
         combined, distinct = _nearly_unique(table, spec, guarded, profile.rows)
         raise InputError(
             f"insensitive attributes {_listed(combined)} are nearly unique together (about {distinct} combinations in "
-            f"{profile.rows} rows): published as they are, they link rows to people; drop one, make it coarser, or "
-            "give it another role (one that is named in attributes.allow_unique is left out of this)"
+            f"{profile.rows} rows): published unchanged, they link rows to people; drop one, make it coarser, "
+            "give it another role, or name it in attributes.allow_unique"
         )
     figures = _taken_back(sample, attributes.insensitive_attributes, quasi, guarded)
     refused = [
@@ -79,10 +77,8 @@ def guard_insensitive(
 
 @dataclass(frozen=True)
 class Sample:
-    """Different records, weight of each alike.
-
-    quasi: prepared columns.
-    insensitive: a number for each value, by column.
+    """Different records, with the number of rows like each as weight. quasi: prepared columns. insensitive: codes of
+    values, by column.
     """
 
     quasi: Sequence[pa.ChunkedArray]
@@ -91,8 +87,8 @@ class Sample:
     thinned: bool
 
     def taken_back(self, widths: PairWidths, together: Sequence[Columns]) -> list[float | None]:
-        """The share of a quasi-identifier's width that each set of columns takes back; None if the sample cannot
-        say.
+        """The share of a quasi-identifier's width that each set of columns takes back; None if the sample is too
+        small.
         """
         fewest = FEWEST_PAIRS if self.thinned else 1
         anyone = mean_width(widths, np.zeros_like(self.weight), self.weight, fewest)
@@ -104,9 +100,7 @@ class Sample:
 
 
 def _draw(table: DataFrame, spec: ReleaseSpec, profile: Profile, guarded: Sequence[str]) -> tuple[Sample, int]:
-    """About SAMPLE different records by the hash of their content, and how many tuples the guarded columns have in all
-    rows.
-    """
+    """About SAMPLE different records, drawn by content, and the number of tuples of the guarded columns in all rows."""
     quasi, insensitive = list(spec.attributes.quasi_identifiers), list(spec.attributes.insensitive_attributes)
     place = column_places(spec)
     coded = prepare(table, spec).select(
@@ -133,14 +127,12 @@ def _draw(table: DataFrame, spec: ReleaseSpec, profile: Profile, guarded: Sequen
 
 
 def _distinct(columns: Sequence[Column]) -> Column:
-    """About how many tuples the columns have. Each is hashed by itself first, so that a NULL keeps its place."""
+    """The estimated number of tuples. Each column is hashed by itself first, so that a NULL keeps its place."""
     return F.approx_count_distinct(F.xxhash64(*[F.xxhash64(column) for column in columns]), 0.02)
 
 
 def _nearly_unique(table: DataFrame, spec: ReleaseSpec, guarded: Sequence[str], rows: int) -> tuple[Columns, int]:
-    """The smallest set that is found of columns that are nearly unique together, and about how many tuples they
-    have.
-    """
+    """A small set of columns that are nearly unique together, and their estimated tuples."""
     people, place = prepare(table, spec), column_places(spec)
 
     def count(candidates: Sequence[Columns]) -> list[float]:
@@ -156,7 +148,7 @@ def _nearly_unique(table: DataFrame, spec: ReleaseSpec, guarded: Sequence[str], 
 def _taken_back(
     sample: Sample, insensitive: Sequence[str], quasi: Sequence[ResolvedQuasi], guarded: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """What each insensitive column, and all guarded ones together, take back of each quasi-identifier."""
+    """The shares of each quasi-identifier that each insensitive column, and all guarded ones, take back."""
     together: list[Columns] = [(name,) for name in insensitive]
     together += [tuple(guarded)] if len(guarded) > 1 else []
     figures: list[dict[str, Any]] = []
@@ -171,7 +163,7 @@ def _taken_back(
 
 
 def _refusal(sample: Sample, quasi: Sequence[ResolvedQuasi], refused: Sequence[Mapping[str, Any]]) -> str:
-    """The message about the fewest columns that take back too much, and of these the worst."""
+    """The message about the fewest columns that take back too much."""
     worst = min(refused, key=lambda figure: (len(figure["columns"]), -figure["share"]))
     place, undone = next((i, q) for i, q in enumerate(quasi) if q.name == worst["quasi_identifier"])
     columns, share = tuple(worst["columns"]), worst["share"]
@@ -190,14 +182,14 @@ def _refusal(sample: Sample, quasi: Sequence[ResolvedQuasi], refused: Sequence[M
     )
     return (
         f"{several} back {share:.0%} of the width of quasi-identifier {worst['quasi_identifier']!r} (at most "
-        f"{MOST_TAKEN_BACK:.0%} are allowed): published as they are, they undo its generalization; drop one, make it "
+        f"{MOST_TAKEN_BACK:.0%} are allowed): published unchanged, they undo its generalization; drop one, make it "
         "coarser, make it a quasi-identifier, or name it in attributes.allow_unique"
     )
 
 
 def pair_widths(domain: QuasiDomain, column: pa.ChunkedArray, hierarchy: Hierarchy | None) -> PairWidths:
-    """The widths between the records of a prepared column: numbers by their range, others by their tree, or 0 if alike
-    and else 1.
+    """The widths between records of a prepared column: by the range of numbers, by the tree, or 0 for equal values and
+    1 for others.
     """
     if domain.kind != "category":
         numbers = pc.cast(column, pa.float64(), safe=False).to_numpy()
@@ -217,10 +209,8 @@ def pair_widths(domain: QuasiDomain, column: pa.ChunkedArray, hierarchy: Hierarc
 
 
 def smallest_set(columns: Sequence[str], measure: Callable[[Sequence[Columns]], list[float]], limit: float) -> Columns:
-    """The smallest set that is found of columns whose figure is above the limit, where that of all of them is.
-
-    Single columns are tried, then pairs (of MOST_PAIRED columns or fewer), then the best of these grown by one column
-    at a time.
+    """A small set of columns whose figure is above the limit, if that of all columns is. Tries single columns, pairs
+    (of at most MOST_PAIRED columns), then the best of these with one more column at a time.
     """
     sizes = (1, 2) if len(columns) <= MOST_PAIRED else (1,)
     best: Columns = ()

@@ -1,14 +1,38 @@
-"""What a method plans from, made of a run file and a table whose rows are staged or held in memory."""
+"""The plan of a run, and what a method plans from: a run file and a table that is staged or in memory."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any
 
+from tclose_spark.io.run import Run
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import PlanningInput, method_of, require_supersets
+from tclose_spark.methods.method import PlanningInput, PlanReport, method_of, require_supersets
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.encode import EncodedTable
+from tclose_spark.stages.staged import PLAN, PLAN_REPORT, resolved_attributes
+from tclose_spark.table.domains import Profile
 from tclose_spark.table.local_rows import LocalRows
+
+
+def make_plan(run: Run, profile: Profile, table: EncodedTable, record: dict[str, Any]) -> PlanReport:
+    """Makes and writes the plan of a run. record: has `k` if it was chosen; gets the figures of the plan."""
+
+    def log(line: str) -> None:
+        run.announce(f"{'plan':<10} {line}")
+
+    made = method_of(run.spec.method).make_plan(planning_input(run.spec, resolved_attributes(run, profile), table, log))
+    report = made.report()
+    if "k" in record:
+        report = replace(report, details={**report.details, "k": record["k"]})
+    run.staging.write(PLAN, json.dumps(made.to_json()))
+    run.staging.write(PLAN_REPORT, json.dumps(asdict(report), indent=1))
+    record["plan"] = dict(report.figures)
+    if report.note:
+        log(report.note)
+    return report
 
 
 def planning_input(

@@ -1,8 +1,8 @@
-"""Publication: what was verified takes the place of what was public, and its evidence that of the older evidence.
+"""Publication: the verified release and its evidence replace older ones.
 
-Where the file system can, the new public folder is made beside the old one and replaces it as a whole, so readers see
-the old release or the new one. Elsewhere (object stores, mount points) its parts move one by one: the old certificate
-is removed first, and the new one is placed last. A publication that broke off goes on where it stopped.
+If the file system allows it, the new public folder is made beside the old one and replaces it as a whole, so readers
+see one release or the other. Otherwise (object stores, mount points) its parts move one by one: the old certificate is
+removed first, and the new one is placed last. A publication that broke off continues where it stopped.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from contextlib import suppress
 from typing import Any
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
+from tclose_spark.io.input.commits import commit_of
+from tclose_spark.io.input.input_state import input_state
 from tclose_spark.io.interrupts import defer_interrupts, done
 from tclose_spark.io.run import CERTIFICATE, LINKED, PUBLIC, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder, move
@@ -35,11 +37,11 @@ INTERNAL = (
     RELEASED_HIERARCHIES,
     LINKED,
 )
-"""What a run keeps inside under its name in the staging area. `INTERNAL_REPORT` becomes REPORT there."""
+"""The evidence that a run keeps, by its name in the staging area. `INTERNAL_REPORT` becomes REPORT."""
 
 
 def list_files(run: Run) -> dict[str, Digests]:
-    """The SHA-256 of every staged file that is to be published (`public`) or kept (`internal`), by its path there.
+    """The SHA-256 of every staged file that will be published (`public`) or kept (`internal`), by path.
 
     Raises:
         GuaranteeError: if a file of the release or of its class table is not the one that was verified.
@@ -57,17 +59,17 @@ def list_files(run: Run) -> dict[str, Digests]:
 
 
 def public_files(folder: Folder) -> dict[str, str]:
-    """The SHA-256 of every file in a public folder; a run that writes there is not among them."""
+    """The SHA-256 of every file in a public folder, without the lock of a run."""
     names = folder.names() if folder.exists() else []
     return digests(folder, [name for name in names if name not in (LOCK, LOCK + TAKEOVER)])
 
 
 def publish_release(run: Run) -> Mapping[str, Any]:
-    """Publishes what is staged and was verified; returns the certificate. May be repeated.
+    """Publishes the verified release; returns the certificate. May be repeated.
 
     Raises:
-        ConfigurationError: if nothing is ready, or a finished release would be replaced that must not be.
-        GuaranteeError: if a file does not arrive as it was verified; nothing of this run is public then.
+        ConfigurationError: if nothing is ready, or if it would replace a finished release without `overwrite`.
+        GuaranteeError: if a file does not arrive as it was verified; then nothing of this run is public.
     """
     finish_publication(run)
     if is_published(run):
@@ -80,7 +82,7 @@ def publish_release(run: Run) -> Mapping[str, Any]:
         )
     if run.spec.output.table is not None:
         require_replaceable(run.spec.output.table, run.spark)
-    with defer_interrupts():  # an interrupt waits, so that no release lies there without its evidence
+    with defer_interrupts():  # an interrupt waits, so that no release is left without its evidence
         with run.stage("publish"):
             try:
                 _place(run, state["stages"]["report"]["files"]["public"])
@@ -101,7 +103,7 @@ def certificate_of(run: Run) -> Mapping[str, Any]:
 
 
 def is_publishing(run: Run) -> bool:
-    """Whether a publication broke off: something of what is ready has left the staging area."""
+    """Whether a publication broke off: a file that was ready has left the staging area."""
     if not run.is_staged("report"):
         return False
     listed = run.state["stages"]["report"]["files"]["public"]
@@ -109,8 +111,8 @@ def is_publishing(run: Run) -> bool:
 
 
 def finish_publication(run: Run) -> bool:
-    """Completes a publication that broke off after its certificate was public, of whatever run file; whether there was
-    one. What is left of it then is its evidence.
+    """Completes a publication, of any run file, that broke off after its certificate was public: moves its evidence.
+    Returns whether there was one.
     """
     if not run.is_staged("report") or not run.finished:
         return False
@@ -119,20 +121,32 @@ def finish_publication(run: Run) -> bool:
         return False
     with defer_interrupts():
         _keep(run)
-    run.announce("note: a publication that broke off is finished now")
+    run.announce("note: completed a publication that broke off")
     return True
 
 
 def is_published(run: Run) -> bool:
-    """Whether this run file's release is finished, and nothing newer is staged."""
+    """Whether the release of this run file is finished, and nothing newer is staged."""
     if not run.finished or not run.internal.exists(STATE) or run.staging.exists(STATE):
         return False
     made = json.loads(run.internal.read(STATE))
     return bool(made["configuration"] == run.fingerprint) and is_everywhere(run, made)
 
 
+def is_current(run: Run) -> bool:
+    """Whether the finished release was made from this configuration and the current state of the input. False if the
+    state of the input is unknown (see `input_state`).
+    """
+    if not run.finished or not run.internal.exists(STATE):
+        return False
+    made = json.loads(run.internal.read(STATE))
+    state = input_state(run.spark, run.spec.input, commit_of(run.spark, run.spec.input))
+    same = state is not None and made["stages"]["profile"]["input"].get("state") == state
+    return bool(same and made["configuration"] == run.fingerprint) and is_everywhere(run, made)
+
+
 def is_everywhere(run: Run, made: Mapping[str, Any]) -> bool:
-    """Whether the finished release, with this state, is everywhere where the run file wants it."""
+    """Whether the finished release with this state is in every place that the run file names."""
     output = run.spec.output
     reported = made["stages"]["report"]
     if set(reported.get("exports", ())) != set(output.export):
@@ -141,13 +155,13 @@ def is_everywhere(run: Run, made: Mapping[str, Any]) -> bool:
         return False
     if run.internal.exists(LINKED) != output.keep_linked:
         return False
-    with suppress(ConfigurationError):  # of a table that is not there
+    with suppress(ConfigurationError):  # the table does not exist
         return output.table is None or is_same(run.public.path("release"), output.table, run.spark)
     return False
 
 
 def _place(run: Run, files: Digests) -> None:
-    """Makes the staged release public: as a new folder that replaces the public one, or part by part."""
+    """Makes the staged release public, as a whole or part by part."""
     new: Folder | None = run.public.sibling(NEW)
     target = run.public if new is None else new
     target.create()
@@ -174,11 +188,11 @@ def _place(run: Run, files: Digests) -> None:
     others = [name for name in there if name not in files and name not in (LOCK, LOCK + TAKEOVER)]
     if others or any(name not in there for name in files) or run.public.sha256(CERTIFICATE) != files[CERTIFICATE]:
         run.public.remove(CERTIFICATE)
-        raise GuaranteeError(f"{run.public.path()} was changed by somebody else while it was published")
+        raise GuaranteeError(f"{run.public.path()} was changed by another program during the publication")
 
 
 def _move(name: str, run: Run, target: Folder, files: Digests) -> None:
-    """Moves one thing out of the staging area. One that a publication moved before it broke off stays where it is."""
+    """Moves one entry out of the staging area, unless an earlier attempt moved it."""
     if run.staging.exists(name):
         move(name, run.staging, target)
     elif not any(file == name or file.startswith(f"{name}/") for file in files):
@@ -186,7 +200,7 @@ def _move(name: str, run: Run, target: Folder, files: Digests) -> None:
 
 
 def _keep(run: Run) -> None:
-    """Puts the evidence of a release that is public in the place of the older one's, and removes what was staged."""
+    """Replaces the older evidence by that of the public release, and removes the staging area."""
     state = run.state
     files = state["stages"]["report"]["files"]["internal"]
     for name in INTERNAL:
@@ -197,8 +211,8 @@ def _keep(run: Run) -> None:
     run.internal.write(STATE, json.dumps(state, indent=1))
     new = run.public.sibling(NEW)
     if new is not None:
-        new.remove()  # an older release that was replaced, where that broke off
+        new.remove()  # the replaced release, if replacing it broke off
     for name in run.staging.names():
-        if name != STATE:  # which goes last: as long as it is there this is done again
+        if name != STATE:  # goes last: while it exists, this is repeated
             run.staging.remove(name)
     run.staging.remove()

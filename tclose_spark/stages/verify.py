@@ -1,4 +1,4 @@
-"""Judging what was written: the staged release, or a finished one again with all that lies beside it."""
+"""Verdicts on written releases: the staged one, or a finished one with its certificate, reports and evidence."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from tclose_spark.io.tables.catalog import is_same
 from tclose_spark.io.tables.columns import read_delta
 from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
 from tclose_spark.io.tables.exports import check_export, export_name, rows_of
-from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
-from tclose_spark.stages.publish import public_files
+from tclose_spark.stages.publish import MINIMALITY, public_files
+from tclose_spark.stages.report import certify
+from tclose_spark.stages.staged import read_profile
+from tclose_spark.stages.warnings import extreme_aggregates_notes, mechanism_found, mechanism_notes
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint
 
@@ -31,7 +33,7 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
     """The verdict on the release in a folder; its class table is written to the path `classes`.
 
     Raises:
-        GuaranteeError: if it cannot be judged: it is damaged, or its table says more than its rows.
+        GuaranteeError: if it cannot be judged: it is damaged, or its table holds more than its rows.
     """
     require_plain_table(folder, "release")
     stages = state["stages"]
@@ -40,32 +42,48 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
     return verify_release(release, path, run.spec, profiled, run.public_hierarchies, evidence, classes)
 
 
+def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> Verdict:
+    """The verdict on the staged release. Writes the class table, the validation and the figures beside it; record gets
+    the verdict and the SHA-256 of the judged files.
+    """
+    run.staging.remove("classes")
+    files = digests(run.staging, ["release"])
+    verdict = judge(run, read_profile(run), state, run.staging, run.staging.path("classes"))
+    run.staging.remove("validation")
+    for name, text in verdict.validation.files().items():
+        run.staging.write(f"validation/{name}", text)
+    run.staging.write("verification.json", json.dumps({"problems": verdict.problems, **verdict.figures}, indent=1))
+    record |= {"verdict": "holds" if verdict.holds else "does not hold", "figures": verdict.figures}
+    record["minimality"] = mechanism_record(run)
+    record["files"] = {**files, **digests(run.staging, ["classes"])}
+    return verdict
+
+
+def mechanism_record(run: Run) -> dict[str, Any]:
+    """What the method's choices reveal, without values; announces it."""
+    figure = json.loads(run.staging.read(MINIMALITY))
+    notes, found = mechanism_notes(figure), mechanism_found(figure)
+    more = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/promise.md)" if figure["measured"] else ""
+    for note in (*(note + more for note in notes), *extreme_aggregates_notes(figure, public=False)):
+        run.announce(f"note: {note}")
+    return {**found, "warnings": notes if figure["measured"] else extreme_aggregates_notes(figure, public=True)}
+
+
 def require_holds(verdict: Verdict, what: str) -> None:
-    """Raises GuaranteeError with every problem of a verdict, after `what`, unless it holds."""
+    """Raises GuaranteeError with all problems of a verdict, after `what`, unless it holds."""
     if not verdict.holds:
         raise GuaranteeError(f"{what}:\n  " + "\n  ".join(verdict.problems))
 
 
-def certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
-    """The certificate of the release in a folder. Its warnings are of identifiers that repeat in the input, too, and of
-    what the choices of the method tell.
-    """
-    profiled, mechanism = state["stages"]["profile"], state["stages"]["verify"]["minimality"]
-    source, more = profiled["input"], [*profiled["repeated"], *mechanism["warnings"]]
-    figures = {**figures, "warnings": [*figures["warnings"], *more]}
-    columns = read_delta(run.spark, folder.path("release")).columns
-    return build_certificate(run.spec, run.public_hierarchies, figures, source["rows"], source["version"], columns)
-
-
 def verify_finished(run: Run) -> Verdict:
-    """Judges a finished release, its certificate, reports, exports and evidence; changes nothing.
+    """Judges a finished release with its certificate, reports, exports and evidence; changes nothing.
 
-    First every file must be the one that was published, by its SHA-256. Then the release is judged anew from what is
-    written, and the certificate and the report must follow from that.
+    Every file must have its published SHA-256. Then the release is judged anew from its files, and the certificate and
+    the report must follow from that.
 
     Raises:
-        GuaranteeError: if anything does not hold, is missing, was changed, or lies there beside it.
-        ConfigurationError: if it was made by another configuration.
+        GuaranteeError: if a requirement does not hold, or a file is missing, changed or foreign.
+        ConfigurationError: if another configuration made it.
     """
     state = _state(run)
     if state["configuration"] != run.fingerprint:
@@ -80,7 +98,7 @@ def verify_finished(run: Run) -> Verdict:
             verdict = judge(run, profiled, state, run.public, run.internal.path("recheck"))
     finally:
         run.internal.remove("recheck")
-    require_holds(verdict, f"the finished release in {run.public.path()} does not hold what was asked")
+    require_holds(verdict, f"the finished release in {run.public.path()} does not meet its requirements")
     _require_pages(run, state, verdict)
     if run.spec.output.table is not None and not is_same(run.public.path("release"), run.spec.output.table, run.spark):
         raise GuaranteeError(f"the table {run.spec.output.table} is not the release in {run.public.path()}")
@@ -94,7 +112,7 @@ def verify_finished(run: Run) -> Verdict:
 
 
 def _state(run: Run) -> dict[str, Any]:
-    """What the stages of a finished run wrote down.
+    """The record of a finished run.
 
     Raises:
         GuaranteeError: if it is gone, or cannot be read.
@@ -114,7 +132,7 @@ def _state(run: Run) -> dict[str, Any]:
 
 
 def _require_whole(state: Mapping[str, Any]) -> None:
-    """Raises an error of any kind unless a state holds all that is looked up in it later."""
+    """Raises an error of any kind unless a state has all that is read from it later."""
     stages = state["stages"]
     source, written, reported = stages["profile"]["input"], stages["anonymize"]["written"], stages["report"]
     for hashed in (source["fingerprint"], written["raw"], written["published"]):
@@ -157,7 +175,7 @@ def _require_files(run: Run, state: Mapping[str, Any]) -> None:
 
 
 def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the files of a finished run, which its report stage listed, and with their names."""
+    """The problems of the files of a finished run, against the list of its report stage."""
     listed = reported["files"]
     kept = {name.split("/")[0] for name in listed["internal"]}
     yield from map(run.public.path, differences(listed["public"], public_files(run.public)))
@@ -171,7 +189,7 @@ def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict) -> None:
-    """Raises GuaranteeError unless certificate and report say what the verdict found."""
+    """Raises GuaranteeError unless certificate and report follow from the verdict."""
     certificate, again = _certificate(run), certify(run, state, verdict.figures, run.public)
     if {**certificate, "issued": None, "tool": None} != {**again, "issued": None, "tool": None}:
         raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")

@@ -1,4 +1,4 @@
-"""What is worth a second look in a raw table before it is released, in sentences that hold no raw value."""
+"""Warnings about a raw table and about what a release reveals. No sentence holds a raw value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_SHOWN = 5  # values of a list in the run file
 
 
 def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
-    """What is told of a table that may be released all the same: each sentence names a column and says how many."""
+    """Warnings about a table that may still be released. Each sentence names a column and a count."""
     sentences = [
         f"quasi-identifier {domain.name!r}: {_spellings(domain.spellings, domain.present)}"
         for domain in profile.quasi
@@ -28,7 +28,7 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
 
 
 def repetition_warning(one: Repetition) -> str:
-    """What is said of an identifier that repeats: on the console, and in the certificate."""
+    """The warning about an identifier that repeats, for the console and the certificate."""
     return (
         f"{one.column!r} looks like an identifier of a person and repeats: {one.rows:,} rows, about {one.values:,} "
         "values; counts are rows, so a person with several rows may be alone in a class"
@@ -41,11 +41,11 @@ def _of_sensitive(domain: SensitiveDomain, settings: SensitiveAttribute, rows: i
     if present == [None]:
         sentences.append(f" is missing in all {rows} rows: nothing is protected")
     elif len(present) == 1:
-        sentences.append(f" has one value in all {rows} rows: the release tells it of every row")
+        sentences.append(f" has one value in all {rows} rows: the release reveals it for every row")
     elif len(present) > NEARLY_UNIQUE * rows:
         sentences.append(
-            f" is nearly unique ({len(present)} values in {rows} rows): who knows a person's value of it finds the "
-            "record, and with it the other columns"
+            f" is nearly unique ({len(present)} values in {rows} rows): an adversary who knows a person's value "
+            "finds the record, and with it the other columns"
         )
     spellings = count_spellings(present)
     if spellings:
@@ -68,13 +68,13 @@ def _spellings(spellings: int, present: int) -> str:
 
 
 def mechanism_notes(figure: Mapping[str, Any]) -> list[str]:
-    """What the choices of the method tell (`internal/minimality.json`), in sentences without values."""
+    """What the choices of the method reveal (`internal/minimality.json`), without values."""
     if not figure["measured"]:
-        return [f"what the method's choices tell is not measured: {figure['why']}"]
+        return [f"what the method's choices reveal is not measured: {figure['why']}"]
     notes, cuts = list[str](), figure.get("refused_cuts")
     if figure["left_out"]:
         names = ", ".join(figure["left_out"])
-        notes.append(f"what the method's choices tell is not measured for {names}, which have too many values")
+        notes.append(f"what the method's choices reveal is not measured for {names}, which have too many values")
     for sensitive in dict.fromkeys(line["sensitive_attribute"] for line in figure["beyond_chance"]):
         lines = [line for line in figure["beyond_chance"] if line["sensitive_attribute"] == sensitive]
         names = " or ".join(dict.fromkeys(line["quasi_identifier"] for line in lines))
@@ -93,7 +93,7 @@ def mechanism_notes(figure: Mapping[str, Any]) -> list[str]:
 
 
 def extreme_aggregates_notes(figure: Mapping[str, Any], public: bool) -> list[str]:
-    """What extreme aggregates tell, of `internal/minimality.json`. public: without the number of rows."""
+    """What extreme aggregates reveal (`internal/minimality.json`). public: without the number of rows."""
     extremes = figure.get("extreme_aggregates", [])
     if extremes is None:
         return ["whether an aggregate is possible for few rows only is not measured under Spark Connect"]
@@ -117,7 +117,7 @@ def extreme_aggregates_notes(figure: Mapping[str, Any], public: bool) -> list[st
 
 
 def mechanism_found(figure: Mapping[str, Any]) -> dict[str, Any]:
-    """The same in figures, for the record of a run: the worst case without its values, and counts."""
+    """The same in figures for the record of a run, without values."""
     if not figure["measured"]:
         return {"measured": False}
     worst = figure["worst"] and {k: x for k, x in figure["worst"].items() if k not in ("value", "sensitive_value")}

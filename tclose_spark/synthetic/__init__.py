@@ -1,1 +1,1 @@
-"""A synthetic census: the same people on any cluster."""
+"""A synthetic census that is the same on any cluster."""

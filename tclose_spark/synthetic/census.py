@@ -1,8 +1,7 @@
-"""A synthetic census: people with the dependences of a real one, at any size, the same on any cluster.
+"""A synthetic census of any size, with realistic dependences between columns.
 
-Every value is a pure function of the seed and the number of the row: a hash of the two, made a uniform
-number, picks from the tables in `synthetic_tables`. Nothing depends on partitions, on the order of work or on
-a generator with a state, so that a task that runs again gives the very same rows.
+Every value is a pure function of the seed and the row number: their hash, as a uniform number, picks from the tables of
+`distributions`. Partitions, the order of work and retries do not change it.
 """
 
 import csv
@@ -19,7 +18,7 @@ from tclose_spark.synthetic import distributions as t
 
 @dataclass(frozen=True, slots=True)
 class PeopleColumn:
-    """One column of the census: its name, its Spark SQL type and what it is to a release."""
+    """A column of the census: its name, Spark SQL type and role in a release."""
 
     name: str
     type: Literal["bigint", "int", "string"]
@@ -39,8 +38,8 @@ PEOPLE_COLUMNS: Final = (
     PeopleColumn("disease", "string", "sensitive"),
 )
 
-# The draws: each has a uniform number of its own in each row, the column `<name>_u`. The name is part of the
-# hash, so that a new draw changes no other.
+# The draws. Each has its own uniform number in each row, the column `<name>_u`. The name is part of the hash, so a new
+# draw changes no other.
 _DRAWS: Final = (
     "age", "sex", "education", "marital_status", "region", "activity", "job", "hours", "income", "disease",
     "rare_disease",
@@ -48,19 +47,17 @@ _DRAWS: Final = (
 
 
 def generate_people(spark: SparkSession, rows: int, seed: int = 2026, partitions: int | None = None) -> DataFrame:
-    """Returns `rows` synthetic people with the columns of `PEOPLE_COLUMNS`, in that order, without nulls.
+    """Synthetic people with the columns of `PEOPLE_COLUMNS`, in that order, without nulls.
 
-    The rows depend on `rows` and `seed` only, whatever the partitions and the cluster, and the people of a
-    smaller `rows` are among those of a larger one with the same seed. `person_id` is unique and says nothing
-    of the order of the rows; the order itself is not promised. Nothing runs before the caller's action, and
-    the driver's work does not grow with `rows`. Each query on the result generates the people it reads anew:
-    to query them more than once, write them first.
+    The rows depend on `rows` and `seed` only. With the same seed, a larger table contains every smaller one.
+    `person_id` is unique and reveals no order; the order of rows is not guaranteed. Each action on the result generates
+    the people again, so write them to query them more than once.
 
     Args:
         spark: The session.
-        rows: How many people, 0 or more.
-        seed: Any signed 64-bit integer; another one gives other people.
-        partitions: How many partitions the result has; by default the session's parallelism.
+        rows: The number of people, 0 or more.
+        seed: Any signed 64-bit integer.
+        partitions: Of the result; by default the session's parallelism.
 
     Raises:
         ValueError: `rows` is negative, `seed` is not a signed 64-bit integer, or `partitions` is less than 1.
@@ -72,8 +69,8 @@ def generate_people(spark: SparkSession, rows: int, seed: int = 2026, partitions
     if partitions is not None and partitions < 1:
         raise ValueError(f"partitions must be 1 or more, not {partitions}")
 
-    # `<name>_n` is the position of a value among its column's values: the number that the tables are looked
-    # up by. Each step is a projection of its own: what later columns share is then computed once a row.
+    # `<name>_n` is the position of a value among its column's values, by which tables are looked up. Each step is a
+    # projection of its own, so that shared values are computed once per row.
     people = spark.range(0, rows, 1, partitions).select(
         _hash(seed, "person_id").alias("person_id"),
         *(_uniform(seed, name).alias(f"{name}_u") for name in _DRAWS),
@@ -113,11 +110,9 @@ def generate_people(spark: SparkSession, rows: int, seed: int = 2026, partitions
 
 
 def write_hierarchies(folder: Path) -> None:
-    """Writes `<column>.csv` into `folder`, made if missing, for each column of `HIERARCHIES`; replaces files.
+    """Writes `<column>.csv` into `folder` for each column of `HIERARCHIES`, with every value of the census.
 
-    The files are as ARX reads them: UTF-8, no header, separator `;`, one line for each leaf, leaf first, `*`
-    last. They hold every value `generate_people` can give; all lines of a file have the same number of
-    labels, each label stands at one level only and has one parent.
+    The files have the format of ARX: UTF-8, no header, separator `;`, one line for each leaf, leaf first, `*` last.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for column, tree in t.HIERARCHIES.items():
@@ -126,20 +121,19 @@ def write_hierarchies(folder: Path) -> None:
 
 
 def _hash(seed: int, name: str) -> Column:
-    # xxhash64 of one long is a bijection (it only adds, rotates, xors shifts and multiplies by odd numbers),
-    # so that distinct rows have distinct hashes. The inner hash is a constant: Spark computes it once.
+    # xxhash64 of one long is a bijection, so distinct rows have distinct hashes. The inner hash is a constant.
     return F.xxhash64(F.xxhash64(F.lit(seed).cast("bigint"), F.lit(name)), F.col("id"))
 
 
 def _uniform(seed: int, name: str) -> Column:
-    # 32 bits and a half: never 0 or 1, of which the income takes logarithms, and with room in a double for
-    # `_draw` to add a row number and to multiply by a table's width without rounding.
+    # 32 bits and a half: never 0 or 1, so that logarithms exist. `_draw` can add a row number and multiply by a table's
+    # width without rounding.
     return (F.shiftrightunsigned(_hash(seed, name), 32) + 0.5) * 2.0**-32
 
 
 def _at(values: Sequence[float] | Sequence[int] | Sequence[str], position: Column) -> Column:
-    """Returns `values[position]`."""
-    # As SQL text: one call of the JVM, where a literal for each value would take thousands.
+    """`values[position]`."""
+    # As SQL text: one call of the JVM instead of one for each value.
     return F.get(F.expr(f"array({', '.join(_sql(value) for value in values)})"), position)
 
 
@@ -148,11 +142,10 @@ def _sql(value: float | int | str) -> str:
 
 
 def _draw(name: str, table: Sequence[t.Weights], row: Column | None = None) -> Column:
-    """Returns the position that the draw `name` picks in row number `row` (or the only row) of `table`.
+    """The position that the draw `name` picks in row number `row` (or the only row) of `table`.
 
-    The rows of the table become an array with as many slots for a position as its weight says, one row after
-    the other. A draw is then one look-up, however many values there are: little code for the JVM to compile,
-    which matters more than the size of the array.
+    The rows of the table become one array with as many slots for a position as its weight. A draw is then one look-up,
+    which is little code for the JVM to compile.
     """
     slots = [position for weights in table for position, weight in enumerate(weights) for _ in range(weight)]
     width = len(slots) // len(table)
@@ -161,7 +154,7 @@ def _draw(name: str, table: Sequence[t.Weights], row: Column | None = None) -> C
 
 
 def _age_groups() -> list[int]:
-    """Returns the number of its age group for each age."""
+    """The number of the age group of each age."""
     return [sum(start <= age for start in t.AGE_GROUP_STARTS) - 1 for age in range(len(t.AGE_PYRAMID))]
 
 
@@ -178,7 +171,7 @@ def _disease() -> Column:
 
 
 def _occupation() -> Column:
-    """Returns the position among `NOT_EMPLOYED` and then `JOBS`."""
+    """The position among `NOT_EMPLOYED` and then `JOBS`."""
     activities = [row for sex in t.SEXES for row in t.ACTIVITY_BY_SEX_AND_AGE[sex].values()]
     activity = _draw("activity", activities, F.col("sex_age_n"))
     groups = [path[1] for path in t.paths(t.EDUCATION_TREE)]
@@ -197,7 +190,7 @@ def _hours() -> Column:
 
 
 def _income() -> Column:
-    """Returns the income: a median from the tables times a long-tailed noise, rounded as people report it."""
+    """The income: a median from the tables times long-tailed noise, rounded as people report it."""
     full_time = [*t.INCOME_OF_NOT_EMPLOYED.values(), *(pay for pay, _, _ in t.JOBS.values())]
     province = [t.INCOME_BY_PROVINCE[path[2]] for path in t.paths(t.REGION_TREE)]
     median = (
@@ -208,8 +201,7 @@ def _income() -> Column:
         * _at([t.INCOME_BY_SEX[sex] for sex in t.SEXES], F.col("sex_n"))
         * _at(province, F.col("region_n"))
     )
-    # The logarithm of u / (1 - u) is a logistic deviate: close to a normal one, with the longer tails that
-    # incomes have, and from one uniform number. Spark's exp and log are the JVM's strict ones, so that all
-    # machines agree to the last bit.
+    # log(u / (1 - u)) is a logistic deviate: close to normal, with the longer tails of incomes. Spark's exp and log are
+    # the JVM's strict ones, so all machines agree to the last bit.
     logistic = F.log(F.col("income_u") / (1.0 - F.col("income_u")))
     return F.floor(median * F.exp(logistic * t.INCOME_SPREAD) / t.INCOME_STEP + 0.5) * t.INCOME_STEP

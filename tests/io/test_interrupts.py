@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark import cli, pipeline
-from tclose_spark.auditing import commands
+from tclose_spark.cli import process as command_process
 from tclose_spark.io import interrupts
 from tclose_spark.io.interrupts import MESSAGE, SHORT, defer_interrupts, handle_signals, run_with_timeout
 from tclose_spark.io.run import ORDER, Run
@@ -138,8 +138,8 @@ def test_what_is_done_apart_neither_fails_nor_lasts() -> None:
 
 def test_compiled_code_that_does_not_come_back_is_left() -> None:
     code = (
-        "import hashlib; from tclose_spark.io.interrupts import noticed\n"
-        "with noticed('told'): print('begun', flush=True); hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)"
+        "import hashlib; from tclose_spark.io.interrupts import handle_signals\n"
+        "with handle_signals('told'): print('begun', flush=True); hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -153,7 +153,7 @@ def test_compiled_code_that_does_not_come_back_is_left() -> None:
 def test_a_kernel_is_left_in_the_middle(tmp_path: Path) -> None:
     """The time of its end is the time of the test: the kernel alone takes years."""
     (tmp_path / "spin.py").write_text(
-        "from tclose_spark.io.interrupts import abandoned_with, noticed\n"
+        "from tclose_spark.io.interrupts import abandoned_with, handle_signals\n"
         "from tclose_spark.kernels import kernel\n"
         "@kernel\n"
         "def spin(x):\n"
@@ -162,7 +162,7 @@ def test_a_kernel_is_left_in_the_middle(tmp_path: Path) -> None:
         "    return x\n"
         "spin(3)\n"
         "abandoned_with(lambda: print('abandoned', flush=True))\n"
-        "with noticed('told', last=True):\n"
+        "with handle_signals('told', last=True):\n"
         "    try:\n"
         "        print('begun', flush=True)\n"
         "        spin(4)\n"
@@ -207,10 +207,9 @@ def test_what_publishes_nothing_speaks_of_nothing_public(
     def interrupted(*_: object, **__: object) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(cli, "_cancel_jobs", lambda: None)
-    monkeypatch.setattr(cli, "run_stage", interrupted)
-    for name in ("run_audit", "run_explain"):
-        monkeypatch.setattr(commands, name, interrupted)
+    monkeypatch.setattr(command_process, "_cancel_jobs", lambda: None)
+    for name in ("audit.audit", "audit.explain", "release.release"):
+        monkeypatch.setattr(f"tclose_spark.api.{name}", interrupted)
     assert cli.main([command, "table.csv"]) == 130
     assert capfd.readouterr().err == f"{told}\n"
 

@@ -289,6 +289,6 @@ def test_dates_outside_of_the_range_are_counted(conf: Path, open_run: Callable[.
         conf, f"attributes.quasi_identifiers={quasi}", f"output.path={tmp_path}", "attributes.drop_others=true"
     )
     with pytest.raises(
-        InputError, match=r"born\.range: 2\d\d values in 2\d\d rows lie outside of 1950-01-01 to 1951-01-01"
+        InputError, match=r"born\.range: 2\d\d values in 2\d\d rows are outside of 1950-01-01 to 1951-01-01"
     ):
         pipeline.profile(run)

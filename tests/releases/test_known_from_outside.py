@@ -76,8 +76,8 @@ def test_the_loss_is_measured_on_the_range(conf: Path, open_run: Callable[..., R
 @pytest.mark.parametrize(
     ("quasi", "message"),
     [
-        ("age={type: numeric, range: [21, 120]}", r"age\.range: 1 values in \d rows lie outside of 21 to 120"),
-        ("weight={type: numeric, range: [0, 70]}", r"weight\.range: 20 values in 60 rows lie outside of 0 to 70"),
+        ("age={type: numeric, range: [21, 120]}", r"age\.range: 1 values in \d rows are outside of 21 to 120"),
+        ("weight={type: numeric, range: [0, 70]}", r"weight\.range: 20 values in 60 rows are outside of 0 to 70"),
     ],
 )
 def test_values_outside_are_counted(

@@ -23,7 +23,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables.columns import read_delta
 from tclose_spark.measures.closeness import earth_movers_distance
-from tclose_spark.measures.distances.ground_distances import ground_distances as distances
+from tclose_spark.measures.distances import ground_distances as distances
 from tclose_spark.runfile import distances as schema
 from tclose_spark.runfile.distances import DistanceKind
 

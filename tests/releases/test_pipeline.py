@@ -214,7 +214,7 @@ def test_a_release_of_an_input_that_has_not_changed_is_left_as_it_is(
     spec = load_spec(conf, [f"output.path={output}"])
     before = tree(output)
     assert pipeline.release(Run(spec, spark, heard.append), if_changed=True) == certificate
-    assert heard == ["nothing to do: the finished release is one of this input, run file and hierarchies"]
+    assert heard == ["nothing to do: the finished release matches this input, run file and hierarchies"]
     assert tree(output) == before
 
 
@@ -336,7 +336,7 @@ def test_what_an_interrupted_run_left_does_not_hide_the_finished_release(
     with pytest.raises(GuaranteeError, match=r"certificate\.json was changed"):
         pipeline.verify(again, finished=True)
     assert pipeline.verify(again).holds  # what is staged, and that is said
-    assert any("the staged release is judged, not the finished one" in line for line in told)
+    assert any("this judges the staged release" in line for line in told)
     other = open_run(conf, f"output.path={output}", "privacy.k=6", overwrite=True)
     for stage in (pipeline.profile, pipeline.plan, pipeline.anonymize):
         stage(other)

@@ -14,7 +14,7 @@ from staged import stage
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables.columns import prepare
-from tclose_spark.stages import encode, frequencies
+from tclose_spark.stages import encode
 from tclose_spark.table.rows import Codec, Rows, UnknownValueError
 from tclose_spark.table.tally import Tally, TooManyKeysError
 
@@ -37,7 +37,7 @@ ROLES: dict[str, Any] = {
 def several_tasks_join(monkeypatch: pytest.MonkeyPatch) -> None:
     """What they join of these small tables, as they do of large ones."""
     monkeypatch.setattr(encode, "DRAWN_A_PART", 30)
-    monkeypatch.setattr(frequencies, "ROWS_A_PART", 30)
+    monkeypatch.setattr(encode, "ROWS_A_PART", 30)
 
 
 @pytest.fixture

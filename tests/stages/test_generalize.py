@@ -152,5 +152,5 @@ def test_bounds_of_missing_numbers_are_null():
     records = [{"age": age, "disease": "flu"} for age in (None, None, 5, 7)]
     problem, rows = make_problem(records, DISEASE, {"age": {"type": "numeric", "numeric_output": "bounds"}})
     assert publish(problem, rows, [0, 0, 1, 1]) == [(None, None, 0)] * 2 + [(5, 7, 0)] * 2
-    with pytest.raises(ValueError, match="bounds cannot say"):
+    with pytest.raises(ValueError, match="bounds cannot express"):
         publish(problem, rows, [0, 1, 0, 1])

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tclose_spark.measures.loss.coarseness import Coarsest
-from tclose_spark.stages.limits import LabelLimits
+from tclose_spark.stages.generalize import LabelLimits
 
 PLACE = np.array([4, 2, 0, 7, 6])
 LABELS = [pa.array([20, 20, 40, 40, 50]), pa.array([30, 30, 44, 44, 90]), pa.array(["f", "f", "*", "*", "m"])]
@@ -18,7 +18,7 @@ LIMITS = LabelLimits(
 
 
 def test_what_is_too_coarse_is_left_out():
-    place, labels, left = LIMITS.left_out(PLACE, LABELS, 5)  # 5 of 50 rows, of 30: three
+    place, labels, left = LIMITS.suppress(PLACE, LABELS, 5)  # 5 of 50 rows, of 30: three
     assert (place.tolist(), left.tolist()) == ([4, 2], [0, 7, 6])
     assert [column.to_pylist() for column in labels] == [[20, 20], [30, 30], ["f", "f"]]
 
@@ -32,13 +32,13 @@ def test_what_is_too_coarse_is_left_out():
     ],
 )
 def test_more_than_a_task_may_leave_out_stays(limits):
-    place, labels, left = limits.left_out(PLACE, LABELS, 5)
+    place, labels, left = limits.suppress(PLACE, LABELS, 5)
     assert (place.tolist(), labels, left.tolist()) == (PLACE.tolist(), LABELS, [])
 
 
 def test_a_task_without_rows():
     nothing = np.zeros(0, dtype=np.int64)
-    assert [len(part) for part in LIMITS.left_out(nothing, [], 0)] == [0, 0, 0]
+    assert [len(part) for part in LIMITS.suppress(nothing, [], 0)] == [0, 0, 0]
 
 
 def test_shares_of_all_tasks_are_no_more_than_may_be_left_out():
@@ -48,5 +48,5 @@ def test_shares_of_all_tasks_are_no_more_than_may_be_left_out():
     left = 0
     for size in sizes:
         half = [column.take(pa.array(np.resize([0, 4], size))) for column in LABELS]
-        left += len(limits.left_out(np.arange(size), half, int(size))[2])
+        left += len(limits.suppress(np.arange(size), half, int(size))[2])
     assert left <= 23

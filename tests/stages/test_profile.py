@@ -17,7 +17,7 @@ from staged import stage
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.stages import profile as stage_module
+from tclose_spark.stages import tallies
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.domains import Profile, QuasiDomain, Repetition, SensitiveDomain
 
@@ -123,9 +123,9 @@ def test_more_values_than_a_driver_holds_are_refused_with_the_column_that_has_mo
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run(PEOPLE, **ROLES)
-    monkeypatch.setattr(stage_module, "MOST_VALUES", 3 + 1 + 2 + 1 + 4)  # cities, sexes, tuples; each with none
+    monkeypatch.setattr(tallies, "MOST_VALUES", 3 + 1 + 2 + 1 + 4)  # cities, sexes, tuples; each with none
     assert profile_of(run).rows == 5
-    monkeypatch.setattr(stage_module, "MOST_VALUES", 10)
+    monkeypatch.setattr(tallies, "MOST_VALUES", 10)
     with pytest.raises(InputError, match=r"^city: more than 10 distinct values between all"):
         profile_of(run)
 
@@ -206,12 +206,11 @@ def test_what_is_worth_a_second_look_is_told_with_no_value(make_run: MakeRun) ->
     )
     assert profile_warnings(profile_of(run), run.spec) == (
         f"quasi-identifier 'sex': {spelled.format(2, 4)}",
-        "sensitive attribute 'disease' is nearly unique (6 values in 6 rows): who knows a person's value of it finds "
-        "the record, and with it "
-        "the other columns",
+        "sensitive attribute 'disease' is nearly unique (6 values in 6 rows): an adversary who knows a person's "
+        "value finds the record, and with it the other columns",
         f"sensitive attribute 'disease': {spelled.format(3, 6)}, and each counts for l and t as a value of its own",
         "sensitive attribute 'none' is missing in all 6 rows: nothing is protected",
-        "sensitive attribute 'same' has one value in all 6 rows: the release tells it of every row",
+        "sensitive attribute 'same' has one value in all 6 rows: the release reveals it for every row",
         "sensitive attribute 'grade': its order lists 6 values that no row has (3, 4, 5, 6, 7 and 1 more); they "
         "lengthen the scale, and "
         "can make distances smaller",
@@ -225,8 +224,8 @@ def test_more_than_one_value_for_two_rows_is_nearly_unique(
     people = {"age": range(6), "disease": [*values, "a", "a"]}
     run = make_run({name: list(column) for name, column in people.items()}, quasi={"age": {"type": "numeric"}}, k=2)
     told = (
-        "sensitive attribute 'disease' is nearly unique (4 values in 6 rows): who knows a person's value of it finds "
-        "the record"
+        "sensitive attribute 'disease' is nearly unique (4 values in 6 rows): an adversary who knows a person's "
+        "value finds the record"
     )
     assert [warning[: len(told)] for warning in profile_warnings(profile_of(run), run.spec)] == [told] * warned
 

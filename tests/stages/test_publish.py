@@ -278,7 +278,7 @@ def test_what_somebody_else_adds_meanwhile_is_noticed(
         (ready / "public/raw.csv").write_text("person,disease")
 
     monkeypatch.setattr(LocalFolder, "replace", and_add)
-    with pytest.raises(GuaranteeError, match="changed by somebody else"):
+    with pytest.raises(GuaranteeError, match="changed by another program"):
         pipeline.publish(open_run(conf, f"output.path={ready}", overwrite=True))
     assert not (ready / "public/certificate.json").exists()
     monkeypatch.undo()

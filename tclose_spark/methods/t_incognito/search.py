@@ -14,8 +14,7 @@ from itertools import combinations
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
 from tclose_spark.methods.t_incognito.lattice import Lattice, Nodes, Walk, joined, least_levels, no_finer
 from tclose_spark.methods.t_incognito.losses import LatticeNode, Losses
-from tclose_spark.methods.t_incognito.requirement import Mask
-from tclose_spark.methods.t_incognito.suppression import Suppression
+from tclose_spark.methods.t_incognito.requirement import Mask, Suppression
 
 
 class NoNodeError(ValueError):

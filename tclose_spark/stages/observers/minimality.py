@@ -1,9 +1,10 @@
-"""What the method tells by its choices, measured while the release is written (see `measures.minimality`).
+"""What the method's choices reveal (minimality attack), counted while the release is written: see
+`measures.disclosure.minimality`.
 
-Only here a row's raw quasi-identifiers and its published labels are at hand together, and whole classes with them. A
-task adds codes and counts to an accumulator, the driver puts names to them: raw values, so the figure stays in
-`internal/`. What a class says is taken from the rows of its labels in one task: exact where a task holds all of them,
-and where equal labels lie in several tasks each of these parts, which meets k and t by itself, stands for itself.
+A row's raw quasi-identifiers, its labels and its class are together only in these tasks. They send codes and counts.
+The driver adds names, which are raw values, so the figure stays in `internal/`. The distribution of a class is that of
+the rows with its labels in one task. If several tasks have rows with equal labels, each part counts as a class: it
+meets k and t by itself.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.accumulators import Accumulator, AccumulatorParam
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tclose_spark.measures.disclosure.minimality import (
@@ -30,8 +29,9 @@ from tclose_spark.measures.disclosure.minimality import (
 )
 from tclose_spark.measures.distances.bins import equal_mass
 from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.stages.generalize import run_starts
+from tclose_spark.stages.observers.task_sum import TaskSum
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import MISSING, NumericLabels, encode_numbers
@@ -39,21 +39,20 @@ from tclose_spark.table.rows import Rows
 
 MOST_SENT = 1 << 24  # counts that all tasks together may send
 MOST_CELLS = 1 << 18  # counts that a task may send
-MOST_SENSITIVE = 64  # sensitive values that are told apart
-MOST_RANGES = 6  # a numeric quasi-identifier is halved so often: 64 ranges at the bottom
+MOST_SENSITIVE = 64  # groups of sensitive values
+MOST_HALVINGS = 6  # of a numeric quasi-identifier: 64 ranges at the bottom
 Sparse = dict[tuple[int, int], IntArray]
 """By (quasi-identifier, sensitive attribute) an array of shape (3, cells): place, people, said."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The values of one quasi-identifier as a tree: 0 is a missing value, 1, 2, .. are values, ranges of numbers or
-    nodes.
+    """The values of one quasi-identifier as a tree: 0 is a missing value; 1, 2, ... are values, ranges or nodes.
 
-    nodes: see `measures.minimality.label_heights`.
+    nodes: see `measures.disclosure.minimality.label_heights`.
     names: of the nodes of each height.
-    edges: of a numeric one, the codes at which the ranges from the second on begin.
-    value_of: of another, the value of each code.
+    edges: of numbers, the codes at which the second and later ranges begin.
+    value_of: of categories, the value of each code.
     """
 
     nodes: tuple[IntArray, ...]
@@ -63,9 +62,9 @@ class Scale:
 
     @staticmethod
     def of(domain: QuasiDomain, hierarchy: Hierarchy | None, most: int) -> Scale | None:
-        """The scale with as many values as fit `most` counts; None if none does."""
+        """The finest scale with at most `most` counts, None if there is none."""
         if domain.kind != "category":
-            halvings = max((h for h in range(MOST_RANGES + 1) if ((1 << h) + 1) * (h + 2) <= most), default=None)
+            halvings = max((h for h in range(MOST_HALVINGS + 1) if ((1 << h) + 1) * (h + 2) <= most), default=None)
             return None if halvings is None else Scale._of_numbers(domain, halvings)
         if not domain.values:
             return None  # missing in all rows
@@ -88,14 +87,13 @@ class Scale:
 
     @staticmethod
     def _of_numbers(domain: QuasiDomain, halvings: int) -> Scale:
-        low, high, starts, ends = domain.low, domain.high, list[float](), list[float]()
+        low, high = domain.low, domain.high
+        starts, ends = list[float](), list[float]()
         if domain.kind == "integer":
             width = max(1, -(-(int(high) - int(low) + 1) >> halvings))
             starts = [int(low) + i * width for i in range(1 << halvings)]
-            edges, ends = (
-                np.array(starts[1:], dtype=object).clip(max=2**63 - 1).astype(np.int64),
-                [x + width - 1 for x in starts],
-            )
+            edges = np.array(starts[1:], dtype=object).clip(max=2**63 - 1).astype(np.int64)
+            ends = [x + width - 1 for x in starts]
         else:
             starts = [low * (1 - i / (1 << halvings)) + high * (i / (1 << halvings)) for i in range(1 << halvings)]
             edges, ends = encode_numbers(np.array(starts[1:], dtype=np.float64)), [*starts[1:], high]
@@ -120,10 +118,8 @@ class Scale:
 
 @dataclass(frozen=True)
 class Groups:
-    """One sensitive attribute in at most MOST_SENSITIVE groups: its values, or ranges of an ordered one's, or its most
-    frequent ones and the rest.
-
-    group_of: of each of the profile's cells.
+    """A sensitive attribute in at most MOST_SENSITIVE groups: single values, otherwise ranges if it is ordered, and the
+    most frequent values and a rest if not. group_of: the group of each of the profile's cells.
     """
 
     group_of: IntArray
@@ -131,57 +127,43 @@ class Groups:
 
     @staticmethod
     def of(domain: SensitiveDomain, codes: IntArray, ordered: bool) -> Groups:
-        """The groups of a sensitive attribute. codes: of its values in each of the profile's cells."""
+        """codes: of the attribute's value in each of the profile's cells."""
         values = ["missing" if value is None else value for value in domain.values]
         if len(values) <= MOST_SENSITIVE:
             return Groups(codes, tuple(values))
         if ordered:
             group = equal_mass(domain.table, MOST_SENSITIVE)
-            ends = [
-                (np.flatnonzero(group == g)[0], np.flatnonzero(group == g)[-1]) for g in range(int(group.max()) + 1)
-            ]
-            return Groups(group[codes], tuple(f"{values[low]} to {values[high]}" for low, high in ends))
+            members = [np.flatnonzero(group == g) for g in range(int(group.max()) + 1)]
+            return Groups(group[codes], tuple(f"{values[g[0]]} to {values[g[-1]]}" for g in members))
         frequent = np.argsort(-domain.table, kind="stable")[: MOST_SENSITIVE - 1]
         group = np.full(len(values), len(frequent))
         group[frequent] = np.arange(len(frequent))
         return Groups(group[codes], (*(values[code] for code in frequent), "any other"))
 
 
-class _Added(AccumulatorParam[Sparse]):
-    """Adds up what tasks counted."""
-
-    def zero(self, value: Sparse) -> Sparse:
-        return {}
-
-    def addInPlace(self, value1: Sparse, value2: Sparse) -> Sparse:  # noqa: N802 - Spark's name
-        for pair, cells in value2.items():
-            both = np.concatenate([value1[pair], cells], axis=1) if pair in value1 else cells
-            place, index = np.unique(both[0], return_inverse=True)
-            added = np.zeros((3, len(place)), dtype=np.int64)
-            added[0] = place
-            for sums, parts in zip(added[1:], both[1:], strict=True):
-                np.add.at(sums, index, parts)
-            value1[pair] = added
-        return value1
+def merge_counts(counts: Sparse, part: Sparse) -> Sparse:
+    """The first counts with the second added to them."""
+    for pair, cells in part.items():
+        both = np.concatenate([counts[pair], cells], axis=1) if pair in counts else cells
+        place, index = np.unique(both[0], return_inverse=True)
+        added = np.zeros((3, len(place)), dtype=np.int64)
+        added[0] = place
+        for sums, parts in zip(added[1:], both[1:], strict=True):
+            np.add.at(sums, index, parts)
+        counts[pair] = added
+    return counts
 
 
 class MinimalityCounter:
-    """Counts in tasks, reads on the driver. Spark adds what a result task counted once, however often it was tried.
-
-    Sessions without a context of their own (Spark Connect) do not count.
-    """
+    """Counts in tasks; the driver reads `figure` after the write."""
 
     def __init__(self, spark: SparkSession, scales: Sequence[Scale | None], groups: Sequence[Groups]) -> None:
         self.scales, self.groups = tuple(scales), tuple(groups)
-        self._sum: Accumulator[Sparse] | None
-        try:
-            self._sum = spark.sparkContext.accumulator({}, _Added())
-        except (PySparkException, AttributeError):
-            self._sum = None
+        self._sum = TaskSum[Sparse](spark, dict, merge_counts)
 
     @staticmethod
     def of(spark: SparkSession, attributes: ResolvedAttributes, tasks: int) -> MinimalityCounter:
-        """The counter of a run whose classes are finished in so many tasks."""
+        """The counter of a run that forms its classes in so many tasks."""
         quasi = attributes.quasi_identifiers
         groups = [
             Groups.of(a.domain, attributes.cells[:, a.column], a.distance.features.cumulative)
@@ -191,27 +173,21 @@ class MinimalityCounter:
         return MinimalityCounter(spark, [Scale.of(q.domain, q.hierarchy, most) for q in quasi], groups)
 
     def add(self, rows: Rows, labels: Sequence[pa.Array] | None) -> None:
-        """In a task: counts released rows, which are in the order of their published labels. labels: None where the
-        class of a row follows from its quasi-identifiers alone, so that nobody is left in a wide one.
+        """In a task: counts released rows in the order of their labels. labels: None if the class of a row follows from
+        its quasi-identifiers alone, so that no row can be left in a wide class.
         """
-        if self._sum is None or not len(rows):
+        if labels is None or not self._sum.counts or not len(rows):
+            self._add(rows, lambda *groups: tally_at_height(0, *groups))
             return
-        starts = None if labels is None else run_starts(labels)
-        self._add(
-            rows,
-            lambda values, trees, sensitive, m: (
-                tally_at_height(0, values, trees, sensitive, m)
-                if starts is None
-                else tally_heights(values, trees, sensitive, starts, m)
-            ),
-        )
+        starts = run_starts(labels)
+        self._add(rows, lambda values, trees, sensitive, m: tally_heights(values, trees, sensitive, starts, m))
 
     def add_suppressed(self, rows: Rows) -> None:
         """In a task: counts suppressed rows."""
-        self._add(rows, lambda values, trees, sensitive, m: tally_at_height(-1, values, trees, sensitive, m))
+        self._add(rows, lambda *groups: tally_at_height(-1, *groups))
 
     def _add(self, rows: Rows, tallied: Callable[..., list[HeightTally]]) -> None:
-        if self._sum is None or not len(rows):
+        if not self._sum.counts or not len(rows):
             return
         scaled = [(q, scale, scale.values(rows.quasi[q])) for q, scale in enumerate(self.scales) if scale is not None]
         values, trees = [value for _, _, value in scaled], [scale.nodes for _, scale, _ in scaled]
@@ -220,17 +196,16 @@ class MinimalityCounter:
             self._sum.add({(q, a): _sparse(counted) for (q, _, _), counted in zip(scaled, tallies, strict=True)})
 
     def figure(self, profile: Profile, k: int, compared_with_input: bool) -> dict[str, Any]:
-        """On the driver, after the write: what is true of those who are left in wide classes or suppressed, and what
-        is said of them; with names and values, to be kept where the raw table is. compared_with_input: whether the
-        distribution of suppressed rows is public.
+        """The true shares of sensitive values among rows that are suppressed or in wide classes, beside the shares that
+        their classes show. It names raw values, so it must stay inside. compared_with_input: whether the distribution
+        of suppressed rows is public.
         """
-        if self._sum is None:
-            return {
-                "measured": False,
-                "why": "this session has no context of its own (Spark Connect), so tasks cannot count",
-            }
+        sums = self._sum.value
+        if sums is None:
+            why = "this session has no Spark context of its own (Spark Connect), so tasks cannot count"
+            return {"measured": False, "why": why}
         named: list[tuple[WideClassGroup, dict[str, Any]]] = []
-        for (q, a), cells in sorted(self._sum.value.items()):
+        for (q, a), cells in sorted(sums.items()):
             scale, group = self.scales[q], self.groups[a]
             if int(cells[1].sum()) != profile.rows or scale is None:
                 return {"measured": False, "why": "a retry disturbed the count"}
@@ -256,16 +231,6 @@ class MinimalityCounter:
             "beyond_chance": lines,
             "values": [line for _, line in named],
         }
-
-
-def run_starts(labels: Sequence[pa.Array]) -> IntArray:
-    """The first rows of the classes, which are the runs of rows with the same labels."""
-    new = np.zeros(len(labels[0]), dtype=bool)
-    new[0] = True
-    for column in labels:
-        codes = codes_of(coded(column))
-        new[1:] |= codes[1:] != codes[:-1]
-    return np.flatnonzero(new)
 
 
 def _sparse(tallied: HeightTally) -> IntArray:

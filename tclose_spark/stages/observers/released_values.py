@@ -1,12 +1,10 @@
-"""What public labels and hierarchies may name where rows are suppressed: the values that released rows have.
+"""If rows are suppressed, public labels and hierarchies name values of released rows only.
 
-Which rows a method suppresses is known once all tasks are done. So rows are written first as they are profiled, tasks
-note the values of the rows that they release, and if a label names a value that only suppressed rows have, the same
-classes are written once more, with labels that do not.
+Suppressed rows are known once all tasks are done. Tasks therefore note the values of released rows during a first
+write. If a label names a value that only suppressed rows have, the same classes are written again with other labels.
 
-Of a category every value is noted; a domain is small. Of a number only regions are (see `methods.method.Settled`), each
-with the lowest and the highest released value that it labels: so the driver holds as many as there are regions of
-several values, however many rows there are.
+Every value of a category is noted. Of numbers only regions are (see `methods.method.ClassAssignment`), each with the
+lowest and highest released value, so the driver holds one entry for each region.
 """
 
 from __future__ import annotations
@@ -31,30 +29,29 @@ from tclose_spark.table.labels import MISSING, HierarchyLabels, NumericLabels, S
 from tclose_spark.table.rows import Rows
 
 VALUES = "values"
-"""The table in which tasks note values, by the place of their column: quasi-identifiers, then sensitive attributes."""
+"""The table of noted values, by place of the column: quasi-identifiers, then sensitive attributes."""
 VALUES_SCHEMA = T.StructType(
     [T.StructField(name, T.LongType()) for name in ("place", "low", "high", "lowest", "highest")],
 )
 Released = Mapping[int, IntArray]
-"""What released rows have, by the place of their column, of columns that need it: regions of codes (low, high), in this
-order, with the lowest and the highest code that released rows have in them, shape (4, regions). Where values are noted,
-each is a region of its own.
+"""By place of the column, regions of codes in order: (low, high, lowest released code, highest released code), shape
+(4, regions). A noted value is a region of its own.
 """
 
 
-def note_values(rows: Rows, settled: ClassAssignment, attributes: ResolvedAttributes) -> pa.Table:
+def note_values(rows: Rows, assigned: ClassAssignment, attributes: ResolvedAttributes) -> pa.Table:
     """The values of released rows, as rows of NOTED: of categories, of sensitive attributes with a hierarchy, and of
     numbers the ends of those with one region's label.
 
-    rows: of a task. settled: what it made of them, of the released rows alone (see `kept`).
+    rows: of a task. assigned: what it made of them, of the released rows alone (see `kept`).
     """
-    released, noted = rows.take(settled.here), dict[int, IntArray]()
+    released, noted = rows.take(assigned.here), dict[int, IntArray]()
     for place, quasi in enumerate(attributes.quasi_identifiers):
         codes = released.quasi[place]
         if quasi.domain.kind == "category":
             noted[place] = np.stack([np.unique(codes)] * 4)
-        elif settled.regions is not None:
-            noted[place] = _ends(codes, *settled.regions[:, place])
+        elif assigned.regions is not None:
+            noted[place] = _ends(codes, *assigned.regions[:, place])
     cells = np.unique(released.cell)
     for place, sensitive in enumerate(attributes.sensitive, len(attributes.quasi_identifiers)):
         if sensitive.hierarchy is not None:
@@ -65,7 +62,7 @@ def note_values(rows: Rows, settled: ClassAssignment, attributes: ResolvedAttrib
 
 
 def _ends(codes: IntArray, low: IntArray, high: IntArray) -> IntArray:
-    """Of the regions of several values that label rows of these codes: see Released."""
+    """The regions of several values that label rows of these codes: see Released."""
     wide = low < high
     codes, low, high = codes[wide], low[wide], high[wide]
     order = np.lexsort([high, low])
@@ -78,7 +75,7 @@ def _ends(codes: IntArray, low: IntArray, high: IntArray) -> IntArray:
 
 
 def read_values(table: DataFrame) -> Released:
-    """What all tasks noted; Spark adds it up."""
+    """The notes of all tasks, added up by Spark."""
     ends = F.min("lowest").alias("lowest"), F.max("highest").alias("highest")
     noted = table.groupBy("place", "low", "high").agg(*ends).orderBy("place", "low", "high").toArrow()
     places, *columns = (noted[name].to_numpy() for name in VALUES_SCHEMA.names)
@@ -88,12 +85,12 @@ def read_values(table: DataFrame) -> Released:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicNames:
-    """How a release is labelled where rows are suppressed.
+    """The names in the labels of a release with suppressed rows.
 
-    quasi: the quasi-identifiers with hierarchies and labels that name released values; codes are as before.
-    ends: of each number with regions, those of several values, and the released codes that their labels end at.
-    hierarchies: those that were built, as the release may show them, by column.
-    differs: whether a label is another than it would be without this.
+    quasi: the quasi-identifiers with labels that name released values only; their codes do not change.
+    ends: for numbers with regions, those of several values, with the released codes at which their labels end.
+    hierarchies: built ones as the release may show them, by column.
+    differs: whether any label changes.
     """
 
     quasi: tuple[ResolvedQuasi, ...]
@@ -103,10 +100,8 @@ class PublicNames:
 
     @staticmethod
     def of(spec: ReleaseSpec, attributes: ResolvedAttributes, released: Released) -> PublicNames:
-        """The names for a release with these values.
-
-        The hierarchy of a sensitive attribute stays where classes are compared with the input, whose distribution is
-        public.
+        """The names for a release with these values. The hierarchy of a sensitive attribute does not change if classes
+        are compared with the input, whose distribution is public.
 
         Raises:
             UnreachableError: if released rows have no value of a column with a hierarchy.
@@ -131,21 +126,21 @@ class PublicNames:
                 public[a.name] = _named(spec, a.name, a.hierarchy, released[place][0]).public
         return PublicNames(quasi=tuple(quasi), ends=ends, hierarchies=public, differs=differs)
 
-    def shrink(self, settled: ClassAssignment) -> ClassAssignment:
-        """What a task made of its rows, with regions of numbers that end at released values."""
-        if settled.regions is None or not self.ends:
-            return settled
-        low, high = settled.regions.copy()
+    def shrink(self, assigned: ClassAssignment) -> ClassAssignment:
+        """The assignment with regions of numbers that end at released values."""
+        if assigned.regions is None or not self.ends:
+            return assigned
+        low, high = assigned.regions.copy()
         for place, regions in self.ends.items():
             wide = np.flatnonzero(low[place] < high[place])
             if len(wide):
                 found = _find(regions, low[place, wide], high[place, wide])
                 low[place, wide], high[place, wide] = regions[2:, found]
-        return replace(settled, regions=np.stack([low, high]))
+        return replace(assigned, regions=np.stack([low, high]))
 
 
 def _moved(labeller: NumericLabels, regions: IntArray) -> bool:
-    """Whether the label of a region is another one where it ends at released values."""
+    """Whether a region's label changes if it ends at released values."""
     before, after = (labeller.cover(*ends) for ends in (regions[:2], regions[2:]))
     return [before[1][i] for i in before[0]] != [after[1][i] for i in after[0]]
 
@@ -168,7 +163,7 @@ def _named(spec: ReleaseSpec, name: str, tree: Hierarchy, codes: IntArray) -> Re
 def public_labels(
     spec: ReleaseSpec, trees: Mapping[str, Hierarchy], public: Mapping[str, Hierarchy]
 ) -> dict[str, Hierarchy]:
-    """Hierarchies by column, of all values and with their codes, labelled as the public ones are."""
+    """Hierarchies by column with all values and codes, and the labels of the public ones."""
     built = built_columns(spec.attributes)
     return {
         name: tree
@@ -178,8 +173,8 @@ def public_labels(
     }
 
 
-def restrict(settled: ClassAssignment, place: IntArray) -> ClassAssignment:
-    """What a task made of its rows, of those at these places alone."""
-    stay = np.isin(settled.here, place)
-    regions = None if settled.regions is None else settled.regions[:, :, stay]
-    return replace(settled, here=settled.here[stay], classes=settled.classes[stay], regions=regions)
+def restrict(assigned: ClassAssignment, place: IntArray) -> ClassAssignment:
+    """The assignment of the rows at these places."""
+    stay = np.isin(assigned.here, place)
+    regions = None if assigned.regions is None else assigned.regions[:, :, stay]
+    return replace(assigned, here=assigned.here[stay], classes=assigned.classes[stay], regions=regions)

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
-from tclose_spark.io.storage.folders import LocalFolder, hadoop, move, open_folder
+from tclose_spark.io.storage import hadoop
+from tclose_spark.io.storage.folders import LocalFolder, move, open_folder
 from tclose_spark.io.storage.hadoop import HadoopFolder
 
 FILES = {"part 1%.parquet": "one", "part-2.parquet": "two", "_delta_log/00.json": "log"}

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables.columns import catalog
+from tclose_spark.io.tables import catalog
 from tclose_spark.stages import publish
 
 TABLE = "offices.released"

@@ -20,7 +20,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.spark.workers import map_batches
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.hadoop import HadoopFolder
-from tclose_spark.io.tables.columns import made_files
+from tclose_spark.io.tables import made_files
 from tclose_spark.io.tables.delta_log import require_plain_table
 from tclose_spark.io.tables.made_files import FILE, TABLE, parquet_files, rows_of, write_tables
 

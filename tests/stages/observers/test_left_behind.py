@@ -23,7 +23,8 @@ from tclose_spark.io.storage.folders import Folder
 from tclose_spark.measures.disclosure.refused_cuts import disclosed_by_refusal, rows_below_cuts
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.stages.observers import minimality
-from tclose_spark.stages.observers.minimality import Groups, MinimalityCounter, Scale, _Added
+from tclose_spark.stages.observers.minimality import Groups, MinimalityCounter, Scale, merge_counts
+from tclose_spark.stages.verify import mechanism_record
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.labels import MISSING, encode_numbers
 
@@ -65,7 +66,7 @@ def test_who_is_left_in_wide_classes_is_what_was_too_much(make_run: MakeRun, met
     assert worst["narrow"] < 0.35 < worst["whole"] < worst["true"]
     said: list[str] = []
     run.announce = said.append
-    told = pipeline._mechanism(run)
+    told = mechanism_record(run)
     assert told["worst"]["true"] == worst["true"]
     for text in (*said, json.dumps(told)):  # figures and names of columns, no values
         assert "zip A" not in text
@@ -247,10 +248,9 @@ def test_many_sensitive_values_are_grouped(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_what_tasks_send_is_added_up():
-    added = _Added()
     one = {(0, 0): np.array([[1, 4], [2, 3], [10, 20]])}
     two = {(0, 0): np.array([[0, 4], [1, 1], [5, 6]]), (1, 0): np.array([[7], [1], [0]])}
-    result = added.addInPlace(added.addInPlace(added.zero({}), one), two)
+    result = merge_counts(merge_counts({}, one), two)
     assert result[0, 0].tolist() == [[0, 1, 4], [1, 2, 4], [5, 10, 26]]
     assert result[1, 0].tolist() == [[7], [1], [0]]
 
@@ -267,6 +267,5 @@ def test_a_count_that_lacks_rows_is_not_told(spark: Any):
         (Scale.of(QuasiDomain(name="age", kind="integer", missing=0, low=1, high=2), None, 99),),
         (Groups(np.zeros(1), ("a",)),),
     )
-    assert counter._sum is not None
     counter._sum.add({(0, 0): np.array([[0], [3], [0]])})
     assert "retry" in counter.figure(profile_of((4,)), 1, 4)["why"]

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from tclose_spark.stages import staging
-from tclose_spark.stages.staging import PRESENT, SAMPLED, STAGED, staged_tallies
+from tclose_spark.stages import tallies as tallies_module
+from tclose_spark.stages.staging import STAGED
+from tclose_spark.stages.tallies import PRESENT, SAMPLED, staged_tallies
 
 
 def test_of_each_identifier_the_lowest_hashes_are_kept_without_a_sort_of_all(
@@ -21,7 +22,7 @@ def test_of_each_identifier_the_lowest_hashes_are_kept_without_a_sort_of_all(
     rows = [(None, SAMPLED, [str(place), hashed], n) for place, hashed, n in seen]
     rows += [(None, PRESENT, ["0"], 300), (None, PRESENT, ["0"], 1)]
     spark.createDataFrame(rows, STAGED).repartition(4).write.parquet(str(tmp_path / "staged"))
-    monkeypatch.setattr(staging, "MOST_SAMPLED", most)
+    monkeypatch.setattr(tallies_module, "MOST_SAMPLED", most)
     tallies = staged_tallies(spark, str(tmp_path / "staged"), 2)
     counted = Counter((place, hashed) for place, hashed, _ in seen)
     expected = {key: counted[key] for place in (0, 1) for key in sorted(k for k in counted if k[0] == place)[:most]}

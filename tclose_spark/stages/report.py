@@ -1,0 +1,86 @@
+"""The certificate, the two reports and the exports of a verified release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tclose_spark.errors import GuaranteeError
+from tclose_spark.io.run import CERTIFICATE, REPORT, Run
+from tclose_spark.io.storage.folders import Folder
+from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.exports import Files, check_export, rows_of, write_export
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.report.certificate import build_certificate
+from tclose_spark.report.html import render_report
+from tclose_spark.report.internal import render_internal, versions
+from tclose_spark.stages.observers.linked_sample import read_linked_rows
+from tclose_spark.stages.observers.released_values import public_labels
+from tclose_spark.stages.publish import INTERNAL_REPORT, MINIMALITY, list_files
+from tclose_spark.stages.staged import LINKED_SAMPLE, PLAN_REPORT, encoded_table, read_profile
+from tclose_spark.table.local_rows import LocalRows
+from tclose_spark.table.rows import Rows
+
+
+def require_certifiable(state: Mapping[str, Any]) -> None:
+    """Raises GuaranteeError unless the staged release holds."""
+    if state["stages"]["verify"]["verdict"] != "holds":
+        raise GuaranteeError("report: the staged release does not meet its requirements; there is nothing to certify")
+
+
+def write_reports(
+    run: Run, state: Mapping[str, Any], record: dict[str, Any], measure_raw_versus_released: Callable[..., Any]
+) -> None:
+    """Writes the certificate, both reports and the exports. record: gets the exports and the SHA-256 of all files."""
+    figures = json.loads(run.staging.read("verification.json"))
+    certificate = certify(run, state, figures, run.staging)
+    run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
+    run.staging.write(REPORT, render_report(certificate, figures))
+    record["exports"] = _export(run, figures["fingerprint"])
+    record["escape_formulas"] = run.spec.output.escape_formulas
+    made = {
+        "state": state,
+        "plan": json.loads(run.staging.read(PLAN_REPORT)),
+        "versions": versions(),
+        "minimality": json.loads(run.staging.read(MINIMALITY)),
+    }
+    page = render_internal(certificate, figures, _raw_versus_released(run, measure_raw_versus_released), made)
+    run.staging.write(INTERNAL_REPORT, page, private=True)
+    record["files"] = list_files(run)
+
+
+def certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
+    """The certificate of the release in a folder. Its warnings include repeated identifiers of the input, and what the
+    choices of the method reveal.
+    """
+    profiled, mechanism = state["stages"]["profile"], state["stages"]["verify"]["minimality"]
+    source, more = profiled["input"], [*profiled["repeated"], *mechanism["warnings"]]
+    figures = {**figures, "warnings": [*figures["warnings"], *more]}
+    columns = read_delta(run.spark, folder.path("release")).columns
+    return build_certificate(run.spec, run.public_hierarchies, figures, source["rows"], source["version"], columns)
+
+
+def _export(run: Run, fingerprint: str) -> dict[str, Files]:
+    """Writes the verified release in the requested formats; the files of each, with their rows."""
+    made: dict[str, Files] = {}
+    release = read_delta(run.spark, run.staging.path("release"))
+    for kind in run.spec.output.export:
+        rows, hashed = rows_of(release, fingerprint, kind, run.spec.output.escape_formulas)
+        made[kind] = write_export(rows, kind, run.staging)
+        check_export(rows, hashed, kind, run.staging, made[kind])
+    return made
+
+
+def _raw_versus_released(run: Run, measure: Callable[..., Any]) -> dict[str, Any] | None:
+    """Raw rows beside their published values; None if none could be drawn."""
+    profile = read_profile(run)
+    linked = read_linked_rows(run.staging.read(LINKED_SAMPLE), profile)
+    if linked is None:
+        return None
+    rows = Rows.concatenate([linked.rows, linked.suppressed])
+    whole = LocalRows(rows, profile.distinct_rows) if len(rows) == profile.rows else encoded_table(run, profile)
+    trees = public_labels(run.spec, run.hierarchies, run.public_hierarchies)
+    attributes = ResolvedAttributes.of(run.spec.attributes, profile, trees, run.spec.privacy.n)
+    raw: dict[str, Any] = measure(linked, profile, attributes, run.spec, whole.frequencies).to_json()
+    return raw

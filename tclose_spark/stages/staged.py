@@ -1,0 +1,78 @@
+"""Reads what earlier stages left in the staging area of a run."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+from pyspark.sql import DataFrame
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.run import Run
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.method import Plan, method_of
+from tclose_spark.stages.encode import EncodedTable, Encoder
+from tclose_spark.stages.staging import StagedColumns, staged_batches
+from tclose_spark.table.domains import Profile
+
+PROFILE, PLAN, PLAN_REPORT = "profile.json", "plan.json", "plan_report.json"
+LINKED_SAMPLE, STAGED_ROWS, STAGED_COLUMNS = "linked_sample.json", "rows", "columns.json"
+
+
+def read_profile(run: Run) -> Profile:
+    """The profile of the input.
+
+    Raises:
+        ConfigurationError: if another version of the package wrote it.
+    """
+    try:
+        return Profile.from_json(run.staging.read(PROFILE))
+    except (KeyError, TypeError):
+        raise ConfigurationError(
+            f"what is staged in {run.staging.path()} was made by another version of tclose_spark; begin again with "
+            "`tclose profile`"
+        ) from None
+
+
+def resolved_attributes(run: Run, profile: Profile) -> ResolvedAttributes:
+    """The attributes of the run file on this table."""
+    return ResolvedAttributes.of(run.spec.attributes, profile, run.hierarchies, run.spec.privacy.n)
+
+
+def read_plan(run: Run, attributes: ResolvedAttributes) -> Plan:
+    """The plan of the run's method."""
+    tree = json.loads(run.staging.read(PLAN))
+    return method_of(run.spec.method).read_plan(tree, attributes, run.spec.privacy.k, run.spec.method)
+
+
+def read_columns(run: Run) -> StagedColumns:
+    """The columns of the staged rows."""
+    return StagedColumns.from_json(run.staging.read(STAGED_COLUMNS))
+
+
+def read_rows(run: Run) -> DataFrame:
+    """The staged rows, in batches.
+
+    Raises:
+        ConfigurationError: if they are gone.
+    """
+    if not run.staging.exists(STAGED_ROWS):
+        raise ConfigurationError(
+            f"the staged rows in {run.staging.path()} are gone: they are removed if a release fails; begin again with "
+            "`tclose profile`"
+        )
+    return staged_batches(run.spark, run.staging.path(STAGED_ROWS))
+
+
+def encoded_table(run: Run, profile: Profile) -> EncodedTable:
+    """The staged rows as codes."""
+    return EncodedTable(read_rows(run), Encoder.of(profile, read_columns(run)), profile)
+
+
+def drop_rows(run: Run) -> None:
+    """Removes the staged rows after an error. Tasks may still write there; the next run removes what is left, so that
+    no second error hides the first.
+    """
+    with suppress(Exception):
+        run.staging.remove(STAGED_ROWS)
+        run.staging.remove(LINKED_SAMPLE)

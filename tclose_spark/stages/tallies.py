@@ -1,0 +1,237 @@
+"""Tallies: what tasks count while they stage rows, and the profile reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tclose_spark.errors import InputError
+from tclose_spark.measures.distinct import REGISTERS as PLACES
+from tclose_spark.measures.distinct import DistinctCount, estimate
+from tclose_spark.measures.value_sample import MOST_SAMPLED, ValueSample
+from tclose_spark.runfile.attributes import Attributes
+from tclose_spark.stages.staging import StagedColumns, staged_table
+from tclose_spark.table.dictionaries import decoded, group_equal
+from tclose_spark.table.domains import MOST_VALUES, Repetition, TupleCounts
+from tclose_spark.table.fingerprint import Fingerprint, content_hash
+
+ROWS, DIGEST, MARK, RANGE, REGISTERS, PRESENT, SAMPLED = -1, -2, -3, -4, -5, -6, -7
+"""Tallies that are no histograms: ROWS and DIGEST of the fingerprint; MARK, rows by mark; RANGE, rows without a number
+by (place of the quasi-identifier, lowest number, highest number); REGISTERS, by (insensitive attribute, or "" for rows;
+register) what estimates distinct values. Of identifiers: PRESENT, rows with a value by (place); SAMPLED, rows of a
+sample of values by (place, hash).
+"""
+
+
+@dataclass(frozen=True)
+class NumberRange:
+    """The ends of a set of numbers, and the number of rows without one. Of no numbers, the lowest is above the highest.
+
+    >>> NumberRange.of(pa.array([3, None, 1])) | NO_NUMBERS
+    NumberRange(low=1, high=3, missing=1)
+    """
+
+    low: float
+    high: float
+    missing: int
+
+    @staticmethod
+    def of(numbers: pa.Array) -> NumberRange:
+        """The range of a column of integers or doubles."""
+        if numbers.null_count == len(numbers):
+            return NumberRange(math.inf, -math.inf, len(numbers))
+        ends = pc.min_max(numbers)
+        return NumberRange(ends["min"].as_py(), ends["max"].as_py(), numbers.null_count)
+
+    def __or__(self, other: NumberRange) -> NumberRange:
+        return NumberRange(min(self.low, other.low), max(self.high, other.high), self.missing + other.missing)
+
+    def to_key(self) -> list[str]:
+        """The ends as text for `from_key`."""
+        return [repr(self.low), repr(self.high)]
+
+    @staticmethod
+    def from_key(ends: Sequence[str], missing: int) -> NumberRange:
+        """The range whose ends `to_key` wrote."""
+        low, high = (int(end) if end.lstrip("-").isdigit() else float(end) for end in ends)
+        return NumberRange(low, high, missing)
+
+
+NO_NUMBERS = NumberRange(math.inf, -math.inf, 0)
+
+
+class TaskTallies:
+    """The tallies of one task: a histogram or a range of each quasi-identifier, a histogram of sensitive tuples, and
+    the tallies listed above.
+    """
+
+    def __init__(self, columns: StagedColumns, marks: Sequence[str], identifiers: int) -> None:
+        self._columns = columns
+        self._histograms: list[pa.Table | None] = [None] * (len(columns.numeric) + 1)
+        self._ranges = {place: NO_NUMBERS for place, numeric in enumerate(columns.numeric) if numeric}
+        self._fingerprint = Fingerprint(0, 0)
+        self._marked = dict.fromkeys(marks, 0)
+        self._distinct = {name: DistinctCount.empty() for name in ("", *columns.insensitive_names)}
+        self._present = [0] * identifiers
+        self._sampled = [ValueSample.empty()] * identifiers
+
+    def add(
+        self, held: Sequence[pa.Array], marks: Sequence[pa.BooleanArray], identifiers: Sequence[pa.Int64Array]
+    ) -> None:
+        """Counts the rows of a batch."""
+        columns = self._columns
+        for place, column in enumerate(columns.quasi(held)):
+            if place in self._ranges:
+                self._ranges[place] |= NumberRange.of(column)
+            else:
+                self._histograms[place] = _added(self._histograms[place], _histogram([column]))
+        if columns.sensitive:
+            self._histograms[-1] = _added(self._histograms[-1], _histogram(columns.texts(held)))
+        for name, column in zip(self._marked, marks, strict=True):
+            self._marked[name] += column.true_count
+        hashes = content_hash(columns.published(held))
+        self._fingerprint += Fingerprint.of_hashes(hashes)
+        insensitive = columns.passed(held)[columns.insensitive]
+        seen = [hashes, *(content_hash([column]) for column in insensitive)]
+        for count, of_rows in zip(self._distinct.values(), seen, strict=True):
+            count.add(of_rows)
+        for place, column in enumerate(identifiers):
+            present = column.drop_null()
+            self._present[place] += len(present)
+            self._sampled[place] = self._sampled[place].add(present.to_numpy().view(np.uint64))
+
+    def rows(self) -> Iterator[tuple[int, list[str | None], int]]:
+        """The tallies as (tally, key, n)."""
+        yield ROWS, [], self._fingerprint.rows
+        yield DIGEST, [], self._fingerprint.digest
+        for name, n in self._marked.items():
+            yield MARK, [name], n
+        for place, found in self._ranges.items():
+            yield RANGE, [str(place), *found.to_key()], found.missing
+        for name, count in self._distinct.items():
+            registers = count.registers
+            for register in np.flatnonzero(registers).tolist():
+                yield REGISTERS, [name, str(register)], int(registers[register])
+        for place, (present, sample) in enumerate(zip(self._present, self._sampled, strict=True)):
+            yield PRESENT, [str(place)], present
+            for hashed, n in zip(sample.hashes.tolist(), sample.counts.tolist(), strict=True):
+                yield SAMPLED, [str(place), f"{hashed:016x}"], n
+        for place, table in enumerate(self._histograms):
+            if table is not None:
+                for *key, n in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                    yield place, key, n
+
+
+def _histogram(columns: Sequence[pa.DictionaryArray]) -> pa.Table:
+    """The distinct tuples of coded columns, and their rows `n`."""
+    group, first = group_equal(columns)
+    distinct = [decoded(column.take(pa.array(first))) for column in columns]
+    return pa.table([*distinct, np.bincount(group)], names=[*map(str, range(len(columns))), "n"])
+
+
+def _added(before: pa.Table | None, counted: pa.Table) -> pa.Table:
+    if before is None:
+        return counted
+    *keys, _ = counted.column_names
+    both = pa.concat_tables([before, counted]).group_by(keys, use_threads=False)
+    return both.aggregate([("n", "sum")]).rename_columns(counted.column_names)
+
+
+def staged_tallies(spark: SparkSession, path: str, identifiers: int = 0) -> DataFrame:
+    """The tallies of all tasks, added up: `tally`, `key`, `n`. Of REGISTERS it is the maximum. Of SAMPLED, for so many
+    identifiers, only the lowest hashes are complete and kept.
+    """
+    tallies = staged_table(spark, path).where("tally IS NOT NULL")
+    n = F.when(F.col("tally") == REGISTERS, F.max("n")).otherwise(F.sum("n"))
+    added = tallies.where(F.col("tally") != SAMPLED).groupBy("tally", "key").agg(n.alias("n"))
+    for place in range(identifiers):  # Spark keeps the lowest of each partition, and sorts no more than these
+        of_one = tallies.where((F.col("tally") == SAMPLED) & (F.col("key")[0] == str(place)))
+        rows = of_one.groupBy("tally", "key").agg(F.sum("n").alias("n"))
+        added = added.union(rows.orderBy(F.col("key")[1]).limit(MOST_SAMPLED))
+    return added
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """The tallies of all rows.
+
+    histograms: rows by value of each quasi-identifier (empty for numbers), and last by sensitive tuple.
+    ranges: by numeric quasi-identifier. marked: rows by mark.
+    distinct: estimated values of each insensitive attribute. distinct_rows: estimated different rows.
+    repeated: the identifiers that repeat.
+    """
+
+    fingerprint: Fingerprint
+    histograms: list[TupleCounts]
+    ranges: dict[str, NumberRange]
+    marked: dict[str, int]
+    distinct: dict[str, int]
+    distinct_rows: int
+    repeated: tuple[Repetition, ...]
+
+
+def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping[str, float]) -> Counted:
+    """The tallies that `staged_tallies` added up. identifiers: the least share of distinct values of each.
+
+    Raises:
+        InputError: if there are more values than MOST_VALUES.
+    """
+    quasi, sensitive = list(attributes.quasi_identifiers), list(attributes.sensitive_attributes)
+    kinds = tallies["tally"].to_numpy()
+    sizes = np.bincount(kinds[kinds >= 0], minlength=len(quasi) + 1)
+    if sizes.sum() > MOST_VALUES:
+        largest = int(sizes.argmax())
+        names = sensitive if largest == len(quasi) else [quasi[largest]]
+        raise InputError(
+            f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values between all columns, most of them here; "
+            "expected a domain that a table can be published by (type: numeric, coarser values, or another role)"
+        )
+    histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in sizes]
+    ranges: dict[str, NumberRange] = {}
+    marked, whole, present = dict[str, int](), dict[int, int](), dict[int, int]()
+    sampled = [dict[int, int]() for _ in identifiers]
+    registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *attributes.insensitive_attributes)}
+    for tally, key, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
+        if tally >= 0:
+            histograms[tally][tuple(key)] = n
+        elif tally == REGISTERS:
+            registers[key[0]][int(key[1])] = n
+        elif tally == RANGE:
+            name = quasi[int(key[0])]
+            ranges[name] = ranges.get(name, NO_NUMBERS) | NumberRange.from_key(key[1:], n)
+        elif tally == MARK:
+            marked[key[0]] = n
+        elif tally == PRESENT:
+            present[int(key[0])] = n
+        elif tally == SAMPLED:
+            sampled[int(key[0])][int(key[1], 16)] = n
+        else:
+            whole[tally] = n
+    distinct = {name: estimate(found) for name, found in registers.items()}
+    return Counted(
+        fingerprint=Fingerprint(whole[ROWS], whole[DIGEST]),
+        histograms=[*histograms],
+        ranges=ranges,
+        marked=marked,
+        distinct_rows=distinct.pop(""),
+        distinct=distinct,
+        repeated=tuple(_repeated(identifiers, present, sampled)),
+    )
+
+
+def _repeated(
+    identifiers: Mapping[str, float], present: Mapping[int, int], sampled: Sequence[Mapping[int, int]]
+) -> Iterator[Repetition]:
+    """The identifiers with a sampled value in several rows."""
+    for place, (name, least) in enumerate(identifiers.items()):
+        hashes, counts = np.array([*sampled[place]], dtype=np.uint64), np.array([*sampled[place].values()])
+        sample = ValueSample.empty().add(hashes, counts)
+        if sample.repeats and sample.distinct >= least * present[place]:
+            yield Repetition(name, present[place], sample.distinct)
