@@ -103,7 +103,7 @@ def compare(
             from tclose_spark.comparing.store import PAGE
 
             result = run_comparison(request, session, announcer(log))
-            page = "" if request.output.startswith(folder) else f"{request.output}/{PAGE}"
+            page = "" if folder and request.output.startswith(folder) else f"{request.output}/{PAGE}"
             comparison = Comparison(**vars(result), page=page)
             if require:
                 comparison.require_all_hold()

@@ -111,7 +111,12 @@ def run_stages(
 
 @contextmanager
 def temporary_folder() -> Iterator[str]:
-    """A folder that only this user can read, removed after the body."""
+    """A folder that only this user can read, removed after the body. On the command line run files name their output,
+    and it is empty.
+    """
+    if on_command_line():
+        yield ""
+        return
     with TemporaryDirectory(prefix="tclose_spark-") as folder:
         yield str(Path(folder) / "work")
 

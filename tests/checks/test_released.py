@@ -106,7 +106,7 @@ def test_what_spark_writes_of_dates_is_no_more_than_rows(key: str) -> None:
         return sum(map(len, released._rows_of("part", pa.py_buffer(target.getvalue()), table.schema, described)))
 
     assert rows("") == 2
-    with pytest.raises(DamagedFileError, match="part has metadata that says more than the release"):
+    with pytest.raises(DamagedFileError, match="part has metadata beyond that of the release"):
         rows("person 1 has flu")
 
 

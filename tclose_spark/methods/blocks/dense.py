@@ -9,13 +9,12 @@ import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.exact import WIDEST
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
 from tclose_spark.methods.method import require_rows
 from tclose_spark.methods.widths import QuasiWidths
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import WIDEST, IntArray
 from tclose_spark.table.rows import Rows
 
 

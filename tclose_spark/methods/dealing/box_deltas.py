@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tclose_spark.measures.exact import exact
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import IntArray, exact
 
 Bounds = tuple[Fraction, ...]
 """The aggregate bound of each sensitive attribute."""

@@ -16,8 +16,7 @@ import numpy as np
 
 from tclose_spark.measures.distances.features import Features
 from tclose_spark.measures.distances.ground_distances import GroundDistance
-from tclose_spark.measures.exact import exact
-from tclose_spark.table.arrays import ExactArray, IntArray
+from tclose_spark.table.arrays import ExactArray, IntArray, exact
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.exact import exact
 from tclose_spark.methods.attributes import ResolvedSensitive
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import IntArray, exact
 
 
 def breaking(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray) -> IntArray:

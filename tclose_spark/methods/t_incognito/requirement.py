@@ -29,10 +29,9 @@ from numpy.typing import NDArray
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.exact import exact
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
-from tclose_spark.table.arrays import ExactArray, IntArray
+from tclose_spark.table.arrays import ExactArray, IntArray, exact
 
 Mask = NDArray[np.bool_]
 

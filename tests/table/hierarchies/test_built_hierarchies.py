@@ -302,7 +302,7 @@ def test_an_audit_takes_those_of_the_finished_release(tclose: Command, conf: Pat
     assert json.loads(shown)["utility"]["ncp"] == pytest.approx(certificate["utility"]["ncp"], rel=0.2)
     release = read_delta(finished.spark, finished.public.path("release"))
     question = question_from_columns({"zip": {"hierarchy": {"prefix": 1}}})
-    with pytest.raises(ConfigurationError, match="an audit needs a CSV"):
+    with pytest.raises(ConfigurationError, match="an audit builds no hierarchy; expected a CSV"):
         audit_table(release, question)
 
 
