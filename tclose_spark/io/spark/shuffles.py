@@ -1,5 +1,5 @@
-"""How many tasks a shuffle has: from the rows that are known by then, never from a session's default (200 under
-spark-submit). And to which task each row goes, where that is not left to Spark.
+"""The number of tasks of a shuffle, from the known number of rows rather than a session's default (200 under
+spark-submit); and the task of each row, if Spark does not choose it.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ C1, C2, FIVE, MIX1, MIX2 = (pow(factor, -1, 1 << 32) for factor in (0xCC9E2D51, 
 
 
 class MixedTasksError(Exception):
-    """A partition has rows of several tasks: this Spark does not partition as Spark does."""
+    """A partition has rows of several tasks, so this Spark partitions differently."""
 
 
 @contextmanager
 def sized_shuffles(spark: SparkSession, rows: int) -> Iterator[None]:
-    """Inside it every shuffle has a task for each ROWS_A_TASK rows, the same on a laptop and on a cluster of a thousand
+    """Inside the body, every shuffle has one task per ROWS_A_TASK rows, on a laptop as on a cluster of a thousand
     cores.
 
-    Adaptive execution may join tasks where a shuffle moves less than the rows. The session's own number is put back at
-    the end; a platform that keeps the setting to itself decides.
+    Adaptive execution may join tasks if a shuffle moves less than the rows. The session's own number is restored at
+    the end. A platform that does not allow the setting keeps its own.
     """
     before = setting(spark, PARTITIONS)
     set_if_allowed(spark, PARTITIONS, str(max(1, -(-rows // ROWS_A_TASK))))
@@ -47,8 +47,8 @@ def sized_shuffles(spark: SparkSession, rows: int) -> Iterator[None]:
 
 
 def joining_tasks(values: int, a_task: int) -> int:
-    """How many tasks join at most so many values that other tasks found, `a_task` each, before they come to the driver.
-    Few: a task that joins little costs more than it joins.
+    """The number of tasks that join values found by other tasks, `a_task` each, before the driver receives them. Few,
+    because a task that joins little costs more than it saves
 
     >>> joining_tasks(1, 100), joining_tasks(250, 100), joining_tasks(10**9, 100)
     (1, 3, 64)
@@ -57,8 +57,9 @@ def joining_tasks(values: int, a_task: int) -> int:
 
 
 def sent_to_tasks(table: DataFrame, mapper: Mapper, schema: str, tasks: int) -> DataFrame:
-    """What a mapper makes of a table, each row in the partition whose number, below `tasks`, is its first column, an
-    int. (A number that is none of these counts modulo `tasks`.) Adaptive execution neither joins nor cuts them.
+    """Applies a mapper to a table in partitions: each row goes to the partition whose number, below `tasks`, is its
+    first column, an int. Other numbers count modulo `tasks`. Adaptive execution neither joins nor splits the
+    partitions.
     """
     return (by_number if SENDS_TO_TASKS else by_key)(table, mapper, schema, tasks)
 
@@ -102,7 +103,7 @@ def _turned_back(bits: npt.NDArray[np.uint32], places: int) -> npt.NDArray[np.ui
 
 
 def the_task(numbers: pa.Array | pa.ChunkedArray) -> int:
-    """The one number that all rows of a partition of `sent_to_tasks` have.
+    """The one number of all rows of a partition of `sent_to_tasks`.
 
     Raises:
         MixedTasksError: if they have several.

@@ -1,11 +1,11 @@
 """Tables whose Parquet files tasks make themselves, from columns that are coded by dictionaries.
 
-That takes a task some hundredths of a microsecond a row. To hand the same rows to Spark as text and let it write them
-takes about three, a tenth of a whole release.
+This takes a task some hundredths of a microsecond a row. Handing the same rows to Spark as text and letting it
+write them takes about three microseconds, a tenth of a whole release.
 
-A file travels as one binary value. On file systems that move files at once Spark's text writer puts its bytes where
-they belong, with the commit protocol that Spark has for tasks that fail or run twice, and the files are listed in a log
-of Delta. Elsewhere (object stores, platforms that share a cluster) rows are unpacked again and Delta writes them.
+A file travels as one binary value. On file systems that move files in one step, Spark's text writer puts its bytes
+into the folder, with Spark's commit protocol for tasks that fail or run twice. A Delta log then lists the files.
+Elsewhere (object stores, platforms that share a cluster), rows are unpacked again and Delta writes them.
 """
 
 from __future__ import annotations
@@ -45,11 +45,13 @@ WRITER = {"org.apache.spark.version": pyspark.__version__}
 
 
 def parquet_files(columns: Sequence[pa.Array], schema: pa.Schema) -> Iterator[bytes]:
-    """Rows as Parquet files, of at most FILE_BYTES of columns if they have several rows. A file's dictionaries hold the
-    values of its own rows, in the order in which they appear, so nothing tells what else a dictionary held.
+    """Rows as Parquet files, each of at most FILE_BYTES of columns unless it has one row.
+
+    A file's dictionaries hold the values of its own rows, in order of appearance, so nothing reveals other values of a
+    dictionary.
 
     Raises:
-        TypeError: if a column is not of the schema's type, or coded values of it.
+        TypeError: if a column does not have the schema's type, plain or coded.
     """
     columns = [_of_type(column, field.type) for column, field in zip(columns, schema, strict=True)]
     pending = [(0, len(columns[0]))]
@@ -63,10 +65,10 @@ def parquet_files(columns: Sequence[pa.Array], schema: pa.Schema) -> Iterator[by
 
 
 def write_tables(files: DataFrame, schemas: Mapping[str, T.StructType], folder: Folder) -> None:
-    """Writes the tables that files make up as Delta tables into a folder, in place of what has their names; without
-    statistics in their logs, and information on the commit.
+    """Writes the tables that files make up as Delta tables into a folder, and replaces tables of these names. Their
+    logs have no statistics and no commit information.
 
-    files: TABLE and FILE, and columns that are not looked at; evaluated once.
+    files: TABLE and FILE, and columns that are ignored; evaluated once.
     """
     for name in (MADE, *schemas):
         folder.remove(name)
@@ -105,7 +107,7 @@ def _parquet(rows: pa.Table) -> bytes:
 
 
 def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column of this type, coded or not; from the large one of the same name, too, which some platforms give."""
+    """A column of this type, plain or coded; also from the large variant that some platforms produce."""
     coded = pa.types.is_dictionary(column.type)
     found = column.type.value_type if coded else column.type
     if found == kind:
@@ -118,7 +120,7 @@ def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _write_rows(files: DataFrame, schemas: Mapping[str, T.StructType], folder: Folder) -> None:
-    """Keeps the files as values of a table, and has Delta write the rows that are in them."""
+    """Keeps the files as values of a table, and lets Delta write their rows."""
     files.write.options(**LARGE_VALUES).parquet(for_spark(folder.path(MADE)))
     read = files.sparkSession.read.schema(files.schema).options(**NO_PATTERN)
     kept = read.parquet(for_spark(folder.path(MADE)))
@@ -136,8 +138,8 @@ def _write_bytes(files: DataFrame, path: str) -> None:
 
 
 def _move_in(folder: Folder, table: str) -> None:
-    """Moves a table's files from where they were written into the table, under random names: those that Spark gives
-    number the tasks, and the tasks are the blocks of a plan in their order.
+    """Moves a table's files into the table under random names. Spark's names number the tasks, and tasks are the
+    blocks of a plan in order.
     """
     made = f"{MADE}/{TABLE}={table}"
     for name in folder.names(made) if folder.exists(made) else []:
