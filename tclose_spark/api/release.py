@@ -114,7 +114,7 @@ class Release:
 
     def preview(self) -> str:
         """Ten rows as text, with the precision of each column's labels."""
-        from tclose_spark.io.spark.few_rows import few_rows
+        from tclose_spark.io.tables.delta import few_rows
 
         table, losses = self.table, self.certificate["utility"]["ncp_by_quasi_identifier"]
         return "\n".join(preview_lines(table.columns, few_rows(table, ROWS), losses))

@@ -54,7 +54,7 @@ def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
 
 def hierarchy_of(settings: Settings, counts: Counts, column: str, spark: SparkSession) -> Hierarchy:
     """The hierarchy of a column with these values: built from them, or read."""
-    from tclose_spark.io.tables.columns import read_hierarchies
+    from tclose_spark.io.input.files import read_hierarchies
 
     if isinstance(settings.hierarchy, HierarchyBuilder):
         numeric = isinstance(settings, QuasiIdentifier) and settings.reads_numbers

@@ -13,8 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
-from tclose_spark.io.input.commits import commit_of
-from tclose_spark.io.input.input_state import input_state
+from tclose_spark.io.input.input_state import commit_of, input_state
 from tclose_spark.io.interrupts import defer_interrupts, done
 from tclose_spark.io.run import CERTIFICATE, LINKED, PUBLIC, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder, move

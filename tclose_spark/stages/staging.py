@@ -16,14 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.io.storage.folders import NO_PATTERN, for_spark
-<<<<<<< HEAD
-from tclose_spark.io.tables.delta import LARGE_VALUES
 from tclose_spark.io.tables.prepared import prepared_name
-from tclose_spark.measures.distinct import DistinctCount
-from tclose_spark.measures.value_sample import MOST_SAMPLED, ValueSample
-=======
-from tclose_spark.io.tables.columns import prepared_name
->>>>>>> main
 from tclose_spark.runfile.spec import ReleaseSpec
 
 HASH = "hash"
