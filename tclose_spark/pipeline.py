@@ -95,9 +95,8 @@ def verify(run: Run, finished: bool = False) -> Verdict:
 
 def _verify_staged(run: Run) -> Verdict:
     run = run.resume("verify")
-    state = run.state
     with run.stage("verify") as record:
-        verdict = judge_staged(run, state, record)
+        verdict = judge_staged(run, run.state, record)
     require_holds(verdict, "the release does not meet its requirements, nothing is published")
     return verdict
 
