@@ -12,10 +12,11 @@ from test_report_html import EXTREMES, certificate  # noqa: F401 - a fixture
 
 from tclose_spark.report.html import render_report
 
-pytestmark = pytest.mark.real_pages
-
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
+pytestmark = [
+    pytest.mark.real_pages,
+    pytest.mark.skipif(BROWSER is None, reason="there is no Chromium"),
+]
 
 
 def chromium(page: Path, *more: str) -> subprocess.CompletedProcess[str]:

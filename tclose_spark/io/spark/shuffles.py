@@ -20,10 +20,8 @@ ROWS_A_TASK = 100_000
 MOST_JOINING = 64  # tasks that join what others found, before the driver does
 PARTITIONS = "spark.sql.shuffle.partitions"
 KEY = "sent_by"
-
-# Of Spark's hash of an int, which is Murmur3 in 32 bits: what it multiplies and adds, each undone modulo 2^32.
-SEED, LENGTH, ADDED = 42, 4, 0xE6546B64
-C1, C2, FIVE, MIX1, MIX2 = (pow(factor, -1, 1 << 32) for factor in (0xCC9E2D51, 0x1B873593, 5, 0x85EBCA6B, 0xC2B2AE35))
+CANDIDATES = 16
+"""Keys tried for each task: one task in 10^7 has none among them, and then twice as many are tried."""
 
 
 class MixedTasksError(Exception):
@@ -70,36 +68,27 @@ def by_number(table: DataFrame, mapper: Mapper, schema: str, tasks: int) -> Data
 
 
 def by_key(table: DataFrame, mapper: Mapper, schema: str, tasks: int) -> DataFrame:
-    """`sent_to_tasks` for Spark 4.0, which partitions by a hash only: by that of a key whose hash is the number."""
+    """`sent_to_tasks` on Spark 4.0, which partitions by a hash only: by the hash of a key that selects the task."""
+    keys = keys_of_tasks(table.sparkSession, tasks)
 
     def keyed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in mapper(batches):
-            keys = pa.array(keys_of(batch.column(0).to_numpy()))
-            names = [*batch.schema.names, KEY]
-            yield pa.RecordBatch.from_arrays([*batch.columns, keys], names=names)
+            key = pa.array(keys[batch.column(0).to_numpy() % tasks])
+            yield pa.RecordBatch.from_arrays([*batch.columns, key], names=[*batch.schema.names, KEY])
 
     return map_batches(table, keyed, f"{schema}, {KEY} int").repartition(tasks, F.col(KEY)).drop(KEY)
 
 
-def keys_of(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """The ints whose hash by Spark (`functions.hash`, and what its partitions are numbered by) is each number.
-
-    Every step of that hash can be undone: hashInt and fmix of org.apache.spark.unsafe.hash.Murmur3_x86_32, backwards.
-
-    >>> keys_of(np.array([0, 1, 2], dtype=np.int32)).tolist()
-    [-1693959553, -1910889132, -1382833682]
-    """
-    h = np.asarray(numbers, dtype=np.int32).view(np.uint32)
-    h = (h ^ h >> np.uint32(16)) * np.uint32(MIX2)
-    h = (h ^ h >> np.uint32(13) ^ h >> np.uint32(26)) * np.uint32(MIX1)
-    h = h ^ h >> np.uint32(16) ^ np.uint32(LENGTH)
-    h = _turned_back((h - np.uint32(ADDED)) * np.uint32(FIVE), 13) ^ np.uint32(SEED)
-    return (_turned_back(h * np.uint32(C2), 15) * np.uint32(C1)).view(np.int32)
-
-
-def _turned_back(bits: npt.NDArray[np.uint32], places: int) -> npt.NDArray[np.uint32]:
-    """32 bits rotated to the right."""
-    return bits >> np.uint32(places) | bits << np.uint32(32 - places)
+def keys_of_tasks(spark: SparkSession, tasks: int) -> npt.NDArray[np.int32]:
+    """For each task the least non-negative int that Spark's hash partitioning sends there."""
+    tried = CANDIDATES * tasks
+    while True:
+        task = F.pmod(F.hash(F.col("id").cast("int")), F.lit(tasks)).alias("task")
+        sent = spark.range(0, tried, 1, 1).select(task).toArrow()["task"].to_numpy()
+        found, keys = np.unique(sent, return_index=True)
+        if len(found) == tasks:
+            return keys.astype(np.int32)
+        tried *= 2
 
 
 def the_task(numbers: pa.Array | pa.ChunkedArray) -> int:
