@@ -72,7 +72,7 @@ def _no_defaults(spark: SparkSession) -> Iterator[None]:
 
 
 def few_rows(table: DataFrame, many: int) -> list[list[object]]:
-    """This many different rows from all over a table: those with the least hashes of their content, the same each
+    """Up to `many` different rows from all over a table: those with the least hashes of their content, the same each
     time. One pass.
     """
     columns = [quoted(name) for name in table.columns]
