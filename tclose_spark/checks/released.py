@@ -23,7 +23,8 @@ from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema
 from tclose_spark.io.spark.capabilities import java_of
 from tclose_spark.io.spark.workers import Mapper, at_first, map_batches
 from tclose_spark.io.storage.folders import NO_PATTERN, for_spark
-from tclose_spark.io.tables.columns import plain, quoted
+from tclose_spark.io.tables.columns import quoted
+from tclose_spark.io.tables.prepared import plain
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.fingerprint import Fingerprint
 

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from tclose_spark.checks import released
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.checks.released import DamagedFileError, read_released
-from tclose_spark.io.tables.columns import read_delta, write_delta
+from tclose_spark.io.tables.delta import read_delta, write_delta
 from tclose_spark.table.fingerprint import Fingerprint
 
 SCHEMA = (

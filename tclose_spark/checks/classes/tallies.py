@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.spark.workers import Mapper, map_batches
-from tclose_spark.io.tables.columns import plain
+from tclose_spark.io.tables.prepared import plain
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import decoded, group_equal
