@@ -1,17 +1,13 @@
-"""The closeness tree as the registry knows it."""
+"""The closeness tree's entry in the registry of methods."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
-from tclose_spark.methods.method import Method, Plan, PlanningInput, PlanReport
-from tclose_spark.runfile.attributes import SensitiveAttribute
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from tclose_spark.methods.method import Method, Plan, PlanningInput
 
 
 def _sample_rows(settings: ClosenessTree) -> int:
@@ -38,18 +34,10 @@ def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, 
     return ClosenessTreePlan.from_json(tree, Dense(attributes, k), effort_of(settings))
 
 
-def _tables(
-    name: str, report: PlanReport, settings: ClosenessTree, sensitive: Mapping[str, SensitiveAttribute]
-) -> tuple[list[Table], list[str]]:
-    return [], [f"{name}: {report.note}"]
-
-
 METHOD = Method(
     name="closeness_tree",
     settings=ClosenessTree,
-    supports=lambda settings, sensitive: None,
     sample_rows=_sample_rows,
     make_plan=_make_plan,
     read_plan=_read_plan,
-    tables=_tables,
 )

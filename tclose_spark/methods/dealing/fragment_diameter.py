@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -146,11 +147,34 @@ def _of_node(node: IntArray, held: ExactArray) -> ExactArray:
 
 
 def diameter_of(distance: GroundDistance) -> FragmentDiameter:
-    """The spread by a ground distance.
+    """The diameter by a ground distance.
 
     >>> from tclose_spark.measures.distances.ground_distances import OrderedDistance
-    >>> spread = diameter_of(OrderedDistance(np.ones(5, dtype=np.int64)))
-    >>> spread.weighted(np.array([0, 4]), np.array([[3, 1]])).tolist()  # three rows four places up
+    >>> diameter = diameter_of(OrderedDistance(np.ones(5, dtype=np.int64)))
+    >>> diameter.weighted(np.array([0, 4]), np.array([[3, 1]])).tolist()  # three rows four places up
     [12]
     """
     return DiameterOnLine(distance.features) if distance.features.cumulative else DiameterInHierarchy(distance.features)
+
+
+Bounds = tuple[Fraction, ...]
+"""The aggregate bound of each sensitive attribute."""
+
+
+def box_deltas(codes: IntArray, counts: IntArray, box: IntArray) -> Bounds:
+    """The row-weighted Delta, of kind paper, of the cells in one box, for each attribute.
+
+    codes: shape (cells, attributes); counts: shape (cells,); box: shape (attributes, 2).
+
+    >>> import numpy as np
+    >>> codes, counts = np.array([[2], [4]]), np.array([3, 1])  # centre of gravity 2.5 in the box [2, 4]
+    >>> [str(delta) for delta in box_deltas(codes, counts, np.array([[2, 4]]))]  # 4 rows, (4 - 2.5) / 2 each
+    ['3']
+    """
+    rows = int(counts.sum())
+    deltas = []
+    for attribute, (first, last) in enumerate(box.tolist()):
+        moment = int((codes[:, attribute] - first) @ exact(counts, 4 * (last - first + 1) * max(rows, 1)))
+        farthest = max(moment, (last - first) * rows - moment)
+        deltas.append(Fraction(farthest, last - first) if last > first else Fraction(0))
+    return tuple(deltas)

@@ -21,8 +21,7 @@ import numpy as np
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, sum_at
-from tclose_spark.methods.dealing.box_deltas import box_deltas
-from tclose_spark.methods.dealing.fragment_diameter import diameter_of
+from tclose_spark.methods.dealing.fragment_diameter import box_deltas, diameter_of
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
 from tclose_spark.table.arrays import FloatArray, IntArray
 
@@ -76,7 +75,7 @@ class FragmentTable:
                 ]
         return FragmentTable(rows, deltas + charges, tuple(gaps), tuple(weights))
 
-    def charged(self, shares: FloatArray) -> FloatArray:
+    def proven_bounds(self, shares: FloatArray) -> FloatArray:
         """The proven bounds of classes that take these shares of their rows from the fragments: (classes, f) ->
         (classes, S).
         """
@@ -90,7 +89,7 @@ class FragmentTable:
             parts.append(part @ self.deltas.T + np.stack(mixtures, axis=1))
         return np.concatenate(parts)
 
-    def proven(self, stack: Stack, e: int, limits: FloatArray) -> FloatArray:
+    def largest_bounds(self, stack: Stack, e: int, limits: FloatArray) -> FloatArray:
         """The largest proven bound of each attribute over all classes when the fragments, stacked, are dealt to e
         classes, shape (S,).
 
@@ -103,7 +102,7 @@ class FragmentTable:
 
     def _largest(self, stack: Stack, e: int, classes: IntArray) -> FloatArray:
         counts = class_counts(stack, classes, e)
-        largest: FloatArray = self.charged(counts / counts.sum(axis=1, keepdims=True)).max(axis=0)
+        largest: FloatArray = self.proven_bounds(counts / counts.sum(axis=1, keepdims=True)).max(axis=0)
         return largest
 
 
@@ -115,7 +114,7 @@ def _measure(
     Of very many features, each MOST_FEATURES-th part is added up: its features are taken for their mean, and what each
     fragment differs from its means is charged to its Delta, by the triangle inequality.
     """
-    f, m, spread = len(rows), len(distance.table), diameter_of(distance)
+    f, m, diameter = len(rows), len(distance.table), diameter_of(distance)
     features = distance.features
     whole = features.counts(distance.table[None, :]) / distance.table.sum()
     starts = np.unique(
@@ -132,7 +131,7 @@ def _measure(
         inside = sum_at(
             (fragment_of[cells] - i) * m + matrix.codes[cells, attribute], matrix.counts[cells], (j - i) * m
         ).reshape(j - i, m)
-        delta[i:j] = np.array(spread.weighted(np.arange(m), inside), dtype=np.float64) / (spread.scale * rows[i:j])
+        delta[i:j] = np.array(diameter.weighted(np.arange(m), inside), dtype=np.float64) / (diameter.scale * rows[i:j])
         if len(starts):
             gap = features.weighted(features.counts(inside) / rows[i:j, None] - whole)
             gaps[i:j] = np.add.reduceat(gap, starts, axis=1)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import Method, Plan, PlanningInput, PlanReport
+from tclose_spark.methods.method import Method, Plan, PlanningInput
 from tclose_spark.methods.sabre.settings import Sabre, require_one_attribute
-from tclose_spark.runfile.attributes import SensitiveAttribute
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 SAMPLE_ROWS = 40_000  # a block, on which bounds are tried
 
@@ -28,12 +24,6 @@ def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, 
     return SabrePlan.from_json(tree, attributes, k)
 
 
-def _tables(
-    name: str, report: PlanReport, settings: Sabre, sensitive: Mapping[str, SensitiveAttribute]
-) -> tuple[list[Table], list[str]]:
-    return [], [f"{name}: {report.note}"]
-
-
 METHOD = Method(
     name="sabre",
     settings=Sabre,
@@ -41,5 +31,4 @@ METHOD = Method(
     sample_rows=lambda settings: SAMPLE_ROWS,
     make_plan=_make_plan,
     read_plan=_read_plan,
-    tables=_tables,
 )

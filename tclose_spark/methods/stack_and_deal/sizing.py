@@ -21,8 +21,7 @@ from tclose_spark.methods.attributes import (
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import Stack, compositions
 from tclose_spark.methods.method import PlanningInput, require_rows
-from tclose_spark.methods.stack_and_deal.closeness_ratio import kernel_distances
-from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, groups_of
+from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, groups_of, kernel_distances
 from tclose_spark.methods.stack_and_deal.lower_bounds import lower_bound
 
 LOOK_BEYOND_CELLS = 2_000  # and not at all where a look takes long
