@@ -4,6 +4,11 @@ Delta of a histogram R (in shares) is the largest earth mover's distance between
 values. The distance is convex, so it is largest if all rows have one value: ``max over v with R[v] > 0 of sum_u
 R[u] d(u, v)``. Every ground distance gives ``rows * Delta = numerator / scale`` with an integer numerator, the
 row-weighted Delta (see `measures.distances.features`).
+
+The aggregate bound of an attribute is ``sum over fragments F of (rows of F / n) * Delta(F)``: no class that conforms to
+a fragmentation is farther from the table (Gowda 2023, Definition 7; Weber, Definition 10). Bounds of kind `domain` use
+the Delta above. For bounds of kind `paper`, a fragment is a box of index ranges [a, b], and Delta is in lengths of the
+box: max(g - a, b - g) / (b - a), with g the centre of gravity; 0 for a = b. It is never below the other.
 """
 
 from __future__ import annotations
@@ -19,6 +24,9 @@ from tclose_spark.measures.distances.features import Features
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.exact import exact
 from tclose_spark.table.arrays import ExactArray, IntArray
+
+Bounds = tuple[Fraction, ...]
+"""The aggregate bound of each sensitive attribute."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,7 @@ class DiameterOnLine(FragmentDiameter):
         return places
 
     def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
-        """See Spread. With g the mean place, rows * max(g - lowest, highest - g)."""
+        """See FragmentDiameter. With g the mean place, rows * max(g - lowest, highest - g)."""
         present, places = histograms > 0, codes if self.features.even else self._places[codes]
         low = places[present.argmax(axis=1)]
         high = places[len(codes) - 1 - present[:, ::-1].argmax(axis=1)]
@@ -77,11 +85,7 @@ class DiameterOnLine(FragmentDiameter):
         return farthest
 
     def units(self, codes: IntArray, counts: IntArray) -> IntArray:
-        """The parts that a cut does not divide: the unit of each code of a fragment, shape (p,), numbered along the
-        attribute.
-
-        codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); the rows of each code, at least 1.
-        """
+        """See FragmentDiameter: every value, in order."""
         return np.arange(len(codes), dtype=np.int64)
 
 
@@ -90,11 +94,11 @@ class DiameterInHierarchy(FragmentDiameter):
 
     @property
     def scale(self) -> int:
-        """See Spread. Where all steps are one, as many go down as up, and half of them are counted."""
+        """See FragmentDiameter. With equal steps, as many go down as up, and half of them are counted."""
         return self.features.scale // 2 if self.features.plain else self.features.scale
 
     def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
-        """See Spread.
+        """See FragmentDiameter.
 
         A row of u moves to v through the nodes of both at each height at which they differ. With N rows, and S of them
         at the node of v at some height, that is its weight w for N - S rows, and for those the weight of their own.
@@ -122,10 +126,10 @@ class DiameterInHierarchy(FragmentDiameter):
         return farthest
 
     def units(self, codes: IntArray, counts: IntArray) -> IntArray:
-        """The parts that a cut does not divide: the unit of each code of a fragment, shape (p,), numbered along the
-        attribute.
+        """See FragmentDiameter: the children of the lowest common ancestor, so a fragment is a node or a run of siblings.
 
-        codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); the rows of each code, at least 1.
+        If values are right below the root, they are ordered by descending count, ties by code, so a fragment is a set of
+        values with similar frequencies.
         """
         if not self.features.parents:
             units = np.empty(len(codes), dtype=np.int64)
@@ -147,7 +151,7 @@ def _of_node(node: IntArray, held: ExactArray) -> ExactArray:
 
 
 def diameter_of(distance: GroundDistance) -> FragmentDiameter:
-    """The diameter by a ground distance.
+    """The diameters of fragments by a ground distance.
 
     >>> from tclose_spark.measures.distances.ground_distances import OrderedDistance
     >>> diameter = diameter_of(OrderedDistance(np.ones(5, dtype=np.int64)))
@@ -155,10 +159,6 @@ def diameter_of(distance: GroundDistance) -> FragmentDiameter:
     [12]
     """
     return DiameterOnLine(distance.features) if distance.features.cumulative else DiameterInHierarchy(distance.features)
-
-
-Bounds = tuple[Fraction, ...]
-"""The aggregate bound of each sensitive attribute."""
 
 
 def box_deltas(codes: IntArray, counts: IntArray, box: IntArray) -> Bounds:

@@ -173,7 +173,7 @@ def _each_last(attributes: int) -> list[tuple[int, ...]]:
 
 def serpentine(matrix: MultiplicityMatrix, lead: tuple[int, ...], blocks: int | None = None) -> Stack:
     """Tuples by the attributes of `lead`, each up and down in turn. With `blocks`, the first attribute is in blocks of
-    even mass, and its values decide last
+    even mass, and its values decide last.
 
     >>> tuples = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     >>> stack = serpentine(MultiplicityMatrix(tuples, np.ones(4, dtype=np.int64), (2, 2)), (0, 1))

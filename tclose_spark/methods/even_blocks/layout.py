@@ -28,6 +28,11 @@ from tclose_spark.methods.method import ClassAssignment, PlanningInput
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
+ROWS_PER_BLOCK = 40_000  # at most, of most blocks
+MOST_ROWS = 200_000  # of any block: time grows by their square
+ROWS_PER_TASK = 80_000  # about
+SIMULATED_SIZE = 20  # of the classes that orders of the rows are compared by: labels of whole blocks are all wide
+
 
 @dataclass(frozen=True)
 class EvenBlocks:
@@ -91,7 +96,7 @@ class EvenBlocks:
         return ClassAssignment(here=here, classes=classes, blocks=len(measured), figures=together(measured, figures))
 
     def to_json(self) -> dict[str, Any]:
-        """What `from_json` reads."""
+        """The blocks as JSON for `from_json`."""
         return self.numbering.to_json()
 
     @staticmethod
@@ -101,18 +106,13 @@ class EvenBlocks:
         return EvenBlocks(Dense(attributes, k), Numbering.from_json(tree, parts, attributes.cell_rows))
 
 
-ROWS_PER_BLOCK = 40_000  # at most, of most blocks
-MOST_ROWS = 200_000  # of any block: time grows by their square
-ROWS_PER_TASK = 80_000  # about
-SIMULATED_SIZE = 20  # of the classes that orders of the rows are compared by: labels of whole blocks are all wide
-
-
 def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: int) -> EvenBlocks:
     """The blocks of a table, of at most `rows_per_block` rows if such blocks hold.
 
-    Raises: ConfigurationError: if a distance has unequal steps, or a block is too large for the integers of
-    kernels. UnreachableError: if the whole table breaks k or distinct l, or if only blocks hold that are too large
-    for a method whose time grows with their square.
+    Raises:
+        ConfigurationError: if a distance has unequal steps, or a block is too large for the integers of kernels.
+        UnreachableError: if the whole table breaks k or distinct l, or if only blocks hold that are too large for a
+            method whose time grows with their square.
     """
     attributes = given.attributes
     require_plain(attributes.sensitive, "a method that makes classes in blocks")

@@ -140,7 +140,7 @@ def _first_proven(
 
 def gcd_classes(rows: Sequence[int] | IntArray) -> int:
     """The largest number of equal classes that conform exactly: the greatest common divisor of the fragments' rows
-    (Gowda 2023, 4.4.2)
+    (Gowda 2023, 4.4.2).
 
     >>> gcd_classes([6, 9, 12])
     3

@@ -142,8 +142,9 @@ def _screened(given: PlanningInput, stacks: Stacks, e: int) -> Stacks:
 def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[SizeReport]]:
     """The class size, and the reports of the sizes that were tried.
 
-    Raises: UnreachableError: if k is larger than the table; if `class_size: k` misses a requirement (the message
-    gives what it achieves and which sizes suffice); or if no size suffices.
+    Raises:
+        UnreachableError: if k is larger than the table; if `class_size: k` misses a requirement (the message gives
+            the distances it achieves and the sizes that suffice); or if no size suffices.
     """
     k = given.k
     require_rows(k, given.attributes.rows)

@@ -2,7 +2,7 @@
 
 Subsets of quasi-identifiers are taken by size. A node of a subset is a candidate if what is left of it without any one
 quasi-identifier may hold (subset property). Candidates are visited level by level, by height; one that holds makes all
-coarser ones hold (generalization property). What these properties are true of: `requirement`.
+coarser ones hold (generalization property). `requirement` says to which requirements these properties apply.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Nodes = Mask
 """Of each node of a lattice, by its levels, whether it is one of these."""
 
 Visit = Callable[[LatticeNode, FrequencySet], bool]
-"""Looks at a candidate and says whether it holds."""
+"""Whether a candidate holds."""
 
 Skip = Callable[[LatticeNode], bool]
-"""Whether a candidate need not be looked at."""
+"""Whether a candidate need not be visited."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Lattice:
     def roll_up(
         self, groups: FrequencySet, finer: Sequence[tuple[int, int]], coarser: Sequence[tuple[int, int]]
     ) -> FrequencySet:
-        """The maps from the labels of a frequency set to those of a node that is no finer."""
+        """A frequency set at a node that is no finer. finer, coarser: (quasi-identifier, level) before and afterwards."""
         places = {quasi: (place, level) for place, (quasi, level) in enumerate(finer)}
         maps = []
         for quasi, to in coarser:
@@ -212,7 +212,7 @@ class LatticeSearch:
                 raise NoNodeError
             holds = parts
             base, base_node = self._raised(base, base_node, holds)
-            self.log(f"nodes of {size} of {len(everything)} quasi-identifiers: {self.visited} looked at so far")
+            self.log(f"nodes of {size} of {len(everything)} quasi-identifiers: {self.visited} visited so far")
         candidates = joined(holds, everything, self.lattice.shape(everything))
         candidates &= no_finer(candidates.shape, base_node)
         walk = Walk(lattice=self.lattice, subset=everything, base=base, base_node=base_node)

@@ -81,9 +81,7 @@ def test_refinement_is_the_papers_walk(records, sensitive, k):
 
 def test_refinement_brings_classes_nearer_to_the_table():
     _, _, block = block_of(town(600), {"disease": {"t": "0.3"}}, 5)
-    merged = [
-        merge_until_all_hold(block, of(block))[1] for of in (microaggregate, partial(microaggregate, refined=True))
-    ]
+    merged = [merge_until_all_hold(block, microaggregate(block, refined))[1] for refined in (False, True)]
     assert merged[1] < merged[0] / 2
 
 
