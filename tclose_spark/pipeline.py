@@ -46,13 +46,13 @@ def profile(run: Run) -> None:
 
 def plan(run: Run) -> PlanReport:
     """Plans how rows form classes; returns the plan in figures."""
-    run.require("plan")
+    run = run.resume("plan")
     with run.stage("plan") as record:
         profiled = read_profile(run)
         table = encoded_table(run, profiled)
         if run.spec.privacy.alpha is not None:
             record["k"] = _choose_k(run, profiled, table)
-            run.take_k({"stages": {"plan": record}})
+            run = run.with_k(record["k"]["k"])
         return make_plan(run, profiled, table, record)
 
 
@@ -66,7 +66,7 @@ def _choose_k(run: Run, profiled: Profile, table: EncodedTable) -> dict[str, Any
 
 def anonymize(run: Run) -> None:
     """Moves every row into its class, generalizes, and writes the release to the staging area."""
-    run.require("anonymize")
+    run = run.resume("anonymize")
     with run.stage("anonymize") as record:
         write_release(run, record)
 
@@ -94,16 +94,17 @@ def verify(run: Run, finished: bool = False) -> Verdict:
 
 
 def _verify_staged(run: Run) -> Verdict:
-    state = run.require("verify")
+    run = run.resume("verify")
     with run.stage("verify") as record:
-        verdict = judge_staged(run, state, record)
+        verdict = judge_staged(run, run.state, record)
     require_holds(verdict, "the release does not meet its requirements, nothing is published")
     return verdict
 
 
 def report(run: Run) -> None:
     """Writes the certificate, both reports and the exports of a release that holds."""
-    state = run.require("report")
+    run = run.resume("report")
+    state = run.state
     require_certifiable(state)
     with run.stage("report") as record:
         write_reports(run, state, record, measure_raw_versus_released)

@@ -13,7 +13,7 @@ from tclose_spark.api.session import working
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns, question_from_run_file
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.typed import as_typed
+from tclose_spark.io.input.table_argument import as_typed
 from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.loading import resolve, spec_of
 from tclose_spark.runfile.section import Section

@@ -17,7 +17,7 @@ from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.session import working
 from tclose_spark.auditing.hierarchy import Settings, count_column, hierarchy_of, outline_lines
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.typed import as_typed
+from tclose_spark.io.input.table_argument import as_typed
 from tclose_spark.report.notebook import printed
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder

@@ -114,14 +114,14 @@ class Release:
 
     def preview(self) -> str:
         """Ten rows as text, with the precision of each column's labels."""
-        from tclose_spark.io.spark.few_rows import few_rows
+        from tclose_spark.io.tables.delta import few_rows
 
         table, losses = self.table, self.certificate["utility"]["ncp_by_quasi_identifier"]
         return "\n".join(preview_lines(table.columns, few_rows(table, ROWS), losses))
 
     def _delta(self, path: str) -> DataFrame:
         from tclose_spark.io.spark.session import find_session
-        from tclose_spark.io.tables.columns import read_delta
+        from tclose_spark.io.tables.delta import read_delta
 
         return read_delta(find_session("tclose"), path)
 

@@ -103,7 +103,7 @@ def run_stages(
         from tclose_spark.io.spark.progress import no_progress
 
         opened, result = Run(run.spec, session, announcer(log), overwrite, progress or no_progress), None
-        with opened.locked(), opened.failures_told(), full_disks_named(run.spec.output.internal_path):
+        with opened.locked(), opened.events.failures(), full_disks_named(run.spec.output.internal_path):
             for name in names:
                 result = getattr(pipeline, name)(opened, **options)
     return result

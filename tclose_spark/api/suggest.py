@@ -11,7 +11,7 @@ from tclose_spark.api.arguments import Table, number_of_rows, path_of, reader_op
 from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.session import Log, announcer, working
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.typed import as_typed, source_of
+from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name, require_t, suggestion_from_facts
 from tclose_spark.suggesting.views import HEADING, column_line

@@ -33,7 +33,7 @@ from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.spark.session import kept
 from tclose_spark.io.spark.shuffles import sized_shuffles
 from tclose_spark.io.storage.folders import private
-from tclose_spark.io.tables.columns import write_delta
+from tclose_spark.io.tables.delta import write_delta
 from tclose_spark.measures.supersets.box_search import MOST_BOXES
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Counts

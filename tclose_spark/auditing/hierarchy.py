@@ -31,7 +31,8 @@ def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
     """
     from pyspark.sql import functions as F
 
-    from tclose_spark.io.tables.columns import NO_VALUE, check_readable, judged_column, not_of_type
+    from tclose_spark.io.tables.check_columns import check_readable
+    from tclose_spark.io.tables.prepared import NO_VALUE, judged_column, not_of_type
     from tclose_spark.table.column_names.names import instead_of
 
     if column not in table.columns:
@@ -53,7 +54,7 @@ def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
 
 def hierarchy_of(settings: Settings, counts: Counts, column: str, spark: SparkSession) -> Hierarchy:
     """The hierarchy of a column with these values: built from them, or read."""
-    from tclose_spark.io.tables.columns import read_hierarchies
+    from tclose_spark.io.input.files import read_hierarchies
 
     if isinstance(settings.hierarchy, HierarchyBuilder):
         numeric = isinstance(settings, QuasiIdentifier) and settings.reads_numbers

@@ -14,16 +14,10 @@ from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.checks.classes.class_table import JudgedAttribute, judged_attribute
 from tclose_spark.checks.classes.tallies import count_columns
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.io.tables.columns import (
-    INTEGRAL,
-    MALFORMED,
-    UNSUPPORTED,
-    check_readable,
-    normal_texts,
-    plain,
-    quoted,
-    read_hierarchies,
-)
+from tclose_spark.io.input.files import read_hierarchies
+from tclose_spark.io.tables.check_columns import check_readable
+from tclose_spark.io.tables.columns import INTEGRAL, MALFORMED, UNSUPPORTED, quoted
+from tclose_spark.io.tables.prepared import normal_texts, plain
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.column_names.names import instead_of

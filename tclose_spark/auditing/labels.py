@@ -16,8 +16,14 @@ from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.labels.vocabulary import members, vocabulary_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.spark.workers import Mapper, map_batches
-from tclose_spark.measures.loss.foreign_labels import as_interval
-from tclose_spark.measures.loss.information_loss import GENERALIZED, INFINITY, LabelLoss, read_interval, set_members
+from tclose_spark.measures.loss.information_loss import (
+    GENERALIZED,
+    INFINITY,
+    LabelLoss,
+    as_interval,
+    read_interval,
+    set_members,
+)
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 

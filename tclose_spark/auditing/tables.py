@@ -15,7 +15,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.io.input.damaged_text import SourceTable, checked, translate_read_errors
 from tclose_spark.io.input.frames import as_dataframe
 from tclose_spark.io.input.reading import read_table, renamed
-from tclose_spark.io.input.typed import source_of, unread
+from tclose_spark.io.input.table_argument import source_of, unread
 from tclose_spark.runfile.spec import FRAME, Input
 
 

@@ -1,7 +1,6 @@
-"""What is expected of the class table: k, t and l as row expectations on each class, and fail-closed where a figure is
-missing.
+"""Requirements on the class table as Great Expectations: k, t and l of each row.
 
-An empty table passes most expectations and NULL passes bounds; so a suite also holds a row count and not-null.
+An empty table passes most expectations, and NULL passes bounds, so a suite also has a row count and not-null.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tclose_spark.measures.diversity import readable_entropy
 
 @dataclass(frozen=True)
 class Expectation:
-    """One core expectation: its type in snake case, its arguments, and what it means to a reader."""
+    """One core expectation: its type in snake case, its arguments, and its meaning for readers."""
 
     type: str
     arguments: tuple[tuple[str, Any], ...]
@@ -61,13 +60,15 @@ def expect_at_most(column: str, bound: float, meaning: str) -> Expectation:
 
 
 def expectations_of(k: int | None, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
-    """The suite over the class table: all that is required, class by class, and fail-closed where a figure is missing.
+    """The suite over the class table: every requirement, class by class. A missing figure fails.
 
-    A figure that is a double is expected to keep its bound as far as doubles tell, which no class that does fails to;
-    beside it stands the margin, whose sign is exact, and judges ties.
+    Bounds on doubles are loose enough that no class fails one that it holds exactly. The sign of the margin beside each
+    is exact and decides ties.
     """
-    expectations = [expect_present("size")]
-    expectations.append(expect_at_least("size", k or 1, f"k-anonymity: every class has at least {k or 1} records"))
+    expectations = [
+        expect_present("size"),
+        expect_at_least("size", k or 1, f"k-anonymity: every class has at least {k or 1} records"),
+    ]
     for a in attributes:
         expectations += [
             expect_present(a.column("emd")),
@@ -92,7 +93,7 @@ def _of_closeness(a: JudgedAttribute) -> list[Expectation]:
 
 
 def _of_diversity(a: JudgedAttribute) -> list[Expectation]:
-    """The kinds of l-diversity that are required; without any, that a class has values."""
+    """The required kinds of l-diversity; without any, that a class has values."""
     required = a.settings.l
     expectations = [
         expect_at_least(
@@ -107,8 +108,9 @@ def _of_diversity(a: JudgedAttribute) -> list[Expectation]:
         expectations += [
             expect_present(entropy),
             expect_at_least(entropy, readable_entropy(float(required.entropy)), meaning),
+            expect_present(margin),
+            expect_at_least(margin, 0, f"{meaning}, exactly"),
         ]
-        expectations += [expect_present(margin), expect_at_least(margin, 0, f"{meaning}, exactly")]
     if required.recursive is not None:
         margin = a.column("recursive_margin")
         meaning = f"recursive ({required.recursive.c}, {required.recursive.l})-diversity of {a.name}"

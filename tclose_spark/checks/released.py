@@ -1,7 +1,7 @@
-"""The rows of a written release, read from its files: tallied by class, and hashed as they lie there.
+"""The rows of a written release, read from its files: tallied by class, and hashed as written.
 
-Tasks open the files themselves, whose columns are coded by dictionaries: some tenths of a microsecond a row, a tenth of
-what it takes Spark to read them and hand them over.
+Tasks open the files themselves. Their columns are dictionary-coded, which takes a tenth of the time that Spark takes to
+read and transfer rows.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema
 from tclose_spark.io.spark.capabilities import java_of
 from tclose_spark.io.spark.workers import Mapper, at_first, map_batches
 from tclose_spark.io.storage.folders import NO_PATTERN, for_spark
-from tclose_spark.io.tables.columns import plain, quoted
+from tclose_spark.io.tables.columns import quoted
+from tclose_spark.io.tables.prepared import plain
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.fingerprint import Fingerprint
 
-ROWS_AT_ONCE = 1 << 20  # of a file, that a task holds as codes
-MAGIC = b"PAR1"  # with which a Parquet file begins and ends
+ROWS_AT_ONCE = 1 << 20  # of a file, held as codes in a task
+MAGIC = b"PAR1"  # the first and last bytes of a Parquet file
 SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 SPARK_WORDS = {
     b"org.apache.spark.version": rb"[0-9]+(\.[0-9A-Za-z]+)*(-SNAPSHOT)?",
@@ -36,12 +37,12 @@ SPARK_WORDS = {
     b"org.apache.spark.legacyDateTime": rb"",
     b"org.apache.spark.legacyINT96": rb"",
 }
-"""What Spark writes into the metadata of a file beside the columns: its version, and how it meant its dates."""
+"""What Spark adds to the metadata of a file: its version, and its date rules."""
 WRITERS = r"parquet-(cpp-arrow|mr) version [0-9A-Za-z.-]+( \(build [0-9a-f]+\))?"
-"""What Arrow and Spark call themselves in the metadata of a file."""
+"""The names of Arrow and Spark in the metadata of a file."""
 LARGE_OF = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 SAME_TEXT = (T.StringType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.BooleanType)
-"""Types whose values Arrow writes as Spark does."""
+"""Types whose values Arrow and Spark write alike."""
 ROWS, DIGEST = "rows", "digest"
 
 
@@ -51,24 +52,23 @@ class DamagedFileError(ValueError):
 
 @dataclass(frozen=True)
 class ReleasedRows:
-    """tallies: of the release's classes (see `tallies.tally_classes`), made when they are first asked for."""
+    """The rows of a release. tallies: of its classes (see `tallies.tally_classes`), computed when first used."""
 
     tallies: DataFrame
     _observation: Observation
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Of the rows that were tallied; to be asked for after the tallies were made."""
+        """The fingerprint of the tallied rows; available after the tallies were computed."""
         figures = self._observation.get
         return Fingerprint(int(figures[ROWS] or 0), int(figures[DIGEST] or 0))
 
 
 def read_released(release: DataFrame, folder: str, labels: Sequence[str], sensitive: Sequence[str]) -> ReleasedRows:
-    """The rows of a release that lies in a folder, with these columns of labels and of sensitive values.
+    """The rows of a release in a folder, with these columns of labels and of sensitive values.
 
-    Its files are opened by tasks where Arrow writes these columns as the text that Spark writes, and the session is on
-    a Spark of its own (shared platforms refuse files that have a log of Delta beside them); else Spark
-    reads them, and writes the text.
+    Tasks open the files if Arrow writes these columns as the same text as Spark, and the session has its own Spark
+    (shared platforms refuse files beside a Delta log). Otherwise Spark reads the rows and writes the text.
     """
     texts = [*labels, *sensitive]
     schema = tally_schema(len(labels), len(sensitive))
@@ -105,12 +105,12 @@ def _tally_files(released: T.StructType, texts: Sequence[str], labels: int, sche
 
 
 def _rows_of(name: str, content: pa.Buffer, kinds: pa.Schema, described: str) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet file of this name, texts coded by dictionaries.
+    """The rows of a Parquet file of this name, texts dictionary-coded.
 
     kinds: the columns of the release; described: the same as Spark describes them.
 
     Raises:
-        DamagedFileError: if the file cannot be read, has other columns, or says more than its rows.
+        DamagedFileError: if the file cannot be read, has other columns, or reveals more than its rows.
     """
     strings = [field.name for field in kinds if pa.types.is_string(field.type)]
     try:
@@ -118,13 +118,18 @@ def _rows_of(name: str, content: pa.Buffer, kinds: pa.Schema, described: str) ->
         found, words = file.metadata.schema.to_arrow_schema(), dict(file.metadata.metadata or {})
         if found.names != kinds.names or not all(map(_is_alike, found.types, kinds.types)):
             raise DamagedFileError(f"{name} has other columns than the release")
-        said = json.loads(words.pop(SPARK_SCHEMA, described))
+        columns = json.loads(words.pop(SPARK_SCHEMA, described))
         footer = content[len(content) - 8 - file.metadata.serialized_size :].to_pybytes()
         plain = all(key in SPARK_WORDS and re.fullmatch(SPARK_WORDS[key], word) for key, word in words.items())
         twice = any(footer.count(key) > 1 for key in (SPARK_SCHEMA, *SPARK_WORDS))
-        if not plain or twice or not re.fullmatch(WRITERS, file.metadata.created_by) or said != json.loads(described):
-            raise DamagedFileError(f"{name} has metadata that says more than the release")
-        if content[: len(MAGIC)].to_pybytes() != MAGIC:  # at which Arrow does not look
+        if (
+            not plain
+            or twice
+            or not re.fullmatch(WRITERS, file.metadata.created_by)
+            or columns != json.loads(described)
+        ):
+            raise DamagedFileError(f"{name} has metadata beyond that of the release")
+        if content[: len(MAGIC)].to_pybytes() != MAGIC:  # Arrow does not check it
             raise DamagedFileError(f"{name} cannot be read")
         for rows in file.iter_batches(ROWS_AT_ONCE, columns=kinds.names):
             if rows.num_rows:
@@ -136,14 +141,14 @@ def _rows_of(name: str, content: pa.Buffer, kinds: pa.Schema, described: str) ->
 
 
 def _is_alike(found: pa.DataType, kind: pa.DataType) -> bool:
-    """Whether a column in a file can be of a type of Spark: its timestamps have units and zones in several ways."""
+    """Whether a column in a file can be of a type of Spark, whose timestamps have several units and zones."""
     if pa.types.is_timestamp(kind):
         return bool(pa.types.is_timestamp(found))
     return found in (kind, LARGE_OF.get(kind, kind))
 
 
 def _tally_batches(columns: int, labels: int, schema: pa.Schema) -> Mapper:
-    """Tallies batches of a release's columns and, behind them, the text of its labels and sensitive values."""
+    """Tallies batches of a release's columns, followed by the text of its labels and sensitive values."""
 
     def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -159,7 +164,7 @@ def _as_text(column: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def _tallied(columns: Sequence[pa.Array], texts: Sequence[pa.Array], labels: int, schema: pa.Schema) -> pa.RecordBatch:
-    """The tally of some rows; in its first row their fingerprint."""
+    """The tally of some rows, with their fingerprint in its first row."""
     found = Fingerprint.of(columns)
     tally = ClassTally.of(texts[:labels], None, texts[labels:], np.ones(found.rows, dtype=np.int64))
     part = tally.write(pa.schema(list(schema)[:-2]))

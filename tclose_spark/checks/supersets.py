@@ -1,9 +1,8 @@
-"""(n, t)-closeness (Li, Li and Venkatasubramanian 2010; Weber 2.2.3): a class is close enough if it is at most t away
-from some natural superset of at least n records. Both the verdict on a release and the audit of a table come from here.
+"""(n, t)-closeness (Li, Li and Venkatasubramanian 2010; Weber 2.2.3): every class is at most t away from some natural
+superset of at least n records. Both the verdict on a release and the audit of a table use this module.
 
-The whole table is one, and a class of n records is one of itself. For classes that neither proves the driver looks at
-boxes of the labels (see `measures.box_search`), in tables of up to MOST_CLASSES classes. Of a larger table such classes
-are not proven.
+The whole table is a superset, and so is a class of n records. For classes that neither proves, the driver searches
+boxes of labels (see `measures.supersets.box_search`) in tables of up to MOST_CLASSES classes.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, Ju
 from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.checks.expectations import Expectation, expect_present
-from tclose_spark.checks.labels.superset_boxes import BEST, BoxProofs, open_classes
+from tclose_spark.checks.labels.regions import BEST, BoxProofs, open_classes
 from tclose_spark.io.tables.columns import quoted
 from tclose_spark.measures.supersets.box_search import MOST_BOXES, ProofTarget
 
 WHOLE, ITSELF = "the whole table", "the class itself"
-MOST_CLASSES, MOST_COUNTS = 2_000_000, 1 << 25  # that the driver looks at boxes of, and counts of their values
+MOST_CLASSES, MOST_COUNTS = 2_000_000, 1 << 25  # that the driver holds to search boxes; counts are of their values
 
 
 def find_supersets(
@@ -42,27 +41,20 @@ def find_supersets(
     n: int,
     most: int = MOST_BOXES,
 ) -> tuple[DataFrame, list[str]]:
-    """(the class table with `superset_<attribute>`, a natural superset that proves the class, NULL where none does, and
-    `nt_emd_<attribute>`, the distance from it, where none proves it the least that was found; notes on what was not
-    looked at).
+    """(the class table with two columns more for each attribute with a t, notes on what was not tried).
 
-    tallies: of the same classes and attributes; quasi: of the labels. most: boxes that are looked at (see
-    `measures.box_search`).
+    `superset_<attribute>` is a natural superset that proves the class, or NULL. `nt_emd_<attribute>` is the distance
+    from it, or the least distance that was found. tallies: of the same classes; most: boxes to try.
     """
-    if _unproven(classes, attributes, n).isEmpty():
+    proven = [holds for _, holds in _against_all(attributes, n)]
+    if classes.where((F.col("size") < n) & ~reduce(and_, proven)).isEmpty():
         return _joined(classes, None, attributes, n), []
     best, notes = _in_boxes(tallies, quasi, attributes, n, most)
     return _joined(classes, best, attributes, n), notes
 
 
-def _unproven(classes: DataFrame, attributes: Sequence[JudgedAttribute], n: int) -> DataFrame:
-    """The labels of the classes that neither the whole table nor the class itself proves."""
-    held = [holds for _, holds in _against_all(attributes, n)]
-    return classes.where((F.col("size") < n) & ~reduce(and_, held)).select("quasi_identifiers")
-
-
 def _against_all(attributes: Sequence[JudgedAttribute], n: int) -> list[tuple[JudgedAttribute, Column]]:
-    """The attributes with a t, and whether a class is near enough to the whole table, where that has n records."""
+    """The attributes with a t, and whether a class is near a whole table of at least n records."""
     return [
         (a, (quoted(a.column("margin")) >= 0) if n <= int(a.distance.table.sum()) else F.lit(False))
         for a in attributes
@@ -71,10 +63,10 @@ def _against_all(attributes: Sequence[JudgedAttribute], n: int) -> list[tuple[Ju
 
 
 def _joined(classes: DataFrame, best: DataFrame | None, attributes: Sequence[JudgedAttribute], n: int) -> DataFrame:
-    """The class table with what proves each class: the whole table, itself, or the best superset that was found."""
+    """The class table with the superset that proves each class: the whole table, itself, or the best box."""
     joined, large = classes, F.col("size") >= n
     if best is not None:
-        joined = classes.join(best, classes["quasi_identifiers"].eqNullSafe(best["asking"]), "left")
+        joined = classes.join(best, classes["quasi_identifiers"].eqNullSafe(best["unproven"]), "left")
     for a, holds_against_all in _against_all(attributes, n):
         nearest = quoted(f"best_{a.name}") if best is not None else F.lit(None).cast(from_arrow_type(BEST))
         emd = quoted(a.column("emd"))
@@ -89,53 +81,54 @@ def _joined(classes: DataFrame, best: DataFrame | None, attributes: Sequence[Jud
         joined = joined.withColumns(
             {measure_column("superset", a.name): superset, measure_column("nt_emd", a.name): distance}
         )
-    return joined.drop("asking", *[f"best_{a.name}" for a, _ in _against_all(attributes, n)])
+    return joined.drop("unproven", *[f"best_{a.name}" for a, _ in _against_all(attributes, n)])
 
 
 def _in_boxes(
     tallies: DataFrame, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], n: int, most: int
 ) -> tuple[DataFrame | None, list[str]]:
-    """(`asking`, the labels of each class that is open, and `best_<attribute>`, its best box; notes). None where the
-    classes are too many for the driver.
+    """(`unproven`, the labels of each open class, with `best_<attribute>`, its best box; notes). None if there are too
+    many classes for the driver.
     """
-    asked = F.count("*").alias("classes"), F.coalesce(F.sum(F.size("n")), F.lit(0)).alias("counts")
-    size = tallies.agg(*asked).toArrow().to_pylist()[0]
+    counts = F.coalesce(F.sum(F.size("n")), F.lit(0)).alias("counts")
+    size = tallies.agg(F.count("*").alias("classes"), counts).toArrow().to_pylist()[0]
     if size["classes"] > MOST_CLASSES or size["counts"] > MOST_COUNTS:
         return None, [
-            f"(n, t): no box was looked at, since the table has {size['classes']:,} classes with {size['counts']:,} "
-            f"counts of values, and the driver holds {MOST_CLASSES:,} and {MOST_COUNTS:,}; a class that neither the "
-            "whole table nor its own records prove counts as not proven"
+            f"(n, t): no box was tried. The table has {size['classes']:,} classes with {size['counts']:,} counts of "
+            f"values; the driver holds at most {MOST_CLASSES:,} and {MOST_COUNTS:,}. A class that neither the whole "
+            "table nor its own records prove counts as not proven"
         ]
     tally = ClassTally.read(tallies.toArrow(), sum(len(q.columns) for q in quasi))
     held = Classes.of(tally, attributes)
-    near = {}
-    for a in attributes:
-        if a.settings.t is not None:
-            histogram = held.marginals[a.name]
-            still = open_classes(a.distance, a.settings.t, histogram, n)
-            near[a.name] = ProofTarget(a.distance, a.settings.t, histogram, still)
+    targets = {
+        a.name: ProofTarget(
+            a.distance, t, held.marginals[a.name], open_classes(a.distance, t, held.marginals[a.name], n)
+        )
+        for a in attributes
+        if (t := a.settings.t) is not None
+    }
     labels = iter(tally.labels)
     columns = [[pa.chunked_array([next(labels)]) for _ in q.columns] for q in quasi]
-    proofs = BoxProofs.of(columns, held.sizes, list(near.values()), quasi, n, most)
-    asking = np.flatnonzero(np.any([of.open for of in near.values()], axis=0))
+    proofs = BoxProofs.of(columns, held.sizes, list(targets.values()), quasi, n, most)
+    unproven = np.flatnonzero(np.any([target.open for target in targets.values()], axis=0))
     names = [column for q in quasi for column in q.columns]
-    texts = [column.take(pa.array(asking)) for column in tally.labels]
+    texts = [column.take(pa.array(unproven)) for column in tally.labels]
     table = pa.table(
-        [pa.StructArray.from_arrays(texts, names), *[proofs.best(place, asking) for place in range(len(near))]],
-        ["asking", *[f"best_{name}" for name in near]],
+        [pa.StructArray.from_arrays(texts, names), *[proofs.best(place, unproven) for place in range(len(targets))]],
+        ["unproven", *[f"best_{name}" for name in targets]],
     )
     schema = T.StructType(
         [
-            T.StructField("asking", T.StructType([T.StructField(name, T.StringType()) for name in names])),
-            *[T.StructField(f"best_{name}", from_arrow_type(BEST)) for name in near],
+            T.StructField("unproven", T.StructType([T.StructField(name, T.StringType()) for name in names])),
+            *[T.StructField(f"best_{name}", from_arrow_type(BEST)) for name in targets],
         ]
     )
     best = tallies.sparkSession.createDataFrame(table, schema)
     if proofs.complete:
         return best, []
     return best, [
-        f"(n, t): {proofs.search.looked_at:,} boxes were looked at, and there are more; a class without a proof may "
-        "have one among the rest (tclose audit looks at more with --supersets)"
+        f"(n, t): {proofs.search.tried:,} boxes were tried, and there are more. A class without a proof may have one "
+        "among the others; tclose audit tries more with --supersets"
     ]
 
 
@@ -143,8 +136,8 @@ def _in_boxes(
 class NearSupersets:
     """How the classes hold (n, t)-closeness of an attribute.
 
-    guarantee: with the class that is farthest off, and what it is near to.
-    whole_table, itself, superset: classes that are near to each of these, the first that is.
+    guarantee: with the worst class and its nearest superset.
+    whole_table, itself, superset: how many classes each of these proves; a class counts for the first that does.
     """
 
     guarantee: Guarantee
@@ -154,7 +147,7 @@ class NearSupersets:
 
 
 def near_supersets(classes: DataFrame, attributes: Sequence[JudgedAttribute], n: int) -> list[NearSupersets]:
-    """Of each attribute with a t, from a class table as `find_supersets` gives it. One job."""
+    """By attribute with a t, from a class table as `find_supersets` returns it. One job."""
     with_t = [a for a in attributes if a.settings.t is not None]
     found = classes.agg(*[_summed(a).alias(str(i)) for i, a in enumerate(with_t)]).toArrow().to_pylist()[0]
     return [_near(a, n, found[str(i)]) for i, a in enumerate(with_t)]
@@ -162,17 +155,13 @@ def near_supersets(classes: DataFrame, attributes: Sequence[JudgedAttribute], n:
 
 def _summed(a: JudgedAttribute) -> Column:
     superset, emd = quoted(measure_column("superset", a.name)), quoted(measure_column("nt_emd", a.name))
-    open_class = superset.isNull()
+    unproven, size = superset.isNull(), F.col("size")
     worst = F.struct(
-        open_class.alias("open"),
-        emd.alias("emd"),
-        F.col("quasi_identifiers"),
-        superset.alias("superset"),
-        F.col("size"),
+        unproven.alias("open"), emd.alias("emd"), F.col("quasi_identifiers"), superset.alias("superset"), size
     )
     return F.struct(
-        F.sum(open_class.cast("bigint")).alias("classes"),
-        F.sum(F.when(open_class, F.col("size")).otherwise(0)).alias("rows"),
+        F.sum(unproven.cast("bigint")).alias("classes"),
+        F.sum(F.when(unproven, size).otherwise(0)).alias("rows"),
         F.count(F.when(superset == WHOLE, 1)).alias("whole_table"),
         F.count(F.when(superset == ITSELF, 1)).alias("itself"),
         F.count(F.when(~superset.isin(WHOLE, ITSELF), 1)).alias("superset"),
@@ -192,16 +181,11 @@ def _near(a: JudgedAttribute, n: int, found: Mapping[str, Any]) -> NearSupersets
         worst={**worst["quasi_identifiers"], "(superset)": worst["superset"] or "none was found"},
         size=worst["size"],
     )
-    return NearSupersets(
-        guarantee=guarantee,
-        whole_table=found["whole_table"],
-        itself=found["itself"],
-        superset=found["superset"],
-    )
+    return NearSupersets(guarantee=guarantee, **{key: found[key] for key in ("whole_table", "itself", "superset")})
 
 
 def without_t(attributes: Sequence[JudgedAttribute]) -> list[JudgedAttribute]:
-    """The attributes without a t: what their distance from the whole table is told, and nothing required of it."""
+    """The attributes with their distance from the whole table reported, and not required."""
     return [replace(a, settings=a.settings.model_copy(update={"t": None})) for a in attributes]
 
 

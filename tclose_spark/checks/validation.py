@@ -1,8 +1,7 @@
-"""Great Expectations over the class table: suites of core expectations are built, run, and kept as a project to run
-again.
+"""Great Expectations over the class table: suites are built, run, and kept as a project to run again.
 
-A suite that is read from a file may silently lose expectations; so suites are built in code, and what was evaluated is
-compared with what is required. Results count the classes that break an expectation and hold no values.
+A suite read from a file may silently lose expectations. So suites are built in code, and the evaluated expectations are
+compared with the required ones. Results count the classes that break an expectation, and have no values.
 """
 
 from __future__ import annotations
@@ -24,11 +23,10 @@ from tclose_spark.io.tables.columns import quoted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CHECKPOINT = "classes"
-"""What the suite, the validation definition and the checkpoint of a class table are called in a project."""
-MOST_LOCAL = 200_000  # classes whose figures a driver holds; above, Spark judges them where they are
+CHECKPOINT = "classes"  # the name of the suite, the validation definition and the checkpoint in a project
+MOST_LOCAL = 200_000  # classes that are validated in this process; Spark validates larger tables
 COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}
-TOLD = ("element_count", "missing_count", "unexpected_count", "unexpected_percent")
+COUNTS = ("element_count", "missing_count", "unexpected_count", "unexpected_percent")
 PROJECT = (
     "great_expectations.yml",
     *(f"{part}/{CHECKPOINT}.json" for part in ("expectations", "validation_definitions", "checkpoints")),
@@ -51,9 +49,8 @@ th, td { border: 1px solid #ccc; padding: .3rem .6rem; text-align: left; vertica
 
 @dataclass(frozen=True)
 class Validation:
-    """What a suite finds.
-
-    failures: a line for each expectation that does not hold, with the number of classes that break it.
+    """The result of a suite. failures: a line for each expectation that fails, with the number of classes that break
+    it.
     """
 
     name: str
@@ -63,12 +60,12 @@ class Validation:
 
     @property
     def passed(self) -> bool:
-        """Whether all hold."""
+        """Whether every expectation holds."""
         return bool(self.results.success) and not self.failures
 
     def files(self) -> dict[str, str]:
-        """Everything that is kept of it, by name: the suite, its results, Data Docs, and a project whose checkpoint can
-        be run again.
+        """The files to keep, by name: the suite, its results, Data Docs, and a project with a checkpoint to run
+        again.
         """
         return {
             "suite.json": suite_json(self.name, self.expectations),
@@ -79,7 +76,7 @@ class Validation:
 
 
 def suite_json(name: str, expectations: Sequence[Expectation]) -> str:
-    """The suite as Great Expectations reads it, for pipelines of one's own over a class table."""
+    """The suite as Great Expectations reads it, for other pipelines over a class table."""
     _context("ephemeral")  # a suite cannot be built without one
     suite = _suite(expectations, name).to_json_dict()
     for part in (suite, *suite["expectations"]):
@@ -88,27 +85,28 @@ def suite_json(name: str, expectations: Sequence[Expectation]) -> str:
 
 
 def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation], size: int) -> Validation:
-    """What a suite finds in a class table of so many classes. Of at most MOST_LOCAL they are judged in this process.
+    """The result of a suite on a class table with `size` classes. An expectation on a missing column fails.
 
     Raises:
-        GuaranteeError: if anything but what is required was evaluated. An expectation whose figures are not to be had
-        does not hold.
+        GuaranteeError: if the evaluated expectations are not the required ones.
     """
-    local = _brought(classes, expectations) if size <= MOST_LOCAL else None
+    local = _collect(classes, expectations) if size <= MOST_LOCAL else None
     checkpoint = _checkpoint(_context("ephemeral"), name, expectations, "spark" if local is None else "pandas")
     (results,) = checkpoint.run(
         batch_parameters={"dataframe": classes if local is None else local}
     ).run_results.values()
     _require_all_evaluated(results, expectations)
     meanings = {expectation.key: expectation.meaning for expectation in expectations}
-    failures = [f"{meanings[_asked(result).key]}: {_count(result)}" for result in results.results if not result.success]
+    failures = [
+        f"{meanings[_evaluated(result).key]}: {_count(result)}" for result in results.results if not result.success
+    ]
     for result in results.results:
         _keep_counts(result)
     return Validation(name, tuple(expectations), results, tuple(failures))
 
 
-def _brought(classes: DataFrame, expectations: Sequence[Expectation]) -> Any:
-    """The figures that a suite is about, as a pandas table."""
+def _collect(classes: DataFrame, expectations: Sequence[Expectation]) -> Any:
+    """The columns that a suite needs, as a pandas table."""
     about = {dict(expectation.arguments).get("column") for expectation in expectations}
     columns = [column for column in classes.columns if column in about] or classes.columns[:1]
     return classes.select(*map(quoted, columns)).toArrow().to_pandas()
@@ -122,7 +120,7 @@ def _context(mode: Any, folder: str | None = None) -> Any:
 
 
 def _suite(expectations: Sequence[Expectation], name: str) -> Any:
-    """The suite; `name` is told in its description, since as a name it would become that of a file."""
+    """The suite. `name` goes into its metadata, since the name of a suite becomes that of a file."""
     import great_expectations as gx
 
     suite = gx.ExpectationSuite(name=CHECKPOINT, meta={"of": name})
@@ -139,7 +137,7 @@ def _suite(expectations: Sequence[Expectation], name: str) -> Any:
 def _checkpoint(
     context: Any, name: str, expectations: Sequence[Expectation], engine: Literal["spark", "pandas"]
 ) -> Any:
-    """The suite as a checkpoint that is run on a DataFrame of this engine, added to a context."""
+    """A checkpoint of the suite on a DataFrame of this engine, added to a context."""
     import great_expectations as gx
 
     context.variables.progress_bars = {"globally": False}
@@ -154,8 +152,8 @@ def _checkpoint(
     return context.checkpoints.add(checkpoint)
 
 
-def _asked(result: Any) -> Expectation:
-    """What an evaluation was of."""
+def _evaluated(result: Any) -> Expectation:
+    """The expectation that a result is about."""
     arguments = dict(result.expectation_config.kwargs)
     arguments.pop("batch_id", None)
     return Expectation(result.expectation_config.type, tuple(arguments.items()), "")
@@ -167,16 +165,16 @@ def _require_all_evaluated(results: Any, expectations: Sequence[Expectation]) ->
             raise GuaranteeError(
                 f"the expectation {result.expectation_config.type} could not be evaluated; nothing is published"
             )
-    evaluated = sorted(_asked(result).key for result in results.results)
+    evaluated = sorted(_evaluated(result).key for result in results.results)
     if evaluated != sorted(expectation.key for expectation in expectations):
         raise GuaranteeError(
-            f"{len(expectations)} expectations were asked of the classes, and others ({len(evaluated)}) were "
+            f"{len(expectations)} expectations on the classes are required, but others ({len(evaluated)}) were "
             "evaluated; nothing is published"
         )
 
 
 def _count(result: Any) -> str:
-    """How many classes break an expectation; of one about the table, how many there are."""
+    """How many classes break an expectation; for one about the table, how many classes there are."""
     broken, observed = result.result.get("unexpected_count"), result.result.get("observed_value")
     if broken is None:
         return "it could not be evaluated" if observed is None else f"there are {observed}"
@@ -184,14 +182,16 @@ def _count(result: Any) -> str:
 
 
 def _keep_counts(result: Any) -> None:
-    """Leaves of an evaluation only its counts: no values, and no message that may hold some."""
-    kept = [*TOLD, "observed_value"] if result.expectation_config.type.startswith("expect_table_row_count") else TOLD
+    """Reduces a result to its counts: no values, and no message that may contain some."""
+    kept = (
+        [*COUNTS, "observed_value"] if result.expectation_config.type.startswith("expect_table_row_count") else COUNTS
+    )
     result.result = {key: value for key, value in result.result.items() if key in kept}
     result.exception_info = {"raised_exception": False, "exception_message": None, "exception_traceback": None}
 
 
 def _data_docs(suite: Any, results: Any) -> dict[str, str]:
-    """Data Docs as pages that load nothing from elsewhere: of the results, and of the suite."""
+    """Data Docs of the results and of the suite, as pages that load nothing from elsewhere."""
     from great_expectations.render.renderer import ExpectationSuitePageRenderer, ValidationResultsPageRenderer
 
     pages = {
@@ -204,14 +204,14 @@ def _data_docs(suite: Any, results: Any) -> dict[str, str]:
 
 @cache
 def _page_view() -> Any:
-    """What draws pages of Data Docs. A process has one, since each compiles all templates anew, half a second."""
+    """The renderer of Data Docs: one for each process, since compiling its templates takes half a second."""
     from great_expectations.render.view import DefaultJinjaPageView
 
     return DefaultJinjaPageView()
 
 
 def _self_contained(page: str) -> str:
-    """A page without scripts, style sheets, pictures and counters of other sites, in a style of its own."""
+    """A page without scripts, style sheets, pictures or counters of other sites, in our own style."""
     page = FOREIGN.sub("", page).replace("</head>", STYLE, 1)
     return re.sub(
         r'href="[./]*expectations/[^"]*"',

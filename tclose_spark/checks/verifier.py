@@ -1,4 +1,4 @@
-"""The independent verifier: reads what was written, and from that alone says whether all that is required holds."""
+"""The independent verifier: decides from the written files alone whether every requirement holds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ from tclose_spark.checks.labels.loss import (
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.checks.released import read_released
 from tclose_spark.checks.supersets import (
-    NearSupersets,
     expect_supersets,
     find_supersets,
     near_supersets,
@@ -59,7 +58,9 @@ AS_A_CLASS = (
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the run wrote down of its input and its rows, as hashes (see `table.fingerprint`)."""
+    """The fingerprints that the run recorded: of its input, and of both sides of its write (see
+    `table.fingerprint`).
+    """
 
     input: str
     raw: str
@@ -67,17 +68,17 @@ class Evidence:
 
     @property
     def suppressed(self) -> int:
-        """The rows that were read and not published."""
+        """How many rows were read and not published."""
         return Fingerprint.parse(self.raw).rows - Fingerprint.parse(self.published).rows
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found.
+    """The result of a verification.
 
-    problems: one line each, empty where all holds.
-    figures: the certificate's, and under `by_input` what is measured on the raw table and stays internal.
-    validation: what the Great Expectations suite found.
+    problems: one line each; empty if every requirement holds.
+    figures: those of the certificate, and under `by_input` those measured on the raw table, which stay internal.
+    validation: the result of the Great Expectations suite.
     """
 
     problems: tuple[str, ...]
@@ -86,7 +87,7 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether everything that is required holds."""
+        """Whether every requirement holds."""
         return not self.problems
 
 
@@ -99,13 +100,14 @@ def verify_release(
     evidence: Evidence,
     classes_path: str,
 ) -> Verdict:
-    """Judges a written release and writes its class table to `classes_path`.
+    """The verdict on a written release. Writes its class table to `classes_path`.
 
-    folder: where the release's files lie, and no others.
-    profile: tells the input's rows and values, with which the release must agree.
+    folder: holds the release's files and no others.
+    profile: the input's rows and values, with which the release must agree.
 
     Raises:
-        GuaranteeError: if the release cannot be judged: a column too few or too many, or a label that is none.
+        GuaranteeError: if the release cannot be judged: it is damaged, a column is missing or unexpected, or a
+            published value is not a label.
     """
     _require_columns(release, spec)
     labels = [column for columns in published_columns(spec).values() for column in columns]
@@ -122,9 +124,9 @@ def verify_release(
         attributes = _judged_attributes(release, left.compared(counts), spec, hierarchies)
         tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
         with _labels_required():
-            classes, unseen = _class_table(tallies, quasi, attributes, [tuples] if tuples else [], spec, classes_path)
+            classes, notes = _class_table(tallies, quasi, attributes, [tuples] if tuples else [], spec, classes_path)
         n = spec.privacy.n
-        of_whole = attributes if n is None else without_t(attributes)  # what is asked of the distance from it
+        of_whole = attributes if n is None else without_t(attributes)  # required of the distance from the whole table
         near = [] if n is None else near_supersets(classes, attributes, n)
         figures = class_figures(
             classes,
@@ -138,19 +140,19 @@ def verify_release(
         worst = worst_classes(tallies, labels, figures, of_whole)
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     problems += [_violation(broken) for broken in figures.broken]
-    open_still = [_unproven(each.guarantee) for each in near if not each.guarantee.holds]
-    problems += [*open_still, *(unseen if open_still else [])]
+    unproven = [_unproven(each.guarantee) for each in near if not each.guarantee.holds]
+    problems += [*unproven, *(notes if unproven else [])]
     problems += [_too_coarse(spec, name, *found) for name, found in figures.coarse.items()]
-    looked_at = not spec.aggregates and (figures.classes <= MOST_COMPARED or spec.method.promises_disjoint)
-    disjoint = looked_at and are_disjoint(classes, quasi)
+    compared = not spec.aggregates and (figures.classes <= MOST_COMPARED or spec.method.promises_disjoint)
+    disjoint = compared and are_disjoint(classes, quasi)
     if spec.method.promises_disjoint and not disjoint:
         problems.append(
-            "regions overlap: the labels of two classes have values in common, where the method promises none"
+            "regions overlap: the labels of two classes have values in common, but the method promises disjoint regions"
         )
-    apart = None
+    left_class = None
     if left.public and not left.unexplained:
-        apart = suppressed_class(left, spec.privacy.k, attributes)
-        problems += [_violation(broken, suppressed=True) for broken in apart.broken]
+        left_class = suppressed_class(left, spec.privacy.k, attributes)
+        problems += [_violation(broken, suppressed=True) for broken in left_class.broken]
     expectations = [expect_rows(figures.classes), *expectations_of(spec.privacy.k, of_whole)]
     expectations += [] if n is None else expect_supersets(attributes)
     validation = validate(classes, f"{spec.name}: every class", expectations, figures.classes)
@@ -159,10 +161,16 @@ def verify_release(
         problems.append("Great Expectations: the suite over the class table does not pass")
     texts = [field.name for field in release.schema if isinstance(field.dataType, T.StringType)]
     figures_of = {
-        **_as_json(figures, quasi, attributes, counts, left, apart),
-        "near": {each.guarantee.attribute: _near_json(each) for each in near},
+        **_as_json(figures, quasi, attributes, counts, left, left_class),
+        "near": {
+            each.guarantee.attribute: {
+                "achieved": each.guarantee.achieved,
+                "classes": {"whole_table": each.whole_table, "itself": each.itself, "superset": each.superset},
+            }
+            for each in near
+        },
         "quasi_identifiers": measured_on(spec, named, hierarchies),
-        "regions": "disjoint" if disjoint else "overlapping" if looked_at else "not looked at",
+        "regions": "disjoint" if disjoint else "overlapping" if compared else "not looked at",
         "warnings": warnings_of(figures, named, _judged_attributes(release, counts, spec, hierarchies), texts),
         "fingerprint": str(released),
         "rows": released.rows,
@@ -189,29 +197,22 @@ def _class_table(
     spec: ReleaseSpec,
     path: str,
 ) -> tuple[DataFrame, list[str]]:
-    """The class table, written; with what proves each class where (n, t)-closeness is asked, and notes on where no
-    proof was looked for.
+    """The class table, written; if (n, t)-closeness is required, with the superset that proves each class, and notes on
+    those not tried.
     """
     if spec.privacy.n is None:
         return write_and_read(class_table(tallies, quasi, attributes, more), path), []
     with kept(class_table(tallies, quasi, attributes, more)) as classes:
-        extended, unseen = find_supersets(classes, tallies, quasi, attributes, spec.privacy.n)
-        return write_and_read(extended, path), unseen
+        extended, notes = find_supersets(classes, tallies, quasi, attributes, spec.privacy.n)
+        return write_and_read(extended, path), notes
 
 
 def _unproven(broken: Guarantee) -> str:
-    """A line on classes that no superset was found for, of an attribute."""
+    """A line on the classes of an attribute without a superset that proves them."""
     return (
-        f"{broken.attribute}: {broken.classes} classes ({broken.rows} rows) are near to no natural superset that was "
-        f"found ((n, t)-closeness, {broken.required}); of the worst the nearest is {broken.achieved:.6f} away"
+        f"{broken.attribute}: {broken.classes} classes ({broken.rows} rows) are not near any natural superset that was "
+        f"tried ((n, t)-closeness, {broken.required}); the worst class is {broken.achieved:.6f} away from its nearest"
     )
-
-
-def _near_json(near: NearSupersets) -> dict[str, Any]:
-    return {
-        "achieved": near.guarantee.achieved,
-        "classes": {"whole_table": near.whole_table, "itself": near.itself, "superset": near.superset},
-    }
 
 
 def _require_columns(release: DataFrame, spec: ReleaseSpec) -> None:
@@ -223,14 +224,15 @@ def _require_columns(release: DataFrame, spec: ReleaseSpec) -> None:
             raise GuaranteeError(f"the direct identifier {column!r} is in the release; nothing is published")
     if set(release.columns) != expected:
         odd = sorted(expected ^ set(release.columns))
-        raise GuaranteeError(f"the release has not the columns that are asked (see {odd[0]!r}); nothing is published")
+        raise GuaranteeError(
+            f"{len(odd)} columns of the release are missing or unexpected, the first is {odd[0]!r}; nothing is "
+            "published"
+        )
 
 
 @contextmanager
 def _labels_required() -> Iterator[None]:
-    """Raises GuaranteeError where a task could not read a file of the release, or found a published value to be no
-    label of its quasi-identifier.
-    """
+    """Raises GuaranteeError if a task could not read a file of the release, or a published value is not a label."""
     try:
         yield
     except PySparkException as error:
@@ -239,7 +241,7 @@ def _labels_required() -> Iterator[None]:
             raise GuaranteeError(f"the release is damaged: {damaged[1]}") from None
         if "NoLabelError" in str(error):
             raise GuaranteeError(
-                "a published value is no label of its quasi-identifier; nothing is published"
+                "a published value is not a label of its quasi-identifier; nothing is published"
             ) from None
         raise
 
@@ -247,7 +249,7 @@ def _labels_required() -> Iterator[None]:
 def _judged_attributes(
     release: DataFrame, counts: Sequence[Counts], spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]
 ) -> list[JudgedAttribute]:
-    """The sensitive attributes with these distributions of the whole table."""
+    """The sensitive attributes, with these counts of the whole table."""
     try:
         return [
             judged_attribute(name, settings, rows_of, hierarchies.get(name), release.schema[name].dataType)
@@ -265,35 +267,35 @@ def _disagreements(
     left: SuppressedRows,
     privacy: Privacy,
 ) -> list[str]:
-    """What speaks against the release being the input, generalized, less what may be suppressed."""
+    """Differences between the release and the input, generalized, less the rows that may be suppressed."""
     problems = []
     if evidence.raw != evidence.input or evidence.input != profile.fingerprint:
-        problems.append("the rows whose labels were checked while writing are not the input's")
+        problems.append("the rows whose labels were checked during the write are not the rows of the input")
     if str(released) != evidence.published:
-        problems.append("the release that is read back is not the one that was written")
+        problems.append("the release that was read back differs from the release that was written")
     most = privacy.most_suppressed(profile.rows)
     if not released.rows == profile.rows - left.rows == figures.rows or not 0 <= left.rows <= most:
         problems.append(
-            f"{released.rows} rows are released in {figures.rows} rows of classes, of {profile.rows} rows of the "
+            f"{released.rows} rows are released and {figures.rows} are in classes, of {profile.rows} rows of the "
             f"input; {left.rows} are suppressed, and privacy.suppression_limit allows {most}"
         )
     problems += [
-        f"{profile.sensitive[i].name}: the released values are not those of the input" for i in left.unexplained
+        f"{profile.sensitive[i].name}: the released values differ from those of the input" for i in left.unexplained
     ]
     return problems
 
 
 def _too_coarse(spec: ReleaseSpec, name: str, classes: int, rows: int) -> str:
-    """A line on the labels of a quasi-identifier that are coarser than they may be."""
+    """A line on the labels of a quasi-identifier that are coarser than allowed."""
     limit = spec.attributes.quasi_identifiers[name].coarsest
     return (
-        f"{name}: {classes} classes ({rows} rows) have labels that are coarser than coarsest: {limit}; a larger "
-        "privacy.suppression_limit leaves such classes out, a larger weight of the column or t makes fewer of them"
+        f"{name}: {classes} classes ({rows} rows) have labels that are coarser than coarsest: {limit}; raise "
+        "privacy.suppression_limit to suppress them, or raise the column's weight or t to form fewer of them"
     )
 
 
 def _violation(broken: Guarantee, suppressed: bool = False) -> str:
-    """What is required and does not hold, in a line; of the classes, or of the suppressed rows."""
+    """A line on a requirement that the classes, or the suppressed rows, break."""
     classes = AS_A_CLASS if suppressed else f"{broken.classes} classes ({broken.rows} rows)"
     if broken.measure == "k-anonymity":
         return f"{classes} are smaller than k = {broken.required}; the smallest has {broken.achieved}"
@@ -316,19 +318,21 @@ def _as_json(
     attributes: Sequence[JudgedAttribute],
     released: Sequence[Counts],
     left: SuppressedRows,
-    apart: ClassFigures | None,
+    left_class: ClassFigures | None,
 ) -> dict[str, Any]:
-    """The figures as the certificate takes them. released: how many rows have each value of each attribute; apart: the
-    suppressed rows as a class, where their distribution is public.
+    """The figures for the certificate. released: the rows with each value, by attribute; left_class: the suppressed
+    rows as a class, if their distribution is public.
     """
     entries, suppressed = _of_attributes(figures, attributes), {"rows": left.rows}
     for a, counts, missing in zip(attributes, released, left.values, strict=True):
         entries[a.name]["domain"] = listing(a.values)
         entries[a.name]["unused"] = listing([value for value in a.values if not counts.get(value)])
-        if apart is not None:
+        if left_class is not None:
             entries[a.name]["input"] = input_listing(a, missing)
     return {
-        "suppressed": suppressed if apart is None else {**suppressed, "attributes": _of_attributes(apart, attributes)},
+        "suppressed": suppressed
+        if left_class is None
+        else {**suppressed, "attributes": _of_attributes(left_class, attributes)},
         "classes": figures.classes,
         "smallest_class": figures.smallest,
         "largest_class": figures.largest,
@@ -340,19 +344,18 @@ def _as_json(
 
 
 def _of_attributes(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> dict[str, dict[str, Any]]:
-    """What the classes reach, by attribute."""
-    achieved = {(g.measure, g.attribute): g.achieved for g in figures.guarantees}
-    holds = {(g.measure, g.attribute): g.holds for g in figures.guarantees}
+    """What the classes achieve, by attribute."""
+    reached = {(g.measure, g.attribute): g for g in figures.guarantees}
     entries: dict[str, dict[str, Any]] = {}
     for a in attributes:
-        entries[a.name] = {
-            "emd": str(achieved["t-closeness", a.name]),
-            "distinct": achieved["distinct l-diversity", a.name],
-            "entropy": achieved["entropy l-diversity", a.name],
+        entries[a.name] = entry = {
+            "emd": str(reached["t-closeness", a.name].achieved),
+            "distinct": reached["distinct l-diversity", a.name].achieved,
+            "entropy": reached["entropy l-diversity", a.name].achieved,
             "homogeneous": vars(figures.homogeneous[a.name]),
         }
         if a.settings.l.entropy is not None:
-            entries[a.name]["entropy_holds"] = holds["entropy l-diversity", a.name]
+            entry["entropy_holds"] = reached["entropy l-diversity", a.name].holds
         if a.settings.l.recursive is not None:
-            entries[a.name]["recursive_holds"] = achieved["recursive (c, l)-diversity", a.name]
+            entry["recursive_holds"] = reached["recursive (c, l)-diversity", a.name].achieved
     return entries

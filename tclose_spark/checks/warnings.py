@@ -1,7 +1,4 @@
-"""What holds, follows from the release alone, and is still worth a second look before the release goes out.
-
-Sentences that name columns and counts, never values of people.
-"""
+"""Warnings about a release that holds, from the release alone. They name columns and counts, never values of people."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ def warnings_of(
     attributes: Sequence[JudgedAttribute],
     texts: Sequence[str],
 ) -> list[str]:
-    """All warnings of a release. quasi: what its labels name; texts: the columns that are text."""
+    """All warnings about a release. quasi: what its labels name; texts: the columns of text."""
     sentences = [f"{name}: the published value is * in all rows" for name, named in quasi.items() if named.suppressed]
     for name, named in quasi.items():
         if name in texts and (spellings := count_spellings(named.names)):
@@ -32,18 +29,18 @@ def warnings_of(
 
 
 def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
-    """Warnings of the values of one sensitive attribute."""
+    """Warnings about the values of one sensitive attribute."""
     name = attribute.name
     present = [value for value, n in zip(attribute.values, attribute.distance.table, strict=True) if n]
     sentences = []
     if present == [None]:
-        sentences.append(f"{name}: missing in all rows; it tells nothing")
+        sentences.append(f"{name}: missing in all rows, so it has no information")
     elif len(present) == 1:
-        sentences.append(f"{name}: all rows have one value; who is known to be in the table has it for certain")
+        sentences.append(f"{name}: all rows have one value, which is certain for everybody known to be in the table")
     elif 2 * len(present) > (rows := int(attribute.distance.table.sum())):
         sentences.append(
-            f"{name}: nearly unique, {len(present):,} values in {rows:,} rows; who knows a person's value of it finds "
-            "the record, and with it the other columns"
+            f"{name}: nearly unique, {len(present):,} values in {rows:,} rows; an adversary who knows a person's value "
+            "finds the record and its other columns"
         )
     if is_text and (spellings := count_spellings(present)):
         sentences.append(f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l")
@@ -51,7 +48,7 @@ def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
 
 
 def padded_order(attribute: JudgedAttribute, known: Collection[str | None] = ()) -> list[str]:
-    """A warning where an order that was given lists values that no row has, of the table or (`known`) elsewhere."""
+    """A warning if the order in the run file lists values that no row has, here or elsewhere (`known`)."""
     unused = set(attribute.unused).difference(known)
     if not unused or not isinstance(attribute.settings.order, tuple):
         return []
@@ -62,15 +59,12 @@ def padded_order(attribute: JudgedAttribute, known: Collection[str | None] = ())
 
 
 def _of_use(figures: ClassFigures) -> list[str]:
-    """Whether the release is worth anything."""
+    """Warnings about a release that is of little use."""
     if figures.classes == 1 and (not figures.losses or figures.released_ncp > 0):
-        return [
-            "all rows are in one class: nothing of the quasi-identifiers tells anyone apart, and the table is nearly "
-            "useless"
-        ]
+        return ["all rows are in one class: the quasi-identifiers distinguish nobody, and the table is nearly useless"]
     if figures.losses and figures.released_ncp > 0.9:
         return [
             "most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or hierarchies "
-            "keep more"
+            "preserve more"
         ]
     return []

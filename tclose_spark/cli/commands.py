@@ -194,7 +194,7 @@ def audit(
 ) -> None:
     """Is this table already safe? Every measure, exact, on any table: exit 0 if all requirements hold, 1 if not."""
     from tclose_spark.api.audit import audit as audit_table
-    from tclose_spark.io.input.typed import options_of
+    from tclose_spark.io.input.table_argument import options_of
 
     require_new("--classes-output", classes_output, in_folder=False)
     require_new("--expectations-output", expectations_output)
@@ -254,7 +254,7 @@ def explain(
 ) -> None:
     """One class: both distributions side by side, the distance, and which mass moves where at what cost."""
     from tclose_spark.api.audit import explain as explain_class
-    from tclose_spark.io.input.typed import options_of
+    from tclose_spark.io.input.table_argument import options_of
 
     require_new("--html", html)
     explanation = explain_class(
@@ -345,7 +345,7 @@ def suggest(
 ) -> None:
     """What is in this table? Examines its columns, and writes a commented run file that can be run unchanged."""
     from tclose_spark.api.suggest import suggest as suggest_run_file
-    from tclose_spark.io.input.typed import options_of, source_of
+    from tclose_spark.io.input.table_argument import options_of, source_of
     from tclose_spark.suggesting.suggestion import release_name
     from tclose_spark.suggesting.views import summary_lines
 
@@ -383,7 +383,7 @@ def hierarchy(
 ) -> None:
     """Show a hierarchy beside a table's values: built, or a CSV that is checked; write it as CSV. Internal."""
     from tclose_spark.api.hierarchy import hierarchy as hierarchy_of
-    from tclose_spark.io.input.typed import options_of
+    from tclose_spark.io.input.table_argument import options_of
 
     require_new("--output", output, in_folder=False)
     of_run_file = source.endswith(RUN_FILES)

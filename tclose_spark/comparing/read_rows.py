@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import MOST_ROWS, ComparedTable, table_of_its_own
-from tclose_spark.io.input.commits import version_of
+from tclose_spark.io.input.input_state import version_of
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark.shuffles import sized_shuffles

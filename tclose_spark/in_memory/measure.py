@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.labels.loss import judged_quasi, published_columns
-from tclose_spark.checks.labels.superset_boxes import BoxProofs, open_classes
+from tclose_spark.checks.labels.regions import BoxProofs, open_classes
 from tclose_spark.checks.labels.vocabulary import LabelVocabulary, members, numbers, themselves
 from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.measures.distances.ground_distances import GroundDistance, maximum

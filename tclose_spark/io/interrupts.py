@@ -115,7 +115,7 @@ def handle_signals(message: str = MESSAGE, last: bool = False) -> Iterator[Inter
     others = sys.unraisablehook
 
     def unless_ours(raised: Any) -> None:
-        """A signal in a finalizer, such as py4j's, is raised again later (`raise_again`), and no traceback to show."""
+        """Hides a signal raised in a finalizer, such as py4j's; `raise_if_interrupted` raises it again."""
         if interrupt.received is None or raised.exc_type is not KeyboardInterrupt:
             others(raised)
 
@@ -161,7 +161,7 @@ def done() -> None:
         _current.ending = True
 
 
-def raise_again() -> None:
+def raise_if_interrupted() -> None:
     """Raises KeyboardInterrupt if a signal came that the command does not end by: what is raised inside a finalizer, or
     inside another's callback, is lost.
     """

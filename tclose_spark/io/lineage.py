@@ -1,13 +1,14 @@
-"""What a run tells OpenLineage of: input, output, which column came from which, and what the release guarantees.
+"""OpenLineage events of a run: its input, its output, the source of each column, and the guarantees of the release.
 
-OpenLineage's own variables say where to (`OPENLINEAGE_URL`, `OPENLINEAGE_CONFIG`, `OPENLINEAGE__TRANSPORT__..`); where
-none does, nothing is told. Events name columns and hold figures of the certificate, no values.
+Emitted only if one of OpenLineage's own variables names a destination (`OPENLINEAGE_URL`, `OPENLINEAGE_CONFIG`,
+`OPENLINEAGE__TRANSPORT__..`). Events name columns and contain figures of the certificate, but no values.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -23,46 +24,62 @@ PLACES = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG")
 PRODUCER = f"https://pypi.org/project/tclose-spark/{__version__}"
 HOW: Mapping[str, tuple[str, bool]] = {
     "quasi_identifiers": ("generalized to the label of its equivalence class", True),
-    "sensitive_attributes": ("as it is", False),
-    "insensitive_attributes": ("as it is", False),
+    "sensitive_attributes": ("unchanged", False),
+    "insensitive_attributes": ("unchanged", False),
 }
-"""What becomes of the columns of a role, and whether that hides what they were."""
+"""By role: how its columns are published, and whether that masks their values."""
 
 
 def is_configured() -> bool:
-    """Whether anything says where events go."""
+    """Whether a variable names a destination for events."""
     if os.environ.get("OPENLINEAGE_DISABLED", "").lower() in ("true", "1"):
         return False
     return any(name in PLACES or name.startswith("OPENLINEAGE__TRANSPORT") for name in os.environ)
 
 
-def tell(spec: ReleaseSpec, run: str, kind: Kind, certificate: Mapping[str, Any] | None = None) -> str | None:
-    """Emits an event of this run, an UUID, if OpenLineage is configured. The error's name if it could not be: a release
-    does not hang on who hears of it.
+class RunEvents:
+    """Emits the OpenLineage events of one run, if OpenLineage is configured; none before the run has an id."""
 
-    Raises:
-        ConfigurationError: at the begin, if it is configured, and its client is not installed.
-    """
-    if not is_configured():
-        return None
-    try:
-        from openlineage.client import OpenLineageClient
-    except ImportError as error:
-        if kind != "START":
-            return type(error).__name__
-        raise ConfigurationError(
-            "OpenLineage is configured (OPENLINEAGE_..), and its client is not installed: pip install "
-            "'tclose-spark[lineage]', or unset these variables"
-        ) from None
-    try:
-        OpenLineageClient().emit(event(spec, run, kind, certificate))
-    except Exception as error:  # whatever a transport raises
-        return type(error).__name__
-    return None
+    def __init__(self, spec: ReleaseSpec, announce: Callable[[str], None]) -> None:
+        self._spec, self._announce = spec, announce
+        self._run: str | None = None
+
+    def resume(self, run: str | None) -> None:
+        """Sets the run's id, a UUID."""
+        self._run = run
+
+    def emit(self, kind: Kind, certificate: Mapping[str, Any] | None = None) -> None:
+        """Emits an event. Failures are announced: a release does not depend on who receives its events.
+
+        Raises:
+            ConfigurationError: at the start, if OpenLineage is configured and its client is not installed.
+        """
+        if self._run is None or not is_configured():
+            return
+        try:
+            from openlineage.client import OpenLineageClient
+
+            OpenLineageClient().emit(event(self._spec, self._run, kind, certificate))
+        except Exception as error:  # whatever a transport raises
+            if isinstance(error, ImportError) and kind == "START":
+                raise ConfigurationError(
+                    "OpenLineage is configured (OPENLINEAGE_..), but its client is not installed: pip install "
+                    "'tclose-spark[lineage]', or unset these variables"
+                ) from None
+            self._announce(f"note: an OpenLineage event of this run could not be sent ({type(error).__name__})")
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Emits FAIL if an error ends the body, ABORT if an interrupt does."""
+        try:
+            yield
+        except BaseException as error:
+            self.emit("FAIL" if isinstance(error, Exception) else "ABORT")
+            raise
 
 
 def event(spec: ReleaseSpec, run: str, kind: Kind, certificate: Mapping[str, Any] | None = None) -> Any:
-    """The event. certificate: that of the release, once there is one."""
+    """An event of this run. certificate: of the release, if there is one."""
     from openlineage.client import event_v2 as ol
 
     return ol.RunEvent(
@@ -97,7 +114,7 @@ def _output(spec: ReleaseSpec, certificate: Mapping[str, Any] | None) -> Any:
 
 
 def dataset(path: str, is_table: bool = False) -> tuple[str, str]:
-    """(namespace, name) of a path, as OpenLineage names data.
+    """(namespace, name) of a path or table, as OpenLineage names datasets.
 
     >>> dataset("/data/people.csv"), dataset("s3a://bucket/people")
     (('file', '/data/people.csv'), ('s3a://bucket', '/people'))
@@ -111,7 +128,7 @@ def dataset(path: str, is_table: bool = False) -> tuple[str, str]:
 
 
 def _columns(spec: ReleaseSpec) -> Any:
-    """Which column of the release came from which of the input, and what became of it."""
+    """The input column of each released column, and how it was published."""
     from openlineage.client.facet_v2 import column_lineage_dataset as lineage
 
     source, fields = dataset(spec.input.path, is_table=spec.input.format == "table"), {}
@@ -130,14 +147,14 @@ def _columns(spec: ReleaseSpec) -> Any:
 
 
 def _published(spec: ReleaseSpec, column: str) -> tuple[str, ...]:
-    """The columns that a column is published as."""
+    """The names under which a column is published."""
     quasi = spec.attributes.quasi_identifiers.get(column)
     bounds = quasi is not None and quasi.numeric_output == "bounds"
     return (f"{column}_min", f"{column}_max") if bounds else (column,)
 
 
 def _guarantees(certificate: Mapping[str, Any]) -> Any:
-    """The certificate's verdict and figures as a facet of our own."""
+    """The certificate's verdict and figures as a custom facet."""
     import attr
     from openlineage.client.facet_v2 import DatasetFacet
 

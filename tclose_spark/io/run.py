@@ -1,4 +1,4 @@
-"""One run: its spec, its folders, its secret, and the state that one stage leaves for the next."""
+"""A run: its run file, its folders, its secret, and the state that its stages record."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ import json
 import os
 import secrets
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
-from tclose_spark.io import lineage
-from tclose_spark.io.interrupts import raise_again
+from tclose_spark.io.input.files import read_hierarchies
+from tclose_spark.io.interrupts import raise_if_interrupted
+from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.spark.progress import Progress, no_progress
 from tclose_spark.io.spark.shuffles import sized_shuffles
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.lock import LOCK, TAKEOVER, locked
 from tclose_spark.io.storage.replacing import NEW
-from tclose_spark.io.tables.columns import read_hierarchies
 from tclose_spark.io.tables.exports import EXPORT_NAMES
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.building import (
@@ -43,8 +44,7 @@ if TYPE_CHECKING:
 SECRET_VARIABLE = "TCLOSE_SECRET"  # noqa: S105 - a name, not a secret
 CERTIFICATE, REPORT, LINKED = "certificate.json", "report.html", "linked"
 PUBLIC = ("release", *EXPORT_NAMES, REPORT, CERTIFICATE)
-"""What may lie in the public folder, in the order in which it is placed where parts are placed one by one."""
-"""Appended to the name of the public folder: the one that is about to replace it."""
+"""The entries of a public folder, in the order in which a publication without a whole replacement places them."""
 STATE = "run.json"
 PROBLEMS = "problems.json"
 ORDER = ("profile", "plan", "anonymize", "verify", "report", "publish")
@@ -55,29 +55,28 @@ NEEDED = {
     "verify": {"verdict", "minimality", "files"},
     "report": {"exports", "files"},
 }
-"""What each stage writes down that later ones look up; older versions of the package did not write all of it."""
+"""The keys of each stage's record that later stages read. Older versions of the package did not write all of them."""
 
 Announce = Callable[[str], None]
 
 
-def given_secret() -> str | None:
-    """The secret of the environment, if there is one.
+def secret_from_environment() -> str | None:
+    """The value of TCLOSE_SECRET; None if it is not set.
 
     Raises:
-        ConfigurationError: if it is empty: a variable that was set and holds nothing is a mistake, not a wish for
-        another secret.
+        ConfigurationError: if it is empty, which is a mistake, not a request for another secret.
     """
     given = os.environ.get(SECRET_VARIABLE)
     if given is not None and not given.strip():
         raise ConfigurationError(
-            f"{SECRET_VARIABLE} is set, but empty; set it to a long random text that only you have, "
-            "or unset it for one that is made and kept in internal/secret"
+            f"{SECRET_VARIABLE} is set, but empty; set it to a long random text that only you have, or unset it to use "
+            "a random secret, kept in internal/secret"
         )
     return given
 
 
-def _is_whole(state: Mapping[str, Any]) -> bool:
-    """Whether the stages that are done wrote down all that later ones look up."""
+def _is_complete(state: Mapping[str, Any]) -> bool:
+    """Whether each finished stage recorded all keys in NEEDED."""
     return all(NEEDED.get(name, set()) <= record.keys() for name, record in state["stages"].items())
 
 
@@ -86,10 +85,13 @@ def _sha256(text: str) -> str:
 
 
 class Run:
-    """A run on a session.
+    """A run file on a session. Immutable: `resume`, `as_recorded` and `with_k` return copies.
 
-    Everything is staged in `internal/staging`; its `run.json` says of which configuration it is and which stages are
-    done (and what they found), so that each stage can run in a process of its own.
+    A run is staged in `internal/staging`. Its `run.json` holds the configuration's fingerprint and the record of each
+    finished stage, so that each stage can run in a process of its own.
+
+    spec: the run file, with the chosen k once the plan has chosen it.
+    events: OpenLineage events of this run, shared by its copies.
     """
 
     def __init__(
@@ -100,28 +102,47 @@ class Run:
         overwrite: bool = False,
         progress: Progress = no_progress,
     ) -> None:
-        self._given_secret = given_secret()
-        self._asked, self._k = spec, spec.privacy.k
-        self._id: str | None = None
-        self._built: dict[str, Hierarchy] = {}
-        self._public: dict[str, Hierarchy] = {}
+        self._secret = secret_from_environment()
+        self._run_file = self.spec = spec
+        self._built: Mapping[str, Hierarchy] = {}
+        self._released: Mapping[str, Hierarchy] = {}
         self.spark, self.announce, self.overwrite, self.progress = spark, announce, overwrite, progress
+        self.events = RunEvents(spec, announce)
         self.public: Folder = open_folder(spec.output.public_path, spark)
         self.internal: Folder = open_folder(spec.output.internal_path, spark)
         self.staging: Folder = open_folder(self.internal.path("staging"), spark)
 
-    @property
-    def spec(self) -> ReleaseSpec:
-        """The run file; its k is the one that was chosen, once the plan has chosen it."""
-        return self._asked.with_k(self._k) if self._asked.privacy.alpha is not None else self._asked
+    def _with(self, **values: Any) -> Run:
+        """A copy with other values. It keeps what the cached properties have read."""
+        other = copy(self)
+        vars(other).update(values)
+        return other
 
-    def take_k(self, state: Mapping[str, Any]) -> None:
-        """Takes the k that the plan chose, from what the stages wrote down."""
-        self._k = state["stages"].get("plan", {}).get("k", {"k": self._asked.privacy.k})["k"]
+    def with_k(self, k: int) -> Run:
+        """The run with this k."""
+        return self._with(spec=self._run_file.with_k(k))
+
+    def with_hierarchies(self, built: Mapping[str, Hierarchy]) -> Run:
+        """The run with these built hierarchies."""
+        return self._with(_built=built)
+
+    def as_recorded(self, state: Mapping[str, Any], folder: Folder) -> Run:
+        """The run with the k and the built hierarchies of a state. folder: the staging area, or `internal` of a
+        finished run.
+
+        Raises:
+            GuaranteeError: if a hierarchy is not the recorded one.
+        """
+        chosen = state["stages"].get("plan", {}).get("k")
+        run = self if chosen is None else self.with_k(chosen["k"])
+        return run._with(
+            _built=self._read_built(state, "profile", folder, HIERARCHIES),
+            _released=self._read_built(state, "anonymize", folder, RELEASED_HIERARCHIES),
+        )
 
     @cached_property
     def _read_hierarchies(self) -> dict[str, Hierarchy]:
-        """The hierarchies that the run file has the paths of, by column.
+        """The hierarchies that the run file names by path, by column.
 
         Raises:
             ConfigurationError: if one cannot be read or is not a tree.
@@ -133,7 +154,7 @@ class Run:
 
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:
-        """The hierarchies by column; those that are built are among them once the profile has built them.
+        """The hierarchies by column; of a resumed run, including those that the profile built.
 
         Raises:
             ConfigurationError: if one cannot be read or is not a tree.
@@ -142,72 +163,62 @@ class Run:
 
     @property
     def public_hierarchies(self) -> dict[str, Hierarchy]:
-        """The hierarchies by column, as a release may show them: those that are built name no value that only
-        suppressed rows have.
-        """
-        return {**self.hierarchies, **self._public}
+        """The hierarchies that a release may show, by column. Built ones contain no value of suppressed rows only."""
+        return {**self.hierarchies, **self._released}
 
-    def keep_hierarchies(self, trees: Mapping[str, Hierarchy], folder: str = HIERARCHIES) -> dict[str, str]:
-        """Writes hierarchies that are built of the input's values, as CSV, to the staging area, from where later stages
-        read them; the SHA-256 of each file.
+    def write_hierarchies(self, trees: Mapping[str, Hierarchy], folder: str = HIERARCHIES) -> dict[str, str]:
+        """Writes the built hierarchies among these to the staging area, as CSV; returns the SHA-256 of each file.
 
         folder: HIERARCHIES for those of all values, RELEASED_HIERARCHIES for those that the release may show.
         """
         digests, built = {}, built_columns(self.spec.attributes)
-        for name in built.keys() & trees.keys():
+        for name in sorted(built.keys() & trees.keys()):
             text = hierarchy_csv(trees[name].without_missing(), built[name][1])
             self.staging.write(file_of(name, folder), text, private=True)
             digests[name] = _sha256(text)
-            (self._built if folder == HIERARCHIES else self._public)[name] = trees[name]
-        return dict(sorted(digests.items()))
+        return digests
 
-    def take_hierarchies(self, state: Mapping[str, Any], folder: Folder) -> None:
-        """Takes the hierarchies that the profile built, and those of released values, from the files in a folder: the
-        staging area, or what is kept of a finished run.
+    def _read_built(self, state: Mapping[str, Any], stage: str, folder: Folder, below: str) -> dict[str, Hierarchy]:
+        """The hierarchies that `write_hierarchies` wrote in a stage.
 
         Raises:
-            GuaranteeError: if one is not what was written.
+            GuaranteeError: if one is not the recorded one.
         """
-        stages, built = state["stages"], built_columns(self.spec.attributes)
-        for stage, place, trees in (
-            ("profile", HIERARCHIES, self._built),
-            ("anonymize", RELEASED_HIERARCHIES, self._public),
-        ):
-            trees.clear()
-            for name, digest in stages.get(stage, {}).get("hierarchies", {}).items():
-                file, key = file_of(name, place), built[name][1]
-                text = folder.read(file) if folder.exists(file) else ""
-                if _sha256(text) != digest:
-                    raise GuaranteeError(f"{folder.path(file)} is not the hierarchy that was built for this release")
-                trees[name] = with_missing(Hierarchy.parse(text, key), settings_of(self.spec.attributes, name), key)
+        trees, built = {}, built_columns(self.spec.attributes)
+        for name, digest in state["stages"].get(stage, {}).get("hierarchies", {}).items():
+            file, key = file_of(name, below), built[name][1]
+            text = folder.read(file) if folder.exists(file) else ""
+            if _sha256(text) != digest:
+                raise GuaranteeError(f"{folder.path(file)} is not the hierarchy that was built for this release")
+            trees[name] = with_missing(Hierarchy.parse(text, key), settings_of(self.spec.attributes, name), key)
+        return trees
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the configuration, the hierarchies that it has the paths of included; a k that is to be chosen is
-        none.
-        """
+        """SHA-256 of the run file and of the hierarchies that it names by path. A chosen k is not part of it."""
         trees = {name: hierarchy.paths for name, hierarchy in sorted(self._read_hierarchies.items())}
-        return hashlib.sha256(f"{self._asked.fingerprint} {json.dumps(trees)}".encode()).hexdigest()
+        return _sha256(f"{self._run_file.fingerprint} {json.dumps(trees)}")
 
     @cached_property
     def secret(self) -> str:
-        """What keys all hashes: the environment's, else the one in `internal/secret`, made at the first run."""
-        if self._given_secret is not None:
-            return self._given_secret
+        """The key of all hashes: TCLOSE_SECRET, or the random one in `internal/secret`, created by the first run."""
+        if self._secret is not None:
+            return self._secret
         if not self.internal.exists("secret"):
             self.internal.write("secret", secrets.token_hex(32), private=True)
         return self.internal.read("secret").strip()
 
     @property
     def finished(self) -> bool:
-        """Whether there is a finished release at the output."""
+        """Whether the output holds a finished release."""
         return self.public.exists(CERTIFICATE)
 
     def begin(self) -> None:
-        """Makes the folders and an empty staging area.
+        """Creates the folders and an empty staging area.
 
         Raises:
-            ConfigurationError: if the output is finished and not to be overwritten, or cannot be written.
+            ConfigurationError: if the output holds a finished release and `overwrite` is not set, if it holds other
+                files, or if it cannot be written.
         """
         if self.finished and not self.overwrite:
             raise ConfigurationError(
@@ -215,14 +226,21 @@ class Run:
                 "one is verified"
             )
         there = set(self.public.names()) - {LOCK, LOCK + TAKEOVER} if self.public.exists() else set[str]()
-        broken_off = there & {f"{name}.partial" for name in PUBLIC}  # copies between file systems
-        foreign = sorted(there - {*PUBLIC} - broken_off)
+        partial = there & {f"{name}.partial" for name in PUBLIC}  # unfinished copies between file systems
+        foreign = sorted(there - {*PUBLIC} - partial)
         if foreign:
             raise ConfigurationError(
                 f"output: {self.public.path()} holds other files, such as {foreign[0]!r}; give a folder of its own"
             )
-        with self._writing():
-            for name in broken_off:
+        state: dict[str, Any] = {
+            "name": self.spec.name,
+            "id": str(uuid4()),
+            "configuration": self.fingerprint,
+            "overwrite": self.overwrite,
+            "stages": {},
+        }
+        with self._refusals_translated():
+            for name in partial:
                 self.public.remove(name)
             new = self.public.sibling(NEW)
             if new is not None:
@@ -230,87 +248,64 @@ class Run:
             self.internal.create(private=True)
             self.staging.remove()
             self.staging.create(private=True)
-            self._id = str(uuid.uuid4())
-            self._save(
-                {
-                    "name": self.spec.name,
-                    "id": self._id,
-                    "configuration": self.fingerprint,
-                    "overwrite": self.overwrite,
-                    "stages": {},
-                }
-            )
-        self.tell("START")
-
-    def tell(self, kind: lineage.Kind, certificate: Mapping[str, Any] | None = None) -> None:
-        """Tells OpenLineage what has become of this run, from when it began (see `lineage`)."""
-        if self._id is not None:
-            problem = lineage.tell(self.spec, self._id, kind, certificate)
-            if problem is not None:
-                self.announce(f"note: OpenLineage could not be told of this run ({problem})")
-
-    @contextmanager
-    def failures_told(self) -> Iterator[None]:
-        """Tells OpenLineage of what ends the body."""
-        try:
-            yield
-        except BaseException as error:
-            self.tell("FAIL" if isinstance(error, Exception) else "ABORT")
-            raise
+            self._save(state)
+        self.events.resume(state["id"])
+        self.events.emit("START")
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Holds the output for this run alone while the body runs: both folders, since two run files may have one
-        public folder. The lock of the public one lies beside it, or in it where it cannot be replaced as a whole.
+        """Holds a lock on both output folders during the body; two run files may share a public folder. The lock of the
+        public folder is beside it, or inside it if the folder cannot be replaced as a whole.
 
         Raises:
-            ConfigurationError: if another run holds one (see `lock`), or it cannot be written.
+            ConfigurationError: if another run holds a lock (see `lock`), or the output cannot be written.
         """
-        with ExitStack() as held:
-            with self._writing():
+        with ExitStack() as locks:
+            with self._refusals_translated():
                 self.internal.create(private=True)
-                held.enter_context(locked(self.internal))
-                hidden = self.public.sibling(LOCK)
-                folder, _, name = (hidden.path() if hidden else self.public.path(LOCK)).rpartition("/")
-                above = open_folder(folder or "/", self.spark)
-                above.create()
-                held.enter_context(locked(above, name, self.public.path()))
+                locks.enter_context(locked(self.internal))
+                beside = self.public.sibling(LOCK)
+                folder, _, name = (beside.path() if beside else self.public.path(LOCK)).rpartition("/")
+                parent = open_folder(folder or "/", self.spark)
+                parent.create()
+                locks.enter_context(locked(parent, name, self.public.path()))
                 self.public.restore()
             yield
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Raises ConfigurationError for what a file system refuses in the body."""
+    def _refusals_translated(self) -> Iterator[None]:
+        """Raises ConfigurationError if a file system refuses an operation of the body."""
         try:
             yield
         except (OSError, Py4JJavaError) as error:
             why = getattr(error, "strerror", None) or "its file system refuses"
             raise ConfigurationError(f"output: {self.internal.path()} cannot be written ({why})") from None
 
-    def _save(self, state: dict[str, Any]) -> None:
+    def _save(self, state: Mapping[str, Any]) -> None:
         self.staging.write(STATE, json.dumps(state, indent=1))
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the stages before wrote down."""
+        """The staged state: the configuration's fingerprint, and by stage what it recorded."""
         state: dict[str, Any] = json.loads(self.staging.read(STATE))
         return state
 
     def is_staged(self, stage: str) -> bool:
-        """Whether this stage is done in the staging area; what an older version of the package staged is not."""
-        return self.staging.exists(STATE) and stage in self.state["stages"] and _is_whole(self.state)
+        """Whether this stage is finished in the staging area, with a record as this version writes it."""
+        state = self.state if self.staging.exists(STATE) else None
+        return state is not None and stage in state["stages"] and _is_complete(state)
 
     def is_ours(self, stage: str) -> bool:
-        """Whether this stage is done in the staging area, for this very configuration."""
+        """Whether this stage is finished in the staging area, with this configuration."""
         return self.is_staged(stage) and self.state["configuration"] == self.fingerprint
 
-    def require(self, stage: str) -> dict[str, Any]:
-        """The state, if the stage before this one was done for this very configuration.
+    def resume(self, stage: str) -> Run:
+        """The run as the stage before this one left it.
 
         Raises:
-            ConfigurationError: otherwise, saying what to run.
+            ConfigurationError: if that stage is not finished with this configuration; it names the command to run.
         """
-        before = ORDER[ORDER.index(stage) - 1]
+        previous = ORDER[ORDER.index(stage) - 1]
         if not self.staging.exists(STATE):
             raise ConfigurationError(
                 f"{stage}: nothing is staged in {self.staging.path()}; run `tclose profile` and the stages after it "
@@ -319,40 +314,35 @@ class Run:
         state = self.state
         if state["configuration"] != self.fingerprint:
             raise ConfigurationError(
-                f"{stage}: what is staged was made with another configuration; begin again with `tclose profile`"
+                f"{stage}: the staged run was made with another configuration; begin again with `tclose profile`"
             )
-        if not _is_whole(state):
+        if not _is_complete(state):
             raise ConfigurationError(
-                f"{stage}: what is staged was made by another version of tclose_spark; begin again with "
+                f"{stage}: the staged run was made by another version of tclose_spark; begin again with "
                 "`tclose profile`"
             )
-        if before not in state["stages"]:
+        if previous not in state["stages"]:
             first = next(name for name in ORDER if name not in state["stages"])
-            more = "" if first == before else " and the stages after it"
+            more = "" if first == previous else " and the stages after it"
             raise ConfigurationError(f"{stage}: the stage before it is not done; run `tclose {first}`{more} first")
-        self.take_k(state)
-        self.take_hierarchies(state, self.staging)
-        self._id = state.get("id")
-        return state
+        self.events.resume(state.get("id"))
+        return self.as_recorded(state, self.staging)
 
     def forget(self, name: str) -> dict[str, Any]:
-        """Forgets what this stage and those after it had written down; the state without it."""
-        state = self.state
-        state["stages"] = {
-            done: record for done, record in state["stages"].items() if ORDER.index(done) < ORDER.index(name)
-        }
+        """Removes the records of this stage and of those after it; returns the remaining state."""
+        state, later = self.state, ORDER[ORDER.index(name) :]
+        state["stages"] = {done: record for done, record in state["stages"].items() if done not in later}
         self._save(state)
         return state
 
     @contextmanager
     def stage(self, name: str) -> Iterator[dict[str, Any]]:
-        """Times a stage; what its body puts into the yielded record is written down with it, and announced. Its
-        shuffles have tasks by the rows of the table, once those are known.
+        """Runs the body as a stage: saves and announces the yielded record with the time that it took. Its shuffles are
+        sized by the table's rows, once those are known.
 
-        What this stage and those after it had written down is forgotten before the body runs, so that a stage that
-        fails when it is done again leaves nothing behind that a later one could take for its result. The raw values
-        that an error of its body is about go to `internal/problems.json`, which only its owner reads, and which the
-        error names.
+        The records of this stage and of those after it are removed first, so that a stage that fails leaves no earlier
+        result to a later stage. The raw values of an error are written to `internal/problems.json`, which only its
+        owner can read; the error names that file.
         """
         self.internal.remove(PROBLEMS)
         state = self.forget(name)
@@ -360,25 +350,18 @@ class Run:
         record: dict[str, Any] = {}
         try:
             with sized_shuffles(self.spark, state["stages"]["profile"]["input"]["rows"] if state["stages"] else 0):
-                raise_again()
+                raise_if_interrupted()
                 yield record
-                raise_again()
+                raise_if_interrupted()
         except TcloseError as error:
             if error.values is not None:
-                self._keep(error)
+                problems = {"error": str(error), **error.values.as_json()}
+                self.internal.write(PROBLEMS, json.dumps(problems, indent=1, ensure_ascii=False), private=True)
+                file = self.internal.path(PROBLEMS)
+                error.args = (f"{error}. The values, and how many rows hold each, are in {file}",)
             raise
         record["seconds"] = round(time.monotonic() - begun, 1)
         state["stages"][name] = record
         self._save(state)
         rows = state["stages"]["profile"]["input"]["rows"]
         self.announce(f"{name:<10} {rows:>14,} rows {record['seconds']:>8.1f} s")
-
-    def _keep(self, error: TcloseError) -> None:
-        """Writes the values that an error is about to a private file, and where they are into the error."""
-        assert error.values is not None
-        self.internal.write(
-            PROBLEMS,
-            json.dumps({"error": str(error), **error.values.as_json()}, indent=1, ensure_ascii=False),
-            private=True,
-        )
-        error.args = (f"{error}. The values, and how many rows hold each, are in {self.internal.path(PROBLEMS)}",)

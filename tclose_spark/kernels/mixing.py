@@ -1,4 +1,4 @@
-"""A number as good as drawn, from a number."""
+"""Pseudo-random numbers for kernels."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from tclose_spark.kernels import kernel
 
 GOLDEN = 0x9E3779B97F4A7C15
-"""What splitmix64 adds at each step."""
+"""The increment of splitmix64."""
 
 
 @kernel
 def mixed(z: Any) -> Any:
-    """The 64 bits that splitmix64 (Steele, Lea and Flood 2014) makes of a state: as good as drawn anew for each."""
+    """The output of splitmix64 (Steele, Lea and Flood 2014) for a state: 64 pseudo-random bits."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))

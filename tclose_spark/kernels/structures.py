@@ -1,8 +1,9 @@
-"""Named tuples that kernels pass by reference.
+"""Structures: named tuples that kernels pass by reference.
 
-Numba takes a named tuple apart: every array of it is seven arguments or more of every function that it is passed to,
-and compiling that takes longer than all the rest. A structure is one pointer instead, to words of 64 bits: of an array
-the address and the shape, of a number its bits, of a structure inside it the words. A field is read where it is used.
+Numba passes each array of a named tuple as seven or more arguments, and compiling these takes longer than everything
+else.
+A structure is one pointer to words of 64 bits instead: the address and shape of an array, the bits of a number, the
+    words of a structure inside it. A field is read where it is used.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ WORD = ir.IntType(64)
 
 
 class Structure(types.Type):
-    """The type of a structure, for numba: its class and the types of its fields, C-contiguous arrays, integers, floats
-    and structures.
+    """The numba type of a structure: its class and the types of its fields (C-contiguous arrays, numbers,
+    structures).
     """
 
     def __init__(self, cls: str, fields: tuple[tuple[str, Any], ...]) -> None:
@@ -37,11 +38,11 @@ class Structure(types.Type):
 
     @property
     def words(self) -> int:
-        """How many words it takes."""
+        """How many words it has."""
         return sum(_words_of_type(kind) for _, kind in self.fields)
 
     def place(self, name: str) -> tuple[int, Any]:
-        """(the first word of a field, its type)."""
+        """(the number of a field's first word, its type)."""
         at = 0
         for known, kind in self.fields:
             if known == name:
@@ -57,9 +58,8 @@ def _words_of_type(kind: Any) -> int:
 
 
 def structure(cls: Fields) -> Fields:
-    """Makes kernels take a named tuple by reference.
-
-    They read its fields and change what its arrays hold; they never make one, return one or set a field.
+    """Makes kernels take a named tuple by reference. They read its fields and write to its arrays, but cannot create or
+    return one, or set a field.
     """
 
     @typeof_impl.register(cls)
@@ -74,7 +74,7 @@ def structure(cls: Fields) -> Fields:
 
 
 def make_words(value: tuple[Any, ...]) -> NDArray[np.int64]:
-    """The words of a structure. They are right as long as it lives."""
+    """The words of a structure. They are valid as long as it exists."""
     return np.array(_words(value), dtype=np.int64)
 
 
@@ -123,8 +123,8 @@ def _read(context: Any, builder: Any, structure: Structure, pointer: Any, name: 
 
 
 def _load(builder: Any, words: Any, at: int, kind: Any) -> Any:
-    """A word as a value of a type. No kernel writes to it: the compiler is told, else it would read it again after
-    every number that is stored anywhere.
+    """A word as a value of a type. The load is marked as invariant, because no kernel writes to words. Otherwise the
+    compiler would read the word again after every store.
     """
     place = builder.bitcast(builder.gep(words, [WORD(at)]), kind.as_pointer())
     value = builder.load(place)
@@ -134,7 +134,7 @@ def _load(builder: Any, words: Any, at: int, kind: Any) -> Any:
 
 @unbox(Structure)
 def _unbox(structure: Structure, value: Any, c: Any) -> NativeValue:
-    """Python writes the words, and drops them after the call."""
+    """Python makes the words and releases them after the call."""
     module = c.pyapi.import_module(c.context.insert_const_string(c.builder.module, __name__))
     function = c.pyapi.object_getattr_string(module, make_words.__name__)
     words = c.pyapi.call_function_objargs(function, (value,))

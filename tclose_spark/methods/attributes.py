@@ -16,10 +16,9 @@ from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.ground_distances import GroundDistance, ground_distance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.measures.exact import exact
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.runfile.attributes import Attributes, Bins, Diversity, QuasiIdentifier, SensitiveAttribute
-from tclose_spark.table.arrays import ExactArray, IntArray
+from tclose_spark.table.arrays import ExactArray, IntArray, exact
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import Labeller, make_labeller

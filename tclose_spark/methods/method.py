@@ -172,6 +172,13 @@ class Plan(Protocol):
         ...
 
 
+def _note(
+    name: str, report: PlanReport, settings: Any, sensitive: Mapping[str, SensitiveAttribute]
+) -> tuple[list[Table], list[str]]:
+    """No table, and the note of the plan's report."""
+    return [], [f"{name}: {report.note}"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Method:
     """A method in the registry. Its functions import heavy modules when they are called.
@@ -193,9 +200,7 @@ class Method:
     sample_rows: Callable[[Any], int]
     make_plan: Callable[[PlanningInput], Plan]
     read_plan: Callable[[Mapping[str, Any], ResolvedAttributes, int, Any], Plan]
-    tables: Callable[[str, PlanReport, Any, Mapping[str, SensitiveAttribute]], tuple[list[Table], list[str]]] = (
-        lambda name, report, settings, sensitive: ([], [f"{name}: {report.note}"])
-    )
+    tables: Callable[[str, PlanReport, Any, Mapping[str, SensitiveAttribute]], tuple[list[Table], list[str]]] = _note
 
 
 def method_of(settings: MethodSettings) -> Method:

@@ -23,7 +23,8 @@ from tclose_spark.io.run import LINKED, Run
 from tclose_spark.io.spark.progress import TaskCounter
 from tclose_spark.io.spark.shuffles import sent_to_tasks, the_task
 from tclose_spark.io.spark.workers import Mapper, map_batches
-from tclose_spark.io.tables.columns import SUPPRESSED, read_delta
+from tclose_spark.io.tables.check_columns import SUPPRESSED
+from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.io.tables.made_files import FILE, TABLE, parquet_files, write_tables
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import ClassAssignment, Plan
@@ -86,7 +87,7 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
         names = PublicNames.of(run.spec, attributes, read_values(read_delta(run.spark, run.staging.path(VALUES))))
         run.staging.remove(VALUES)
         if written.suppressed:
-            record["hierarchies"] = run.keep_hierarchies(names.hierarchies, RELEASED_HIERARCHIES)
+            record["hierarchies"] = run.write_hierarchies(names.hierarchies, RELEASED_HIERARCHIES)
         if written.suppressed and names.differs:
             anonymizer = Anonymizer(run.spec, profile, attributes, plan, columns, names)
             written = _write(run, anonymizer)

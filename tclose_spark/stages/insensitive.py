@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.spark.shuffles import sized_shuffles
-from tclose_spark.io.tables.columns import prepare
+from tclose_spark.io.tables.prepared import prepare
 from tclose_spark.measures.loss.pair_widths import (
     NodeWidths,
     NumberWidths,

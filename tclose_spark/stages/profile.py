@@ -15,7 +15,6 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError, Offending
-from tclose_spark.io.input.commits import commit_of
 from tclose_spark.io.input.damaged_text import (
     SourceTable,
     check_text,
@@ -24,26 +23,16 @@ from tclose_spark.io.input.damaged_text import (
     malformed_rows,
     translate_read_errors,
 )
-from tclose_spark.io.input.input_state import input_state
+from tclose_spark.io.input.input_state import commit_of, input_state
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark.shuffles import sized_shuffles
 from tclose_spark.io.spark.workers import Mapper, map_batches
 from tclose_spark.io.storage.folders import for_spark
-from tclose_spark.io.tables.columns import (
-    INTEGRAL,
-    LARGE_VALUES,
-    MALFORMED,
-    NO_VALUE,
-    UNREADABLE,
-    UNSUPPORTED,
-    check_columns,
-    judged_column,
-    not_of_type,
-    plain,
-    prepared,
-    quoted,
-)
+from tclose_spark.io.tables.check_columns import check_columns
+from tclose_spark.io.tables.columns import INTEGRAL, MALFORMED, UNREADABLE, UNSUPPORTED, quoted
+from tclose_spark.io.tables.delta import LARGE_VALUES
+from tclose_spark.io.tables.prepared import NO_VALUE, judged_column, not_of_type, plain, prepared
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import guard_insensitive
@@ -83,8 +72,9 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     try:
         path = run.staging.path(STAGED_ROWS)
         profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)
-        built = run.keep_hierarchies(trees)
-        insensitive = guard_insensitive(table, run.spec, profile, resolved_attributes(run, profile).quasi_identifiers)
+        built = run.write_hierarchies(trees)
+        attributes = resolved_attributes(run.with_hierarchies(trees), profile)
+        insensitive = guard_insensitive(table, run.spec, profile, attributes.quasi_identifiers)
     except BaseException:
         drop_rows(run)
         raise

@@ -13,8 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
-from tclose_spark.io.input.commits import commit_of
-from tclose_spark.io.input.input_state import input_state
+from tclose_spark.io.input.input_state import commit_of, input_state
 from tclose_spark.io.interrupts import defer_interrupts, done
 from tclose_spark.io.run import CERTIFICATE, LINKED, PUBLIC, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder, move
@@ -75,7 +74,8 @@ def publish_release(run: Run) -> Mapping[str, Any]:
     if is_published(run):
         run.staging.remove()  # an empty folder, at most
         return certificate_of(run)
-    state = run.require("publish")
+    run = run.resume("publish")
+    state = run.state
     if run.finished and not (run.overwrite or state["overwrite"]):
         raise ConfigurationError(
             f"output: {run.public.path()} holds a finished release; give --overwrite to replace it"
@@ -92,7 +92,7 @@ def publish_release(run: Run) -> Mapping[str, Any]:
         _keep(run)
         done()
     certificate = certificate_of(run)
-    run.tell("COMPLETE", certificate)
+    run.events.emit("COMPLETE", certificate)
     return certificate
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.run import CERTIFICATE, REPORT, Run
 from tclose_spark.io.storage.folders import Folder
-from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.io.tables.exports import Files, check_export, rows_of, write_export
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.report.certificate import build_certificate

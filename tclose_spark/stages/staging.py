@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.io.storage.folders import NO_PATTERN, for_spark
-from tclose_spark.io.tables.columns import prepared_name
+from tclose_spark.io.tables.prepared import prepared_name
 from tclose_spark.runfile.spec import ReleaseSpec
 
 HASH = "hash"

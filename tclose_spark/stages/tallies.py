@@ -13,9 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tclose_spark.errors import InputError
-from tclose_spark.measures.distinct import REGISTERS as PLACES
-from tclose_spark.measures.distinct import DistinctCount, estimate
-from tclose_spark.measures.value_sample import MOST_SAMPLED, ValueSample
+from tclose_spark.measures.sketches import MOST_SAMPLED, DistinctCount, ValueSample, estimate
+from tclose_spark.measures.sketches import REGISTERS as PLACES
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.stages.staging import StagedColumns, staged_table
 from tclose_spark.table.dictionaries import decoded, group_equal

@@ -15,7 +15,7 @@ from tclose_spark.io.spark.shuffles import sized_shuffles
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
 from tclose_spark.io.tables.catalog import is_same
-from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
 from tclose_spark.io.tables.exports import check_export, export_name, rows_of
 from tclose_spark.report.html import render_report
@@ -89,8 +89,7 @@ def verify_finished(run: Run) -> Verdict:
     if state["configuration"] != run.fingerprint:
         raise ConfigurationError(f"verify: the release in {run.public.path()} was made with another configuration")
     _require_files(run, state)
-    run.take_k(state)
-    run.take_hierarchies(state, run.internal)
+    run = run.as_recorded(state, run.internal)
     profiled = _profile(run)
     try:
         run.internal.remove("recheck")

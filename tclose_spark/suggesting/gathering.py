@@ -15,17 +15,10 @@ from pyspark.sql import types as T
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.damaged_text import SourceTable, checked, translate_read_errors
 from tclose_spark.io.input.reading import read_table
-from tclose_spark.io.input.typed import unread
-from tclose_spark.io.tables.columns import (
-    FRACTIONAL,
-    INTEGRAL,
-    MALFORMED,
-    UNSUPPORTED,
-    not_numbers,
-    plain,
-    plain_name,
-    quoted,
-)
+from tclose_spark.io.input.table_argument import unread
+from tclose_spark.io.tables.check_columns import plain_name
+from tclose_spark.io.tables.columns import FRACTIONAL, INTEGRAL, MALFORMED, UNSUPPORTED, quoted
+from tclose_spark.io.tables.prepared import not_numbers, plain
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.facts import ColumnFacts, Kind, TableFacts, WholeCounts, facts_of
 from tclose_spark.suggesting.patterns import ISO_DATE, MARKED

@@ -1,4 +1,4 @@
-"""Array types of the whole package, and fast ranking and sorting of codes."""
+"""Array types of the whole package, exact integers, and fast ranking and sorting of codes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ Codes = NDArray[np.int32]
 ExactArray = NDArray[Any]
 """Whole numbers: int64, or objects holding Python integers where 64 bits may not do."""
 
+WIDEST = 1 << 62
+"""Integers below this are exact in int64 arithmetic, with room for one sum or difference."""
 ROOM = 4
 """A lookup table of codes has at most this many entries per code."""
+
+
+def exact(array: IntArray, bound: int) -> ExactArray:
+    """The array itself if no result passes `bound` < WIDEST, otherwise as Python integers."""
+    return array if bound < WIDEST else array.astype(object)
 
 
 def ranked(codes: IntArray) -> tuple[IntArray, IntArray]:

@@ -104,7 +104,7 @@ def spread_release(released: Released, classes: PublishedClasses, attributes: Re
         value, owner = pair % len(a.domain.values), pair // len(a.domain.values)
         holders.append({v: owner[value == v] for v in np.unique(value).tolist()})
         rows_of.append({v: n[value == v] for v in np.unique(value).tolist()})
-    return UniformRelease(spreads=spreads, label=number, classes=holders, rows=rows_of)
+    return UniformRelease(covered=spreads, label=number, classes=holders, rows=rows_of)
 
 
 def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[CoveredValues, IntArray]:

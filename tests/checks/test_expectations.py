@@ -119,7 +119,7 @@ def test_what_was_evaluated_must_be_what_was_asked(spark: SparkSession, monkeypa
 
     monkeypatch.setattr(gx, "ExpectationSuite", Forgetful)
     with pytest.raises(
-        GuaranteeError, match=r"2 expectations were asked of the classes, and others \(1\) were evaluated"
+        GuaranteeError, match=r"2 expectations on the classes are required, but others \(1\) were evaluated"
     ):
         validate(
             classes(spark, (4, 0)), "classes", [expect_present("size"), expect_at_least("margin", 0, "t-closeness")]

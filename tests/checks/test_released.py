@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from tclose_spark.checks import released
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.checks.released import DamagedFileError, read_released
-from tclose_spark.io.tables.columns import read_delta, write_delta
+from tclose_spark.io.tables.delta import read_delta, write_delta
 from tclose_spark.table.fingerprint import Fingerprint
 
 SCHEMA = (
@@ -106,7 +106,7 @@ def test_what_spark_writes_of_dates_is_no_more_than_rows(key: str) -> None:
         return sum(map(len, released._rows_of("part", pa.py_buffer(target.getvalue()), table.schema, described)))
 
     assert rows("") == 2
-    with pytest.raises(DamagedFileError, match="part has metadata that says more than the release"):
+    with pytest.raises(DamagedFileError, match="part has metadata beyond that of the release"):
         rows("person 1 has flu")
 
 

@@ -131,7 +131,7 @@ def test_in_a_table_that_is_too_large_no_class_is_proven_by_a_box(
     assert superset_of(found) == {labels: ITSELF if labels == ("Lyon", "m") else None for labels in found}
     assert found["Bari", "m"]["nt_emd_disease"] == pytest.approx(4 / 13)  # from the whole table
     (note,) = notes
-    assert note.startswith("(n, t): no box was looked at, since the table has 6 classes")
+    assert note.startswith("(n, t): no box was tried. The table has 6 classes")
 
 
 def test_where_nothing_proves_a_class_the_least_distance_is_told(spark: SparkSession):

@@ -191,15 +191,19 @@ WARNED = {
     "one value": (
         [(age, "flu") for age, _ in RELEASE],
         {},
-        ["disease: all rows have one value; who is known to be in the table"],
+        ["disease: all rows have one value, which is certain for everybody"],
     ),
-    "missing everywhere": ([(age, None) for age, _ in RELEASE], {}, ["disease: missing in all rows; it tells nothing"]),
+    "missing everywhere": (
+        [(age, None) for age, _ in RELEASE],
+        {},
+        ["disease: missing in all rows, so it has no information"],
+    ),
     "nearly unique, missing being one value": (
         [(age, value) for (age, _), value in zip(RELEASE, ["a", "b", "c", "d", None, None, "a", "b"], strict=True)],
         {},
         [
-            "disease: nearly unique, 5 values in 8 rows; who knows a person's value of it finds the record, and with "
-            "it the other columns"
+            "disease: nearly unique, 5 values in 8 rows; an adversary who knows a person's value finds the record "
+            "and its other columns"
         ],
     ),
     "one value for two rows is not": (
@@ -300,14 +304,14 @@ def test_recursive_l_short(judge: Judge) -> None:
 
 def test_a_row_lost_after_it_was_written(judge: Judge) -> None:
     verdict = judge(RELEASE[:7], k=3, written=RELEASE)
-    assert any("read back is not the one that was written" in problem for problem in verdict.problems)
+    assert any("read back differs from the release that was written" in problem for problem in verdict.problems)
     assert any("7 rows are released" in problem for problem in verdict.problems)
 
 
 def test_a_row_lost_before_it_was_written(judge: Judge) -> None:
     verdict = judge(RELEASE[:7], k=3)
     assert any(
-        "7 rows are released in 7 rows of classes, of 8 rows of the input" in problem for problem in verdict.problems
+        "7 rows are released and 7 are in classes, of 8 rows of the input" in problem for problem in verdict.problems
     )
 
 
@@ -319,11 +323,13 @@ def test_a_row_doubled(judge: Judge) -> None:
 def test_a_row_doubled_for_another_that_is_lost(judge: Judge) -> None:
     """The number of rows is right, and so are the values: only the hashes tell."""
     verdict = judge(changed({0: RELEASE[4]}), k=3, written=RELEASE)
-    one_problem(verdict, "read back is not the one that was written")
+    one_problem(verdict, "read back differs from the release that was written")
 
 
 def test_a_sensitive_value_altered(judge: Judge) -> None:
-    one_problem(judge(changed({0: ("[21, 29]", "gout")})), "disease: the released values are not those of the input")
+    one_problem(
+        judge(changed({0: ("[21, 29]", "gout")})), "disease: the released values differ from those of the input"
+    )
 
 
 def test_a_sensitive_value_that_the_input_does_not_have(judge: Judge) -> None:
@@ -331,12 +337,13 @@ def test_a_sensitive_value_that_the_input_does_not_have(judge: Judge) -> None:
 
 
 def test_sensitive_values_exchanged_between_classes(judge: Judge) -> None:
-    one_problem(judge(FAR, written=RELEASE), "read back is not the one that was written")
+    one_problem(judge(FAR, written=RELEASE), "read back differs from the release that was written")
 
 
 def test_labels_checked_against_other_rows_than_the_input_s(judge: Judge) -> None:
     one_problem(
-        judge(RELEASE, raw="8-0000000000000000"), "the rows whose labels were checked while writing are not the input's"
+        judge(RELEASE, raw="8-0000000000000000"),
+        "the rows whose labels were checked during the write are not the rows of the input",
     )
 
 
@@ -435,9 +442,9 @@ def test_a_listed_value_that_only_suppressed_rows_have_is_told_like_one_that_nob
 
 def test_more_rows_of_a_value_than_the_input_has(judge: Judge) -> None:
     gout = [(age, "gout") for age, _ in RELEASE]
-    one_problem(judge(gout, left=LEFT, privacy=THIRD), "disease: the released values are not those of the input")
+    one_problem(judge(gout, left=LEFT, privacy=THIRD), "disease: the released values differ from those of the input")
     rare = judge(changed({0: ("[21, 29]", "mumps")}), left=LEFT, privacy=THIRD)
-    one_problem(rare, "disease: the released values are not those of the input")
+    one_problem(rare, "disease: the released values differ from those of the input")
 
 
 def test_with_nothing_suppressed_the_release_has_the_distribution(judge: Judge) -> None:
@@ -458,7 +465,7 @@ def test_a_long_distribution_is_a_hash_beside_the_suppressed_values() -> None:
 
 
 def test_an_extra_column(judge: Judge) -> None:
-    with pytest.raises(GuaranteeError, match=r"the release has not the columns that are asked \(see 'zip'\)"):
+    with pytest.raises(GuaranteeError, match=r"columns of the release are missing or unexpected, the first is 'zip'"):
         judge([(*row, "12345") for row in RELEASE], columns=("age", "disease", "zip"))
 
 
@@ -513,7 +520,7 @@ def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(judge: Judge) -> 
     asked: dict[str, Any] = {"k": 5, "columns": ("age", "sex", "disease"), "t": "0.1", "sex": True}
     verdict = judge(release, privacy={"nt": {"n": 10}}, **asked)
     (line,) = [line for line in verdict.problems if "superset" in line and not line.startswith("Great")]
-    assert line.startswith("disease: 2 classes (10 rows) are near to no natural superset that was found")
+    assert line.startswith("disease: 2 classes (10 rows) are not near any natural superset that was tried")
     assert line.endswith("of the worst the nearest is 0.909091 away")
     apart = [(age if sick != "flu" else "[26, 29]", sex, sick) for age, sex, sick in release]
     verdict = judge(apart, privacy={"nt": {"n": 10}}, **asked)
@@ -523,6 +530,6 @@ def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(judge: Judge) -> 
 def test_classes_without_a_superset_are_told(judge: Judge) -> None:
     verdict = judge(HALVES, k=2, t="0.1", privacy={"nt": {"n": 5}}, great_expectations=True)
     one_problem(
-        verdict, "disease: 4 classes (8 rows) are near to no natural superset", "n = 5, t = 0.1", "0.333333 away"
+        verdict, "disease: 4 classes (8 rows) are not near any natural superset", "n = 5, t = 0.1", "0.333333 away"
     )
     assert any("superset_disease" in line for line in verdict.problems if line.startswith("Great Expectations"))

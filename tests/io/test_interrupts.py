@@ -80,9 +80,9 @@ def test_what_a_finalizer_swallows_is_raised_again_and_not_shown(monkeypatch: py
     with handle_signals():
         Finalized(lambda: signal.raise_signal(signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
-            interrupts.raise_again()
+            interrupts.raise_if_interrupted()
         interrupts.done()
-        interrupts.raise_again()
+        interrupts.raise_if_interrupted()
         assert shown == []
         Finalized(lambda: 1 / 0)
     assert shown == [ZeroDivisionError]

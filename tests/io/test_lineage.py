@@ -130,4 +130,4 @@ def test_a_release_does_not_hang_on_who_hears_of_it(
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:9")
     said: list[str] = []
     carry_out(run_file(PEOPLE, **ROLES), "profile", said=said)
-    assert [line for line in said if line.startswith("note: OpenLineage could not be told of this run (")]
+    assert [line for line in said if line.startswith("note: an OpenLineage event of this run could not be sent (")]

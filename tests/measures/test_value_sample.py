@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tclose_spark.measures.value_sample import MOST_SAMPLED, ValueSample
+from tclose_spark.measures.sketches import MOST_SAMPLED, ValueSample
 
 
 def hashes(rows, values, seed=1):

@@ -16,7 +16,7 @@ from tclose_spark import pipeline
 from tclose_spark.cli import main
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.runfile import registry
 from tclose_spark.runfile.loading import load_spec
 

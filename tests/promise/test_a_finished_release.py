@@ -68,7 +68,7 @@ def test_tclose_verify_judges_a_finished_release_again(output: Path, verify: Ver
     list_again(output)
     code, said = verify()
     assert code == 1
-    assert "the release that is read back is not the one that was written" in said
+    assert "the release that was read back differs from the release that was written" in said
 
 
 READ_DIFFERENTLY: dict[str, Callable[[Path], object]] = {

@@ -13,7 +13,7 @@ from strategies import town
 from tclose_spark import pipeline
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.delta import read_delta
 
 LIMIT = 40
 TOWN = pa.Table.from_pylist([{**row, "age": 20 + (row["age"] - 20) % 30} for row in town(594)])

@@ -24,7 +24,7 @@ from tclose_spark.in_memory.apply_plan import apply_plan
 from tclose_spark.in_memory.measure import PublishedClasses, measure
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss, interval_ends
 from tclose_spark.methods.t_incognito.levels import widths

@@ -20,7 +20,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.in_memory.sample import _narrowed
 from tclose_spark.io.input.reading import renamed
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.domains import QuasiDomain
 

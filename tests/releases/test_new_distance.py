@@ -21,7 +21,7 @@ from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.measures.closeness import earth_movers_distance
 from tclose_spark.measures.distances import ground_distances as distances
 from tclose_spark.runfile import distances as schema

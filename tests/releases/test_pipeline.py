@@ -33,7 +33,7 @@ from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, UnreachableError
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import LocalFolder
-from tclose_spark.io.tables.columns import write_delta
+from tclose_spark.io.tables.delta import write_delta
 from tclose_spark.io.tables.delta_log import scrub_table
 from tclose_spark.methods.closeness_tree import plan as top
 from tclose_spark.methods.closeness_tree.effort import EFFORTS

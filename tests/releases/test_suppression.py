@@ -16,7 +16,7 @@ from strategies import CITIES
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.delta import read_delta
 
 ROWS, LEFT = 96, 12
 DISEASES = ["flu", "gout", None]

@@ -313,13 +313,13 @@ class Found:
         }
         for name, counts in self.whole.items():
             if len(counts) / self.rows > 1 / 2:
-                finds = "who knows a person's value of it finds the record, and with it the other columns"
+                finds = "an adversary who knows a person's value finds the record and its other columns"
                 found.append(f"{name}: nearly unique, {len(counts)} values in {self.rows} rows; {finds}")
             found += others.get(name, [])
         if self.ncp > 0.9:
             found.append(
                 "most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or "
-                "hierarchies keep more"
+                "hierarchies preserve more"
             )
         return found
 

@@ -18,8 +18,8 @@ from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import LINKED, Run
 from tclose_spark.io.spark import shuffles
-from tclose_spark.io.tables.columns import prepare
 from tclose_spark.io.tables.made_files import rows_of, write_tables
+from tclose_spark.io.tables.prepared import prepare
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation

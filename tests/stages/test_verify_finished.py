@@ -23,7 +23,7 @@ from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import LocalFolder
-from tclose_spark.io.tables.columns import write_delta
+from tclose_spark.io.tables.delta import write_delta
 from tclose_spark.io.tables.delta_log import scrub_table
 
 OpenRun = Callable[..., Run]

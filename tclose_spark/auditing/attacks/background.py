@@ -25,7 +25,7 @@ from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.errors import InputError
 from tclose_spark.io.spark.session import kept
 from tclose_spark.io.spark.workers import map_batches
-from tclose_spark.io.tables.columns import plain
+from tclose_spark.io.tables.prepared import plain
 from tclose_spark.measures.disclosure.reidentification import Risks, count_inside, risks
 from tclose_spark.measures.loss.information_loss import GENERALIZED, interval_or_none, set_members
 from tclose_spark.runfile.quantities import CODES_A_DAY, parse_moment, parse_number, parse_quantity, write_moment

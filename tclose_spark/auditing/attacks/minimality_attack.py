@@ -31,7 +31,7 @@ from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.io.spark.session import kept
 from tclose_spark.io.spark.workers import map_batches
-from tclose_spark.io.tables.columns import plain
+from tclose_spark.io.tables.prepared import plain
 from tclose_spark.measures.disclosure.reidentification import count_inside
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy

@@ -34,19 +34,19 @@ EXACT = pa.decimal128(38, 0)
 
 
 def measure_column(measure: str, attribute: str) -> str:
-    """The class table's column of a measure; dots and backticks of names, which Spark would read, are written %2E and
-    %60.
+    """The class table's column of a measure. Dots and backticks in names, which Spark would interpret, become %2E
+    and %60.
     """
     return f"{measure}_{attribute.replace('%', '%25').replace('.', '%2E').replace('`', '%60')}"
 
 
 @dataclass(frozen=True)
 class Classes:
-    """Some classes with their sensitive values as codes.
+    """Some classes, with sensitive values as codes.
 
     sizes: records of each class.
-    tuples: histograms over the tuples of `codes`, shape (tuples, attributes), whose columns are codes of the
-        attributes' domains.
+    tuples: histograms over the rows of `codes`.
+    codes: shape (tuples, attributes), in the attributes' domains.
     marginals: by attribute, the histograms of its values.
     """
 
@@ -57,7 +57,7 @@ class Classes:
 
     @staticmethod
     def of(tally: ClassTally, attributes: Sequence[JudgedAttribute]) -> Classes:
-        """The classes of a tally, its text coded by the attributes' domains."""
+        """The classes of a tally, its text coded by the domains of the attributes."""
         coded = [
             pc.index_in(text, value_set=pa.array(a.values, pa.string())).to_numpy(zero_copy_only=False).astype(np.int64)
             for text, a in zip(tally.values, attributes, strict=True)
@@ -79,24 +79,23 @@ class ClassMeasure(Protocol):
         ...
 
     def of(self, classes: Classes) -> list[pa.Array]:
-        """The columns, a row a class."""
+        """The columns, one row for each class."""
         ...
 
 
 @dataclass(frozen=True)
 class JudgedAttribute:
-    """A sensitive attribute: its domain in order, its distance from the whole table, its settings.
+    """A sensitive attribute to verify: its ordered domain, its distance from the whole table, its settings.
 
-    As a `ClassMeasure` it has, each with its name behind it:
+    As a `ClassMeasure` it has these columns, each followed by its name:
 
-    `emd_`: a double, to read.
-    `numerator_`: see `measures.distances`.
-    `margin_`: with t as p/q, p * denominator - q * numerator, so t holds where it is >= 0; 0 where no t is required.
-    `distinct_`, `entropy_`: of l-diversity, the latter a double to read.
+    `emd_`, `entropy_`, `gain_`: EMD, entropy l, and the largest rise of the belief in a value, as doubles to read.
+    `numerator_`: see `measures.distances.ground_distances`.
+    `margin_`: with t = p/q, p * denominator - q * numerator; t holds if it is >= 0. 0 if no t is required.
+    `distinct_`: different values.
     `mode_`: records with the most frequent value.
-    `gain_`: how far the belief in a value rises at most, a double to read.
-    `exact_entropy_`: where required, a margin that holds where it is >= 0.
-    `recursive_margin_`: where required, one that holds where it is > 0.
+    `exact_entropy_`: if required; holds if it is >= 0.
+    `recursive_margin_`: if required; holds if it is > 0.
     """
 
     name: str
@@ -135,7 +134,7 @@ class JudgedAttribute:
         return self.measured(classes.marginals[self.name])
 
     def measured(self, histogram: Histograms) -> list[pa.Array]:
-        """The columns of classes with these histograms of its values."""
+        """The columns for classes with these histograms of its values."""
         settings = self.settings
         numerators = self.distance.numerators(histogram).astype(object)
         denominators = histogram.sizes.astype(object) * (self.distance.scale * int(self.distance.table.sum()))
@@ -162,7 +161,7 @@ class JudgedAttribute:
 
 
 def _signed(margins: Any) -> pa.Array:
-    """Margins in 38 digits; what is larger (a t with very many digits) is cut, its sign stays."""
+    """Margins in 38 digits. Larger ones (a t with very many digits) are clipped, and keep their sign."""
     most = 10**38 - 1
     return pa.array([max(-most, min(most, margin)) for margin in margins.tolist()], EXACT)
 
@@ -174,7 +173,7 @@ def judged_attribute(
     hierarchy: Hierarchy | None,
     kind: T.DataType,
 ) -> JudgedAttribute:
-    """A sensitive attribute whose values, of this type, the whole table has so often.
+    """A sensitive attribute with these counts of the whole table. kind: the type of its values.
 
     Raises:
         InputError: if a value has no place in the domain.
@@ -186,9 +185,9 @@ def judged_attribute(
 
 @dataclass(frozen=True)
 class JudgedQuasi:
-    """A quasi-identifier: its published columns (two where it is bounds), what its labels lose, and the coarsest one
-    that it may have. covers: whether labels cover the values of their rows; an aggregate does not say how far these
-    lie, and its loss is unknown.
+    """A quasi-identifier to verify: its published columns (two for bounds), the loss and the limit of its labels.
+
+    covers: whether labels cover the values of their rows. An aggregate does not, and its loss is unknown.
     """
 
     name: str
@@ -198,7 +197,7 @@ class JudgedQuasi:
     covers: bool = True
 
     def losses(self, labels: Sequence[pa.Array]) -> Any:
-        """Information loss of each class, shape (classes,), from its published columns; NaN where it is unknown."""
+        """The information loss of each class, shape (classes,), from its published columns; NaN if unknown."""
         if not self.covers:
             return np.full(len(labels[0]), np.nan)
         group, first = group_equal(labels)
@@ -213,12 +212,12 @@ def class_table(
     attributes: Sequence[JudgedAttribute],
     more: Sequence[ClassMeasure] = (),
 ) -> DataFrame:
-    """One row for each equivalence class, the records that share the published quasi-identifiers (NULL equals NULL).
+    """One row for each equivalence class: the records that share the published quasi-identifiers (NULL equals NULL).
 
     tallies: of the published columns of `quasi` and of `attributes` (see `tallies.tally_classes`).
 
-    Columns: `quasi_identifiers` (a struct of the labels, as text), `size`, `loss` (mean information loss), `losses` (a
-    struct, by quasi-identifier; NULL where it is unknown), and those of each measure: the attributes', and `more`.
+    Columns: `quasi_identifiers` (a struct of the labels, as text), `size`, `loss` (the mean information loss), `losses`
+        (a struct by quasi-identifier; NULL if unknown), and those of each measure: the attributes, and `more`.
     """
     labels = [name for q in quasi for name in q.columns]
     keys = [f"l{i}" for i in range(len(labels))]

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.measures.distances.multiplicity import sum_at
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
@@ -162,7 +161,8 @@ class PrecisionHistogram:
 def count_by_bin(bins: IntArray, sizes: IntArray) -> dict[int, tuple[int, int]]:
     """(classes, their rows) by bin."""
     which, place, classes = np.unique(bins, return_inverse=True, return_counts=True)
-    rows = sum_at(place, sizes, len(which))
+    rows = np.zeros(len(which), dtype=np.int64)
+    np.add.at(rows, place, sizes)
     return dict(zip(which.tolist(), zip(classes.tolist(), rows.tolist(), strict=True), strict=True))
 
 

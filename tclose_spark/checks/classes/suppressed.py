@@ -1,4 +1,6 @@
-"""The rows that a release leaves out. Where the input's distribution is public, theirs follows, so they are a class."""
+"""The suppressed rows of a release. If the input's distribution is public, theirs follows from it, so they must be a
+class.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,11 @@ from tclose_spark.table.writing import LONGEST, listing
 
 @dataclass(frozen=True)
 class SuppressedRows:
-    """The rows that are suppressed.
+    """The suppressed rows.
 
-    rows: how many, as counted while the rows were written.
-    values: of each sensitive attribute, how many rows of each value the input has more than the release.
-    public: whether that follows from the certificate, since it tells the input's distribution, which the classes are
-        compared with.
+    rows: how many, as counted during the write.
+    values: by sensitive attribute, how many more rows of each value the input has than the release.
+    public: whether these counts follow from the certificate, which then has the input's distribution.
     """
 
     rows: int
@@ -33,22 +34,21 @@ class SuppressedRows:
 
     @staticmethod
     def of(rows: int, privacy: Privacy, profile: Profile, released: Sequence[Counts]) -> SuppressedRows:
-        """What the profile's input has and the released rows, counted by attribute, lack."""
+        """From the profile of the input, and the released rows counted by attribute."""
         values = tuple(map(suppressed_values, profile.sensitive, released))
         return SuppressedRows(rows, values, rows > 0 and privacy.of == "input")
 
     @property
     def unexplained(self) -> list[int]:
-        """The attributes in which the release differs from the input by something else than these rows."""
+        """The attributes in which the release differs from the input by more than these rows."""
         counts = [values.values() for values in self.values]
         return [i for i, rows in enumerate(counts) if min(rows, default=0) < 0 or sum(rows) != self.rows]
 
     def compared(self, released: Sequence[Counts]) -> list[Counts]:
-        """The distributions that classes must be near to, by attribute: of the input, or of the released rows.
+        """The distributions to compare classes with, by attribute: of the input, or of the released rows.
 
-        With nothing suppressed the release itself has the input's, and the profile has to be believed in nothing.
-        Suppressed rows are written nowhere, so the input's distribution is what is released and what, by the profile,
-        is missing.
+        Without suppressed rows both are equal, and follow from the release without the profile. Suppressed rows are
+        written nowhere, so the input's distribution is that of the release and of the rows missing by the profile.
         """
         if not self.public:
             return list(released)
@@ -59,7 +59,7 @@ class SuppressedRows:
 
 
 def suppressed_values(domain: SensitiveDomain, released: Counts) -> dict[str | None, int]:
-    """How many rows of each value the input has more than the release, where they differ.
+    """How many more rows of each value the input has than the release, if they differ.
 
     >>> values_left(SensitiveDomain("disease", ("flu", "gout"), (3, 2)), {"flu": 2, "gout": 2, "mumps": 1})
     {'flu': 1, 'mumps': -1}
@@ -70,7 +70,7 @@ def suppressed_values(domain: SensitiveDomain, released: Counts) -> dict[str | N
 
 
 def suppressed_class(left: SuppressedRows, k: int, attributes: Sequence[JudgedAttribute]) -> ClassFigures:
-    """The figures of the suppressed rows as one class. Its guarantees are those of every class."""
+    """The figures of the suppressed rows as one class, with the guarantees of every class."""
     columns: dict[str, Any] = {"quasi_identifiers": [{"are": "suppressed"}], "size": [left.rows]}
     for a, counts in zip(attributes, left.values, strict=True):
         histogram = Histograms.dense(np.array([[counts.get(value, 0) for value in a.values]], dtype=np.int64))
@@ -79,9 +79,10 @@ def suppressed_class(left: SuppressedRows, k: int, attributes: Sequence[JudgedAt
 
 
 def input_listing(a: JudgedAttribute, left: Counts) -> dict[str, Any]:
-    """The input's distribution, by which an attribute is judged, as the certificate tells it: counts in the order of
-    the domain. Of more than LONGEST values that is a hash; the values of the suppressed rows then stand beside it, so
-    that who adds them to the released ones has the distribution.
+    """The input's distribution of an attribute, for the certificate: counts in the order of the domain.
+
+    For more than LONGEST values this is a hash. Then the suppressed rows' values are listed beside it; added to the
+    released ones, they give the distribution.
     """
     counts = listing(a.distance.table.tolist(), "counts")
     if len(a.values) > LONGEST:

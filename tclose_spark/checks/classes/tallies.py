@@ -1,10 +1,9 @@
-"""The one aggregation of a table's rows: for each equivalence class, how many of its records have each tuple of
-sensitive values.
+"""The single aggregation of a table's rows: for each equivalence class, how many records have each tuple of sensitive
+values.
 
-Rows are tallied where they are read, a million at a time, and again after one shuffle of the tallies, so a class of any
-size is never in one task as rows: as its distinct tuples of sensitive values, which should fit into a task's memory. A
-table whose files hold whole classes moves little more than a row a class.
-Everything that is asked of the classes is then a map over the tallies.
+Tasks tally their rows, a million at a time, and one shuffle adds the tallies up. So a class of any size is never in one
+task as rows, only as its distinct tuples, which should fit into a task's memory. A table whose files hold whole classes
+shuffles little more than a row for each class. All other figures are computed from the tallies.
 """
 
 from __future__ import annotations
@@ -21,23 +20,23 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.spark.workers import Mapper, map_batches
-from tclose_spark.io.tables.columns import plain
+from tclose_spark.io.tables.prepared import plain
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.domains import Counts, TupleCounts, marginal
 
-ROWS_AT_ONCE = 1 << 20  # held as text in a task: some 100 MB of a dozen columns
-MOST_VALUES = 2_000_000  # distinct values, or tuples of them, that a driver is asked to hold
+ROWS_AT_ONCE = 1 << 20  # held as text in a task: about 100 MB for a dozen columns
+MOST_VALUES = 2_000_000  # distinct values, or tuples of them, that a driver holds
 
 
 @dataclass(frozen=True)
 class ClassTally:
     """Some classes.
 
-    labels: one array a published column, a row a class.
-    tuples: the histogram of each class over the codes 0.. of the tuples in `values`, which has one array of text a
-        sensitive attribute, a row a tuple.
+    labels: one array for each published column, a row for each class.
+    tuples: the histogram of each class over the rows of `values`.
+    values: one array of text for each sensitive attribute, a row for each tuple.
     """
 
     labels: list[pa.Array]
@@ -48,9 +47,9 @@ class ClassTally:
     def of(
         labels: Sequence[pa.Array], owner: IntArray | None, values: Sequence[pa.Array], counts: IntArray
     ) -> ClassTally:
-        """The tally of observations: `counts[i]` records with the values[.][i] in the class labelled by the row
-        `owner[i]` of `labels` (i itself where owner is None). Rows with equal labels are one class; every row owns an
-        observation.
+        """The tally of observations. Observation i is `counts[i]` records with the i-th row of `values`, in the
+        class with row `owner[i]` of `labels` (row i if owner is None). Rows with equal labels are one class. Every
+        row of `labels` must own an observation.
         """
         group, first = group_equal(labels)
         code, place = (
@@ -65,7 +64,7 @@ class ClassTally:
 
     @staticmethod
     def whole(batch: pa.RecordBatch, labels: int) -> ClassTally:
-        """The tally in rows of `tally_classes` that are whole classes: as it is, each entry a tuple of its own."""
+        """The tally in rows of `tally_classes` that are whole classes. Each entry is a tuple of its own."""
         *values, counts = batch.columns[labels:]
         entries = counts.flatten().to_numpy()
         offsets = np.concatenate([[0], np.cumsum(pc.list_value_length(counts).to_numpy())]).astype(np.int64)
@@ -75,7 +74,7 @@ class ClassTally:
 
     @staticmethod
     def read(batch: pa.RecordBatch | pa.Table, labels: int) -> ClassTally:
-        """The tally in rows of `tally_classes`, whole or in part, with equal labels added up."""
+        """The tally in rows of `tally_classes`, whole classes or parts, with equal labels added up."""
         columns = [c.combine_chunks() if isinstance(c, pa.ChunkedArray) else c for c in batch.columns]
         counts = columns[-1]
         owner = np.repeat(np.arange(batch.num_rows), pc.list_value_length(counts).to_numpy())
@@ -94,10 +93,10 @@ class ClassTally:
 def tally_classes(
     table: DataFrame, labels: Sequence[str], sensitive: Sequence[str], at_once: int = ROWS_AT_ONCE
 ) -> DataFrame:
-    """One row for each class, the records that share all labels (NULL equals NULL).
+    """One row for each class: the records that share all labels (NULL equals NULL).
 
-    Columns: `l0`.. the labels, as text; `v0`.. for each sensitive attribute a list of its values as text, one for each
-    distinct tuple that the class has; `n`, a list of the records of each tuple.
+    Columns: `l0`.. the labels, as text; `v0`.. for each sensitive attribute a list of values as text, one for each
+        distinct tuple of the class; `n`, a list of the records of each tuple.
     """
     rows = table.select(
         *[plain(table, name).cast("string").alias(f"l{i}") for i, name in enumerate(labels)],
@@ -109,7 +108,7 @@ def tally_classes(
 
 
 def tally_schema(labels: int, sensitive: int) -> pa.Schema:
-    """The columns of tallies, of so many published columns and sensitive attributes."""
+    """The columns of tallies, for this many published columns and sensitive attributes."""
     return pa.schema(
         [
             *[pa.field(f"l{i}", pa.string()) for i in range(labels)],
@@ -120,7 +119,7 @@ def tally_schema(labels: int, sensitive: int) -> pa.Schema:
 
 
 def add_up(parts: DataFrame, labels: int, schema: pa.Schema) -> DataFrame:
-    """Tallies with those of equal labels, which are the first columns, added up. One shuffle."""
+    """Tallies with those of equal labels (the first columns) added up. One shuffle."""
     keys = schema.names[:labels]
     together = parts.repartition(*keys).sortWithinPartitions(*keys)
     return map_batches(together, _add_up(labels, schema), from_arrow_schema(schema))
@@ -148,7 +147,7 @@ def _tally_rows(labels: int, at_once: int, schema: pa.Schema) -> Mapper:
 
 
 def _add_up(labels: int, schema: pa.Schema) -> Mapper:
-    """Adds up the tallies of each class, which follow one another. Batches may cut a class in two."""
+    """Adds up the tallies of each class, which are consecutive. Batches may cut a class in two."""
 
     def add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: pa.RecordBatch | None = None  # the tally of the class that the last batch ended in
@@ -166,7 +165,7 @@ def _add_up(labels: int, schema: pa.Schema) -> Mapper:
 
 
 def _start_of_last_class(table: pa.Table, labels: int) -> int:
-    """Where the run of rows begins that have the labels of the last row."""
+    """The first of the trailing rows that share the labels of the last row."""
     different = np.zeros(table.num_rows, dtype=np.bool_)
     for column in table.columns[:labels]:
         last = column[-1]
@@ -177,8 +176,8 @@ def _start_of_last_class(table: pa.Table, labels: int) -> int:
 
 
 def count_values(tallies: DataFrame, names: Sequence[str]) -> tuple[list[Counts], TupleCounts | None]:
-    """(how many records have each value of each sensitive attribute, in the order of `names`, and each tuple of them;
-    None if there are more tuples than MOST_VALUES).
+    """(the records with each value, by sensitive attribute in the order of `names`; the records with each tuple, None
+    if there are more tuples than MOST_VALUES).
 
     Raises:
         InputError: if an attribute has more values than that.
@@ -192,18 +191,17 @@ def count_values(tallies: DataFrame, names: Sequence[str]) -> tuple[list[Counts]
         counts = _count(tallies, [attribute])
         if counts is None:
             raise InputError(
-                f"sensitive attribute {names[i]!r} has more than {MOST_VALUES:,} distinct values; coarser ones say as "
-                "much"
+                f"sensitive attribute {names[i]!r} has more than {MOST_VALUES:,} distinct values; use coarser ones"
             )
         marginals.append({value: n for (value,), n in counts.items()})
     return marginals, None
 
 
 def count_columns(table: DataFrame, names: Sequence[str]) -> list[dict[str | None, int]]:
-    """How many rows of a table have each value of some columns, as text. One pass, whatever the number of columns.
+    """The rows of a table with each value of some columns, as text. One pass for all columns.
 
     Raises:
-        InputError: if there are more values than MOST_VALUES between all columns.
+        InputError: if all columns together have more values than MOST_VALUES.
     """
     picked = table.select(*[plain(table, name).cast("string").alias(str(i)) for i, name in enumerate(names)])
     grouped = (
@@ -213,9 +211,7 @@ def count_columns(table: DataFrame, names: Sequence[str]) -> list[dict[str | Non
     )
     counted = grouped.limit(MOST_VALUES + 1).toArrow()
     if counted.num_rows > MOST_VALUES:
-        raise InputError(
-            f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values in all; coarser ones say as much"
-        )
+        raise InputError(f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values in all; use coarser ones")
     counts: list[dict[str | None, int]] = [{} for _ in names]
     for place, value, n in zip(*(column.to_pylist() for column in counted.columns), strict=True):
         counts[place][value] = n
@@ -233,7 +229,7 @@ def _count_each(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _count(tallies: DataFrame, attributes: Sequence[str]) -> TupleCounts | None:
-    """How many records have each tuple of some attributes; None if there are more than MOST_VALUES."""
+    """The records with each tuple of some attributes; None if there are more than MOST_VALUES."""
     picked = tallies.select(*attributes, "n")
     tuples = map_batches(picked, _count_tuples, "key array<string>, n bigint").groupBy("key").agg(F.sum("n").alias("n"))
     counted = tuples.limit(MOST_VALUES + 1).toArrow()

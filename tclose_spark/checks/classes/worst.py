@@ -1,5 +1,5 @@
-"""The class that is farthest from the table, of each sensitive attribute: both distributions, and what would have to
-move, in bounded size.
+"""The class farthest from the table, by sensitive attribute: both distributions and a cheapest transport plan, in
+bounded size.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.table.arrays import IntArray
 
-MOVES = 8  # of a plan that are told, the dearest
+MOVES = 8  # of a plan that are reported, the most expensive
 
 
 def worst_classes(
     tallies: DataFrame, labels: Sequence[str], figures: ClassFigures, attributes: Sequence[JudgedAttribute]
 ) -> dict[str, dict[str, Any]]:
-    """By attribute, its farthest class as plain values: `labels`, `size`, `emd`, `values` (how many there are),
-    `groups` of them with the records of class and table, `moved` (the mass that has to move), and the dearest `moves`.
+    """By attribute, its farthest class as plain values: `labels`, `size`, `emd`, `values` (their number), `groups` of
+    values with the records of class and table, `moved` (the mass to move), and the most expensive `moves`.
 
-    tallies: of the release's rows (see `tallies.tally_classes`), whose published columns are `labels`.
+    tallies: of the release's rows (see `tallies.tally_classes`); labels: its published columns.
     """
     worst = {a.name: found.worst for a in attributes if (found := figures.of("t-closeness", a.name)) is not None}
     if not worst:
@@ -47,7 +47,9 @@ def worst_classes(
 
 
 def _of(wanted: Sequence[tuple[str | None, ...]], batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch's rows of these classes. Here and not by a condition of Spark's, whose plans and logs would tell it."""
+    """The rows of these classes. Filtered here, because a condition in Spark would put labels into its plans and
+    logs.
+    """
 
     def held(column: pa.Array, label: str | None) -> pa.Array:
         return pc.is_null(column) if label is None else pc.equal(column, label).fill_null(False)

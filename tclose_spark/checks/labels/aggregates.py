@@ -1,8 +1,8 @@
-"""Is a published value the aggregate of its class? Read from the texts and the raw values, sharing nothing with what
+"""Whether a published value is the aggregate of its class, decided from texts and raw values, with no code of what
 wrote them.
 
-A class is all rows with the same published values, as to a reader. Where several of the method's classes publish the
-same, it is their union: what holds in each holds in it, so rows of equal values in other tasks change nothing.
+A class is all rows with the same published values. If several of the method's classes publish the same values, it is
+their union. An aggregate that holds in each holds in the union, so rows in other tasks do not matter.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from tclose_spark.table.dictionaries import decoded, group_equal
 
 @dataclass(frozen=True)
 class AggregateCheck:
-    """What a published value of one quasi-identifier must be.
+    """The aggregate that a published value of one quasi-identifier must be.
 
-    scale: how many of the integers that raw values are make one unit of the texts: a day of dates and times.
-    order: of the values of a category; None of numbers.
+    scale: how many units of the integer raw values are one unit of the texts; a day for dates and times.
+    order: of the values of a category; None for numbers.
     """
 
     aggregate: Aggregate
     scale: int = 1
     order: Mapping[str, int] | None = None
 
-    def holds(self, said: str | None, rows_of: Mapping[Any, int]) -> bool:
-        """Whether what a class says is the aggregate of its raw values, which so many rows have. A mean is within half
-        a unit of its last digit, and has no more digits.
+    def holds(self, published: str | None, rows_of: Mapping[Any, int]) -> bool:
+        """Whether the published value of a class is the aggregate of its raw values, given how many rows have each. A
+        mean must be within half a unit of its last digit, and have no more digits.
 
         >>> AggregateCheck(Aggregate("mean", 1)).holds("34.7", {31: 1, 38: 1, 35: 1, None: 2})
         True
@@ -43,9 +43,9 @@ class AggregateCheck:
         number = self.number
         try:
             counts: dict[Any, int] = {number(value): n for value, n in rows_of.items() if value is not None}
-            if said is None or not counts:
-                return said is None and not counts
-            figure = number(said)
+            if published is None or not counts:
+                return published is None and not counts
+            figure = number(published)
         except (ValueError, KeyError):
             return False
         rows = sum(counts.values())
@@ -60,14 +60,12 @@ class AggregateCheck:
 
     @property
     def slack(self) -> Fraction:
-        """How far a published value may lie from its class's aggregate: half a unit of the last digit of a mean."""
+        """How far a published value may be from its class's aggregate: half a unit of a mean's last digit."""
         is_mean = self.aggregate.kind == "mean"
         return Fraction(is_mean, 2 * self.scale * 10 ** (self.aggregate.digits or 0))
 
     def number(self, value: Any) -> int | Fraction:
-        """A value as what it is ordered by, and numbers as themselves; a double is the decimal that it is written
-        as.
-        """
+        """A value as its rank or its exact number. A double is the decimal as which it is written."""
         if self.order is not None:
             return self.order[value]
         if isinstance(value, str):
@@ -80,9 +78,9 @@ class AggregateCheck:
 def rows_without_aggregate(
     checks: Sequence[AggregateCheck], raw: Sequence[pa.Array], published: Sequence[pa.Array]
 ) -> int:
-    """How many rows are in a class of which a published value is not the aggregate.
+    """The number of rows in classes with a published value that is not the aggregate.
 
-    raw, published: a column for each of the checks; `published` has whole classes, as far as they are one task's.
+    raw, published: a column for each check. `published` has all rows of its classes in this task.
     """
     of_row, first = group_equal(published)
     groups, sizes = of_row.tolist(), np.bincount(of_row)
@@ -91,6 +89,6 @@ def rows_without_aggregate(
         counts: list[Counter[Any]] = [Counter() for _ in first]
         for group, value in zip(groups, decoded(values).to_pylist(), strict=True):
             counts[group][value] += 1
-        said = decoded(column.take(pa.array(first))).to_pylist()
-        wrong |= ~np.array([check.holds(*each) for each in zip(said, counts, strict=True)], dtype=np.bool_)
+        values_of = decoded(column.take(pa.array(first))).to_pylist()
+        wrong |= ~np.array([check.holds(*each) for each in zip(values_of, counts, strict=True)], dtype=np.bool_)
     return int(sizes[wrong].sum())

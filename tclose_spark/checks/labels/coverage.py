@@ -1,5 +1,5 @@
-"""Does a published label cover the raw value of its row? Read from the texts alone, sharing nothing with what wrote
-them.
+"""Whether a published label covers the raw value of its row, decided from the texts alone, with no code of what
+wrote them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NOTHING = (Fraction(0), Fraction(-1))
 
 
 def _ends(text: str | None) -> tuple[Fraction, Fraction]:
-    """Ends of a numeric label; of `*`, NULL and nonsense an interval that covers nothing."""
+    """The ends of a numeric label; for `*`, NULL and invalid text an interval that covers nothing."""
     try:
         return NOTHING if text is None or text == "*" else interval_ends(text)
     except ValueError:
@@ -51,8 +51,8 @@ def _double(number: Fraction) -> float:
 
 
 def _differences(integers: pa.Array, bounds: pa.Array) -> NDArray[np.float64]:
-    """Integers less bounds that are doubles, with the sign of the exact difference also beyond 2^53, shape (n,). NaN
-    without a bound.
+    """Integers less double bounds, with the sign of the exact difference also beyond 2^53, shape (n,). NaN without a
+    bound.
     """
     numbers = integers.fill_null(0).to_numpy()
     doubles = numbers.astype(np.float64)
@@ -63,7 +63,7 @@ def _differences(integers: pa.Array, bounds: pa.Array) -> NDArray[np.float64]:
 
 
 def _whole(bounds: pa.Array) -> pa.Array:
-    """Bounds as the numbers that their dates and times are."""
+    """Date and time bounds as integers."""
     if pa.types.is_date32(bounds.type):
         return bounds.cast(pa.int32()).cast(pa.int64())
     return bounds.cast(pa.int64()) if pa.types.is_timestamp(bounds.type) else bounds
@@ -71,11 +71,11 @@ def _whole(bounds: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What the labels of one quasi-identifier may say of a raw value.
+    """The labels that may cover a raw value of one quasi-identifier.
 
-    paths: leaf to its path, where there is a hierarchy.
-    sets: labels may be sets.
-    scale: how many of the integers that raw values are make one unit of labels: a day of dates and times.
+    paths: by leaf, if there is a hierarchy.
+    sets: whether labels may be sets.
+    scale: how many units of the integer raw values are one unit of labels; a day for dates and times.
     """
 
     numeric: bool

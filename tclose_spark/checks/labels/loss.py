@@ -1,4 +1,6 @@
-"""What the labels of a release lose: by what they name themselves, which is public, and by the input, which is not."""
+"""The information loss of the labels of a release: over what they name, which is public, and over the input, which
+is not.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +55,8 @@ def judged_quasi(
     hierarchies: Mapping[str, Hierarchy],
     aggregates: Collection[str] = (),
 ) -> list[JudgedQuasi]:
-    """The quasi-identifiers with what their labels lose, measured on what all labels name, or on a range that is known
-    from outside. aggregates: those that are published as such.
+    """The quasi-identifiers with the loss of their labels, over what all labels name or over a range in the run
+    file. aggregates: those published as aggregates.
     """
     columns = published_columns(spec)
     judged = []
@@ -72,7 +74,7 @@ def judged_quasi(
 
 
 def _span(settings: QuasiIdentifier, named: LabelVocabulary) -> Fraction:
-    """What the length of an interval is measured on: the range of the run file, else that of all labels."""
+    """The range that interval lengths are divided by: that of the run file, else that of all labels."""
     limits = settings.limits
     return named.span if limits is None else limits[1] - limits[0]
 
@@ -80,9 +82,9 @@ def _span(settings: QuasiIdentifier, named: LabelVocabulary) -> Fraction:
 def measured_on(
     spec: ReleaseSpec, named: Mapping[str, LabelVocabulary], hierarchies: Mapping[str, Hierarchy]
 ) -> dict[str, dict[str, Any]]:
-    """What the loss of each quasi-identifier's labels is measured on; nothing of those whose loss is not, or whose
-    hierarchy says it. A hierarchy that was built has the table's own values as leaves: of it no more is told than how
-    many leaves are below the labels that stand in the release.
+    """For the certificate, what each quasi-identifier's loss is divided by; nothing if it is not measured or follows
+    from a given hierarchy. The leaves of a built hierarchy are the table's own values, so only the number of leaves
+    below published labels is reported.
     """
     measured: dict[str, dict[str, Any]] = {name: {} for name in named}
     for name, of_labels in named.items():
@@ -102,10 +104,10 @@ def measured_on(
 
 @dataclass(frozen=True)
 class LossByInput:
-    """What a class loses of a quasi-identifier over the input's range or values (a `parts.Loss`).
+    """The loss of a class in a quasi-identifier over the input's range or values (a `Loss`).
 
     label: its published column, or the first of two.
-    wider: how many times as wide as what the labels name the input is; less than 1 where it is narrower.
+    wider: the range of the labels divided by that of the input.
     """
 
     name: str
@@ -123,8 +125,8 @@ class LossByInput:
 
 
 def losses_by_input(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[LossByInput]:
-    """What a class loses of each quasi-identifier over the input's range and values. For its owner only: with the
-    labels it would give away the range.
+    """The loss by quasi-identifier over the input's range and values. Internal: with the labels it would reveal the
+    range.
     """
     losses = []
     for q, domain in zip(quasi, profile.quasi, strict=True):

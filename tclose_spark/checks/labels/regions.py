@@ -1,37 +1,43 @@
-"""Whether the regions of the classes lie apart, read from what is published: the labels alone.
+"""The regions of classes, read from the published labels alone: whether they are disjoint, and the natural supersets
+that prove classes.
 
-The region of a class is all that its labels cover: a number, or an interval with its ends; a value, the leaves under a
-node, the members of a set; NULL is the missing value; `*` is everything, the missing value too. Regions lie apart if
-each two classes have a quasi-identifier of which no value is covered by both labels. Exact: numbers are compared as
-fractions.
+The region of a class is everything that its labels cover: a number, an interval with its ends, the leaves under a node,
+the members of a set; NULL is the missing value; `*` is everything, the missing value included. Regions are disjoint if
+any two classes have a quasi-identifier without a common value. Both tests are exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.measures.loss.information_loss import interval_ends, set_members
+from tclose_spark.measures.distances.ground_distances import GroundDistance
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.measures.loss.information_loss import set_members
+from tclose_spark.measures.supersets.box_search import MOST_BOXES, BoxSearch, ProofTarget, nearness
 from tclose_spark.measures.supersets.boxes import Boxes, find_overlap
-from tclose_spark.measures.supersets.label_axes import Label, distinct_labels, leaf_stretches
-from tclose_spark.runfile.quantities import parse_quantity
+from tclose_spark.measures.supersets.label_axes import LabelAxis, distinct_labels
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import ROOT
 
-MOST_COMPARED = 200_000  # classes of a method that does not promise regions that lie apart
-Ends = tuple[Fraction, Fraction]
+MOST_COMPARED = 200_000  # classes of a method that does not promise disjoint regions
+BEST = pa.struct([("proven", pa.bool_()), ("emd", pa.float64()), ("superset", pa.string())])
+"""The box that proves a class, or else the nearest one, and the distance of the class from it."""
 
 
 def are_disjoint(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> bool:
-    """Whether no two classes of a class table (see `checks.classes`) have regions that overlap.
+    """Whether no two classes of a class table (see `checks.classes`) have overlapping regions.
 
-    The driver holds the classes' labels as codes, 20 bytes for each quasi-identifier of a class, and a bit for each
-    member of sets.
+    The driver holds the labels as codes: 20 bytes for each quasi-identifier of a class, and a bit for each member of
+    sets.
     """
     table = classes.select("quasi_identifiers.*").toArrow()
     columns = iter(table.columns)
@@ -39,53 +45,78 @@ def are_disjoint(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> bool:
 
 
 def labels_disjoint(columns: Sequence[Sequence[pa.ChunkedArray]], quasi: Sequence[JudgedQuasi]) -> bool:
-    """Whether regions do not overlap whose labels stand in these columns, of each quasi-identifier one, or two."""
-    lows, highs, sets = [], [], {}
-    for j, (q, parts) in enumerate(zip(quasi, columns, strict=True)):
-        place, labels = distinct_labels(parts)
-        if q.loss.sets:
-            low, high, members = _set_stretches(labels)
-            sets[j] = members[place]
-        elif q.loss.numeric:
-            low, high = _number_stretches(labels)
-        else:
-            low, high = leaf_stretches(labels, q.loss.hierarchy)
-        lows.append(low[place])
-        highs.append(high[place])
-    return find_overlap(Boxes(np.stack(lows), np.stack(highs), sets)) is None
+    """Whether labels cover disjoint regions. columns: of each quasi-identifier one or two, a row a class."""
+    axes = [LabelAxis.of(labels, q.loss) for q, labels in zip(quasi, columns, strict=True)]
+    sets = {j: _member_bits(columns[j]) for j, q in enumerate(quasi) if q.loss.sets}
+    return (
+        find_overlap(Boxes(np.stack([axis.low for axis in axes]), np.stack([axis.high for axis in axes]), sets)) is None
+    )
 
 
-def _number_stretches(labels: Sequence[Label]) -> tuple[IntArray, IntArray]:
-    """The ranks of the ends of each label among those of all; a missing value is -1, below them."""
-    ends = [_ends(label) for label in labels]
-    numbers = sorted({end for pair in ends if pair is not None for end in pair})
-    rank = {number: place for place, number in enumerate(numbers)}
-    low, high = np.full(len(labels), -1), np.full(len(labels), len(numbers))
-    for i, (label, pair) in enumerate(zip(labels, ends, strict=True)):
-        if pair is not None:
-            low[i], high[i] = rank[pair[0]], rank[pair[1]]
-        elif ROOT not in label:
-            high[i] = -1
-    return low, high
-
-
-def _ends(label: Label) -> Ends | None:
-    """The numbers between which a label, or two bounds, lie; None of `*` and of a missing value."""
-    if None in label or ROOT in label:
-        return None
-    first, last = str(label[0]), str(label[-1])
-    return interval_ends(first) if len(label) == 1 else (parse_quantity(first), parse_quantity(last))
-
-
-def _set_stretches(labels: Sequence[Label]) -> tuple[IntArray, IntArray, IntArray]:
-    """(the first member, the last one, all members of each label as bits, 63 in a word); the missing value is one."""
+def _member_bits(columns: Sequence[pa.ChunkedArray]) -> IntArray:
+    """The members of each class's set as bits, 63 in a word, shape (classes, words); the missing value is a member."""
+    place, labels = distinct_labels(columns)
     members = [None if label[0] == ROOT else [None] if label[0] is None else set_members(label[0]) for label in labels]
-    known = {value: i for i, value in enumerate(dict.fromkeys([None, *(v for m in members if m for v in m)]))}
-    low, high = np.zeros(len(labels), dtype=np.int64), np.zeros(len(labels), dtype=np.int64)
-    bits = np.zeros((len(labels), len(known) // 63 + 1), dtype=np.int64)
+    code_of = {value: i for i, value in enumerate(dict.fromkeys([None, *(v for m in members if m for v in m)]))}
+    bits = np.zeros((len(labels), len(code_of) // 63 + 1), dtype=np.int64)
     for i, held in enumerate(members):
-        codes = sorted(range(len(known)) if held is None else {known[value] for value in held})
-        low[i], high[i] = codes[0], codes[-1]
-        for code in codes:
+        for code in code_of.values() if held is None else [code_of[value] for value in held]:
             bits[i, code // 63] |= 1 << (code % 63)
-    return low, high, bits
+    return bits[place]
+
+
+@dataclass(frozen=True)
+class BoxProofs:
+    """The result of a search for boxes. complete: whether it tried all boxes that it knows of."""
+
+    quasi: Sequence[JudgedQuasi]
+    search: BoxSearch
+    complete: bool
+
+    @staticmethod
+    def of(
+        columns: Sequence[Sequence[pa.ChunkedArray]],
+        sizes: IntArray,
+        targets: Sequence[ProofTarget],
+        quasi: Sequence[JudgedQuasi],
+        n: int,
+        most: int = MOST_BOXES,
+    ) -> BoxProofs:
+        """The proofs for the open classes of a table. columns: the published columns of each quasi-identifier, a row a
+        class; targets: all classes, by sensitive attribute.
+        """
+        axes = [LabelAxis.of(labels, q.loss) for q, labels in zip(quasi, columns, strict=True)]
+        search = BoxSearch(axes, sizes, targets, n)
+        return BoxProofs(quasi, search, search.run(most))
+
+    @property
+    def proves(self) -> bool:
+        """Whether every open class has a proof."""
+        return not self.search.unproven.any()
+
+    def best(self, attribute: int, classes: IntArray) -> pa.Array:
+        """The best box of each of these classes for an attribute, as BEST; null if there is none."""
+        found = self.search.found[attribute]
+        arrays = [
+            pa.array(found.proven[classes]),
+            pa.array(found.emd[classes]),
+            self._names(found.low[:, classes], found.high[:, classes]),
+        ]
+        return pa.StructArray.from_arrays(arrays, fields=list(BEST), mask=pa.array(found.records[classes] == 0))
+
+    def _names(self, low: IntArray, high: IntArray) -> pa.Array:
+        """The names of boxes with these ends, shape (axes, boxes)."""
+        parts = []
+        for q, axis, *ends in zip(self.quasi, self.search.axes, low, high, strict=True):
+            pairs, place = np.unique(np.stack(ends), axis=1, return_inverse=True)
+            names = [f"{q.name}={axis.name(first, last)}" for first, last in pairs.T.tolist()]
+            parts.append(pa.array(names, pa.string()).take(pa.array(place.reshape(-1))))
+        return pc.binary_join_element_wise(*parts, ", ")
+
+
+def open_classes(distance: GroundDistance, t: Fraction, classes: Histograms, n: int) -> NDArray[np.bool_]:
+    """The classes with fewer than n records that are not near the whole table of at least n records, (classes,)."""
+    small: NDArray[np.bool_] = classes.sizes < n
+    if int(distance.table.sum()) < n:
+        return small
+    return small & ~nearness(distance, t, distance.table, classes)[0]

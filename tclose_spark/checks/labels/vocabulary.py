@@ -1,4 +1,4 @@
-"""What published labels name, all together: numbers, values, nodes. What is public is measured on this, never on the
+"""The numbers, values and nodes that all published labels name. Public figures are measured on these, never on the
 raw table.
 """
 
@@ -19,7 +19,7 @@ from tclose_spark.measures.loss.information_loss import NoLabelError, interval_e
 from tclose_spark.table.hierarchies.hierarchy import ROOT
 
 Reader = Callable[[Collection[str]], Iterable[str]]
-"""From distinct labels, `*` and missing ones aside, to what they name."""
+"""From distinct labels, without `*` and missing ones, to what they name."""
 
 
 def numbers(labels: Collection[str]) -> list[str]:
@@ -47,10 +47,7 @@ def themselves(labels: Collection[str]) -> Collection[str]:
 
 @dataclass(frozen=True)
 class LabelVocabulary:
-    """What the labels of a quasi-identifier name.
-
-    suppressed: they are all `*`.
-    """
+    """What the labels of a quasi-identifier name. suppressed: whether all labels are `*`."""
 
     names: frozenset[str]
     suppressed: bool
@@ -61,13 +58,13 @@ class LabelVocabulary:
 
     @property
     def span(self) -> Fraction:
-        """From the smallest to the largest number; 0 where none is named."""
+        """From the smallest to the largest number; 0 without numbers."""
         ends = [Fraction(name) for name in self.names]
         return max(ends) - min(ends) if ends else Fraction(0)
 
 
 def vocabulary_of(tallies: DataFrame, readers: Mapping[int, Reader]) -> dict[int, LabelVocabulary]:
-    """What the labels `l<i>` of tallies name, for each i of `readers`. One job; a task sends distinct names only.
+    """What the labels `l<i>` of tallies name, for each i of `readers`. One job; tasks send distinct names only.
 
     Raises:
         InputError: if they name more than a driver holds.
@@ -80,14 +77,14 @@ def vocabulary_of(tallies: DataFrame, readers: Mapping[int, Reader]) -> dict[int
         .toArrow()
     )
     if counted.num_rows > MOST_VALUES:
-        raise InputError(f"the labels name more than {MOST_VALUES:,} values in all; coarser ones say as much")
+        raise InputError(f"the labels name more than {MOST_VALUES:,} values in all; use coarser ones")
     names: dict[int, set[str | None]] = {i: set() for i in readers}
     order = list(readers)
     for place, name in zip(counted["place"].to_pylist(), counted["name"].to_pylist(), strict=True):
         names[order[place]].add(name)
     return {
-        i: LabelVocabulary(frozenset(n for n in said if n not in (None, ROOT)), said == {ROOT})
-        for i, said in names.items()
+        i: LabelVocabulary(frozenset(n for n in found if n not in (None, ROOT)), found == {ROOT})
+        for i, found in names.items()
     }
 
 
@@ -95,13 +92,13 @@ def _read(readers: Sequence[Reader]) -> Mapper:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         names: list[set[str | None]] = [set() for _ in readers]
         for batch in batches:
-            for said, reader, column in zip(names, readers, batch.columns, strict=True):
+            for found, reader, column in zip(names, readers, batch.columns, strict=True):
                 labels = set(column.unique().to_pylist())
-                said |= labels & {None, ROOT}
-                said.update(reader(labels - {None, ROOT}))
-        for place, said in enumerate(names):
+                found |= labels & {None, ROOT}
+                found.update(reader(labels - {None, ROOT}))
+        for place, found in enumerate(names):
             yield pa.RecordBatch.from_pydict(
-                {"place": pa.array([place] * len(said), pa.int32()), "name": pa.array(list(said), pa.string())}
+                {"place": pa.array([place] * len(found), pa.int32()), "name": pa.array(list(found), pa.string())}
             )
 
     return read

@@ -1,14 +1,20 @@
-"""What a run file names on this machine's disks and is not there, or is no hierarchy: told before anything starts."""
+"""The files that a run file names: checks them before Spark starts, and reads hierarchies. Imports no Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input, ReleaseSpec
+from tclose_spark.table.hierarchies.building import with_missing
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 LARGEST = 4 << 20  # bytes of a hierarchy that is read twice
 PATTERN = set("*?[]{}")  # in a path that stands for several
@@ -48,3 +54,45 @@ def hierarchy_problem(path: Path, key: str) -> Iterator[str]:
         yield str(error)
     except (OSError, UnicodeDecodeError) as error:
         yield f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})"
+
+
+def read_hierarchies(
+    quasi: Mapping[str, QuasiIdentifier],
+    sensitive: Mapping[str, SensitiveAttribute],
+    spark: SparkSession,
+    where: str = "",
+) -> dict[str, Hierarchy]:
+    """The hierarchies of the columns that have a file of one, by column; `where` begins the keys that errors name.
+
+    That of a sensitive attribute with `missing: leaf` has the leaf.
+
+    Raises:
+        ConfigurationError: with every one that cannot be read or is not a tree.
+    """
+    hierarchies, problems = {}, []
+    for role, columns in (("quasi_identifiers", quasi), ("sensitive_attributes", sensitive)):
+        for name, settings in columns.items():
+            if isinstance(settings.hierarchy, str):
+                key = f"{where}{role}.{name}.hierarchy"
+                try:
+                    tree = Hierarchy.parse(_read_text(settings.hierarchy, key, spark), key)
+                    hierarchies[name] = with_missing(tree, settings, key)
+                except ConfigurationError as error:
+                    problems.append(str(error))
+    if problems:
+        raise ConfigurationError("\n".join(problems))
+    return hierarchies
+
+
+def _read_text(path: str, key: str, spark: SparkSession) -> str:
+    from py4j.protocol import Py4JJavaError
+
+    from tclose_spark.io.storage.folders import open_folder
+
+    folder, _, name = path.rpartition("/")
+    try:
+        return open_folder(folder, spark).read(name) if URI.match(path) else Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, Py4JJavaError) as error:
+        raise ConfigurationError(
+            f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})"
+        ) from None

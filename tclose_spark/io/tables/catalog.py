@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
-from tclose_spark.io.tables.columns import bare, quoted, read_delta
+from tclose_spark.io.tables.columns import quoted
+from tclose_spark.io.tables.delta import bare, read_delta
 
 OURS = "tclose.release"
 """The property of tables that releases made: no other table is ever replaced."""

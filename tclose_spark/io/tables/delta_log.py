@@ -21,7 +21,7 @@ from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.spark.capabilities import java_of
 from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark, open_folder
 from tclose_spark.io.storage.integrity import strict_json
-from tclose_spark.io.tables.columns import SETTINGS, read_delta, write_delta
+from tclose_spark.io.tables.delta import SETTINGS, read_delta, write_delta
 
 LOGS = "_delta_log"
 LOG = f"{LOGS}/00000000000000000000.json"

@@ -24,7 +24,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from tclose_spark.io.spark.capabilities import java_of
 from tclose_spark.io.spark.workers import map_batches
 from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
-from tclose_spark.io.tables.columns import LARGE_VALUES, quoted, write_delta
+from tclose_spark.io.tables.columns import quoted
+from tclose_spark.io.tables.delta import LARGE_VALUES, write_delta
 from tclose_spark.io.tables.delta_log import list_files, scrub_table
 from tclose_spark.table.dictionaries import shortened
 

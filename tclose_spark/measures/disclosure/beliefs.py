@@ -1,13 +1,13 @@
-"""What an attacker who knows somebody's class comes to believe about that person's sensitive value, in exact integers.
+"""What an adversary who knows a person's class learns about the sensitive value, in exact integers.
 
 The homogeneity and the background knowledge attack (Li, Li and Venkatasubramanian 2007, section 2; Weber 2.2.2) need
 the class alone. The skewness and the similarity attack (Li et al. 2007, section 3; Weber 2.2.3) compare it with the
-whole table: with c of a class's s records and N of the table's n records in a group of values, the belief rises from
-N / n to c / s, so
+whole table. If c of a class's s records and N of the table's n records are in a group of values, the belief rises from
+N / n to c / s:
 
     gain = numerator / (n * s)    numerator = n c - s N
 
-The background join attack (Weber 2.4) starts from one sensitive attribute that is known and targets another.
+The background join attack (Weber 2.4) infers one sensitive attribute from another one that is known.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import numpy as np
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.exact import exact
-from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray
+from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 
 RANDOM_CLASSES = 1000
 LARGEST_DRAWN = 256
@@ -30,10 +29,10 @@ DRAWN_SIZES = (*range(1, 17), *(round(16 * 2 ** (i / 4)) for i in range(1, 17)))
 class TopValues:
     """The two most frequent values of each class; arrays of shape (groups,).
 
-    value: code of the most frequent value, the lowest of equally frequent ones.
-    first: records with it, r1. Homogeneity attack: belief r1 / size, certain where r1 == size.
-    second: records with the second most frequent value, r2; 0 where there is none. Background knowledge attack: who
-        can rule out one value of the class believes r1 / (size - r2) at most, certain with two values or fewer.
+    value: code of the most frequent value, the lowest if several are.
+    first: records with it, r1. Homogeneity attack: the belief is r1 / size, certain if r1 == size.
+    second: records with the second most frequent value, r2; 0 without one. Background knowledge attack: an adversary
+        who can rule out one value believes r1 / (size - r2) at most, which is certain for two values or fewer.
     """
 
     value: IntArray
@@ -43,11 +42,11 @@ class TopValues:
 
 @dataclass(frozen=True)
 class BeliefGain:
-    """The group of values whose share of each class exceeds its share of the table most; arrays of shape (groups,).
+    """The group of values whose share rises most from the table to each class; arrays of shape (groups,).
 
     numerators: gain = numerator / (n * size), exact and never negative.
     first, last: lowest and highest code of the group, inclusive.
-    height: of the hierarchy's node whose leaves the group is; 0 for a value and for a range of values.
+    height: of the node whose leaves the group is; 0 for a value or a range.
     """
 
     numerators: ExactArray
@@ -58,9 +57,9 @@ class BeliefGain:
 
 @dataclass(frozen=True)
 class KnownAttributeRecords:
-    """Records of each class whose owner's known sensitive value tells of the target; int64 arrays of shape (groups,).
+    """What a known sensitive value reveals about a target attribute; records of each class, shape (groups,).
 
-    guessed: records whose target the best guess of who knows the class and the known value gets right.
+    guessed: records whose target is guessed right from the class and the known value.
     certain: records that share class and known value only with records of the same target.
     alone: records that share class and known value with no other record. alone <= certain <= guessed.
     """
@@ -71,11 +70,11 @@ class KnownAttributeRecords:
 
 
 def most_frequent(classes: Histograms) -> TopValues:
-    """The most frequent value of each class, and how far the second is behind (Li et al. 2007, section 2).
+    """The most frequent value of each class, and the records of the second (Li et al. 2007, section 2).
 
-    Ruling out the second value v is the worst that one exclusion can do. Of the values but the first, it leaves the
-    fewest records beside r1. Ruling out the first leaves a belief of r2 / (s - r1), which is no larger:
-    r1 (s - r1) - r2 (s - r2) = (r1 - r2) (s - r1 - r2) >= 0.
+    Ruling out the second value v leaves the fewest records beside r1, so no other single exclusion is worse. Ruling out
+    the first leaves a belief of r2 / (s - r1), which is no larger: r1 (s - r1) - r2 (s - r2) = (r1 - r2) (s - r1 - r2)
+    >= 0.
     """
     first, place = _largest(classes.counts, classes.starts)
     others = classes.counts.copy()
@@ -87,8 +86,8 @@ def skewness(table: IntArray, classes: Histograms) -> BeliefGain:
     """The value that gains most in each class, the lowest code of equal ones (skewness attack, Li et al. 2007, section
     3).
 
-    table: counts of the whole table by code, shape (m,), sum n; a class may hold values that it lacks. A value that
-    the class lacks gains nothing and those that it has gain something in sum, so one of these gains most.
+    table: counts of the whole table by code, shape (m,); a class may have values that it lacks. Values that the class
+        lacks gain nothing, and the others gain something in sum, so one of these gains most.
     """
     bound = _bound(table, classes)
     expected = exact(np.repeat(classes.sizes, classes.entries_of), bound) * exact(table, bound)[classes.values]
@@ -100,12 +99,11 @@ def skewness(table: IntArray, classes: Histograms) -> BeliefGain:
 def similarity_of_ranges(table: IntArray, classes: Histograms) -> BeliefGain:
     """The range of consecutive values that gains most in each class (similarity attack, Li et al. 2007, section 3).
 
-    table: counts of the whole table, shape (m,); codes are ranks in the declared order. The range begins and ends at
-    values that the class has: cutting off one that it lacks loses nothing. Of equal ranges it is the one that ends
-    first, and of those the shortest.
+    table: counts of the whole table, shape (m,); codes are ranks in the declared order. A best range begins and ends at
+        values that the class has. Of equal ranges it is the one that ends first, and of those the shortest.
 
-    The gain of a range is what is reached at its end less what was reached before its start, so each end is paired
-    with the least start up to it: work in proportion to the entries (times the logarithm of a class's entries).
+    The gain of a range is the cumulative gain at its end less that before its start, so each end is paired with the
+    least start up to it. Time is proportional to the entries, times the logarithm of a class's entries.
     """
     bound = _bound(table, classes)
     n, entries = int(table.sum()), classes.entries_of
@@ -126,8 +124,8 @@ def similarity_of_ranges(table: IntArray, classes: Histograms) -> BeliefGain:
 def similarity_of_nodes(distance: GroundDistance, classes: Histograms) -> BeliefGain:
     """The inner node of the hierarchy that gains most in each class (similarity attack, Li et al. 2007, section 3).
 
-    The lowest of equal nodes, then the first in the tree's order. Where no inner node gains, and where the hierarchy
-    has none (height 1), it is the root: all values, height H, gain 0.
+    Of equal nodes the lowest, then the first in the tree's order. If no inner node gains or exists, the root: all
+    values, height H, gain 0.
     """
     bound = _bound(distance.table, classes)
     n, m, groups = int(distance.table.sum()), len(distance.table), np.arange(classes.groups)
@@ -150,11 +148,11 @@ def similarity_of_nodes(distance: GroundDistance, classes: Histograms) -> Belief
 
 
 def value_groups(distance: GroundDistance) -> IntArray:
-    """The group of similar values that each value is in, ascending, shape (m,): of a hierarchy its highest nodes that
-    are several; of an order three ranges with as even a number of the table's values as there can be.
+    """The group of similar values of each value, ascending, shape (m,). With a hierarchy, these are its highest nodes
+    that are more than one; with an order, three ranges of about equally many values that occur.
 
-    Li et al. (2007, section 6) form three roughly equal groups of occupations: a class whose values all lie in one is
-    vulnerable to the similarity attack.
+    Li et al. (2007, section 6) form three roughly equal groups of occupations: a class whose values are all in one
+    group is vulnerable to the similarity attack.
     """
     if distance.features.parents:
         nodes = distance.features.nodes
@@ -166,21 +164,21 @@ def value_groups(distance: GroundDistance) -> IntArray:
 
 
 def in_groups(groups: IntArray, classes: Histograms) -> Histograms:
-    """Histograms of classes over groups of values, which `groups` gives for each value."""
+    """Histograms of classes over groups of values. groups: of each value."""
     return Histograms.tally(classes.owner, groups[classes.values], classes.counts, classes.groups, int(groups[-1]) + 1)
 
 
 def has_groups(distance: GroundDistance) -> bool:
-    """Whether some values are more similar than others: those of a range, or below a node."""
+    """Whether some values are more similar than others: those in a range, or below a node."""
     return distance.features.cumulative or bool(distance.features.parents)
 
 
 def chance_gains(distance: GroundDistance) -> FloatArray:
-    """The largest gain of similar values among RANDOM_CLASSES classes of 0, 1, .. LARGEST_DRAWN records drawn by lot
+    """The largest gain of similar values among RANDOM_CLASSES classes of 0, 1, .. LARGEST_DRAWN records drawn at random
     from the table.
 
-    The draws are the same each time. Classes of one draw are the first records of it, so the figures differ little from
-    size to size; not all sizes are drawn, and those between take what the next smaller has, which is seldom less.
+    The draws are fixed. Classes of different sizes are prefixes of the same draws, so figures vary little with size.
+    Sizes that are not drawn take the figure of the next smaller one.
     """
     draw, ends = np.random.default_rng(RANDOM_CLASSES), np.cumsum(distance.table)
     n, most = int(ends[-1]), min(int(ends[-1]), LARGEST_DRAWN)
@@ -196,12 +194,12 @@ def chance_gains(distance: GroundDistance) -> FloatArray:
 
 
 def chance_gain(gains: FloatArray, sizes: IntArray) -> FloatArray:
-    """What `chance_gains` says of classes of these sizes; of larger ones it falls with the root of the size."""
+    """`chance_gains` for classes of these sizes; beyond LARGEST_DRAWN it falls with the square root of the size."""
     return gains[np.minimum(sizes, LARGEST_DRAWN)] * np.sqrt(np.minimum(1.0, LARGEST_DRAWN / sizes))
 
 
 def similarity(distance: GroundDistance, classes: Histograms) -> BeliefGain:
-    """The group of similar values that gains most: a node of a hierarchy, else a range."""
+    """The group of similar values that gains most: a node of a hierarchy, otherwise a range."""
     return (
         similarity_of_nodes(distance, classes)
         if distance.features.parents
@@ -210,10 +208,10 @@ def similarity(distance: GroundDistance, classes: Histograms) -> BeliefGain:
 
 
 def background_join(tuples: Histograms, known: IntArray, target: IntArray) -> KnownAttributeRecords:
-    """What one sensitive attribute tells of another in each class (background join attack, Weber 2.4).
+    """What one sensitive attribute reveals about another in each class (background join attack, Weber 2.4).
 
     tuples: histograms over codes of tuples of sensitive values.
-    known, target: codes of the known and of the targeted attribute in each tuple, shape (tuples,).
+    known, target: codes of both attributes in each tuple, shape (tuples,).
     """
     pairs, pair = np.unique(known * (np.int64(target.max()) + 1) + target, return_inverse=True)
     cells = Histograms.tally(tuples.owner, pair[tuples.values], tuples.counts, tuples.groups, len(pairs))
@@ -227,7 +225,7 @@ def background_join(tuples: Histograms, known: IntArray, target: IntArray) -> Kn
 
 
 def _bound(table: IntArray, classes: Histograms) -> int:
-    """No intermediate result of a numerator is larger (a factor 4 covers differences)."""
+    """A bound on intermediate results of numerators; the factor 4 covers differences."""
     return 4 * int(table.sum()) * int(classes.sizes.max())
 
 
@@ -239,9 +237,7 @@ def _largest(values: ExactArray, starts: IntArray) -> tuple[ExactArray, IntArray
 
 
 def _running_minimum(values: ExactArray, rank: IntArray) -> ExactArray:
-    """The least of the values up to each place of its stretch, by doubling; `rank` counts places in a stretch from
-    0.
-    """
+    """The least of the values up to each place of its stretch, by doubling. rank: the place in its stretch, from 0."""
     least, step = values.copy(), 1
     open_ = np.flatnonzero(rank >= step)
     while len(open_):

@@ -1,14 +1,15 @@
-"""What a method tells by choosing, by sensitive value, who stays in a narrow class (minimality attack: Wong, Fu, Wang,
-Pei 2007).
+"""What a method reveals by choosing, by sensitive value, who stays in a narrow class (minimality attack: Wong, Fu, Wang
+and Pei 2007).
 
-Every class is t-close, and still: if of a value's n people n1 stand in narrow classes in which a sensitive value has
-the largest share c that t allows, while p of all n have it, then of the n2 people who are left in wide classes
+Every class may be t-close, and the choice still reveals something. Suppose p of a value's n people have a sensitive
+value, and n1 of them are in narrow classes with its largest share c that t allows. Then of the n2 people left in wide
+classes, a share
 
     x = p + (p - c) n1 / n2
 
-have it, whatever these wide classes say. A class is narrow for a value (or a node) of a quasi-identifier if its label
-covers nothing else, and wide if it covers more. Where no class is narrow x is p: nobody was chosen. The suppressed rows
-are one class more, the widest: an adversary with a list of people knows who fits no class.
+has it, whatever these wide classes state. A class is narrow for a value (or a node) of a quasi-identifier if its label
+covers nothing else, otherwise wide. If no class is narrow, x is p: nobody was chosen. The suppressed rows are one more
+class, the widest: an adversary with a list of people knows who fits no class.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ import numpy as np
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import FloatArray, IntArray
 
-UNIT = 1 << 20  # in which shares are added up: as integers, so that the order in which tasks end changes nothing
+UNIT = 1 << 20  # of shares: integer sums do not depend on the order in which tasks end
 PAIRS_AT_ONCE = 1 << 20
-CHANCE = 1 / 20  # that anything is called more than chance where all is chance
+CHANCE = 1 / 20  # probability of reporting anything if all differences are random
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class HeightTally:
     heights, m). The last height is that of suppressed rows, which have no label.
 
     people: how many there are.
-    said: how many of them their classes say have the sensitive value, in units of 1 / UNIT person.
+    said: how many of them have the sensitive value by the shares that their classes publish, in units of 1 / UNIT.
     """
 
     people: IntArray
@@ -43,8 +44,8 @@ class HeightTally:
 def label_heights(value: IntArray, starts: IntArray, nodes: Sequence[IntArray]) -> IntArray:
     """The height of the lowest node that covers all values of each class, shape (classes,).
 
-    value: of each row, rows of a class one after another from `starts`. nodes: for each height 0, 1, .. below the root
-    the node of every value, numbered in the values' order.
+    value: of each row, class by class from `starts`. nodes: for each height 0, 1, .. below the root the node of every
+        value, numbered in the values' order.
     """
     low, high = np.minimum.reduceat(value, starts), np.maximum.reduceat(value, starts)
     return np.asarray(sum((node[low] != node[high]).astype(np.int64) for node in nodes))
@@ -53,10 +54,10 @@ def label_heights(value: IntArray, starts: IntArray, nodes: Sequence[IntArray]) 
 def tally_heights(
     values: Sequence[IntArray], trees: Sequence[Sequence[IntArray]], sensitive: IntArray, starts: IntArray, m: int
 ) -> list[HeightTally]:
-    """The tallies, one for each quasi-identifier, of rows that hold whole classes, one after another from `starts`.
+    """The tallies, one for each quasi-identifier, of rows in whole classes, class by class from `starts`.
 
-    values: of each quasi-identifier the code of each row, and trees: its nodes (see `label_heights`). sensitive: the
-    code of each row, of m that there may be.
+    values: by quasi-identifier the code of each row; trees: its nodes (see `label_heights`). sensitive: the code of
+        each row, below m.
     """
     sizes = np.diff(np.append(starts, len(sensitive)))
     owner = np.repeat(np.arange(len(starts)), sizes)
@@ -79,15 +80,15 @@ def tally_heights(
 
 
 def heights_of(nodes: Sequence[IntArray]) -> int:
-    """The heights of a tally: of the nodes, of `*` above them, and of suppressed rows."""
+    """The number of heights in a tally: those of the nodes, `*` above them, and suppressed rows."""
     return len(nodes) + 2
 
 
 def tally_at_height(
     height: int, values: Sequence[IntArray], trees: Sequence[Sequence[IntArray]], sensitive: IntArray, m: int
 ) -> list[HeightTally]:
-    """The tallies of rows that are all at one height of each quasi-identifier; -1: of suppressed rows. See `tally`.
-    Nothing is said of them.
+    """The tallies of rows that are all at one height of each quasi-identifier, without published shares; height -1:
+    of suppressed rows. See `tally_heights`.
     """
     tallies = []
     for value, nodes in zip(values, trees, strict=True):
@@ -99,8 +100,8 @@ def tally_at_height(
 
 
 def with_suppressed(counted: HeightTally, compared_with_input: bool) -> HeightTally:
-    """A tally of the whole table in which suppressed rows are said to have the distribution that is public: their own
-    where classes are compared with the input, else that of the released rows.
+    """A tally of the whole table in which suppressed rows take the public distribution: their own if classes are
+    compared with the input, otherwise that of the released rows.
     """
     suppressed, released = counted.people[:, -1], counted.people[:, :-1].sum(axis=(0, 1))
     public = suppressed.sum(axis=0) if compared_with_input else released
@@ -110,7 +111,7 @@ def with_suppressed(counted: HeightTally, compared_with_input: bool) -> HeightTa
 
 
 def _pairs(owner: IntArray, inside: Histograms) -> Iterator[tuple[slice, IntArray, IntArray]]:
-    """Every row with every entry of its class's histogram, some at a time: (rows, entries of each row, the entries)."""
+    """Every row with every entry of its class's histogram, in batches: (rows, entries of each row, the entries)."""
     repeats = inside.entries_of[owner]
     through = np.cumsum(repeats)
     cuts = np.searchsorted(through, np.arange(PAIRS_AT_ONCE, int(through[-1]), PAIRS_AT_ONCE), side="right")
@@ -126,13 +127,13 @@ class WideClassGroup:
     value.
 
     height, node, sensitive: codes of both.
-    people: of that value.
-    wide: left in wide classes, or suppressed.
+    people: with that value.
+    wide: of these, in wide classes or suppressed.
     suppressed: of these, suppressed.
-    true, said: the share of these that has the sensitive value, and that their classes say.
-    narrow, whole: the share of those in narrow classes, of all.
-    evidence: at least so much is -log of the chance that their share is so far above what their classes say, and that
-        a draw by lot of those who are left, or of those who are not, differs so much from all (Hoeffding 1963).
+    true, said: the share of `wide` with the sensitive value, and the share that their classes publish.
+    narrow, whole: the share among those in narrow classes, and among all.
+    evidence: a lower bound on -log of the probability, under random choice, of a share so far above the published one
+        and so different from that of all (Hoeffding 1963).
     """
 
     height: int
@@ -149,15 +150,15 @@ class WideClassGroup:
 
     @property
     def surplus(self) -> float:
-        """How much more is true of them than their classes say, and than is true of those in narrow classes: what the
-        choice reveals to an adversary who does not know the share of all.
+        """How far the true share exceeds the published one and that of narrow classes: what the choice reveals to an
+        adversary who does not know the share of all.
         """
         return self.true - max(self.said, self.narrow)
 
 
 def groups_in_wide_classes(counted: HeightTally, nodes: Sequence[IntArray], k: int) -> list[WideClassGroup]:
-    """For each value and node with at least k people, some of them in narrow and some in wide classes: the sensitive
-    value that those left in wide classes have more often than chance would give them, with the most evidence.
+    """For each value and node with at least k people, in narrow and in wide classes: the sensitive value with the
+    most evidence of being more frequent among those in wide classes than by chance.
     """
     result: list[WideClassGroup] = []
     for height, node in enumerate(nodes):
@@ -178,7 +179,7 @@ def groups_in_wide_classes(counted: HeightTally, nodes: Sequence[IntArray], k: i
 
 
 def _sums(table: IntArray, node: IntArray) -> IntArray:
-    """Rows of a table added up by node."""
+    """The rows of a table summed by node."""
     result = np.zeros((int(node.max()) + 1, table.shape[1]), dtype=np.int64)
     np.add.at(result, node, table)
     return result
@@ -208,7 +209,7 @@ def _largest(
 
 
 def _divergence(true: FloatArray, expected: FloatArray) -> FloatArray:
-    """Kullback-Leibler divergence of two shares where the first is larger, else 0."""
+    """The Kullback-Leibler divergence of two shares if the first is larger, otherwise 0."""
     result = np.zeros(len(true))
     over = np.flatnonzero(true > expected)
     x, p = true[over], np.maximum(expected[over], np.finfo(np.float64).tiny)
@@ -218,8 +219,8 @@ def _divergence(true: FloatArray, expected: FloatArray) -> FloatArray:
 
 
 def beyond_chance(groups: Sequence[WideClassGroup], m: int) -> list[WideClassGroup]:
-    """Those whose surplus is more than chance gives any of them, m sensitive values looked at for each; what is
-    most people times surplus first.
+    """The groups whose surplus exceeds chance, after testing m sensitive values of each; largest product of people
+    and surplus first.
     """
     enough = np.log(max(len(groups) * m, 1) / CHANCE)
     return sorted((one for one in groups if one.evidence >= enough), key=lambda one: -one.wide * one.surplus)

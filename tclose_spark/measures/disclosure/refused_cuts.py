@@ -1,12 +1,12 @@
-"""What it tells that a class of disjoint regions was not cut further.
+"""What it reveals that a class of disjoint regions was not cut further.
 
-A method that cuts regions until nothing more is allowed refuses a cut because a side has fewer than k rows, or is
-farther than t. An adversary who knows the method and everybody's quasi-identifiers knows how many rows lie on each side
-of every line. Where both sides have k rows, one of them must be farther than t. If no arrangement of the class's values
-that gives side A fewer than j rows of a value makes any side too far, then A has j of them at least.
+A method that cuts regions as long as it may refuses a cut if a side has fewer than k rows, or is farther than t. An
+adversary who knows the method and all quasi-identifiers knows how many rows are on each side of every line. If both
+sides have k rows, one of them must be farther than t. Side A then has at least j rows of a value, if no arrangement
+that gives it fewer makes a side too far.
 
-It matters where a value's share is below t, so that a side without it may be close enough: table .1 flu, t = .1, k = 5,
-a class of 5 and 25 rows with 3 flu in all. The 25 cannot exceed .2, so at least 2 of the 5 have flu.
+Such a bound matters if a value's share is below t, so that a side without it may be close enough. Example: table .1
+flu, t = .1, k = 5, sides of 5 and 25 rows with 3 flu in all. The 25 cannot exceed .2, so at least 2 of the 5 have flu.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import IntArray
 
-MOST_PRESENT = 6  # values of a class of which all arrangements are looked at where a few decide nothing
+MOST_PRESENT = 6  # values of a class up to which all arrangements are tried
 
 
 @dataclass(frozen=True, kw_only=True)
 class Disclosure:
-    """What is known of one side of a refused cut.
+    """What is known about one side of a refused cut.
 
-    rows: of that side. value: code of a sensitive value. at_least: how many of these rows have it, for certain.
+    rows: of that side. value: code of a sensitive value. at_least: how many of these rows certainly have it.
     """
 
     rows: int
@@ -40,10 +40,10 @@ class Disclosure:
 
 
 def rows_below_cuts(codes: IntArray, k: int, most: int, median_only: bool) -> list[int]:
-    """The rows below each line between two values of a class where both sides have at least k rows.
+    """The rows below each line between two values of a class that leaves at least k rows on both sides.
 
-    codes: of one quasi-identifier, shape (n,). most: lines that the method looks at; a class with more has none here.
-    median_only: whether the method looks at the line nearest to the median alone, the lower one of two.
+    codes: of one quasi-identifier, shape (n,). most: a class with more lines returns none. median_only: only the line
+        nearest to the median, the lower one of two.
 
     >>> rows_below_cuts(np.array([1, 1, 2, 3, 3, 3]), k=2, most=16, median_only=False)
     [2, 3]
@@ -59,12 +59,12 @@ def rows_below_cuts(codes: IntArray, k: int, most: int, median_only: bool) -> li
 def disclosed_by_refusal(
     counts: Sequence[IntArray], rows: int, distances: Sequence[tuple[GroundDistance, Fraction | None]], attribute: int
 ) -> list[Disclosure] | None:
-    """What the refusal of a cut tells of both sides of a class; None where its values are too many to look at.
+    """What the refusal of a cut discloses about both sides of a class; None if it has too many values to decide.
 
-    counts: of each attribute the class's rows by value, shape (m,), in the order of `distances`, which have the t of
-    each. rows: of one side. attribute: the one that is asked of.
+    counts: by attribute the class's rows by value, shape (m,), in the order of `distances`, which also give each t.
+        rows: of one side. attribute: the one in question.
 
-    Nothing is told for certain of one attribute where another one may have been the reason.
+    Nothing is certain about one attribute if another one may have been the reason.
     """
     if distances[attribute][1] is None:
         return []
@@ -81,10 +81,10 @@ def disclosed_by_refusal(
 
 
 class _Cuts:
-    """The ways to put `rows` of a class's rows on one side, that differ in how many rows of each value are there.
+    """The ways to put `rows` of a class's rows on one side; they differ in the rows of each value.
 
-    A distance is convex, so the farthest arrangement is a corner: all rows of some values, none of others, and what is
-    left of one value. An order of values gives a corner: its first values are on that side.
+    A distance is convex, so the farthest arrangement is a corner: all rows of some values, none of others, and the rest
+    from one value. An order of values gives a corner: its first values are on that side.
     """
 
     def __init__(self, counts: IntArray, rows: int, distance: GroundDistance, t: Fraction) -> None:
@@ -97,7 +97,7 @@ class _Cuts:
 
     @property
     def complete(self) -> bool:
-        """Whether the values are few enough to look at all corners."""
+        """Whether there are few enough values to try all corners."""
         return len(self._present) <= MOST_PRESENT
 
     @property
@@ -114,9 +114,9 @@ class _Cuts:
         return self._present[orders_of(len(self._present))]
 
     def too_far(self, orders: IntArray, fixed: tuple[int, int] | None = None) -> IntArray:
-        """The corners of these orders of which a side is farther than t, shape (corners, m).
+        """The corners of these orders with a side farther than t, shape (corners, m).
 
-        fixed: a value that no order has, and how many rows of it are on the side.
+        fixed: a value that no order has, and its rows on the side.
         """
         corners = np.zeros((len(orders), len(self._counts)), dtype=np.int64)
         available = self._counts[orders]
@@ -154,13 +154,13 @@ class _Cuts:
         ]
 
     def _shown(self, far: IntArray) -> NDArray[np.bool_]:
-        """Of which values these arrangements have no more rows on a side than its share, shape (2, m)."""
+        """Values of which some arrangement has no more rows on a side than its share, shape (2, m)."""
         parts = np.stack([far, self._counts - far], axis=1)
         shown: NDArray[np.bool_] = np.any(parts * self._counts.sum() <= self._counts * self._sizes[:, None], axis=0)
         return shown
 
     def _at_least(self, side: int, value: int) -> int:
-        """The rows of a value that a side has at least, where an arrangement is too far."""
+        """The least rows of a value on a side in any arrangement that is too far."""
         others = self._present[self._present != value]
         orders, rows, of_value = others[orders_of(len(others))], int(self._sizes[side]), int(self._counts[value])
         for j in range(max(0, rows - int(self._counts[others].sum())), min(rows, of_value)):

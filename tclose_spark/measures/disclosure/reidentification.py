@@ -1,9 +1,10 @@
-"""Re-identification by a join with a background table: people with their quasi-identifiers (linking attack, Weber
+"""Re-identification by a join with a background table of people and their quasi-identifiers (linking attack, Weber
 2.1.2).
 
-The prosecutor knows that a person is in the published table, the journalist does not and re-identifies anybody, the
-marketer as many as possible (El Emam and Dankar 2008, "Protecting privacy using k-anonymity"; Dankar and El Emam 2010
-for the marketer). Membership: that a person is in the table at all (delta-presence, Nergiz, Atzori and Clifton 2007).
+The prosecutor knows that a person is in the published table. The journalist does not, and re-identifies anybody. The
+marketer re-identifies as many people as possible (El Emam and Dankar 2008, "Protecting privacy using k-anonymity";
+Dankar and El Emam 2010 for the marketer). Membership: whether a person is in the table at all (delta-presence, Nergiz,
+Atzori and Clifton 2007).
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ class Fits:
 
 
 def count_inside(points: CodeArray, weights: IntArray, low: CodeArray, high: CodeArray, records: IntArray) -> Fits:
-    """The people who fit each class and the records that each person fits: points in closed boxes, exactly.
+    """The people who fit each class, and the records that each person fits: points in closed boxes, exactly.
 
     points: codes of the distinct people's quasi-identifiers, shape (points, d); weights: people with them, (points,).
-    low, high: lowest and highest code of each box, shape (boxes, d), inclusive, and its records, (boxes,). A box may
-    overlap others, may lie outside of all points, and is empty where a low exceeds its high.
+    low, high: lowest and highest code of each box, inclusive, shape (boxes, d); records: of each, (boxes,). Boxes may
+        overlap, and are empty if a low exceeds its high.
 
-    Points are halved along the axis on which most boxes cut their cell. A box that misses a cell is dropped, one
-    that covers it counts whole; the rest meet few points, which are tried one by one. Sums must fit 64 bits.
+    Points are halved along the axis on which most boxes cut their cell. A box that misses a cell is dropped, one that
+    covers it counts as a whole, and the others meet few points, which are tried one by one. Sums must fit 64 bits.
     """
     fits = Fits(np.zeros(len(low), dtype=np.int64), np.zeros(len(points), dtype=np.int64))
     if not len(points) or not len(low):
@@ -77,7 +78,7 @@ def count_inside(points: CodeArray, weights: IntArray, low: CodeArray, high: Cod
 
 
 def _ranked(points: CodeArray, low: CodeArray, high: CodeArray) -> tuple[CodeArray, CodeArray, CodeArray]:
-    """Points and boxes in ranks among the points' codes of each axis, an axis a row: small numbers, quick to
+    """Points and boxes as ranks among the codes of the points, one row for each axis; small integers are quick to
     compare.
     """
     columns = []
@@ -101,16 +102,16 @@ def _inside(place: CodeArray, lows: CodeArray, highs: CodeArray) -> NDArray[np.b
 
 @dataclass(frozen=True, kw_only=True)
 class Risks:
-    """Risks of re-identification of a published table, shares of 1, and who can be seen to be in it.
+    """Risks of re-identification of a published table, as shares, and disclosure of membership.
 
-    prosecutor, prosecutor_mean: chance of picking somebody's record right, of the worst record and on average.
-    journalist: chance of naming a record's person right, of the worst record.
-    marketer: expected share of all records whose person is named right. Exact, or rounded up by less than 1e-18 a
-        class where the exact fraction's denominator would pass 10^18 times the records.
+    prosecutor, prosecutor_mean: probability of picking a person's record, for the worst record and on average.
+    journalist: probability of naming a record's person, for the worst record.
+    marketer: expected share of all records whose person is named right. Exact, or rounded up by less than 1e-18 a class
+        if the exact denominator would pass 10^18 times the records.
     presence: the largest share of the people who fit one class that are in the table (delta-presence).
-    members: people who fit a class that has a record for each of them: they are in the table, if the background
-        holds everybody who is. People who fit several such classes count in each.
-    unmatched: classes that fewer people fit than they have records: the background lacks people of the table.
+    members: people who fit a class with a record for each of them. They are in the table, if the background is
+        complete. People who fit several such classes count in each.
+    unmatched: classes with more records than people who fit them: the background lacks people of the table.
     """
 
     prosecutor: Fraction
@@ -123,9 +124,10 @@ class Risks:
 
 
 def risks(sizes: IntArray, population: IntArray) -> Risks:
-    """The risks of a table with classes of `sizes` records whose labels fit `population` people, both shape (classes,).
+    """The risks of a table whose classes have `sizes` records and labels that fit `population` people, both shape
+    (classes,).
 
-    At least as many people as a class has records must fit its labels, so a smaller population is raised to that.
+    At least as many people as a class has records fit its labels, so a smaller population is raised to that.
 
     Raises:
         ValueError: if there is no class, or one without records.

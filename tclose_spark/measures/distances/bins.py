@@ -12,8 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tclose_spark.measures.exact import exact
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import IntArray, exact
 
 Number = float | Fraction
 

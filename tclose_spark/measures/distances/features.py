@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.exact import exact
-from tclose_spark.table.arrays import ExactArray, IntArray
+from tclose_spark.table.arrays import ExactArray, IntArray, exact
 
 
 @dataclass(frozen=True, kw_only=True)

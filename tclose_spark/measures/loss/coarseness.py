@@ -23,10 +23,10 @@ from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 class Coarsest:
     """A limit on the labels of a quasi-identifier.
 
-    limit: of a number the length of an interval, in its units (days of dates and times); of a hierarchy the level of a
-        node, 0 for a value; of a set its members; of a value without any of these 0: not `*`.
+    limit: for numbers the length of an interval, in their units (days for dates and times); for a hierarchy the level
+        of a node, 0 for a value; for sets the number of members; otherwise 0: not `*`.
     numeric: whether labels are numbers and intervals, or two bounds.
-    levels: of a hierarchy, that of each label: the highest at which it stands for several values, else the lowest.
+    levels: for a hierarchy, the level of each label: the highest at which it covers several values, else the lowest.
     """
 
     limit: Fraction

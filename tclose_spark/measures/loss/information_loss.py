@@ -1,8 +1,7 @@
-"""Information loss of published labels, read from the labels themselves (NCP).
+"""Information loss of published labels (NCP, the normalized certainty penalty), read from the labels themselves.
 
 NCP of a label: 0 for a value; for an interval its length over the range of all labels, at most 1; for an inner node the
-share of the hierarchy's leaves below it; for a set its share of the values that all labels name; 1 for `*` (Li et al.
-2007 call the table's figures discernibility and average class size; NCP is the normalized certainty penalty).
+    share of the hierarchy's leaves below it; for a set its share of the values that all labels name; 1 for `*`.
 """
 
 from __future__ import annotations
@@ -13,13 +12,12 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tclose_spark.measures.loss.foreign_labels import as_interval
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
 
 class NoLabelError(ValueError):
-    """A text that is published is no label of its quasi-identifier."""
+    """A published text is not a label of its quasi-identifier."""
 
 
 INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
@@ -34,11 +32,17 @@ GENERALIZED = re.compile(
     r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to|\.\.)\s*\d+\s*$|^\s*\d*0s\s*$|^\s*-?\d+\s*\+\s*$"
 )
 """A text that looks like a mask or a range."""
+NUMBER = r"(-?[0-9]{1,15}(?:\.[0-9]{1,15})?)"
+RANGE = re.compile(rf"^\s*{NUMBER}\s*(?:-|\u2013|\.\.|to)\s*{NUMBER}\s*$")
+DECADE = re.compile(r"^\s*([0-9]{0,14}0)s\s*$")
+BELOW = re.compile(rf"^\s*(<=|≤|<)\s*{NUMBER}\s*$")
+ABOVE = re.compile(rf"^\s*(>=|≥|>)\s*{NUMBER}\s*$")
+PLUS = re.compile(rf"^\s*{NUMBER}\s*\+\s*$")
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Numbers from low to high; an end that is open does not belong to it."""
+    """Numbers from low to high; an open end is excluded."""
 
     low: Fraction
     high: Fraction
@@ -61,6 +65,25 @@ def interval_ends(label: str) -> tuple[Fraction, Fraction]:
     if low > high:
         raise ValueError("an interval without numbers")
     return low, high
+
+
+def as_interval(label: str) -> str:
+    """A bin as an interval, half-open as ARX writes it; any other label as it is. A decade has the ten numbers' width.
+
+    >>> [as_interval(label) for label in ("50s", "50-59", "<20", "80+", "Rome")]
+    ['[50, 60[', '[50, 59]', ']-inf, 20[', '[80, inf[', 'Rome']
+    """
+    if match := RANGE.match(label):
+        return f"[{match[1]}, {match[2]}]"
+    if match := DECADE.match(label):
+        return f"[{match[1]}, {int(match[1]) + 10}["
+    if match := BELOW.match(label):
+        return f"]-inf, {match[2]}{'[' if match[1] == '<' else ']'}"
+    if match := ABOVE.match(label):
+        return f"{']' if match[1] == '>' else '['}{match[2]}, inf["
+    if match := PLUS.match(label):
+        return f"[{match[1]}, inf["
+    return label
 
 
 def read_interval(label: str) -> Interval:
@@ -87,7 +110,7 @@ def read_interval(label: str) -> Interval:
 
 
 def interval_or_none(label: str) -> Interval | None:
-    """The interval that a label says; None where it says none."""
+    """The interval of a label; None if it is not one."""
     try:
         return read_interval(label)
     except ValueError:
@@ -109,11 +132,11 @@ def set_members(label: str) -> list[str]:
 class LabelLoss:
     """The information loss of the labels of one quasi-identifier.
 
-    span: the range of all labels, of a numeric one.
-    low: where this range begins; of foreign labels, whose open ends are taken to be its ends.
-    sets: labels may be sets of the `distinct` values that they name.
-    foreign: labels are another tool's (see `read_interval`), a text among numbers is a value, and one among values may
-        be a mask or a range (see GENERALIZED).
+    span: the range of all labels, if numeric.
+    low: the start of this range, for open ends of foreign labels.
+    sets: whether labels may be sets, of the `distinct` values that all labels name.
+    foreign: labels come from another tool (see `read_interval`): a text among numbers is a value, and a text among
+        values may be a mask or a range (see GENERALIZED).
     """
 
     numeric: bool

@@ -1,13 +1,13 @@
-"""How wide a label is that covers two random people, and how much of that a value takes back which both of them have.
+"""The width of a label that covers two random people, and how much of it a shared value takes back.
 
-A column that is published as it is may undo what generalization hid: who knows that two people live in one street knows
+A column published unchanged may undo generalization: an adversary who knows that two people live in one street knows
 that they live in one town. With W the mean width (NCP) of the narrowest label that covers two different people,
 
     taken back  =  1 - W(two people with the same value) / W(any two people)
 
-It is 0 for an independent column (in the mean over all ways to deal its values, exactly), 1 for one that determines the
-quasi-identifier, and below 0 where people with the same value are farther apart than others. Only pairs of different
-people count, so a column of many values takes nothing back by having few people with each.
+It is 0 for an independent column (exactly, in the mean over all permutations of its values), 1 for one that determines
+the quasi-identifier, and below 0 if people with the same value are farther apart than others. Only pairs of different
+people count, so rare values by themselves take nothing back.
 """
 
 from __future__ import annotations
@@ -22,12 +22,10 @@ from tclose_spark.table.arrays import FloatArray, IntArray
 
 
 class PairWidths(Protocol):
-    """One quasi-identifier of n kinds of records, of which there are `weight` each."""
+    """One quasi-identifier of n kinds of records, with `weight` records each."""
 
     def between(self, group: IntArray, weight: IntArray) -> float:
-        """The widths of all pairs of records that are in one group, in sum. group: 0.. of each kind of record, shape
-        (n,).
-        """
+        """The summed widths of all pairs of records in one group. group: 0.. of each kind of record, shape (n,)."""
         ...
 
 
@@ -35,15 +33,14 @@ class PairWidths(Protocol):
 class NumberWidths:
     """Numbers.
 
-    place: of each in the range of all, 0 to 1, shape (n,); NaN if missing, which with a number makes `*` (width 1).
+    place: of each in the range of all, 0 to 1, shape (n,); NaN if missing. A missing value and a number make `*` (width
+        1).
     """
 
     place: FloatArray
 
     def between(self, group: IntArray, weight: IntArray) -> float:
-        """See PairWidths: each number is counted as often as it is the upper one of a pair, less as often as it is the
-        lower one.
-        """
+        """See PairWidths. Each number counts positively in pairs in which it is the upper one, negatively in others."""
         known = np.flatnonzero(~np.isnan(self.place))
         order = known[np.lexsort((self.place[known], group[known]))]
         groups = int(group.max()) + 1
@@ -70,9 +67,7 @@ class NodeWidths:
     shares: Sequence[FloatArray]
 
     def between(self, group: IntArray, weight: IntArray) -> float:
-        """See PairWidths: pairs that meet at a node are those below it, less those that are below one of its
-        children.
-        """
+        """See PairWidths. Pairs that meet at a node are those below it, less those below one of its children."""
         total, last = 0.0, len(self.nodes) - 1
         for height, node in enumerate(self.nodes):
             _, first, inverse = np.unique(group * (int(node.max()) + 1) + node, return_index=True, return_inverse=True)
@@ -85,26 +80,24 @@ class NodeWidths:
 
 
 def count_pairs(group: IntArray, weight: IntArray) -> FloatArray:
-    """How many pairs of records are in each group, shape (groups,)."""
+    """The pairs of records in each group, shape (groups,)."""
     size = np.bincount(group, weight)
     return size * (size - 1) / 2
 
 
 def mean_width(widths: PairWidths, group: IntArray, weight: IntArray, fewest: int = 1) -> float | None:
-    """The mean width of the label that covers two people of one group; None if there are fewer such pairs."""
+    """The mean width of the label that covers two people of one group; None with fewer than `fewest` such pairs."""
     pairs = float(count_pairs(group, weight).sum())
     return widths.between(group, weight) / pairs if pairs >= fewest else None
 
 
 def share_taken_back(same: float | None, anyone: float | None) -> float | None:
-    """What is taken back (see the module), of mean widths; None where one is not known, or where all labels are
-    alike.
-    """
+    """The share taken back (see the module), from mean widths; None if one is unknown, or all labels are alike."""
     return None if same is None or anyone is None or anyone <= 0 else 1 - same / anyone
 
 
 def combine(groups: Sequence[IntArray]) -> IntArray:
-    """The groups of records that are in one group of each, numbered 0.., shape (n,)."""
+    """The intersections of several groupings of records, numbered 0.., shape (n,)."""
     combined: IntArray = np.zeros_like(groups[0])
     for group in groups:
         combined = np.unique(combined * (int(group.max()) + 1) + group, return_inverse=True)[1]

@@ -1,13 +1,13 @@
 """How well a release answers counts: the relative error of queries over quasi-identifiers and a sensitive value.
 
-The raw answer is the number of rows in ranges of some quasi-identifiers that have a sensitive value. From the release
-it is estimated by taking the rows of a class to be spread evenly within their labels (LeFevre, DeWitt and Ramakrishnan
-2006, section 5; Zhang, Koudas, Srivastava and Yu 2007; Xiao and Tao 2006, section 6):
+The raw answer is the number of rows in ranges of some quasi-identifiers with a sensitive value. The estimate from the
+release assumes that the rows of a class are uniform within their labels (LeFevre, DeWitt and Ramakrishnan 2006, section
+5; Zhang, Koudas, Srivastava and Yu 2007; Xiao and Tao 2006, section 6):
 
     estimate = sum over classes c of  n_c(v) * product over the ranges R of  |R and label| / |label|
 
-with n_c(v) the class's rows of the sensitive value v, which are published as they are. |.| counts integers, leaves or
-members; of real numbers it is a length.
+with n_c(v) the class's rows of the sensitive value v, which are published unchanged. |.| counts integers, leaves or
+members; for real numbers it is a length.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ FloatArray = NDArray[np.float64]
 
 
 class CoveredValues(Protocol):
-    """The labels of a quasi-identifier, each with the values that it stands for."""
+    """The labels of a quasi-identifier, each with the values that it covers."""
 
     def shares(self, low: float, high: float) -> FloatArray:
-        """The part of each label's values that lie in low..high, 0 to 1, shape (labels,)."""
+        """The share of each label's values in low..high, 0 to 1, shape (labels,)."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class CoveredRanges:
-    """Labels that stand for all values from `low` to `high`, shapes (labels,); NaN where a label stands for none.
+    """Labels that cover all values from `low` to `high`, shapes (labels,); NaN if a label covers none.
 
-    whole: values are integers, such as codes of leaves.
+    whole: whether values are integers, such as codes of leaves.
 
     >>> ages = CoveredRanges(low=np.array([20.0, 30.0]), high=np.array([29.0, 30.0]), whole=True)
     >>> ages.shares(25, 30).tolist()  # 25..29 of 20..29; all of 30
@@ -49,7 +49,7 @@ class CoveredRanges:
     whole: bool
 
     def shares(self, low: float, high: float) -> FloatArray:
-        """See Spread."""
+        """See CoveredValues."""
         more = 1.0 if self.whole else 0.0
         both = np.minimum(self.high, high) - np.maximum(self.low, low) + more
         all_of_it = self.high - self.low + more
@@ -60,7 +60,7 @@ class CoveredRanges:
 
 @dataclass(frozen=True, kw_only=True)
 class CoveredSets:
-    """Labels that stand for sets of codes.
+    """Labels that cover sets of codes.
 
     members: the codes of each label, ascending, one label after another; offsets: shape (labels + 1,).
 
@@ -73,7 +73,7 @@ class CoveredSets:
     offsets: IntArray
 
     def shares(self, low: float, high: float) -> FloatArray:
-        """See Spread."""
+        """See CoveredValues."""
         before = np.append(0, np.cumsum((self.members >= low) & (self.members <= high)))
         sizes = np.diff(self.offsets)
         shares: FloatArray = np.diff(before[self.offsets]) / np.maximum(sizes, 1)
@@ -82,10 +82,10 @@ class CoveredSets:
 
 @dataclass(frozen=True, kw_only=True)
 class CountQuery:
-    """How many rows lie in these ranges and have this sensitive value?
+    """How many rows are in these ranges and have this sensitive value?
 
-    ranges: the lowest and the highest code, by the number of the quasi-identifier.
-    attribute, value: the number of the sensitive attribute, and a code of its.
+    ranges: the lowest and the highest code, by number of the quasi-identifier.
+    attribute, value: the number of the sensitive attribute, and one of its codes.
     """
 
     ranges: Mapping[int, tuple[int, int]]
@@ -101,8 +101,8 @@ def draw_queries(
     quasi: Sequence[IntArray], sensitive: Sequence[IntArray], widen: Widen, queries: int, seed: int
 ) -> list[CountQuery]:
     """Queries over 1 to 3 quasi-identifiers, about equally many of each, and a sensitive value. Each is drawn around a
-    row, so it counts at least this one; where its value is missing nothing is asked of that quasi-identifier. The same
-    rows in the same order give the same queries.
+    row, so its answer is at least 1; a missing quasi-identifier of that row is left out. The same rows in the same
+    order give the same queries.
 
     quasi, sensitive: codes by attribute, shapes (rows,).
     """
@@ -126,28 +126,28 @@ def count(query: CountQuery, quasi: Sequence[IntArray], sensitive: Sequence[IntA
 
 @dataclass(frozen=True, kw_only=True)
 class UniformRelease:
-    """A release as its reader sees it.
+    """A release whose rows are uniform within their labels.
 
-    spreads: by quasi-identifier, its labels; number: (quasi-identifiers) arrays of the label of each class.
-    classes, rows: by sensitive attribute and value, the classes that have rows of it, and how many.
+    covered: by quasi-identifier, the values that its labels cover; label: by quasi-identifier, the label of each class.
+    classes, rows: by sensitive attribute and value, the classes with rows of it, and how many.
     """
 
-    spreads: Sequence[CoveredValues]
+    covered: Sequence[CoveredValues]
     label: Sequence[IntArray]
     classes: Sequence[Mapping[int, IntArray]]
     rows: Sequence[Mapping[int, IntArray]]
 
     def estimate(self, query: CountQuery, numbers: Callable[[int, int], float]) -> float:
-        """The answer from the release.
+        """The answer estimated from the release.
 
-        numbers: `numbers(quasi-identifier, code)`: a code as its spread has it.
+        numbers: `numbers(quasi-identifier, code)`: a code in the units of its labels.
         """
         here = self.classes[query.attribute].get(query.value)
         if here is None:
             return 0.0
         share = self.rows[query.attribute][query.value].astype(np.float64)
         for i, (low, high) in query.ranges.items():
-            share = share * self.spreads[i].shares(numbers(i, low), numbers(i, high))[self.label[i][here]]
+            share = share * self.covered[i].shares(numbers(i, low), numbers(i, high))[self.label[i][here]]
         return float(share.sum())
 
 

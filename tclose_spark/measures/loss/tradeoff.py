@@ -1,12 +1,12 @@
 """Privacy loss against information loss: which k is best (Gowda 2023, chapter 6).
 
-For classes made for each k, with t the largest distance of a class and i their information loss, both 0 to 1,
+For classes formed for each k, with t the largest distance of a class and i their information loss, both 0 to 1,
 
     C = alpha * t + (1 - alpha) * i
 
-is the cost of a k, and the best k is that of the least cost. The dissertation leaves open how i is measured (here: NCP)
-and what decides between equal costs (here: the larger k, which promises more). Since t is often some hundredths where i
-is some tenths, alpha weighs what it seems to only if both are first brought to the same range: `normalised`.
+is the cost of a k; the best k costs least. The dissertation leaves open how to measure i (here: NCP) and how to break
+ties (here: the larger k, which promises more). t is often some hundredths and i some tenths, so bring both to the same
+range first (`normalised`) for alpha to weigh as intended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 
 
 def costs(t: Sequence[float], loss: Sequence[float], alpha: float) -> FloatArray:
-    """C of each k as it is written, shape (ks,).
+    """C of each k, shape (ks,).
 
     >>> costs([0.1, 0.05], [0.3, 0.5], alpha=0.5).tolist()
     [0.2, 0.275]
@@ -30,7 +30,7 @@ def costs(t: Sequence[float], loss: Sequence[float], alpha: float) -> FloatArray
 
 
 def normalised(figures: Sequence[float]) -> FloatArray:
-    """Figures brought to 0 (the smallest) to 1 (the largest), shape (ks,); all 0 where they are equal.
+    """Figures scaled to 0 (the smallest) to 1 (the largest), shape (ks,); all 0 if they are equal.
 
     >>> normalised([0.5, 0.25, 1.0]).round(3).tolist()
     [0.333, 0.0, 1.0]

@@ -1,17 +1,15 @@
-"""(n, t)-closeness (Li, Li and Venkatasubramanian 2010; Weber 2.2.3): the natural supersets that prove classes, among
-the boxes of the space of labels.
+"""(n, t)-closeness (Li, Li and Venkatasubramanian 2010; Weber 2.2.3): a search for natural supersets that prove
+classes, among boxes in the space of labels.
 
 A class holds if it is at most t away from a natural superset of at least n records: all records of the classes whose
-labels lie in a box that holds its own. A box is of each quasi-identifier an interval, a node of the hierarchy, a set of
-values that follow each other, a missing value, or `*`. A class lies in a box if each of its labels does, whatever its
-text. The search looks for boxes in two ways:
+labels are inside a box around its own labels. For each quasi-identifier, a box is an interval, a node of the hierarchy,
+a run of consecutive values, a missing value, or `*`. The search tries boxes in two ways:
 
-- cuts: a line across a box that runs through no label in it leaves two boxes, each with the classes on its side. They
-  find the steps of whoever cut a table along lines.
-- widenings: the labels of a class are widened step by step, one quasi-identifier more than another. Where labels
-  overlap there are few cuts, and widenings remain.
+- Cuts: a line that crosses no label divides a box into two. Cuts retrace the steps of methods that divide a table
+  along lines.
+- Widenings: the labels of a class are widened step by step. They help where labels overlap and there are few cuts.
 
-What holds is proven by the box that is named; where none is found there may be another one.
+A class that holds is proven by the named box. A class without a proof may still have one among the boxes not tried.
 """
 
 from __future__ import annotations
@@ -29,17 +27,13 @@ from numpy.typing import NDArray
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.exact import exact
 from tclose_spark.measures.supersets.containment import BoxIndex
 from tclose_spark.measures.supersets.label_axes import LabelAxis
-from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray
+from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 
-MOST_BOXES = 100_000
-"""That are looked at among cuts, and again among widenings."""
-FEWEST = 4
-"""Widenings of each class that are looked at however many classes there are."""
-MOST_COUNTS = 1 << 25
-"""Of values of classes, that are held for widenings."""
+MOST_BOXES = 100_000  # to try among cuts, and again among widenings
+FEWEST = 4  # widenings to try for each class, however many classes there are
+MOST_COUNTS = 1 << 25  # of values by class, held for widenings
 AT_ONCE = 1 << 20  # numbers of an array
 Heights = tuple[int, ...]
 BoolArray = NDArray[np.bool_]
@@ -48,9 +42,9 @@ BoolArray = NDArray[np.bool_]
 def nearness(
     distance: GroundDistance, t: Fraction, superset: IntArray, classes: Histograms
 ) -> tuple[BoolArray, FloatArray]:
-    """(whether classes are at most t away from a superset, exactly; how far they are, to read), shape (classes,) each.
+    """(whether classes are at most t away from a superset, exactly; their distances in doubles), shape (classes,) each.
 
-    superset: its records by value, over the domain of the distance, shape (m,).
+    superset: its records by value, shape (m,).
 
     >>> from tclose_spark.measures.distances.ground_distances import EqualDistance
     >>> classes = Histograms.dense(np.array([[2, 0], [1, 2]]))
@@ -75,10 +69,9 @@ def _compared(
 
 @dataclass(frozen=True)
 class ProofTarget:
-    """What is asked of the classes for one sensitive attribute.
+    """The classes to prove for one sensitive attribute.
 
-    classes: their records by value; distance: over this domain.
-    open: which of them have no proof yet, shape (classes,).
+    classes: their records by value; open: those without a proof so far, shape (classes,).
     """
 
     distance: GroundDistance
@@ -86,16 +79,10 @@ class ProofTarget:
     classes: Histograms
     open: BoolArray
 
-    @property
-    def counts(self) -> int:
-        """Values of all classes."""
-        return self.classes.groups * len(self.distance.table)
-
 
 class Cut(NamedTuple):
-    """The classes of a box in an order in which its parts follow each other, and where these begin and end.
-
-    records: of the largest part.
+    """A division of a box: its classes, ordered by part, and where each part begins and ends. records: of the
+    largest.
     """
 
     records: int
@@ -106,11 +93,11 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class BestBoxes:
-    """What was found of the classes for one attribute.
+    """The best box of each class for one attribute; arrays of shape (classes,), (axes, classes) for low and high.
 
-    proven: whether they have a superset that proves them. low, high: the ends of the box that does, or of the nearest
-        box, else of the class, shape (axes, classes). records: in it, 0 where no box was looked at; emd: of the class
-        from it, to read. Shape (classes,).
+    proven: whether the class has a superset that proves it.
+    low, high: the ends of that box, or of the nearest one; of the class itself if no box was tried.
+    records: in the box, 0 if none was tried. emd: the distance of the class from it, a double.
     """
 
     proven: BoolArray
@@ -119,91 +106,109 @@ class BestBoxes:
     records: IntArray
     emd: FloatArray
 
+    def keep(
+        self, ones: IntArray, low: IntArray, high: IntArray, records: IntArray, proves: BoolArray, emd: FloatArray
+    ) -> None:
+        """Takes for these classes the boxes that prove them or are nearer than earlier ones."""
+        better = proves | (emd < self.emd[ones])
+        kept = ones[better]
+        self.low[:, kept] = np.broadcast_to(low, (len(low), len(ones)))[:, better]
+        self.high[:, kept] = np.broadcast_to(high, (len(high), len(ones)))[:, better]
+        self.records[kept], self.emd[kept] = records[better], emd[better]
+        self.proven[ones[proves]] = True
+
 
 class BoxSearch:
-    """Looks for supersets of classes.
+    """A search for supersets of classes.
 
-    axes: of the quasi-identifiers. sizes: records of each class, shape (classes,). near: by sensitive attribute.
-    n: records of a superset.
-    found: for each attribute. looked_at: boxes.
+    axes: of the quasi-identifiers. sizes: records of each class, shape (classes,). targets: by sensitive attribute.
+    n: the least records of a superset.
+    found: by sensitive attribute. tried: the number of boxes.
     """
 
-    def __init__(self, axes: Sequence[LabelAxis], sizes: IntArray, near: Sequence[ProofTarget], n: int) -> None:
-        self.axes, self.sizes, self.near, self.n = axes, sizes, near, n
-        self.looked_at = 0
+    def __init__(self, axes: Sequence[LabelAxis], sizes: IntArray, targets: Sequence[ProofTarget], n: int) -> None:
+        self.axes, self.sizes, self.targets, self.n = axes, sizes, targets, n
+        self.tried = 0
         self._low, self._high = (np.stack([getattr(axis, end) for axis in axes]) for end in ("low", "high"))
-        self._open = [of.open.copy() for of in near]
         self._known: set[bytes] = set()
         classes = len(sizes)
         self.found = [
             BestBoxes(
-                np.zeros(classes, dtype=np.bool_),
-                self._low.astype(np.int32),
-                self._high.astype(np.int32),
-                np.zeros(classes, dtype=np.int64),
-                np.full(classes, np.inf),
+                proven=np.zeros(classes, dtype=np.bool_),
+                low=self._low.astype(np.int32),
+                high=self._high.astype(np.int32),
+                records=np.zeros(classes, dtype=np.int64),
+                emd=np.full(classes, np.inf),
             )
-            for _ in near
+            for _ in targets
         ]
 
     def run(self, most: int = MOST_BOXES) -> bool:
-        """Looks; whether no box that it knows of is left, or no class without a proof."""
-        if int(self.sizes.sum()) < self.n or not self._asking.any():
+        """Searches; returns whether every known box was tried, or every class has a proof."""
+        if int(self.sizes.sum()) < self.n or not self.unproven.any():
             return True
-        return (self._cut(most) & self._widen(most)) or not self._asking.any()
+        return (self._cut(most) & self._widen(most)) or not self.unproven.any()
 
     @property
-    def _asking(self) -> BoolArray:
-        """The classes that lack a proof for some attribute."""
-        asking: BoolArray = np.any(self._open, axis=0)
-        return asking
+    def unproven(self) -> BoolArray:
+        """The classes that lack a proof for some attribute, shape (classes,)."""
+        everywhere = np.arange(len(self.sizes))
+        unproven: BoolArray = np.any([self._open(i, everywhere) for i in range(len(self.targets))], axis=0)
+        return unproven
+
+    def _open(self, place: int, here: IntArray) -> BoolArray:
+        """Which of these classes lack a proof for an attribute."""
+        return self.targets[place].open[here] & ~self.found[place].proven[here]
+
+    def _any_open(self, here: IntArray) -> bool:
+        return any(bool(self._open(place, here).any()) for place in range(len(self.targets)))
 
     # --- cuts
 
     def _cut(self, most: int) -> bool:
-        """Looks at the boxes that cuts leave: from the whole table inwards, in each box along the most even line first,
-        and along others as long as a class inside has no proof. A part is allowed its share of the boxes that are left.
+        """Tries the boxes that cuts leave, from the whole table inwards: in each box along the most even line first,
+        and along others while a class inside has no proof. Each part gets its share of the remaining boxes.
         """
         everything, complete = np.arange(len(self.sizes)), True
         pending = [(self._parts_of(everything), most)] if self._enter(everything) else []
         while pending:
             parts, stop = pending[-1]
             part, share = next(parts, (None, 0.0))
-            if part is None or self.looked_at >= stop:
+            if part is None or self.tried >= stop:
                 complete &= part is None
                 pending.pop()
             elif self._enter(part):
-                pending.append((self._parts_of(part), self.looked_at + math.ceil((stop - self.looked_at) * share)))
+                pending.append((self._parts_of(part), self.tried + math.ceil((stop - self.tried) * share)))
         return complete
 
     def _enter(self, here: IntArray) -> bool:
-        """Looks at the box of these classes, which are all that lie in it; whether to look inside."""
+        """Tries the box of these classes, which are all the classes in it; returns whether to divide it."""
         low, high = self._low[:, here].min(axis=1), self._high[:, here].max(axis=1)
         everything = (low == -1) & (high >= 0)  # what is missing and what is not
         high = np.where(everything, [axis.ranks for axis in self.axes], high)
         key = np.concatenate([low, high]).tobytes()
-        if key in self._known or not self._is_open(here):
+        if key in self._known or not self._any_open(here):
             return False
         self._known.add(key)
-        self.looked_at += 1
+        self.tried += 1
         records = int(self.sizes[here].sum())
-        for place, (near, still) in enumerate(zip(self.near, self._open, strict=True)):
-            asking = here[still[here]]
-            if len(asking):
-                superset = near.classes.take(here).total(len(near.distance.table))
-                proves, emd = nearness(near.distance, near.t, superset, near.classes.take(asking))
-                self._keep(place, asking, low[:, None], high[:, None], np.full(len(asking), records), proves, emd)
-        return self._is_open(here)
+        for place, target in enumerate(self.targets):
+            ones = here[self._open(place, here)]
+            if len(ones):
+                superset = target.classes.take(here).total(len(target.distance.table))
+                proves, emd = nearness(target.distance, target.t, superset, target.classes.take(ones))
+                self.found[place].keep(ones, low[:, None], high[:, None], np.full(len(ones), records), proves, emd)
+        return self._any_open(here)
 
     def _parts_of(self, here: IntArray) -> Iterator[tuple[IntArray, float]]:
-        """The parts of a box that have n records, with their share of its records, cut after cut, while any of its
+        """The parts of a box with n records or more, and their share of its records, cut by cut, while any of its
         classes has no proof.
         """
         records = int(self.sizes[here].sum())
         cuts = [self._cuts(place, axis, here) for place, axis in enumerate(self.axes)]
         for cut in heapq.merge(*cuts, key=lambda cut: cut[:2]):
             for first, last in cut.parts:
-                if not self._is_open(here):
+                if not self._any_open(here):
                     return
                 part = cut.order[first:last]
                 yield part, int(self.sizes[part].sum()) / records
@@ -211,8 +216,8 @@ class BoxSearch:
     def _cuts(self, place: int, axis: LabelAxis, here: IntArray) -> Iterator[Cut]:
         """The cuts of a box across one quasi-identifier, the most even one first.
 
-        What is missing is beside all numbers and values, and comes apart from them first; but `*` holds it, so that it
-        is one of the parts of a tree below its root.
+        Missing values are separated from all others first. Since `*` holds them, they are a part of a tree right below
+        its root.
         """
         low, high = axis.low[here], axis.high[here]
         missing = high == -1
@@ -256,34 +261,31 @@ class BoxSearch:
             if parts:
                 yield Cut(int(largest[i]), place, here[order], parts)
 
-    def _is_open(self, here: IntArray) -> bool:
-        return any(bool(still[here].any()) for still in self._open)
-
     # --- widenings
 
     def _widen(self, most: int) -> bool:
-        """Looks at the boxes that hold the labels of open classes, widened; whether all heights were tried."""
-        asking = np.flatnonzero(self._asking)
-        if not len(asking):
+        """Tries boxes around the widened labels of open classes; returns whether all heights were tried."""
+        ones = np.flatnonzero(self.unproven)
+        if not len(ones):
             return True
-        if sum(of.counts for of in self.near) > MOST_COUNTS:
+        if sum(target.classes.groups * len(target.distance.table) for target in self.targets) > MOST_COUNTS:
             return False
         tops = [axis.heights for axis in self.axes]
-        vectors, every = heights_to_try(tops, max(most // len(asking), FEWEST)), count_heights(tops)
+        vectors, every = heights_to_try(tops, max(most // len(ones), FEWEST)), count_heights(tops)
         if not vectors:
             return every == 0
         index = BoxIndex.of(self._low, self._high)
         sizes = index.prefix(self.sizes)
-        dense = [_dense(of) for of in self.near]
+        dense = [_dense(target) for target in self.targets]
         counts = [index.prefix(table) for table in dense]
         step = max(1, AT_ONCE // (64 * max(table.shape[1] for table in dense)))
         for heights in vectors:
-            asking = asking[self._asking[asking]]
-            for start in range(0, len(asking), step):
-                self._look(asking[start : start + step], heights, index, sizes, dense, counts)
+            ones = ones[self.unproven[ones]]
+            for start in range(0, len(ones), step):
+                self._try_widened(ones[start : start + step], heights, index, sizes, dense, counts)
         return len(vectors) == every
 
-    def _look(
+    def _try_widened(
         self,
         ones: IntArray,
         heights: Heights,
@@ -292,52 +294,31 @@ class BoxSearch:
         dense: Sequence[IntArray],
         counts: Sequence[IntArray],
     ) -> None:
-        """Looks at the boxes that these classes are in when their labels are widened by these heights."""
+        """Tries the boxes around the labels of these classes, widened by these heights."""
         ends = [axis.widened(ones, height) for axis, height in zip(self.axes, heights, strict=True)]
         low, high = np.stack([low for low, _ in ends]), np.stack([high for _, high in ends])
-        self.looked_at += len(ones)
+        self.tried += len(ones)
         runs = index.inside(low, high)
         records = runs.sums(sizes, len(ones))
-        for place, (near, still) in enumerate(zip(self.near, self._open, strict=True)):
-            places = np.flatnonzero((records >= self.n) & still[ones])
-            if len(places):
-                supersets = runs.sums(counts[place], len(ones))[places]
-                own = dense[place][ones[places]]
-                proves, emd = _pairwise(near.distance, near.t, supersets, own)
-                self._keep(place, ones[places], low[:, places], high[:, places], records[places], proves, emd)
-
-    def _keep(
-        self,
-        place: int,
-        ones: IntArray,
-        low: IntArray,
-        high: IntArray,
-        records: IntArray,
-        proves: BoolArray,
-        emd: FloatArray,
-    ) -> None:
-        """Keeps of classes that are open the boxes that prove them, and those that are nearer than others."""
-        found = self.found[place]
-        better = proves | (emd < found.emd[ones])
-        kept = ones[better]
-        found.low[:, kept] = np.broadcast_to(low, (len(low), len(ones)))[:, better]
-        found.high[:, kept] = np.broadcast_to(high, (len(high), len(ones)))[:, better]
-        found.records[kept], found.emd[kept] = records[better], emd[better]
-        found.proven[ones[proves]] = True
-        self._open[place][ones[proves]] = False
+        for place, target in enumerate(self.targets):
+            large = np.flatnonzero((records >= self.n) & self._open(place, ones))
+            if len(large):
+                supersets = runs.sums(counts[place], len(ones))[large]
+                proves, emd = _pairwise(target.distance, target.t, supersets, dense[place][ones[large]])
+                self.found[place].keep(ones[large], low[:, large], high[:, large], records[large], proves, emd)
 
 
-def _dense(near: ProofTarget) -> IntArray:
+def _dense(target: ProofTarget) -> IntArray:
     """Records by class and value, shape (classes, m)."""
-    counts = np.zeros((near.classes.groups, len(near.distance.table)), dtype=np.int64)
-    counts[near.classes.owner, near.classes.values] = near.classes.counts
+    counts = np.zeros((target.classes.groups, len(target.distance.table)), dtype=np.int64)
+    counts[target.classes.owner, target.classes.values] = target.classes.counts
     return counts
 
 
 def _pairwise(
     distance: GroundDistance, t: Fraction, supersets: IntArray, classes: IntArray
 ) -> tuple[BoolArray, FloatArray]:
-    """`nearness` of each class to a superset of its own, counts of shape (classes, m) each."""
+    """`nearness` of each class to a superset of its own; both are counts of shape (classes, m)."""
     features, records, sizes = distance.features, supersets.sum(axis=1), classes.sum(axis=1)
     bound = 4 * max(features.scale, features.values) * int(records.max()) * int(sizes.max())
     whole, part = exact(features.counts(supersets), bound), exact(features.counts(classes), bound)
@@ -347,8 +328,8 @@ def _pairwise(
 
 
 def heights_to_try(tops: Sequence[int], most: int) -> list[Heights]:
-    """All vectors of heights where they are at most `most`; else half of them the nearest to the class, half to the
-    whole table.
+    """All vectors of heights if there are at most `most`; otherwise half of them nearest to the class, half nearest to
+    the whole table.
 
     >>> heights_to_try([1, 2], 4), heights_to_try([1, 2], 2)
     ([(0, 1), (1, 0), (0, 2), (1, 1)], [(0, 1), (1, 1)])
@@ -361,7 +342,7 @@ def heights_to_try(tops: Sequence[int], most: int) -> list[Heights]:
 
 
 def nearest_heights(tops: Sequence[int]) -> Iterator[Heights]:
-    """All vectors of heights but the class itself and the whole table, in order of the steps that they take."""
+    """All vectors of heights except the class itself and the whole table, fewest steps first."""
     for steps in range(1, sum(tops)):
         yield from _with_sum(tops, steps)
 

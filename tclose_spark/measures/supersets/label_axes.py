@@ -17,8 +17,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.measures.loss.foreign_labels import as_interval
-from tclose_spark.measures.loss.information_loss import GENERALIZED, LabelLoss, read_interval, set_members
+from tclose_spark.measures.loss.information_loss import GENERALIZED, LabelLoss, as_interval, read_interval, set_members
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of

@@ -1,4 +1,4 @@
-"""From rows and what is required of a release to the plain arrays that the kernels work on."""
+"""From rows and the requirement of a release to the plain arrays that kernels take."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.exact import WIDEST
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
 from tclose_spark.methods.method import require_rows
 from tclose_spark.methods.widths import QuasiWidths
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import WIDEST, IntArray
 from tclose_spark.table.rows import Rows
 
 
 @dataclass(frozen=True)
 class Dense:
-    """Makes blocks of rows. It holds the whole table's distributions and the hierarchies, nothing that grows with the
+    """Makes blocks of rows. It has the whole table's distributions and hierarchies, nothing that grows with the
     rows.
     """
 
@@ -30,14 +29,12 @@ class Dense:
 
     @cached_property
     def most_rows(self) -> int:
-        """The largest block whose numerators fit the integers (see `numerators`)."""
-        widest = max(
-            max(distance.scale, len(distance.table)) for distance in (a.distance for a in self.attributes.sensitive)
-        )
+        """Rows of the largest block whose numerators fit in 64-bit integers (see `numerators`)."""
+        widest = max(max(a.distance.scale, len(a.distance.table)) for a in self.attributes.sensitive)
         return (WIDEST - 1) // (4 * widest * self.attributes.rows)
 
     def require_room(self, rows: int) -> None:
-        """Raises ConfigurationError if a block of so many rows is too large for the integers."""
+        """Raises ConfigurationError if the numerators of a block of so many rows do not fit in 64-bit integers."""
         if rows > self.most_rows:
             raise ConfigurationError(
                 f"{self.attributes.rows:,} rows with so many sensitive values are too many for the integers of this "
@@ -54,12 +51,12 @@ class Dense:
                 raise UnreachableError(f"{key}.distinct is {a.l.distinct}, but the whole table has {present} values")
 
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
-        """(the rows as a block, the codes that its dense codes stand for, an ascending array a quasi-identifier)."""
+        """(the rows as a block; what its dense codes stand for, ascending, an array for each quasi-identifier)."""
         quasi, widths, codes = QuasiWidths(self.attributes.quasi_identifiers).of(rows)
         return Block(quasi, rows.cell.astype(np.int32), widths, self.requirement(len(rows))), codes
 
     def requirement(self, largest: int) -> Requirement:
-        """What classes of up to `largest` rows must hold."""
+        """The requirement of classes of up to `largest` rows."""
         sensitive = self.attributes.sensitive
         self.require_room(largest)
         domains = np.array([len(a.domain.values) for a in sensitive], dtype=np.int64)
@@ -87,9 +84,8 @@ class Dense:
         )
 
     def holds(self, cells: IntArray) -> bool:
-        """Whether rows with these counts of each cell, shape (cells,), hold all that is required of a class.
-
-        Exact, and of any number of rows, where `requirement` and its kernels take blocks.
+        """Whether rows with these counts by cell, shape (cells,), meet the requirement of a class. Exact, for any
+        number of rows, unlike `requirement` and its kernels.
         """
         size = int(cells.sum())
         if size < self.k:

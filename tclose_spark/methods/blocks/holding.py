@@ -1,7 +1,7 @@
-"""Whether a class holds what is required, and by how much: exactly, for kernels, from its counts by value.
+"""Whether a class meets the requirement, exactly, and its closeness ratio, for kernels, from its counts by value.
 
-counts: rows of one class by value, a row an attribute, shape (attributes, largest domain), int64. excess: to work in,
-shape (largest domain,), int64 (see `work_space`). The precondition of `numerators` is kept by `Dense.require_room`.
+counts: rows of one class by value, shape (attributes, largest domain), int64. excess: to work in, shape (largest
+    domain,), int64 (see `work_space`). `Dense.require_room` ensures the precondition of `numerators`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tclose_spark.table.arrays import Codes, IntArray
 
 
 def work_space(requirement: Requirement) -> IntArray:
-    """What the kernels work in, shape (largest domain,)."""
+    """The array `excess` for kernels to work in, shape (largest domain,)."""
     return np.zeros(requirement.tables.shape[1], dtype=np.int64)
 
 
@@ -28,10 +28,8 @@ def numerator(attribute: int, counts: IntArray, size: int, requirement: Requirem
     table, domain = requirement.tables[attribute], requirement.domains[attribute]
     height, rows = requirement.heights[attribute], requirement.rows
     if height > 0:
-        twice = twice_hierarchical_numerator(
-            counts, size, table, domain, requirement.parents[attribute], height, rows, excess
-        )
-        return int(twice // 2)
+        parents = requirement.parents[attribute]
+        return int(twice_hierarchical_numerator(counts, size, table, domain, parents, height, rows, excess) // 2)
     if requirement.ordered[attribute]:
         return int(ordered_numerator(counts, size, table, domain, rows))
     return int(equal_numerator(counts, size, table, domain, rows))
@@ -62,7 +60,7 @@ def distinct_holds(attribute: int, counts: IntArray, requirement: Requirement) -
 
 @kernel
 def holds(counts: IntArray, size: int, requirement: Requirement, excess: IntArray) -> bool:
-    """Whether a class of `size` rows holds all that is required, exactly."""
+    """Whether a class of `size` rows meets the requirement, exactly."""
     if size < requirement.k:
         return False
     for attribute in range(len(requirement.domains)):
@@ -75,7 +73,7 @@ def holds(counts: IntArray, size: int, requirement: Requirement, excess: IntArra
 
 @kernel
 def closeness_ratio(counts: IntArray, size: int, requirement: Requirement, excess: IntArray) -> float:
-    """EMD / t, the largest of the attributes' (1 is just allowed): a float, for schedules and figures only."""
+    """The largest EMD / t of an attribute; a class is within its t at 1. A float, for schedules and figures only."""
     worst = 0.0
     for attribute in range(len(requirement.domains)):
         limit = requirement.limits[attribute, size]
@@ -89,6 +87,6 @@ def closeness_ratio(counts: IntArray, size: int, requirement: Requirement, exces
 
 @kernel
 def add_cell(counts: IntArray, cell: int, rows: int, codes: Codes) -> None:
-    """Add `rows` rows (negative: take away) of one cell to the counts by value of every attribute."""
+    """Add `rows` rows of one cell (subtract, if negative) to the counts by value of every attribute."""
     for attribute in range(codes.shape[1]):
         counts[attribute, codes[cell, attribute]] += rows

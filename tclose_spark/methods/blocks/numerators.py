@@ -1,9 +1,8 @@
-"""Numerators of the distances between a class and the table, from counts by value of one attribute: see
-`measures.distances`.
+"""Numerators of the distance of a class from the table, from counts by value of one attribute (see
+`measures.distances`).
 
-They take integers, in which they are exact, and floats as well (shares of the table with rows = 1), which is how a
-method measures while it searches. Precondition: scale * n * s < 2^62 for the largest s, so that no sum
-leaves 64 bits.
+With integers they are exact; with floats (shares of the table, rows = 1) methods measure during a search. Precondition:
+scale * n * s < 2^62 for the largest s, so that every sum fits in 64 bits.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ def ordered_numerator(counts: Any, size: Any, table: Any, domain: int, rows: Any
 def twice_hierarchical_numerator(
     counts: Any, size: Any, table: Any, domain: int, parents: Codes, height: int, rows: Any, excess: Any
 ) -> Any:
-    """Sum over all nodes but the root of |n c - s N| of the rows below the node: twice the numerator.
+    """Sum over all nodes except the root of |n c - s N| of the rows below the node: twice the numerator. The excess
+    below a node has to leave through it; `measures.features` has the same sum.
 
-    What is too much below a node must leave through it: `measures.features` adds up the same.
-    excess: (domain,), to work in, of the type of counts. Invariant: before each height, excess[:level] is n c - s N of
-    the nodes one height lower, in the tree's order. A node's children are consecutive and no node comes after its first
-    child, so a height overwrites the one below in place.
+    excess: to work in, shape (domain,), of the type of counts. Invariant: before each height, excess[:level] is n c - s
+        N of the nodes one height lower. A node's children are consecutive and no node comes after its first child, so a
+        height overwrites the one below in place.
     """
     for value in range(domain):
         excess[value] = rows * counts[value] - size * table[value]

@@ -1,4 +1,6 @@
-"""What every class must hold, in exact integers and plain arrays of fixed types, so that each kernel compiles once."""
+"""The requirement of classes in exact integers and plain arrays of fixed types, so that each kernel is compiled
+once.
+"""
 
 from __future__ import annotations
 
@@ -21,24 +23,21 @@ ANYTHING = np.iinfo(np.int64).max
 
 @structure
 class Requirement(NamedTuple):
-    """What every class must hold: at least k rows, each sensitive attribute's distance at most its t, and distinct
-    l.
-    """
+    """The requirement of every class: at least k rows, and for each sensitive attribute its t and its distinct l."""
 
     codes: Codes  # the value of each attribute in each cell (a tuple of sensitive values), shape (cells, attributes)
-    # records of the whole table with each value, 0 beyond a domain, shape (attributes, largest domain)
-    tables: IntArray
+    tables: IntArray  # records of the whole table with each value, shape (attributes, largest domain)
     domains: IntArray  # how many values each attribute has, shape (attributes,)
     ordered: NDArray[np.bool_]  # whether the distance is ordered, shape (attributes,)
-    # of hierarchical attributes, the node of height h + 1 above each node of height h (see
-    # `measures.distances.HierarchicalDistance`), else -1; shape (attributes, highest, largest domain)
+    # Of hierarchical attributes, the node of height h + 1 above each node of height h, else -1 (see
+    # `HierarchicalDistance`), shape (attributes, highest, largest domain).
     parents: Codes
-    heights: IntArray  # of the hierarchies, 0 where there is none, shape (attributes,)
+    heights: IntArray  # of the hierarchies, 0 without one, shape (attributes,)
     rows: int  # n, of the whole table
-    k: int  # rows of a class
-    distinct: IntArray  # values that must occur, at least 1, shape (attributes,)
-    # the largest numerator that a class of s rows may have, floor(t * scale * n * s), where numerator / (scale n s) is
-    # the distance (see `measures.distances`); shape (attributes, largest size + 1)
+    k: int
+    distinct: IntArray  # how many values must occur, at least 1, shape (attributes,)
+    # The largest numerator of a class of s rows, floor(t * scale * n * s), where its distance is numerator /
+    # (scale * n * s), shape (attributes, largest size + 1).
     limits: IntArray
 
 
@@ -49,9 +48,9 @@ def metrics_of(requirement: Requirement) -> NDArray[np.int8]:
 
 
 def exact_limits(ts: Sequence[Fraction | None], scales: Sequence[int], rows: int, largest: int) -> IntArray:
-    """`Requirement.limits` for classes of up to `largest` rows; without a t anything is within.
+    """`Requirement.limits` for classes of up to `largest` rows; ANYTHING without a t.
 
-    floor(s p / q) = s (p // q) + floor(s (p % q) / q), in 64 bits where these are enough, else one by one.
+    floor(s p / q) = s (p // q) + floor(s (p % q) / q), in 64 bits if that is enough, else in Python's integers.
 
     >>> exact_limits([Fraction(1, 10)], [2], rows=9, largest=4).tolist()  # floor(2 * 9 * s / 10)
     [[0, 1, 3, 5, 7]]

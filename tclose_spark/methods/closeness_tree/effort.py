@@ -7,20 +7,9 @@ from dataclasses import dataclass, replace
 from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 
-GROWTHS = tuple(
-    TreeGrowth(beta=beta, price=price)
-    for beta, price in (
-        (0.2, 8.0),
-        (0.4, 4.0),
-        (0.2, 2.0),
-        (0.2, 4.0),
-        (0.4, 8.0),
-        (0.4, 2.0),
-        (0.0, 8.0),
-        (0.1, 4.0),
-        (0.6, 2.0),
-    )
-)
+BETAS = (0.2, 0.4, 0.2, 0.2, 0.4, 0.4, 0.0, 0.1, 0.6)
+PRICES = (8.0, 4.0, 2.0, 4.0, 8.0, 2.0, 8.0, 4.0, 2.0)
+GROWTHS = tuple(TreeGrowth(beta=beta, price=price) for beta, price in zip(BETAS, PRICES, strict=True))
 """Settings for the growth of a tree, the most often best ones first. Chance in the first splits decides which is best,
 so several are tried.
 """

@@ -22,8 +22,7 @@ import numpy as np
 
 from tclose_spark.measures.distances.features import Features
 from tclose_spark.measures.distances.ground_distances import GroundDistance
-from tclose_spark.measures.exact import exact
-from tclose_spark.table.arrays import ExactArray, IntArray
+from tclose_spark.table.arrays import ExactArray, IntArray, exact
 
 Bounds = tuple[Fraction, ...]
 """The aggregate bound of each sensitive attribute."""
@@ -126,10 +125,10 @@ class DiameterInHierarchy(FragmentDiameter):
         return farthest
 
     def units(self, codes: IntArray, counts: IntArray) -> IntArray:
-        """See FragmentDiameter: the children of the lowest common ancestor, so a fragment is a node or a run of siblings.
+        """See FragmentDiameter: the children of the lowest common ancestor; a fragment is a node or a run of siblings.
 
-        If values are right below the root, they are ordered by descending count, ties by code, so a fragment is a set of
-        values with similar frequencies.
+        If values are right below the root, they are ordered by descending count, ties by code, so a fragment is a set
+        of values with similar frequencies.
         """
         if not self.features.parents:
             units = np.empty(len(codes), dtype=np.int64)

@@ -13,9 +13,8 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.measures.distances.ground_distances import GroundDistance, maximum
-from tclose_spark.measures.exact import WIDEST
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, compositions
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import WIDEST, IntArray
 
 
 def maximum_emd(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e: int) -> Fraction:

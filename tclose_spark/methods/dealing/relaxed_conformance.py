@@ -90,7 +90,7 @@ class FragmentTable:
         return np.concatenate(parts)
 
     def largest_bounds(self, stack: Stack, e: int, limits: FloatArray) -> FloatArray:
-        """The largest proven bound of each attribute over e classes that are dealt from the stacked fragments, shape (S,).
+        """The largest proven bound of each attribute over the e classes of a stack of fragments, shape (S,).
 
         If one of the first classes is above its limit, the bounds cover a few classes only.
         """

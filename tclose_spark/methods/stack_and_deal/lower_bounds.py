@@ -12,8 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
-from tclose_spark.measures.exact import exact
-from tclose_spark.table.arrays import ExactArray
+from tclose_spark.table.arrays import ExactArray, exact
 
 
 def lower_bound(distance: GroundDistance, e: int) -> Fraction:

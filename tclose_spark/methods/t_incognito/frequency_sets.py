@@ -10,8 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tclose_spark.measures.exact import WIDEST
-from tclose_spark.table.arrays import Codes, IntArray
+from tclose_spark.table.arrays import WIDEST, Codes, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,10 +14,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.exact import WIDEST
 from tclose_spark.methods.method import ClassAssignment, PlanReport
 from tclose_spark.methods.t_incognito.scanning import labels_of
-from tclose_spark.table.arrays import Codes, IntArray
+from tclose_spark.table.arrays import WIDEST, Codes, IntArray
 from tclose_spark.table.rows import Rows
 
 

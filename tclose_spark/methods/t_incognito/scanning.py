@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.exact import WIDEST
 from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, number_tuples
 from tclose_spark.methods.t_incognito.levels import Levels
 from tclose_spark.methods.t_incognito.losses import LatticeNode
-from tclose_spark.table.arrays import Codes, IntArray
+from tclose_spark.table.arrays import WIDEST, Codes, IntArray
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import Tally, TooManyKeysError
 

@@ -47,7 +47,7 @@ class Lattice:
     def roll_up(
         self, groups: FrequencySet, finer: Sequence[tuple[int, int]], coarser: Sequence[tuple[int, int]]
     ) -> FrequencySet:
-        """A frequency set at a node that is no finer. finer, coarser: (quasi-identifier, level) before and afterwards."""
+        """A frequency set at a node that is no finer. finer, coarser: (quasi-identifier, level) before and after."""
         places = {quasi: (place, level) for place, (quasi, level) in enumerate(finer)}
         maps = []
         for quasi, to in coarser:

@@ -9,8 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.io.input import input_state as module
-from tclose_spark.io.input.commits import commit_of
-from tclose_spark.io.input.input_state import input_state
+from tclose_spark.io.input.input_state import commit_of, input_state
 from tclose_spark.runfile.spec import Input
 
 

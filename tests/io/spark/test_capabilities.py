@@ -24,7 +24,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark import capabilities, session
 from tclose_spark.io.storage.folders import open_folder
-from tclose_spark.io.tables.columns import STATISTICS
+from tclose_spark.io.tables.delta import STATISTICS
 
 ALLOWED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.shuffle.partitions")
 OURS = ("tclose_spark", "great_expectations")

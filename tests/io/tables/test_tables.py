@@ -13,12 +13,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
-from tclose_spark.io.input.commits import version_of
+from tclose_spark.io.input.input_state import version_of
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import open_folder
-from tclose_spark.io.tables.columns import MALFORMED, prepare, quoted, write_delta
+from tclose_spark.io.tables.columns import MALFORMED, quoted
+from tclose_spark.io.tables.delta import write_delta
 from tclose_spark.io.tables.delta_log import require_plain_table, scrub_table, write_and_read
+from tclose_spark.io.tables.prepared import prepare
 from tclose_spark.runfile.spec import Input
 
 RunFile = Callable[..., Path]

@@ -18,7 +18,7 @@ from tclose_spark.measures.distances.ground_distances import (
 )
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.distances.transport import transport_plan
-from tclose_spark.measures.exact import WIDEST
+from tclose_spark.table.arrays import WIDEST
 
 
 def emds(distance: GroundDistance, classes: np.ndarray) -> list[Fraction]:

@@ -31,7 +31,7 @@ def held_in_classes(label_of, spreads, classes, values):
     pairs = sorted(set(zip(values.tolist(), classes.tolist(), strict=True)))
     holders = {v: np.array([c for w, c in pairs if w == v]) for v, _ in pairs}
     rows = {v: np.array([np.sum((classes == c) & (values == v)) for c in holders[v]]) for v in holders}
-    return UniformRelease(spreads=spreads, label=label_of, classes=[holders], rows=[rows])
+    return UniformRelease(covered=spreads, label=label_of, classes=[holders], rows=[rows])
 
 
 def test_a_worked_example():

@@ -14,7 +14,7 @@ from natural_supersets import Twin
 from strategies import CITIES, drawn
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.labels.superset_boxes import BoxProofs
+from tclose_spark.checks.labels.regions import BoxProofs
 from tclose_spark.measures.closeness import nt_close_superset
 from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
@@ -84,7 +84,7 @@ def test_the_box_that_proves_a_class_is_named():
     assert search.found[0].emd[0] == pytest.approx(7 / 20)  # from the table, the nearest that has 21
     search = BoxSearch([x, y], np.full(4, 10), [near_of(counts, "0.1")], 41)
     assert search.run()
-    assert search.looked_at == 0
+    assert search.tried == 0
 
 
 def test_a_second_cut_is_tried_where_the_most_even_one_proves_nothing():

@@ -11,7 +11,7 @@ from natural_supersets import lies_in
 from strategies import CITIES
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.labels.superset_boxes import BoxProofs, open_classes
+from tclose_spark.checks.labels.regions import BoxProofs, open_classes
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.loss.information_loss import LabelLoss

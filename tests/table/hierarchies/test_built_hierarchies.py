@@ -20,7 +20,7 @@ from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import LocalFolder
-from tclose_spark.io.tables.columns import read_delta
+from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 N = 240

@@ -18,13 +18,13 @@ REALIZED = 0.5  # of the deviation of independent draws: rows of a node near to 
 
 
 class DomainBins(NamedTuple):
-    """bin_of: of each value, shape (values,)."""
+    """The bins of an attribute's values, and their hierarchy."""
 
-    bin_of: IntArray
-    # the node above each bin, and at each height above each node, up to the root; a bin that hangs below a higher node
-    # is a node of its own up to there
+    bin_of: IntArray  # of each value, shape (values,)
+    # The node above each bin, and at each height above each node, up to the root. A bin below a higher node is a node
+    # of its own up to there.
     parents: list[Codes]
-    hidden: FloatArray  # the shares of the nodes inside bins, which differ from the table hidden, shape (hidden nodes,)
+    hidden: FloatArray  # the shares of the nodes inside bins, whose deviation from the table is unseen, shape (nodes,)
 
 
 def bins_of(share: FloatArray, parents: Sequence[Codes], least: float) -> DomainBins:

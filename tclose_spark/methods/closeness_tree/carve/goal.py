@@ -29,23 +29,23 @@ class Goal(NamedTuple):
 
     codes: Codes  # the value, or bin, of each attribute in each cell, shape (cells, attributes)
     target: FloatArray  # the share of each value in the whole table, shape (attributes, largest domain)
-    t: FloatArray  # the largest distance, in units of one row's, shape (attributes,); infinite without a t
-    unit: FloatArray  # t * scale, so that numerator / (unit * rows) is the closeness ratio, shape (attributes,)
+    t: FloatArray  # the largest distance, in units of one row's; infinite without a t, shape (attributes,)
+    unit: FloatArray  # t * scale: numerator / (unit * rows) is the closeness ratio, shape (attributes,)
     domains: IntArray  # values, or bins, of each attribute, shape (attributes,)
     metric: NDArray[np.int8]  # EQUAL, ORDERED or HIERARCHICAL, shape (attributes,)
-    parents: Codes  # as in `Requirement`, of bins where there are
+    parents: Codes  # as in `Requirement`, of bins if there are any
     heights: IntArray  # as in `Requirement`
-    # of a hierarchical attribute, the share of every node but the root, the values' first, then height by height, shape
-    # (attributes, largest domain * highest hierarchy)
+    # Of a hierarchical attribute, the share of every node except the root: values first, then height by height, shape
+    # (attributes, largest domain * highest hierarchy).
     shares: FloatArray
-    # what values inside bins add to the numerator of a part, by its rows, shape (attributes, largest size + 1); of
-    # length 1, and 0, where there are no such bins
+    # The estimated numerator that bins hide in a part, by its rows, shape (attributes, largest size + 1); (attributes,
+    # 1) and 0 without such bins.
     hidden: FloatArray
 
 
 @structure
 class Scratch(NamedTuple):
-    """To work in."""
+    """Arrays to work in."""
 
     excess: FloatArray  # of each node, shape (highest hierarchy + 1, largest domain)
     gradient: FloatArray  # how much the distance falls with a row of each value, shape (largest domain,)

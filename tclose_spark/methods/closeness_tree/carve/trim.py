@@ -13,7 +13,7 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.blocks.requirement import EQUAL, HIERARCHICAL
 from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, hidden_numerator, worst
-from tclose_spark.methods.closeness_tree.carve.gradient import gradient, gradient_of
+from tclose_spark.methods.closeness_tree.carve.gradient import gradient
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 CHUNK = 0.05  # of the excess rows are taken at once; small last steps matter
@@ -86,29 +86,15 @@ def trim(
     if single and kind == HIERARCHICAL and goal.hidden.shape[1] > 1:
         return trim_bins(division, size, limit, least, goal, scratch)
     part, cells, inside, outside, rows = division
-    s, codes, t, unit = 0, goal.codes, goal.t[0], goal.unit[0]
-    target, m, parents, height = goal.target[0], goal.domains[0], goal.parents[0], goal.heights[0]
-    excess, slope = scratch.excess, scratch.gradient
-    taken, rest = inside[0], outside[0]
+    s, codes, slope = 0, goal.codes, scratch.gradient
     while size >= least:
-        sign, side = 1.0, size
-        if single:
-            numerator = gradient_of(kind, taken, size, target, m, parents, height, excess, slope)
-            ratio = (numerator + hidden_numerator(0, size, goal)) / (unit * size)
-        else:
-            ratio, s = worst(inside, size, goal, scratch)
+        sign, side, counts = 1.0, size, inside
+        ratio, s = gradient_of_worst(counts, side, goal, scratch)
         if ratio <= limit * NEARLY:
-            sign, side = -1.0, max(rows - size, 0.5)
-            if single:
-                numerator = gradient_of(kind, rest, side, target, m, parents, height, excess, slope)
-                ratio = (numerator + hidden_numerator(0, side, goal)) / (unit * side)
-            else:
-                ratio, s = worst(outside, side, goal, scratch)
+            sign, side, counts = -1.0, max(rows - size, 0.5), outside
+            ratio, s = gradient_of_worst(counts, side, goal, scratch)
             if ratio <= limit * NEARLY and side >= least:
                 return size
-        if not single:
-            gradient(s, inside[s] if sign > 0 else outside[s], side, goal, scratch)
-            kind, t = goal.metric[s], goal.t[s]
         best, most = -1, -np.inf
         for c in range(len(part)):
             if part[c] > 0.0:
@@ -117,8 +103,8 @@ def trim(
                     best, most = c, g
         if best < 0:
             return 0.0
-        chunk = np.floor(CHUNK * (ratio - limit) * side * t)
-        if sign > 0.0 and kind == EQUAL:
+        chunk = np.floor(CHUNK * (ratio - limit) * side * goal.t[s])
+        if sign > 0.0 and goal.metric[s] == EQUAL:
             chunk = min(chunk, np.ceil(most))
         chunk = min(max(chunk, 1.0), part[best])
         part[best] -= chunk
@@ -128,28 +114,27 @@ def trim(
 
 
 @kernel
+def gradient_of_worst(counts: FloatArray, size: float, goal: Goal, scratch: Scratch) -> tuple[float, int]:
+    """Set scratch.gradient for the attribute with the largest closeness ratio; (the ratio, the attribute)."""
+    if len(goal.unit) == 1:
+        return gradient(0, counts[0], size, goal, scratch), 0
+    ratio, s = worst(counts, size, goal, scratch)
+    gradient(s, counts[s], size, goal, scratch)
+    return ratio, s
+
+
+@kernel
 def trim_equal(division: Division, size: float, limit: float, least: float, goal: Goal) -> float:
     """`trim` for a single equal attribute, whose cells are its values."""
     taken, rest, rows = division.inside[0], division.outside[0], division.rows
-    target, t, unit, m = goal.target[0], goal.t[0], goal.unit[0], goal.domains[0]
-    left = 0.0
+    t, unit, left = goal.t[0], goal.unit[0], 0.0
     while size >= least:
-        total, best, most, side = 0.0, -1, -np.inf, size
-        for v in range(m):
-            g = taken[v] - size * target[v]
-            total += abs(g)
-            g = g if taken[v] > 0.0 else -np.inf
-            up = g > most  # no branch
-            best, most = v if up else best, g if up else most
-        ratio, room = (total + hidden_numerator(0, size, goal)) / (unit * size), np.ceil(most)
+        side = size
+        total, best, most = sum_excess(taken, taken, side, 1.0, goal)
+        ratio, room = (total + hidden_numerator(0, side, goal)) / (unit * side), np.ceil(most)
         if ratio <= limit * NEARLY:
-            total, best, most, side, room = 0.0, -1, -np.inf, max(rows - size, 0.5), np.inf
-            for v in range(m):
-                g = side * target[v] - rest[v]
-                total += abs(g)
-                g = g if taken[v] > 0.0 else -np.inf
-                up = g > most
-                best, most = v if up else best, g if up else most
+            side, room = max(rows - size, 0.5), np.inf
+            total, best, most = sum_excess(taken, rest, side, -1.0, goal)
             ratio = (total + hidden_numerator(0, side, goal)) / (unit * side)
             if ratio <= limit * NEARLY and side >= least:
                 left = size
@@ -164,6 +149,19 @@ def trim_equal(division: Division, size: float, limit: float, least: float, goal
     for c in range(len(division.part)):
         division.part[c] = taken[goal.codes[division.cells[c], 0]]
     return left
+
+
+@kernel
+def sum_excess(taken: FloatArray, counts: FloatArray, size: float, sign: float, goal: Goal) -> tuple[float, int, float]:
+    """(the sum of |excess| over the values of `counts`, the value of the part with the largest excess, that excess)."""
+    target, total, best, most = goal.target[0], 0.0, -1, -np.inf
+    for v in range(goal.domains[0]):
+        g = sign * (counts[v] - size * target[v])
+        total += abs(g)
+        g = g if taken[v] > 0.0 else -np.inf
+        up = g > most  # without a branch
+        best, most = v if up else best, g if up else most
+    return total, best, most
 
 
 @kernel

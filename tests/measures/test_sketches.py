@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tclose_spark.measures.distinct import DistinctCount, estimate
+from tclose_spark.measures.sketches import DistinctCount, estimate
 
 
 @pytest.mark.parametrize("n", [0, 1, 50, 3_000, 12_000, 40_000, 500_000])

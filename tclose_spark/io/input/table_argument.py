@@ -10,11 +10,18 @@ from typing import Any
 
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.files import is_missing
-from tclose_spark.io.input.formats import guess_format
 from tclose_spark.runfile.loading import resolve
 from tclose_spark.runfile.spec import Input
 
 FORMATS = ("csv", "parquet", "delta", "table")
+ENDINGS = {
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".txt": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".delta": "delta",
+}
 
 
 def source_of(path: str, format: str | None, options: Mapping[str, str]) -> Input:
@@ -49,6 +56,24 @@ def _option(text: str) -> tuple[str, str]:
     if not equals:
         raise ConfigurationError(f"--option {text}: expected KEY=VALUE for Spark's reader, such as sep=;")
     return key, value
+
+
+def guess_format(path: str) -> str:
+    """What a table is by its path: csv or parquet by its ending, delta by its log; else parquet where it exists, and
+    else the name of a table in the catalog.
+
+    >>> guess_format("people.CSV"), guess_format("s3://bucket/people"), guess_format("census.people")
+    ('csv', 'delta', 'table')
+    """
+    bare = path.rstrip("/").lower()
+    for ending, kind in ENDINGS.items():
+        if bare.endswith(ending):
+            return kind
+    if (Path(path) / "_delta_log").is_dir():
+        return "delta"
+    if Path(path).is_dir():
+        return "csv" if any(Path(path).glob("*.csv")) else "parquet"
+    return "delta" if "/" in path else "table"
 
 
 @contextmanager

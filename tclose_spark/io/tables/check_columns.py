@@ -1,0 +1,126 @@
+"""Checks that each column of the run file is in the input, with a type and a name that can be released."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from tclose_spark.errors import InputError
+from tclose_spark.io.tables.columns import FRACTIONAL, INTEGRAL, MALFORMED, UNREADABLE, UNSUPPORTED
+from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.column_names.names import MOST_NAMES, are_names, instead_of_each, shown
+
+SUPPRESSED = "suppressed"
+"""The column of `linked` that marks suppressed rows."""
+TEMPORAL = {"date": (T.DateType,), "timestamp": (T.TimestampType, T.TimestampNTZType)}
+
+
+def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
+    """Raises InputError, with all that is wrong, unless the table has every column the spec names, of a type that can
+    be released, and none that it does not name.
+    """
+    attributes, names = spec.attributes, [name for name in table.columns if name != MALFORMED]
+    listed = [(f"attributes.{place}: ", column) for place, column in _listed_columns(attributes)]
+    columns = [column for _, column in listed]
+    absent = [(key, column) for key, column in listed if column not in names]
+    told = instead_of_each([column for _, column in absent], names, columns)
+    problems = [
+        f"{key}column {column!r} is not in the input; {end}" for (key, column), end in zip(absent, told, strict=False)
+    ]
+    if not absent or are_names(names, columns):
+        problems += _unlisted(names, set(columns), attributes.drop_others)
+        for key, column in listed:
+            if column in names and column in attributes.published:
+                problems += [key + problem for problem in _column_problems(table, column, names, attributes)]
+    problems += _made_names(spec)
+    if problems:
+        raise InputError("\n".join(problems))
+
+
+def _listed_columns(attributes: Attributes) -> Iterator[tuple[str, str]]:
+    """Where the run file lists each column, below `attributes`, and the column."""
+    for role in ROLES:
+        columns = getattr(attributes, role)
+        for column in columns:
+            yield f"{role}.{column}" if isinstance(columns, Mapping) else role, column
+
+
+def _unlisted(columns: Sequence[str], listed: Collection[str], drop_others: bool) -> Iterator[str]:
+    """What is wrong if columns are in no list."""
+    others = [shown(place, name) for place, name in enumerate(columns) if name not in listed]
+    if others and not drop_others:
+        one = len(others) == 1
+        names = others[0] if one else f"columns {', '.join(o.removeprefix('column ') for o in others[:MOST_NAMES])}"
+        more = f" and {len(others) - MOST_NAMES} more" if len(others) > MOST_NAMES else ""
+        yield (
+            f"attributes: {names}{more} of the input {'is' if one else 'are'} in no list of "
+            f"attributes; give {'it' if one else 'each'} a role, or set attributes.drop_others: true to leave such "
+            "columns out"
+        )
+
+
+def _column_problems(table: DataFrame, column: str, names: Sequence[str], attributes: Attributes) -> Iterator[str]:
+    """What is wrong with a column that is there."""
+    quasi = attributes.quasi_identifiers.get(column)
+    if [name.lower() for name in names].count(column.lower()) > 1:
+        yield f"column {column!r}: the input has a duplicate, several columns of this name but for case; rename them"
+        return
+    why = table.schema[column].metadata.get(UNREADABLE)
+    if why:
+        yield f"column {column!r} is {why}"
+        return
+    if set(column) & set(" ,;{}()\n\t="):
+        yield (
+            f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =): "
+            f"input.columns: {{{column!r}: {plain_name(column)!r}}}"
+        )
+    kind = table.schema[column].dataType
+    if isinstance(kind, UNSUPPORTED):
+        yield (
+            f"column {column!r} is of type {kind.simpleString()}, which cannot be released; convert it to plain "
+            "values, or drop it"
+        )
+    elif quasi is not None and (wanted := _wanted(quasi)) is not None and not isinstance(kind, wanted[0]):
+        yield f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected {wanted[1]}"
+    elif isinstance(kind, T.BinaryType) and column not in attributes.insensitive_attributes:
+        yield f"column {column!r} is of type {kind.simpleString()}; expected single values"
+
+
+def _wanted(quasi: QuasiIdentifier) -> tuple[tuple[type[T.DataType], ...], str] | None:
+    """The types that a quasi-identifier's column may be of, text included, and what they are called; None of any."""
+    if quasi.calendar is not None:
+        called = "dates" if quasi.calendar == "date" else "timestamps"
+        return (*TEMPORAL[quasi.calendar], T.StringType), f"{called}, or another type"
+    if quasi.reads_numbers:
+        return (*INTEGRAL, *FRACTIONAL, T.StringType), "numbers, or type: categorical"
+    return None
+
+
+def plain_name(name: str) -> str:
+    """A name that Delta can hold, for one that it cannot."""
+    return re.sub(r"[ ,;{}()\n\t=]+", "_", name).strip("_") or "column"
+
+
+def check_readable(table: DataFrame, column: str) -> None:
+    """Raises InputError if the column's values could not be had from the files: see `reading`."""
+    why = table.schema[column].metadata.get(UNREADABLE)
+    if why:
+        raise InputError(f"column {column!r} is {why}")
+
+
+def _made_names(spec: ReleaseSpec) -> Iterator[str]:
+    """What is wrong if a column has the name of one that is made: of a bound, or in `linked`."""
+    attributes, made = spec.attributes, []
+    for name, quasi in attributes.quasi_identifiers.items():
+        made += [f"{name}_min", f"{name}_max"] if quasi.numeric_output == "bounds" else []
+        made += [f"{name}_raw"] if spec.output.keep_linked else []
+    made += [SUPPRESSED] if spec.output.keep_linked and spec.privacy.suppression_limit else []
+    published = {name.lower(): name for name in attributes.published}
+    lower = [name.lower() for name in made]
+    for column in (published.get(name, made[i]) for i, name in enumerate(lower)):
+        if column.lower() in published or lower.count(column.lower()) > 1:
+            yield f"column {column!r}: the release makes a column of this name (up to case) from another; rename it"

@@ -1,0 +1,80 @@
+"""Reading and writing Delta tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.spark.capabilities import set_if_allowed, setting, settings_below
+from tclose_spark.io.storage.folders import for_spark
+from tclose_spark.io.tables.columns import quoted
+
+SETTINGS = {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
+"""The properties of every written Delta table."""
+STATISTICS = "parquet.column.statistics.enabled"  # unknown to the Parquet of Spark 4.0
+DEFAULTS = "spark.databricks.delta.properties.defaults."
+LARGE_VALUES = {
+    "parquet.enable.dictionary": "false",
+    "parquet.page.size.row.check.min": "1",  # by default Parquet checks sizes only after a hundred values
+    "parquet.block.size.row.check.min": "1",
+}
+"""Parquet options for columns whose values are files or batches of rows."""
+DRAWN = 50  # rows read for each row that is shown, since rows of a class are alike
+
+
+def read_delta(spark: SparkSession, path: str) -> DataFrame:
+    """The Delta table at a path."""
+    return spark.read.format("delta").load(for_spark(path))
+
+
+def bare(table: DataFrame) -> DataFrame:
+    """A table without its columns' metadata, such as their comments.
+
+    Of columns that Spark 4.0 is told to give no metadata it keeps what they have; an expression has none.
+    """
+    return table.select(*[F.coalesce(quoted(name)).alias(name, metadata={}) for name in table.columns])
+
+
+def write_delta(table: DataFrame, path: str) -> None:
+    """Writes a Delta table that carries its rows and nothing else: no statistics in its log, no change feed, no column
+    comments.
+
+    Raises:
+        ConfigurationError: if there is a table at the path already.
+    """
+    try:
+        with _no_defaults(table.sparkSession):
+            bare(table).write.format("delta").mode("error").options(**SETTINGS).save(for_spark(path))
+    except PySparkException as error:
+        if "EXISTS" in (error.getCondition() or ""):
+            raise ConfigurationError(f"{path} holds a table already") from None
+        raise
+
+
+@contextmanager
+def _no_defaults(spark: SparkSession) -> Iterator[None]:
+    """Without what a cluster gives every new table, such as names of its own for columns inside files, or numbers for
+    rows: files of a release are read as they lie. Neither they nor their list have statistics.
+    """
+    held: dict[str, str | None] = {STATISTICS: setting(spark, STATISTICS), **settings_below(spark, DEFAULTS)}
+    for key in held:
+        set_if_allowed(spark, key, "false" if key == STATISTICS else None)
+    try:
+        yield
+    finally:
+        for key, value in held.items():
+            set_if_allowed(spark, key, value)
+
+
+def few_rows(table: DataFrame, many: int) -> list[list[object]]:
+    """So many different rows from all over a table, in its columns: those with the least hashes of their content,
+    which are the same each time. One pass.
+    """
+    columns = [quoted(name) for name in table.columns]
+    drawn = table.select(*columns).orderBy(F.xxhash64(*columns), *columns).limit(many * DRAWN).collect()
+    return [list(row) for row in {repr(row): row for row in drawn}.values()][:many]

@@ -1,0 +1,127 @@
+"""Columns in the form that the pipeline works on: one form for every value, by the types of the run file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tclose_spark.io.spark.workers import texts_of
+from tclose_spark.io.tables.columns import INTEGRAL, NUMBER, quoted
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
+from tclose_spark.runfile.quantities import CODES_A_DAY, FIRST, LAST, Calendar, write_moment
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.writing import write_number
+
+MOMENTS = {
+    "date": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+    "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?$",
+}
+NO_VALUE = {
+    "numeric": "no finite number of at most 15 digits",
+    "date": "no date (such as 2024-02-29) of the years 1 to 9999",
+    "timestamp": "no time (such as 2024-02-29T12:00:00) of the years 1 to 9999",
+}
+"""What a message calls values that do not have the type of a quasi-identifier."""
+
+
+def plain(table: DataFrame, name: str) -> Column:
+    """A column with one form for every value: NaN as NULL, -0.0 as 0.0; other values as they are."""
+    column, kind = quoted(name), table.schema[name].dataType
+    if isinstance(kind, T.FloatType | T.DoubleType):
+        zero = F.lit(0.0).cast(kind)
+        return F.when(F.isnan(column), F.lit(None)).when(column == zero, zero).otherwise(column)
+    return column
+
+
+def prepared_name(place: int) -> str:
+    """What the column at this place of the published ones is called while the pipeline works: a number, since names of
+    the user's may be like any that we make.
+    """
+    return f"c{place}"
+
+
+def prepare(table: DataFrame, spec: ReleaseSpec) -> DataFrame:
+    """The columns of `prepared`; direct identifiers end here."""
+    return table.select(*prepared(table, spec))
+
+
+def prepared(table: DataFrame, spec: ReleaseSpec) -> list[Column]:
+    """The columns to publish, in their order and numbered (see `prepared_name`), with one form for every value.
+
+    A numeric quasi-identifier is a bigint or a double (text that is no number becomes NULL; a float is the number that
+    its shortest text says, so 0.3 stays 0.3), dates are days and times microseconds since 1970, a categorical one a
+    string; sensitive and insensitive columns keep their types. What a hierarchy is of is a string, too, as labels write
+    it. Missing values are NULL. Texts that a column's options make one value are one from here on.
+    """
+    columns, judged = list[Column](), dict[str, QuasiIdentifier | SensitiveAttribute]()
+    judged |= {**spec.attributes.quasi_identifiers, **spec.attributes.sensitive_attributes}
+    for place, name in enumerate(spec.attributes.published):
+        column = judged_column(table, name, judged[name]) if name in judged else quoted(name)
+        columns.append(column.alias(prepared_name(place)))
+    return columns
+
+
+def judged_column(table: DataFrame, name: str, settings: QuasiIdentifier | SensitiveAttribute) -> Column:
+    """A quasi-identifier or a sensitive attribute with one form for every value: see `prepared`."""
+    kind, column = table.schema[name].dataType, plain(table, name)
+    if settings.text is not None and settings.text != Text():
+        column = texts_of(column, settings.text.of)
+    if isinstance(settings, SensitiveAttribute):
+        return column
+    if settings.calendar is not None:
+        column = _moment_code(column, kind, settings.calendar)
+        return column if settings.is_numeric else texts_of(column, partial(write_moment, calendar=settings.calendar))
+    if not settings.reads_numbers:
+        return column.cast("string")
+    column = column.cast("string") if isinstance(kind, T.FloatType) else column
+    column = column.cast("bigint") if isinstance(kind, INTEGRAL) else column.try_cast("double")
+    return column if settings.is_numeric else texts_of(column, write_number)
+
+
+def _moment_code(column: Column, kind: T.DataType, calendar: Calendar) -> Column:
+    """Dates as days, times as microseconds since 1970; text that is none becomes NULL."""
+    if calendar == "date":
+        return F.unix_date(column.try_cast("date") if isinstance(kind, T.StringType) else column).cast("bigint")
+    return F.unix_micros(column.try_cast("timestamp") if isinstance(kind, T.StringType) else column.cast("timestamp"))
+
+
+def not_of_type(table: DataFrame, name: str, settings: QuasiIdentifier) -> Column:
+    """Whether a value is none of the type that the run file says of a quasi-identifier (see NO_VALUE)."""
+    if settings.calendar is None:
+        return not_numbers(table, name)
+    column, kind = quoted(name), table.schema[name].dataType
+    code = _moment_code(column, kind, settings.calendar)
+    a_day = CODES_A_DAY["timestamp"] // CODES_A_DAY[settings.calendar]
+    wrong = column.isNotNull() & ~F.coalesce(code.between(-(-FIRST // a_day), LAST // a_day), F.lit(False))
+    return wrong | ~column.rlike(MOMENTS[settings.calendar]) if isinstance(kind, T.StringType) else wrong
+
+
+def normal_texts(table: DataFrame, columns: Mapping[str, QuasiIdentifier | SensitiveAttribute]) -> DataFrame:
+    """A table with its columns of text that are among these after their options."""
+    options = {name: settings.text for name, settings in columns.items() if settings.text not in (None, Text())}
+    texts = {field.name for field in table.schema if isinstance(field.dataType, T.StringType)}
+    asked = {name: text for name, text in options.items() if text is not None and name in texts}
+    if not asked:
+        return table
+    return table.select(
+        *[texts_of(quoted(c), asked[c].of).alias(c) if c in asked else quoted(c) for c in table.columns]
+    )
+
+
+def not_numbers(table: DataFrame, name: str) -> Column:
+    """Whether a value of a numeric quasi-identifier is no finite number of at most 15 digits."""
+    kind, column = table.schema[name].dataType, quoted(name)
+    if isinstance(kind, T.StringType):
+        digits = F.regexp_replace(F.regexp_replace(column, "[eE].*$", ""), "[^0-9]|^[+-]?0+", "")
+        infinite = column.try_cast("double").isin(math.inf, -math.inf)
+        return column.isNotNull() & ~(column.rlike(NUMBER) & (F.length(digits) <= 15) & ~infinite)
+    if isinstance(kind, T.DecimalType):
+        return column.isNotNull() & ~column.eqNullSafe(column.cast("double").cast(kind))
+    if isinstance(kind, T.FloatType | T.DoubleType):
+        return column.isin(math.inf, -math.inf)
+    return column.cast("bigint") == F.lit(-(2**63))  # stands for a missing value in codes
