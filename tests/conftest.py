@@ -40,7 +40,6 @@ os.environ["TCLOSE_SECRET"] = "tests"  # so that fingerprints of different runs 
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 os.environ.setdefault("TCLOSE_DRIVER_MEMORY", "2g")
 
-EMPTY_PLOT = '<svg viewBox="0 0 1 1"></svg>'
 QUASI = {"age": {"type": "numeric"}, "sex": {}}
 SENSITIVE = {"disease": {"t": "0.5"}}
 
@@ -75,15 +74,6 @@ def remembering(look_up: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]
         return found
 
     return look_up_once
-
-
-@pytest.fixture(autouse=True)
-def plain_pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Releases that a test makes itself, not in a fixture of its module or the session, have pages with plots that are
-    drawn, but not rendered. Tests marked `real_pages` are about these.
-    """
-    if not request.node.get_closest_marker("real_pages"):
-        monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda _, file, **settings: file.write(EMPTY_PLOT))
 
 
 @pytest.fixture(scope="session")

@@ -18,8 +18,6 @@ from tclose_spark.cli.options import require_new, write_private
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.disclosure.reidentification import risks
 
-pytestmark = pytest.mark.real_pages
-
 T = Guarantee(
     measure="t-closeness",
     attribute="pay",

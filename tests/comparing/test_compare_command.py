@@ -16,8 +16,6 @@ from strategies import CITIES, town
 from tclose_spark.comparing import run_comparison as comparison
 from tclose_spark.io.run import Run
 
-pytestmark = pytest.mark.real_pages
-
 Tclose = Callable[..., tuple[int, str, str]]
 PEOPLE = pa.Table.from_pylist(town(240))
 QUASI: dict[str, Any] = {"age": {"type": "numeric", "round_to": 5}, "sex": {}, "city": {"hierarchy": "cities.csv"}}

@@ -13,10 +13,7 @@ from test_report_html import EXTREMES, certificate  # noqa: F401 - a fixture
 from tclose_spark.report.html import render_report
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.real_pages,
-    pytest.mark.skipif(BROWSER is None, reason="there is no Chromium"),
-]
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
 
 
 def chromium(page: Path, *more: str) -> subprocess.CompletedProcess[str]:

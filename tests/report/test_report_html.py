@@ -12,8 +12,6 @@ from html_page import Page
 from tclose_spark.report.certificate import COUNTS
 from tclose_spark.report.html import number, render_report
 
-pytestmark = pytest.mark.real_pages
-
 LABELS = {"age": "[17, 42]", "sex": "*"}
 EXTREMES: dict[str, list[dict[str, Any]]] = {
     "largest": [{"size": 1044, "labels": LABELS, "emd": {"occupation": 0.0912345}}],

@@ -10,8 +10,6 @@ from test_report_html import certificate  # noqa: F401 - a fixture
 
 from tclose_spark.report.internal import render_internal, versions
 
-pytestmark = pytest.mark.real_pages
-
 RAW: dict[str, Any] = {
     "rows": 90,
     "suppressed": 10,

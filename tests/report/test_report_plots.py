@@ -15,8 +15,6 @@ from tclose_spark.report.page import percent
 from tclose_spark.report.plots import bars, lines, shortened
 from tclose_spark.report.sections import MOST_BARS, class_sizes, closeness_of_all, precision_of, worst_class
 
-pytestmark = pytest.mark.real_pages
-
 T = {"required": 0.2, "achieved": 0.19}
 
 
