@@ -383,7 +383,7 @@ def test_a_suppressed_row_loses_all(judge: Judge) -> None:
 def test_more_rows_left_out_than_the_limit_allows(judge: Judge, of: str) -> None:
     one_problem(
         judge(RELEASE, left=LEFT, privacy={"suppression_limit": "0.333", "of": of}),
-        "8 rows are released in 8 rows of classes, of 12 rows of the input",
+        "8 rows are released and 8 are in classes, of 12 rows of the input",
         "4 are suppressed, and privacy.suppression_limit allows 3",
     )
 
@@ -470,7 +470,7 @@ def test_an_extra_column(judge: Judge) -> None:
 
 
 def test_a_column_less(judge: Judge) -> None:
-    with pytest.raises(GuaranteeError, match="see 'age'"):
+    with pytest.raises(GuaranteeError, match="the first is 'age'"):
         judge([(disease,) for _, disease in RELEASE], columns=("disease",))
 
 
