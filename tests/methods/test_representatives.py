@@ -185,10 +185,10 @@ def test_the_reports_say_what_is_published_and_leave_out_what_is_not_known(made:
     for page in (public, internal):
         assert f"<code>age</code> ({how})" in page
         assert "Generalized columns" not in page
-        assert "not about what aggregates tell" in page
-    assert "Not told: aggregates of classes are published" in public
+        assert "They do not cover what aggregates reveal" in page
+    assert "Unknown: aggregates of classes are published" in public
     assert "What happened to each column" not in public
-    assert "Not measured: aggregates are published, which do not say what a class covers." in internal
+    assert "Not measured, because the release publishes aggregates." in internal
     assert "as if each row had the published values" in internal
 
 
@@ -203,12 +203,12 @@ def test_an_audit_with_the_run_file_leaves_out_what_is_not_known(made: Made, spa
     told = judged.to_json()
     assert told["utility"]["ncp"] is None
     assert told["table"]["classes"] == made.certificate["release"]["classes"]
-    assert any("no aggregate says whom it covers" in note for note in judged.notes)
-    assert "unknown, of aggregates" in repr(judged)
-    assert "aggregates are published" in judged._repr_html_()
-    with pytest.raises(ConfigurationError, match="background: people are found by labels"):
+    assert any("aggregates do not show whom they cover" in note for note in judged.notes)
+    assert "unknown, aggregates are published" in repr(judged)
+    assert "the table publishes aggregates" in judged._repr_html_()
+    with pytest.raises(ConfigurationError, match="background: people are joined by labels"):
         audit(table, spec=tree, background=str(made.conf.parent / "people.parquet"))
-    with pytest.raises(ConfigurationError, match=r"n is 50, and with method\.representative"):
+    with pytest.raises(ConfigurationError, match=r"n is 50, but with method\.representative"):
         audit(table, spec=tree, n=50)
 
 
