@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -20,6 +21,7 @@ import yaml
 from left_out_people import dealt_in_turn, left_out, with_every_k  # noqa: F401 - fixtures
 from people import PEOPLE, ROLES
 from promise_releases import make_finished  # noqa: F401 - a fixture
+from py4j.java_gateway import JavaClass, JavaPackage, JVMView
 from pyspark.sql import SparkSession
 from spark_traces import traces  # noqa: F401 - a fixture
 from strategies import CITIES
@@ -49,6 +51,29 @@ def handlers_of_signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+def pytest_collection_finish() -> None:
+    """Exempts all that was imported and collected from garbage collection."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def remember_java_names() -> None:
+    """Makes py4j remember what each of Java's names is: it searches some 300 jars at every use of one."""
+    for view in (JVMView, JavaPackage):
+        view.__getattr__ = remembering(view.__getattr__)
+
+
+def remembering(look_up: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    def look_up_once(view: Any, name: str) -> Any:
+        found = look_up(view, name)
+        if isinstance(found, JavaClass | JavaPackage):
+            vars(view)[name] = found
+        return found
+
+    return look_up_once
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""What the papers say of a fragmentation, from their definitions; spreads over domains of so many values."""
+"""What the papers say of a fragmentation, from their definitions; diameters over domains of so many values."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 
 from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.box_deltas import Bounds, box_deltas
-from tclose_spark.methods.dealing.fragment_diameter import FragmentDiameter, diameter_of
+from tclose_spark.methods.dealing.fragment_diameter import Bounds, FragmentDiameter, box_deltas, diameter_of
 
 
 def ordered(values: int) -> FragmentDiameter:
@@ -26,15 +25,15 @@ def hierarchical(values: int, parents: tuple[np.ndarray, ...]) -> FragmentDiamet
 
 
 def aggregate_bounds(
-    matrix: MultiplicityMatrix, fragment_of: np.ndarray, spreads: Sequence[FragmentDiameter]
+    matrix: MultiplicityMatrix, fragment_of: np.ndarray, diameters: Sequence[FragmentDiameter]
 ) -> Bounds:
     """The exact aggregate bounds of kind domain (Gowda 2023, Definition 7). fragment_of: 0..f-1, of each cell."""
     found = []
-    for codes, spread in zip(matrix.codes.T, spreads, strict=True):
-        inside = np.zeros((int(fragment_of.max()) + 1, spread.domain), dtype=np.int64)
+    for codes, diameter in zip(matrix.codes.T, diameters, strict=True):
+        inside = np.zeros((int(fragment_of.max()) + 1, diameter.domain), dtype=np.int64)
         np.add.at(inside, (fragment_of, codes), matrix.counts)
-        deltas = spread.weighted(np.arange(spread.domain), inside)
-        found.append(Fraction(sum(map(int, deltas)), spread.scale * matrix.rows))
+        deltas = diameter.weighted(np.arange(diameter.domain), inside)
+        found.append(Fraction(sum(map(int, deltas)), diameter.scale * matrix.rows))
     return tuple(found)
 
 

@@ -1,1 +1,1 @@
-"""What touches the world: Spark's session, files and formats, Delta tables, workers, the run and its lock."""
+"""Contact with the world: Spark's session, input formats, Delta tables, folders, the run and its lock."""

@@ -1,4 +1,4 @@
-"""What stops a start or a run from outside: tables of causes, each by what errors say of it, with what to do."""
+"""Causes outside this package that stop a start or a run: patterns in error texts, each with a message and a remedy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HANDLES = 1024
 
 
 class Cause(NamedTuple):
-    """said: a pattern of what errors say of it; error: what the user meets, made of the match."""
+    """pattern in error texts, and the error that the user meets, made from the match."""
 
     said: str
     error: Callable[[re.Match[str]], TcloseError]
@@ -130,7 +130,7 @@ AT_WORK = (
 
 
 def cause_of(text: str, causes: Sequence[Cause]) -> TcloseError | None:
-    """The error of the first cause of which a text says something; None of another text."""
+    """The error of the first cause whose pattern a text matches; None without a match."""
     for cause in causes:
         match = re.search(cause.said, text)
         if match:
@@ -139,8 +139,8 @@ def cause_of(text: str, causes: Sequence[Cause]) -> TcloseError | None:
 
 
 def why_no_session(log: str, error: str = "") -> str:
-    """What the log of a Spark that did not start, and what was raised, mean to the user; where they say nothing that is
-    known, what is wrong with the folders and limits of this process.
+    """The meaning of a failed start of Spark, from its log and the raised error; without a known cause, the problem of
+    this process's folders and limits.
     """
     said = f"{log}\n{error}"
     few = 0 <= resource.getrlimit(resource.RLIMIT_NOFILE)[1] < HANDLES  # Java raises its limit to this one
@@ -151,7 +151,7 @@ def why_no_session(log: str, error: str = "") -> str:
 
 
 def why_no_import(error: Exception) -> str:
-    """What an error means that was raised while the package was imported, before anything was read."""
+    """The meaning of an error that was raised while the package was imported."""
     text = text_of(error)
     if isinstance(error, ImportError):
         return f"tclose cannot start: {text}; install the package with what it needs: pip install 'tclose-spark[spark]'"
@@ -161,7 +161,7 @@ def why_no_import(error: Exception) -> str:
 
 
 def _telling_line(said: str) -> str:
-    """The last line that names an error; else the last one."""
+    """The last line that names an error, otherwise the last line."""
     lines = [
         line.strip() for line in said.splitlines() if line.strip() and not re.match(r"\s+at |\s*\.\.\. \d+ more", line)
     ]

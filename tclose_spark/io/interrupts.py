@@ -1,4 +1,6 @@
-"""Ctrl-C (SIGINT) and a scheduler's SIGTERM: they end a command with one line and 130 or 143, whatever it is doing."""
+"""Interrupts: Ctrl-C (SIGINT) and a scheduler's SIGTERM end a command with one line and exit code 130 or 143, at any
+moment.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,13 @@ PATIENCE = 1.0  # seconds that an interrupted command has to end in its own way
 
 @dataclass(kw_only=True)
 class Interrupt:
-    """What was received, if anything.
+    """The received signal, if any.
 
-    message: what is told then.
-    last: nothing follows the command in this process but Spark's end.
-    holding: the first signal waits for what is done now.
-    ending: signals change nothing any more.
-    raising: what is done before KeyboardInterrupt is raised.
+    message: printed after a signal.
+    last: whether only Spark's end follows the command in this process.
+    holding: whether the first signal waits for the current work.
+    ending: whether signals no longer have an effect.
+    raising: an action before KeyboardInterrupt is raised.
     handled: the main thread noticed a signal; told: the message was printed; over: the command has ended.
     """
 
@@ -44,12 +46,12 @@ class Interrupt:
 
     @property
     def exit_code(self) -> int:
-        """As a shell has it: 130 for Ctrl-C, 143 for SIGTERM."""
+        """The exit code by the shell's convention: 130 for Ctrl-C, 143 for SIGTERM."""
         return 128 + (self.received or signal.SIGINT)
 
     def handle(self, number: int, _: FrameType | None) -> None:
-        """Raises KeyboardInterrupt in the main thread; the first one only after `held`, none when the command is
-        `ending` already.
+        """Raises KeyboardInterrupt in the main thread: the first time only after deferred work, and not if the command
+        is `ending` already.
         """
         first, self.received = self.received is None, number
         logging.disable()  # py4j and Spark's threads log what breaks off, by pages
@@ -60,9 +62,7 @@ class Interrupt:
             raise KeyboardInterrupt
 
     def tell(self) -> None:
-        """Prints the message, once; where nothing follows the command, other threads' words of what breaks off are not
-        shown.
-        """
+        """Prints the message once. If nothing follows the command, later output of other threads is hidden."""
         if not self.told:
             self.told = True
             os.write(2, f"{self.message}\n".encode())
@@ -70,9 +70,9 @@ class Interrupt:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
     def is_overdue(self) -> bool:
-        """Waits for the command to end after a signal; whether it does not, and has no right to go on.
+        """Waits for the command to end after a signal; returns whether it is overdue.
 
-        One that is not the process's own has until Python notices the signal: what called it goes on.
+        A command that is not the process's own only has to notice the signal, because its caller continues.
         """
         awaited = self.over if self.last else self.handled
         while not awaited.wait(PATIENCE):
@@ -88,9 +88,8 @@ _abandoning: list[Callable[[], object]] = []
 
 
 def abandoned_with(action: Callable[[], object]) -> Callable[[], None]:
-    """What a process does, not longer than half a second, before it is left in the middle of its work.
-
-    Returns what takes this back.
+    """Registers an action of at most half a second for a process that is left in the middle of its work. Returns a
+    function that withdraws it.
     """
     _abandoning.append(action)
     return lambda: _abandoning.remove(action)
@@ -98,10 +97,12 @@ def abandoned_with(action: Callable[[], object]) -> Callable[[], None]:
 
 @contextmanager
 def handle_signals(message: str = MESSAGE, last: bool = False) -> Iterator[Interrupt]:
-    """Signals raise KeyboardInterrupt in the body, and the yielded Interrupt says which came, and this message.
-    last: nothing follows in this process but Spark's end, which no signal is to cut short: they are ignored then.
+    """Signals raise KeyboardInterrupt in the body. The yielded Interrupt has the signal, and this message.
 
-    Handlers belong to the main thread: in another one nothing is changed.
+    last: whether only Spark's end follows in this process. No signal may interrupt that end, so signals are ignored
+    then.
+
+    Handlers belong to the main thread. In another thread nothing is changed.
     """
     global _current
     interrupt = Interrupt(message=message, last=last)
@@ -134,10 +135,10 @@ def handle_signals(message: str = MESSAGE, last: bool = False) -> Iterator[Inter
 
 @contextmanager
 def interruptible(raising: Callable[[], object]) -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt in the body, after what is `held`. Nothing leaves the process, which is a
-    notebook's or another's program, and SIGTERM is theirs. raising: what is done before that.
+    """Ctrl-C raises KeyboardInterrupt in the body, after deferred work. raising: an action before that.
 
-    Handlers belong to the main thread: in another one, and inside `noticed`, nothing is changed.
+    The process is a notebook's or another program's, so it does not end, and SIGTERM is not handled. Handlers
+    belong to the main thread. In another thread, and inside `handle_signals`, nothing is changed.
     """
     global _current
     if _current is not None or threading.current_thread() is not threading.main_thread():
@@ -154,16 +155,16 @@ def interruptible(raising: Callable[[], object]) -> Iterator[None]:
 
 
 def done() -> None:
-    """The command did what it was asked to, and a release is public: from here on signals do not change what it says or
-    its exit code.
+    """Marks the command as successful and a release as public. From here on, signals change neither output nor exit
+    code.
     """
     if _current is not None:
         _current.ending = True
 
 
 def raise_if_interrupted() -> None:
-    """Raises KeyboardInterrupt if a signal came that the command does not end by: what is raised inside a finalizer, or
-    inside another's callback, is lost.
+    """Raises KeyboardInterrupt if a signal came that did not end the command. An exception inside a finalizer, or
+    inside a foreign callback, is lost.
     """
     interrupt = _current
     if interrupt is not None and interrupt.received is not None and not (interrupt.ending or interrupt.holding):
@@ -172,7 +173,7 @@ def raise_if_interrupted() -> None:
 
 @contextmanager
 def defer_interrupts() -> Iterator[None]:
-    """A signal in the body is raised after it, however long it takes; a second one at once."""
+    """Raises a signal of the body after the body, however long it takes; a second signal at once."""
     interrupt = _current
     if interrupt is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -188,11 +189,11 @@ def defer_interrupts() -> Iterator[None]:
 
 @contextmanager
 def _watched(interrupt: Interrupt) -> Iterator[None]:
-    """Leaves the process if a signal does not end it in time: compiled code does not come back to Python, a call of the
-    JVM waits for an answer, an executor's end is awaited.
+    """Ends the process if a signal does not end it in time: compiled code does not return to Python, a call of the JVM
+    waits for an answer, or an executor's end is awaited.
 
-    Python runs handlers between its own instructions only; the number of a signal is written to a socket at once.
-    Kernels let other threads run meanwhile (`kernels.kernel`).
+    Python runs handlers between its own instructions only. The system writes the number of a signal to a socket at
+    once, and a thread reads it. Kernels let other threads run meanwhile (`kernels.kernel`).
     """
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
@@ -217,7 +218,7 @@ def _watched(interrupt: Interrupt) -> Iterator[None]:
 
 
 def _leave(interrupt: Interrupt, code: int) -> None:
-    """Ends the process here and now."""
+    """Ends the process immediately."""
     interrupt.tell()
     for action in reversed(_abandoning):
         run_with_timeout(action, 0.5)
@@ -225,10 +226,10 @@ def _leave(interrupt: Interrupt, code: int) -> None:
 
 
 def run_with_timeout(action: Callable[[], object], seconds: float = 5.0) -> None:
-    """Does something in a thread of its own, not longer than so many seconds, and forgets what goes wrong.
+    """Runs an action in a thread of its own for at most this many seconds, and ignores its errors.
 
-    A connection to the JVM belongs to a thread, and that of an interrupted call is of no use any more. While a process
-    ends, Python 3.12 and later start no thread; then it is done here.
+    A connection to the JVM belongs to a thread, and that of an interrupted call is unusable. While a process ends,
+    Python 3.12 and later start no thread; then the action runs here.
     """
 
     def quietly() -> None:

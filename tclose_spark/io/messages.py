@@ -1,4 +1,4 @@
-"""What is said of a run, a line at a time: as text, or as JSON for what collects logs."""
+"""Lines about a run: as text, or as JSON for log collectors."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ PREFIXES: dict[Level, str] = {"warning": "note: ", "error": "error: ", "info": "
 
 
 def require_log_format() -> None:
-    """Raises ConfigurationError if the environment asks for a format that there is not."""
+    """Raises ConfigurationError if the environment requests an unknown log format."""
     given = os.environ.get(LOG_FORMAT)
     if given not in (None, "text", "json"):
         raise ConfigurationError(f"{LOG_FORMAT} is {given}; expected text or json")
 
 
 def in_json() -> bool:
-    """Whether the environment asks for lines of JSON."""
+    """Whether the environment requests JSON lines."""
     return os.environ.get(LOG_FORMAT) == "json"
 
 
 def level_of(line: str) -> Level:
-    """What a line of text is.
+    """The level of a line of text
 
     >>> level_of("note: k is 5"), level_of("profile 300 rows")
     ('warning', 'info')

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures import diversity
@@ -17,7 +18,7 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.runfile.attributes import Attributes, Bins, Diversity, QuasiIdentifier, SensitiveAttribute
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import ExactArray, IntArray, exact
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import Labeller, make_labeller
@@ -189,6 +190,21 @@ def worst_closeness_ratio(attributes: Sequence[ResolvedSensitive], emd: Sequence
 def reaches(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> bool:
     """Whether every distance is at most its required t."""
     return all(a.t is None or reached <= a.t for a, reached in zip(attributes, emd, strict=True))
+
+
+def too_far(distance: GroundDistance, numerators: ExactArray, t: Fraction, sizes: IntArray) -> NDArray[np.bool_]:
+    """Whether each class is farther than t from the table, exactly, shape (groups,). sizes: rows of each class.
+
+    >>> from tclose_spark.measures.distances.ground_distances import EqualDistance
+    >>> classes = Histograms.dense(np.array([[2, 0, 0], [0, 1, 1], [1, 1, 0]]))  # distances 1/2, 1/2, 1/4
+    >>> distance = EqualDistance(np.array([2, 1, 1]))
+    >>> too_far(distance, distance.numerators(classes), Fraction(1, 4), classes.sizes).tolist()
+    [True, True, False]
+    """
+    unit = distance.scale * int(distance.table.sum())
+    bound = 4 * unit * int(sizes.max()) * max(t.numerator, t.denominator)
+    far = t.denominator * exact(numerators, bound) > t.numerator * unit * exact(sizes, bound)
+    return far.astype(bool)
 
 
 def is_diverse(parts: Iterable[Histograms], attribute: ResolvedSensitive) -> bool:

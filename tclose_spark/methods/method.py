@@ -191,12 +191,12 @@ class Method:
     make_plan: plans, or raises UnreachableError.
     read_plan: `read_plan(tree, attributes, k, settings)`: the plan that `Plan.to_json` wrote.
     tables: `tables(run's name, report of the plan, settings, sensitive attributes)`: the tables and sentences that
-        `tclose plan` prints.
+        `tclose plan` prints; by default, the report's note alone.
     """
 
     name: str
     settings: type[MethodSettings]
-    supports: Callable[[Any, Mapping[str, SensitiveAttribute]], None]
+    supports: Callable[[Any, Mapping[str, SensitiveAttribute]], None] = lambda settings, sensitive: None
     sample_rows: Callable[[Any], int]
     make_plan: Callable[[PlanningInput], Plan]
     read_plan: Callable[[Mapping[str, Any], ResolvedAttributes, int, Any], Plan]
@@ -208,6 +208,6 @@ def method_of(settings: MethodSettings) -> Method:
     found = find_method(settings.name)
     if not isinstance(found, Method):
         raise ConfigurationError(
-            f"method.name: what brings {settings.name} is no Method of tclose_spark.methods.method"
+            f"method.name: the entry point {settings.name} is not a Method of tclose_spark.methods.method"
         )
     return found

@@ -1,23 +1,27 @@
-"""Common parts of the tables of all plans."""
+"""Common parts of the tables that `tclose plan` prints."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from rich.table import Table
+from typing import TYPE_CHECKING
 
 from tclose_spark.runfile.attributes import SensitiveAttribute
 
-MERGED = "Classes that end up with the same labels are published as one."
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MERGE_NOTE = "Classes that end up with the same labels are published as one."
 
 
-def with_t(sensitive: Mapping[str, SensitiveAttribute]) -> list[str]:
-    """Each sensitive attribute with its t, in words."""
+def headings_with_t(sensitive: Mapping[str, SensitiveAttribute]) -> list[str]:
+    """Each sensitive attribute's name and t."""
     return [f"{name} ({'no t' if a.t is None else f't = {float(a.t):g}'})" for name, a in sensitive.items()]
 
 
-def table_of(title: str, *headings: str) -> Table:
-    """An empty table with these columns."""
+def empty_table(title: str, *headings: str) -> Table:
+    """A table with these columns, aligned to the right."""
+    from rich.table import Table
+
     table = Table(title=title)
     for heading in headings:
         table.add_column(heading, justify="right")

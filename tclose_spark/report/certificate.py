@@ -16,8 +16,8 @@ from tclose_spark.table.writing import listing
 from tclose_spark.version import __version__
 
 OF_AGGREGATES = (
-    "the release publishes aggregates, which do not say how far apart the values of a class are; the loss of covering "
-    "labels would need the raw table"
+    "aggregates of classes are published, which do not say how far the values of a class lie apart; what labels that "
+    "cover them would lose follows from the raw table alone"
 )
 
 COUNTS = "Counts are rows. A person with several rows counts several times."

@@ -25,7 +25,7 @@ from tclose_spark.io.spark.shuffles import sent_to_tasks, the_task
 from tclose_spark.io.spark.workers import Mapper, map_batches
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.io.tables.delta import read_delta
-from tclose_spark.io.tables.made_files import FILE, TABLE, parquet_files, write_tables
+from tclose_spark.io.tables.made_files import FILE, TABLE, ChangedFileError, parquet_files, write_tables
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import ClassAssignment, Plan
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -97,11 +97,19 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
 
 
 def _write(run: Run, anonymizer: Anonymizer) -> Written:
-    files = anonymizer.files(read_rows(run))
     run.staging.remove(LINKED)
-    with anonymizer.blocks_done.watched(anonymizer.plan.blocks, run.progress):
-        write_tables(files, anonymizer.tables, run.staging)
+    try:
+        _write_tables(run, anonymizer, trusts_text_writer=True)
+    except ChangedFileError:
+        run.announce("note: Spark's text writer changes files on this platform; Delta writes them instead, more slowly")
+        _write_tables(run, anonymizer, trusts_text_writer=False)
     return anonymizer.written()
+
+
+def _write_tables(run: Run, anonymizer: Anonymizer, trusts_text_writer: bool) -> None:
+    files = anonymizer.files(read_rows(run))
+    with anonymizer.blocks_done.watched(anonymizer.plan.blocks, run.progress):
+        write_tables(files, anonymizer.tables, run.staging, trusts_text_writer)
 
 
 @dataclass(frozen=True)
@@ -143,7 +151,7 @@ class Anonymizer:
             for q in attributes.quasi_identifiers
             if q.name in spec.aggregates
         )
-        self.observation = Observation()
+        self.observation: Observation
         self.blocks_done: TaskCounter
         self.minimality: MinimalityCounter
         self.sample: LinkedSample
@@ -182,7 +190,7 @@ class Anonymizer:
         """The files of `tables`, as rows of FILES. A task holds whole classes. Fingerprints and wrong labels are
         observed while the files are written: see `written`.
         """
-        self.blocks_done = TaskCounter(batches.sparkSession)
+        self.observation, self.blocks_done = Observation(), TaskCounter(batches.sparkSession)
         self.minimality = MinimalityCounter.of(batches.sparkSession, self.attributes, self.plan.tasks)
         self.sample = LinkedSample(batches.sparkSession, self.profile, self.plan.tasks)
         self.refused_cuts = RefusedCuts.of(batches.sparkSession, self.spec, self.attributes)

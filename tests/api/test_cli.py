@@ -325,7 +325,7 @@ def test_plan_shows_what_each_class_size_reaches(tclose: Command, run_file: RunF
     code, out, err = tclose("plan", path)
     assert code == 0, err
     lines = [[cell.strip() for cell in line.strip("│┃").replace("┃", "│").split("│")] for line in out.splitlines()]
-    assert all(heading in out for heading in ("class size", "classes", "disease", "bound", "reached", "stack"))
+    assert all(heading in out for heading in ("class size", "classes", "disease", "bound", "holds", "stack"))
     assert ["4", "6", "0.166667", "0.166667", "no", "frequency"] in lines
     assert ["6", "4", "0.000000", "0.000000"] in [line[:4] for line in lines]
     assert "chosen" in out

@@ -12,7 +12,7 @@ from strategies import CITIES, Problem, count_in, make_problem
 
 from tclose_spark.measures.distances.ground_distances import ground_distance
 from tclose_spark.methods.attributes import ResolvedSensitive
-from tclose_spark.methods.fragmentation.describe import in_words
+from tclose_spark.methods.fragmentation.tables import in_words
 from tclose_spark.methods.method import PlanReport, method_of
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.domains import SensitiveDomain

@@ -46,8 +46,8 @@ def test_figure_4_3_bounds_of_a_fragmentation():
         Fraction(40 + 60, 400) + Fraction(440, 3 * 400),
         Fraction(60 + 80, 400),
     )
-    spreads = [ordered(4), ordered(3)]
-    assert aggregate_bounds(matrix, fragment_of, spreads) == (
+    diameters = [ordered(4), ordered(3)]
+    assert aggregate_bounds(matrix, fragment_of, diameters) == (
         Fraction(40 + 60 + 440, 3 * 400),
         Fraction(60 + 80, 2 * 400),
     )

@@ -11,8 +11,7 @@ from tclose_spark.measures.distances.ground_distances import OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
-from tclose_spark.methods.dealing.orders import orders
-from tclose_spark.methods.dealing.stacks import Stack, class_counts, stack_by_frequency, stack_by_value
+from tclose_spark.methods.dealing.stacks import Stack, class_counts, orders, stack_by_frequency, stack_by_value
 
 # Salaries in thousands and their frequencies: 250 records, k = 50, so 5 classes.
 SALARIES = {50: 24, 55: 31, 60: 16, 65: 20, 70: 42, 75: 39, 80: 17, 85: 37, 90: 15, 95: 9}

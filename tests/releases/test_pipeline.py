@@ -547,7 +547,7 @@ def test_the_closeness_tree_says_what_it_did(
     assert record["ncp"] < record["ncp_before_exchange"] < 1
     assert record["mean_closeness_ratio"] < record["largest_closeness_ratio"] <= 1
     assert record["depth"] >= 2 <= record["depth_of_plan"]
-    assert any("merged, since they did not hold on full counts" in line for line in lines)
+    assert any("merged because they failed the requirement on full counts" in line for line in lines)
 
 
 @pytest.mark.parametrize("method", ["microaggregation", "sabre"])

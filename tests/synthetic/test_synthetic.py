@@ -168,7 +168,7 @@ def test_diseases_depend_on_age_and_one_is_rare(people: DataFrame) -> None:
 
 
 def check_by_age(table: Mapping[int, t.Weights], columns: int, total: int) -> None:
-    assert tuple(table) == t.AGE_GROUP_STARTS
+    assert list(table) == t.AGE_GROUP_STARTS
     assert all(len(row) == columns and sum(row) == total for row in table.values())
 
 
@@ -182,8 +182,8 @@ def test_tables_are_complete() -> None:
         check_by_age(t.SHARE_OF_HOURS_BY_SEX_AND_AGE[sex], len(t.SHARE_OF_HOURS), 100)
     jobs_by_group_and_sex = list(zip(*(weights for _, _, weights in t.JOBS.values()), strict=True))
     assert [sum(column) for column in jobs_by_group_and_sex] == [100] * 8
-    assert tuple(t.INCOME_OF_NOT_EMPLOYED) == t.NOT_EMPLOYED
-    assert tuple(t.INCOME_BY_AGE) == tuple(t.RARE_DISEASE_BY_AGE) == t.AGE_GROUP_STARTS
+    assert list(t.INCOME_OF_NOT_EMPLOYED) == t.NOT_EMPLOYED
+    assert list(t.INCOME_BY_AGE) == list(t.RARE_DISEASE_BY_AGE) == t.AGE_GROUP_STARTS
     assert t.leaves(t.DISEASE_TREE)[-1] == t.RARE_DISEASE
 
 

@@ -1,5 +1,5 @@
-"""Tables in memory (pandas, polars, pyarrow, and what else gives Arrow) as the Arrow table that Spark would read from
-the Parquet file that they are written to. Without Spark.
+"""Tables in memory (pandas, polars, pyarrow and others with Arrow export) as the Arrow table that Spark would read
+from their Parquet file. Imports no Spark.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ WIDER = {
 
 
 def is_spark(table: Any) -> bool:
-    """Whether a table is a DataFrame of Spark; PySpark is not imported for that."""
+    """Whether a table is a DataFrame of Spark. It does not import PySpark."""
     module = sys.modules.get("pyspark.sql")
     return module is not None and isinstance(table, module.DataFrame)
 
 
 def is_frame(table: Any) -> bool:
-    """Whether a table is in memory, and gives Arrow.
+    """Whether a table is in memory and exports Arrow
 
     >>> is_frame(pa.table({"age": [1]})), is_frame("people.csv")
     (True, False)
@@ -43,11 +43,10 @@ def is_frame(table: Any) -> bool:
 
 
 def as_arrow(table: Any) -> pa.Table:
-    """The columns of a table in memory. A pandas index is no column; NaN and None of pandas are missing.
+    """The columns of a table in memory. A pandas index is not a column. NaN and None of pandas are missing values.
 
-    Raises:
-        InputError: naming a column that stands twice, or whose values no column of a table holds: of several types,
-            integers beyond 64 bits.
+    Raises: InputError: naming a column that occurs twice, or whose values fit no column type: mixed types, or
+    integers beyond 64 bits.
     """
     if _is_pandas(table):
         columns = dict(_pandas_columns(table))
@@ -84,7 +83,7 @@ def readable(table: pa.Table) -> tuple[pa.Table, dict[str, str]]:
 
 
 def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column in a type that Spark reads. Raises pyarrow's errors where there is none."""
+    """The column in a type that Spark reads. Raises pyarrow's errors if there is no such type."""
     if pa.types.is_dictionary(column.type):
         chunks = [_plain(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
         column = pa.chunked_array(chunks, WIDER.get(column.type.value_type, column.type.value_type))
@@ -106,7 +105,7 @@ def _plain(values: Any) -> Any:
 
 
 def _why(kind: pa.DataType) -> str:
-    """Why a column's values cannot be had, as a message goes on."""
+    """Why a column's values are unreadable, as the end of a message."""
     if pa.types.is_timestamp(kind):
         return (
             "a timestamp in nanoseconds, which Spark does not have; round it to microseconds (pandas: "
@@ -140,7 +139,7 @@ def _pandas_columns(table: Any) -> Iterator[tuple[str, pa.Array]]:
 
 
 def _unheld(error: Exception) -> str:
-    """Why no column holds such values and what helps, without the values that the error names."""
+    """Why no column type fits such values, and what helps, without the values that the error names."""
     if isinstance(error, OverflowError):
         return "integers beyond 64 bits; make them text"
     if isinstance(error, UnicodeError):
@@ -151,7 +150,7 @@ def _unheld(error: Exception) -> str:
 
 
 def _check_once(name: str, names: list[str]) -> None:
-    """Raises InputError if several columns have this name but for case, which Spark does not tell apart."""
+    """Raises InputError if several columns have this name in any case, which Spark does not distinguish."""
     times = [other.lower() for other in names].count(name.lower())
     if times > 1:
         raise InputError(

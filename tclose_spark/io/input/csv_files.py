@@ -1,4 +1,4 @@
-"""Reading CSV files: a header that can be read, malformed rows marked, empty text as missing."""
+"""Reading CSV files: requires a readable header, marks malformed rows, and reads empty text as missing."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def _check_byte_order_mark(table: DataFrame, source: Input) -> None:
 
 
 def _check_header(table: DataFrame, source: Input) -> bool:
-    """Whether a column has no name, which Spark then calls `_c` and its place.
+    """Whether a column has no name; Spark then calls it `_c` and its place.
 
     Raises:
-        InputError: if the first line is no header that can be read, or has a name twice.
+        InputError: if the first line is not a readable header, or has a name twice.
     """
     names = table.columns
     if not all(name.isprintable() and REPLACEMENT not in name for name in names):
@@ -100,7 +100,7 @@ def _check_header(table: DataFrame, source: Input) -> bool:
 
 
 def _check_names_once(table: DataFrame, source: Input) -> None:
-    """Raises InputError if the header has a name twice, but for case. Spark then adds to each of them its place."""
+    """Raises InputError if the header has a name twice, in any case. Spark would then add its place to each."""
     ends = [
         name.removesuffix(str(place)).lower() for place, name in enumerate(table.columns) if name.endswith(str(place))
     ]
@@ -119,7 +119,7 @@ def _check_names_once(table: DataFrame, source: Input) -> None:
 
 
 def _malformed_names(spark: SparkSession, source: Input) -> int:
-    """How many names of the header are not in its encoding."""
+    """The number of header names that are invalid in the encoding."""
     if not is_utf8(source):
         return 1
     names = spark.read.options(**as_bytes(source)).csv(for_spark(source.path)).columns
@@ -135,7 +135,7 @@ def _is_valid(name: str) -> bool:
 
 
 def looks_like(table: DataFrame, source: Input) -> str:
-    """What a table's first file is by its first bytes, as a sentence; empty if nothing speaks against CSV in its
+    """A sentence about the true format of a table's first file, by its first bytes; empty if they may be CSV in its
     encoding.
     """
     if encoding_of(source).startswith(("UTF-16", "UTF-32")):
@@ -146,7 +146,7 @@ def looks_like(table: DataFrame, source: Input) -> str:
 
 
 def _first_bytes(table: DataFrame) -> bytes:
-    """The first bytes of a table's first file; none where they cannot be had."""
+    """The first bytes of a table's first file; empty if they cannot be read."""
     with contextlib.suppress(PySparkException, Py4JError, OSError, IndexError, ConfigurationError):
         file = unquote(table.inputFiles()[0])
         folder, _, name = str(local_path(file) or file).rpartition("/")

@@ -1,4 +1,4 @@
-"""The options that a CSV file is read with, and what follows from them."""
+"""The options for reading a CSV file, and their consequences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tclose_spark.runfile.spec import Input
 
 
 def csv_options(source: Input) -> dict[str, str]:
-    """The options, and those that the encoding needs: lines are cut at a byte 10, which UTF-16 also has inside
+    """The options, with those that the encoding needs. Lines end at a byte 10, which UTF-16 also has inside
     characters.
     """
     options = {"escape": '"', **source.options}
@@ -17,13 +17,13 @@ def csv_options(source: Input) -> dict[str, str]:
 
 
 def option_of(source: Input, *names: str) -> str:
-    """The value of an option, whose name Spark takes in any case; empty if it is not given."""
+    """The value of an option, whose name may have any case; empty if it is not given."""
     given = {key.lower(): value for key, value in source.options.items()}
     return next((given[name.lower()] for name in names if name.lower() in given), "")
 
 
 def encoding_of(source: Input) -> str:
-    """The encoding, by the name that is usual for those of Unicode: UTF-8 for utf8."""
+    """The encoding by its usual name: UTF-8 for utf8."""
     given = option_of(source, "encoding", "charset") or "UTF-8"
     return (
         re.sub(r"^UTF[-_]?(8|16|32)[-_]?(LE|BE)?$", lambda match: f"UTF-{match[1]}{match[2] or ''}", given.upper())
@@ -43,12 +43,12 @@ def as_bytes(source: Input) -> dict[str, str]:
 
 
 def is_utf8(source: Input) -> bool:
-    """Whether bytes can be told apart by reading them as ISO-8859-1: UTF-8, and options that are the same in both."""
+    """Whether reading as ISO-8859-1 distinguishes all bytes: UTF-8, with options that are the same in both."""
     return encoding_of(source) == "UTF-8" and all(value.isascii() for value in source.options.values())
 
 
 def how_to_set_encoding(source: Input) -> str:
-    """The cure of text that is not in the encoding, as a message goes on."""
+    """The remedy for text that is not in the encoding, as the end of a message."""
     if option_of(source, "encoding", "charset"):
         return "set input.options.encoding to the file's own, or write the file in UTF-8"
     return "set input.options.encoding to the file's own (such as windows-1252 or ISO-8859-1)"

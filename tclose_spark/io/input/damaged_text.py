@@ -1,7 +1,7 @@
-"""Rows and text that were not read as the file holds them: counted, and refused.
+"""Rows and text that were not read as they are in the file: counted, and rejected.
 
-Text is read as the file holds it or not at all: bytes that Spark cannot decode would silently become one character, and
-different values one value. Messages name columns and counts, never what a file holds.
+Spark silently replaces bytes that it cannot decode by one character, which makes different values equal. Such text is
+therefore rejected. Messages name columns and counts, never the content of a file.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tclose_spark.runfile.spec import Input
 class SourceTable:
     """A table that was read.
 
-    source: where from.
-    columns: those that are used.
+    source: its place and format.
+    columns: the columns in use.
     """
 
     table: DataFrame
@@ -37,14 +37,14 @@ class SourceTable:
 
     @property
     def texts(self) -> list[str]:
-        """The columns of text that are used."""
+        """The columns of text in use."""
         kinds = {field.name: field.dataType for field in self.table.schema.fields}
         return [name for name in self.columns if isinstance(kinds.get(name), T.StringType)]
 
 
 @contextlib.contextmanager
 def translate_read_errors(*tables: SourceTable) -> Iterator[None]:
-    """Turns errors from inside the tasks that read these tables into InputErrors."""
+    """Turns errors of tasks that read these tables into InputErrors."""
     try:
         yield
     except READ_ERRORS as error:
@@ -58,7 +58,7 @@ def translate_read_errors(*tables: SourceTable) -> Iterator[None]:
 
 
 def holds_damage(text: str | None) -> bool:
-    """Whether a text may come from bytes that could not be decoded; `check_text` decides."""
+    """Whether a text may come from undecodable bytes; `check_text` decides."""
     return text is not None and (REPLACEMENT in text or NUL in text)
 
 
@@ -68,7 +68,7 @@ def is_damaged(column: Column) -> Column:
 
 
 def check_text(opened: SourceTable) -> None:
-    """Raises InputError if a column of text holds bytes that its encoding does not have, or NUL: with the rows of each
+    """Raises InputError if a column of text has bytes that are invalid in its encoding, or NUL, with the rows of each
     column.
     """
     texts, source = opened.texts, opened.source
@@ -96,7 +96,7 @@ def check_text(opened: SourceTable) -> None:
 
 
 def malformed_rows(opened: SourceTable, malformed: int, rows: int) -> InputError:
-    """The error of a CSV file with malformed rows."""
+    """The error for a CSV file with malformed rows."""
     cure = (
         looks_like(opened.table, opened.source)
         or "mend them, or set input.options (sep, quote, escape, multiLine, encoding)"
@@ -132,16 +132,17 @@ def checked(opened: SourceTable) -> DataFrame:
 
 
 def _count_rows(table: DataFrame, conditions: Sequence[Column], more: Sequence[Column] = ()) -> list[int]:
-    """How many rows meet each condition."""
+    """The number of rows that meet each condition."""
     counts = [F.sum(condition.cast("bigint")).alias(f"n{i}") for i, condition in enumerate(conditions)]
     counted = table.agg(*counts, *[column.alias(f"m{i}") for i, column in enumerate(more)]).head() if counts else None
     return [int(counted[i] or 0) if counted else 0 for i in range(len(conditions))]
 
 
 def _count_malformed(opened: SourceTable, texts: Sequence[str]) -> dict[str, int]:
-    """How many rows of each column of a CSV file are no UTF-8: a U+FFFD that the file holds is text like any other.
+    """The number of rows of each column of a CSV file that are invalid UTF-8. A U+FFFD in the file is valid text.
 
-    Read as ISO-8859-1 every byte is one character, and separators, quotes and line ends are what they are in UTF-8.
+    If the file is read as ISO-8859-1, every byte is one character, and separators, quotes and line ends are the
+    same as in UTF-8.
     """
     source, names = opened.source, opened.table.columns
     raw = opened.table.sparkSession.read.options(**as_bytes(source)).csv(for_spark(source.path))
@@ -156,7 +157,7 @@ def _count_malformed(opened: SourceTable, texts: Sequence[str]) -> dict[str, int
 
 
 def _listed(counts: Mapping[str, int]) -> str:
-    """The columns that have some, with their rows."""
+    """The affected columns, with their rows."""
     some = [f"{name!r} ({count} rows)" for name, count in counts.items() if count]
     more = f" and {len(some) - SHOWN} more" if len(some) > SHOWN else ""
     return f"column{'s' if len(some) > 1 else ''} {', '.join(some[:SHOWN])}{more}"

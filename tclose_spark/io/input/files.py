@@ -21,8 +21,8 @@ PATTERN = set("*?[]{}")  # in a path that stands for several
 
 
 def check_files(spec: ReleaseSpec, reads_input: bool) -> None:
-    """Raises ConfigurationError with every hierarchy that cannot be read or is no tree, and the input if it is read and
-    is not there. What lies behind a URI or in the catalog is left to Spark.
+    """Raises ConfigurationError with every hierarchy file that is unreadable or not a tree, and with the input if it
+    is to be read and missing. Spark checks URIs and catalog tables.
     """
     problems = [*_hierarchy_problems(spec)]
     if reads_input and is_missing(spec.input):
@@ -32,7 +32,7 @@ def check_files(spec: ReleaseSpec, reads_input: bool) -> None:
 
 
 def is_missing(source: Input) -> bool:
-    """Whether a table is to be on this machine's disks, and is not there."""
+    """Whether a local table is missing."""
     local = source.format != "table" and not URI.match(source.path) and not PATTERN & set(source.path)
     return local and not Path(source.path).exists()
 
@@ -46,7 +46,7 @@ def _hierarchy_problems(spec: ReleaseSpec) -> Iterator[str]:
 
 
 def hierarchy_problem(path: Path, key: str) -> Iterator[str]:
-    """What is wrong with the hierarchy in a file, if anything; `key` begins it."""
+    """The problem of a hierarchy file, beginning with `key`; None if it is valid."""
     try:
         if path.stat().st_size <= LARGEST:
             Hierarchy.parse(path.read_text(encoding="utf-8"), key)
@@ -62,12 +62,12 @@ def read_hierarchies(
     spark: SparkSession,
     where: str = "",
 ) -> dict[str, Hierarchy]:
-    """The hierarchies of the columns that have a file of one, by column; `where` begins the keys that errors name.
+    """The hierarchies of the columns with a hierarchy file, by column. where: the beginning of keys in errors.
 
-    That of a sensitive attribute with `missing: leaf` has the leaf.
+    The hierarchy of a sensitive attribute with `missing: leaf` has that leaf.
 
     Raises:
-        ConfigurationError: with every one that cannot be read or is not a tree.
+        ConfigurationError: with every file that cannot be read or is not a tree.
     """
     hierarchies, problems = {}, []
     for role, columns in (("quasi_identifiers", quasi), ("sensitive_attributes", sensitive)):

@@ -1,4 +1,4 @@
-"""A table in memory as an input of a run: a temporary view of Spark, as long as the run reads it."""
+"""A table in memory as the input of a run: a temporary view of Spark for the time of the run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ TOLD = "the table that was given"
 
 
 def as_dataframe(spark: SparkSession, table: Any) -> DataFrame:
-    """A table in memory on a session; a DataFrame as it is. Nothing is written where others can read: Spark takes the
-    rows from a file of its own folder, which only this user reads, and removes it.
+    """A table in memory as a DataFrame of the session. Nothing is written where others can read it: Spark takes the
+    rows from a file that only this user can read, and removes it.
 
     Raises:
-        InputError: naming a column that cannot be had.
+        InputError: naming a column that is unreadable.
     """
     if is_spark(table):
         return table  # type: ignore[no-any-return]
@@ -37,13 +37,13 @@ def as_dataframe(spark: SparkSession, table: Any) -> DataFrame:
 
 
 def _spark_type(kind: pa.DataType) -> T.DataType:
-    """As Spark reads it from Parquet: a time without a zone has none."""
+    """The type that Spark reads from Parquet: a time without a zone stays without one."""
     return from_arrow_type(kind, prefer_timestamp_ntz=True)
 
 
 @contextmanager
 def viewed(spark: SparkSession, table: Any, name: str) -> Iterator[None]:
-    """The table is the view of this name while the body runs; errors call it `TOLD`."""
+    """Makes the table a view of this name during the body. Errors call it `TOLD`."""
     as_dataframe(spark, table).createOrReplaceTempView(name)
     try:
         yield

@@ -20,14 +20,14 @@ AS_OF, AT = "versionAsOf", "timestampAsOf"
 
 @dataclass(frozen=True)
 class Commit:
-    """One state of a table: its version in Delta, its snapshot's id in Iceberg; and when that was written."""
+    """One state of a table: its version in Delta or its snapshot's id in Iceberg, and the time of writing."""
 
     version: int
     time: str
 
 
 def commit_of(spark: SparkSession, source: Input) -> Commit | None:
-    """The commit of a Delta or Iceberg input that is read; None of other inputs."""
+    """The commit of a Delta or Iceberg input that is read; None for other inputs."""
     if source.format not in ("delta", "table"):
         return None
     name = source.path if source.format == "table" else f"delta.`{for_spark(source.path)}`"
@@ -39,16 +39,16 @@ def commit_of(spark: SparkSession, source: Input) -> Commit | None:
 
 
 def version_of(spark: SparkSession, source: Input) -> int | None:
-    """The version of `commit_of`, else None."""
+    """The version of `commit_of`; None without one."""
     commit = commit_of(spark, source)
     return None if commit is None else commit.version
 
 
 def _snapshot(spark: SparkSession, source: Input) -> Commit | None:
-    """The snapshot of an Iceberg table; None of other tables.
+    """The snapshot of an Iceberg table; None for other tables.
 
-    A snapshot is read with the names and types that columns had when it was written. Where the table has others since,
-    none is named, so that the table is read as it shows itself.
+    A snapshot is read with the names and types that columns had when it was written. If the table has others by
+    now, the result is None, so that the current table is read.
     """
     try:
         history = spark.table(f"{source.path}.history")
@@ -64,7 +64,7 @@ def _snapshot(spark: SparkSession, source: Input) -> Commit | None:
 
 
 def _newest(history: DataFrame, source: Input) -> Commit | None:
-    """Of a history (version, time, place in it), what the input's options ask for, else the newest."""
+    """The entry of a history (version, time, place in it) that the input's options request, otherwise the newest."""
     if AS_OF in source.options:
         history = history.where(F.col("version") == int(source.options[AS_OF]))
     if AT in source.options:
@@ -74,10 +74,10 @@ def _newest(history: DataFrame, source: Input) -> Commit | None:
 
 
 def input_state(spark: SparkSession, source: Input, commit: Commit | None) -> str | None:
-    """What changes whenever the input does: of a Delta or Iceberg table its commit, of files their names, sizes
-    and times; None of what has neither, such as a view.
+    """A value that changes whenever the input does; None for inputs without one, such as a view.
 
-    A commit is its version and its time, since a table that was dropped and made again counts from 0.
+    It is the commit of a Delta or Iceberg table, and names, sizes and times of files. A commit is its version and
+    its time, because a table that is dropped and created again counts from 0.
     """
     if commit is not None:
         return f"version {commit.version} of {commit.time}"
@@ -92,7 +92,7 @@ def input_state(spark: SparkSession, source: Input, commit: Commit | None) -> st
 
 
 def _walked(path: Path) -> Iterable[str]:
-    """The files below a path, or the one that it is; behind links too, as Spark reads them."""
+    """The files below a path, or the file itself. Links are followed, as Spark does."""
     folders = os.walk(path, followlinks=True)
     for file in [Path(folder) / name for folder, _, names in folders for name in names] if path.is_dir() else [path]:
         found = file.stat()
@@ -100,7 +100,7 @@ def _walked(path: Path) -> Iterable[str]:
 
 
 def _listed(spark: SparkSession, path: str) -> Iterable[str]:
-    """The same of a path behind a URI; the files are not read."""
+    """The same for a path behind a URI. The files are not read."""
     files = spark.read.format("binaryFile").options(**NO_PATTERN, recursiveFileLookup="true").load(path)
     for row in files.select("path", "length", F.col("modificationTime").cast("double")).collect():
         yield f"{row[0]} {row[1]} {row[2]}"

@@ -1,4 +1,4 @@
-"""Reading Parquet files: what Spark cannot hold is marked, what is no Parquet file is named."""
+"""Reading Parquet files: marks types that Spark does not support, and names files that are not Parquet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 
 
 def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
-    """The table. A column of timestamps in nanoseconds, which Spark cannot hold, is marked in its metadata."""
+    """The table. A column of timestamps in nanoseconds, which Spark does not support, is marked in its metadata."""
     reader = spark.read.options(**source.options)
     try:
         table = reader.parquet(for_spark(source.path))
@@ -57,8 +57,8 @@ def _with_nanoseconds(spark: SparkSession, source: Input) -> DataFrame:
 
 
 def _nanosecond_columns(spark: SparkSession, table: DataFrame) -> set[str]:
-    """The columns that the footer of a file says are timestamps in nanoseconds; where it cannot be had, all that may
-    be.
+    """The columns that the footer of a file declares as timestamps in nanoseconds; without a readable footer, all
+    candidates.
     """
     java = java_of(spark)
     with contextlib.suppress(PySparkException, Py4JError, IndexError):

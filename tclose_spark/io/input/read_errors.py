@@ -1,4 +1,4 @@
-"""What errors of Spark's readers mean to the user. Messages name files and columns, never what a file holds."""
+"""The meaning of errors of Spark's readers. Messages name files and columns, never the content of a file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ FAILED_FILE = re.compile(r"Encountered error while reading file (.+?)\.(?=\s|$)"
 
 
 def meaning(error: Exception, source: Input | None = None) -> InputError | None:
-    """What an error of Spark's readers means to the user, if it is one; a file is named if it is the source's (None: if
-    any is).
+    """The meaning of an error of Spark's readers; None for other errors. A file is named if it belongs to the source
+    (None: always).
     """
     text, condition = text_of(error), condition_of(error)
     where = f"input.path: {source.path}" if source is not None else "a table"
@@ -63,7 +63,7 @@ def _failed_file(text: str, source: Input | None) -> InputError | None:
 
 
 def condition_of(error: Exception) -> str:
-    """The name that Spark gives an error; empty where it gives none."""
+    """Spark's name of an error; empty if it has none."""
     return (error.getCondition() or "") if isinstance(error, PySparkException) else ""
 
 
@@ -73,6 +73,6 @@ def file_name(file: str) -> str:
 
 
 def _is_of(file: str, path: str) -> bool:
-    """Whether a file is the one at a path, or below it."""
+    """Whether a file is at a path, or below it."""
     bare = [re.sub(r"^[A-Za-z][A-Za-z0-9+.-]+:/*", "/", unquote(text)) for text in (file, path)]
     return bare[0] == bare[1] or bare[0].startswith(bare[1].rstrip("/") + "/")

@@ -25,10 +25,10 @@ NOT_FOUND = (
 
 
 def read_table(spark: SparkSession, source: Input, version: int | None = None) -> DataFrame:
-    """The raw table, its columns under their new names. A CSV file is read as text unless `inferSchema` is set, with
-    its malformed rows marked in MALFORMED.
+    """The raw table with its columns under their new names. A CSV file is read as text unless `inferSchema` is set,
+    with its malformed rows marked in MALFORMED.
 
-    version: of a Delta or Iceberg table (see `commit_of`), to read what it held then.
+    version: of a Delta or Iceberg table (see `commit_of`), to read that state.
 
     Raises:
         InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.

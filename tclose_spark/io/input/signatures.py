@@ -1,4 +1,4 @@
-"""What a file is by its first bytes, whatever its name says."""
+"""The format of a file by its first bytes, whatever its name."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ MARKS = (
 
 
 def byte_order_mark(start: bytes) -> str | None:
-    """The encoding whose byte order mark a file begins with. A file that is compressed is looked into."""
+    """The encoding of the byte order mark at the beginning of a file, also of a compressed one."""
     return next((encoding for mark, encoding in MARKS if _unpacked(start).startswith(mark)), None)
 
 
 def recognise(start: bytes, is_packed: bool = False) -> str | None:
-    """What a file is that should be CSV, as the end of a sentence; None if nothing speaks against it.
+    """The true format of a file that should be CSV, as the end of a sentence; None if it may be CSV.
 
-    is_packed: whether its name says that it is compressed.
+    is_packed: whether its name is that of a compressed file.
     """
     for mark, what in KINDS:
         if start.startswith(mark):
@@ -41,7 +41,7 @@ def recognise(start: bytes, is_packed: bool = False) -> str | None:
 
 
 def _wide(start: bytes) -> str | None:
-    """UTF-16 without a mark: every other byte of what is mostly ASCII is NUL."""
+    """Whether it is UTF-16 without a mark: every other byte of mostly ASCII text is NUL."""
     even, odd = start[0::2].count(0), start[1::2].count(0)
     most, least = max(even, odd), min(even, odd)
     if len(start) < 4 or 10 * most < 7 * (len(start) // 2) or 10 * least > most:

@@ -1,4 +1,4 @@
-"""A table as it is named on a command line: where it is and how it is read; errors name what is typed there."""
+"""A table named on a command line: its place and format. Errors name the typed options."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ ENDINGS = {
 
 
 def source_of(path: str, format: str | None, options: Mapping[str, str]) -> Input:
-    """The table at a path, in a format that its path says unless one is given; CSV with a header unless an option says
-    otherwise.
+    """The table at a path. Its format follows from the path unless it is given. CSV has a header unless an option
+    denies it.
 
     Raises:
-        ConfigurationError: naming the option that is wrong.
-        InputError: if it is not there.
+        ConfigurationError: naming the wrong option.
+        InputError: if it does not exist.
     """
     kind: Any = format or guess_format(path)
     if kind not in FORMATS:
@@ -43,7 +43,7 @@ def source_of(path: str, format: str | None, options: Mapping[str, str]) -> Inpu
 
 
 def options_of(texts: Sequence[str]) -> dict[str, str]:
-    """The options of a reader, each typed as KEY=VALUE.
+    """The options of a reader, typed as KEY=VALUE.
 
     Raises:
         ConfigurationError: if one is not.
@@ -78,7 +78,7 @@ def guess_format(path: str) -> str:
 
 @contextmanager
 def as_typed() -> Iterator[None]:
-    """Errors name what is typed on the command line where they name keys of a run file."""
+    """Replaces keys of a run file in errors by the typed options."""
     try:
         yield
     except InputError as error:
@@ -95,7 +95,7 @@ def as_typed() -> Iterator[None]:
 
 
 def unread(error: InputError, source: Input) -> InputError:
-    """The error of a table that could not be read, with what it was taken for."""
+    """The error of a table that could not be read, with its assumed format."""
     hint = (
         " (neither a file nor a table of the catalog)"
         if source.format == "table"

@@ -1,5 +1,5 @@
-"""What a session lets its user do: platforms that share a cluster, and Spark Connect, give no JVM and few settings.
-And what Spark 4.1 has that 4.0 has not.
+"""The abilities of a session. Platforms that share a cluster, and Spark Connect, give no JVM and few settings; Spark
+4.0 lacks some functions of 4.1.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ class Java(NamedTuple):
 
 
 def java_of(spark: SparkSession) -> Java | None:
-    """The JVM behind a session; None where there is none, or none for us (Spark Connect, Databricks' shared and
-    serverless compute).
-    """
+    """The JVM behind a session; None without access (Spark Connect, Databricks' shared and serverless compute)."""
     try:
         context = spark.sparkContext
         return Java(context._jvm, context._jsc.hadoopConfiguration())
@@ -42,7 +40,7 @@ def java_of(spark: SparkSession) -> Java | None:
 
 
 def setting(spark: SparkSession, key: str) -> str | None:
-    """A setting's value; None where it is not set, or not told."""
+    """A setting's value; None if it is not set or not readable."""
     try:
         value = spark.conf.get(key, None)
     except REFUSALS:
@@ -51,7 +49,7 @@ def setting(spark: SparkSession, key: str) -> str | None:
 
 
 def settings_below(spark: SparkSession, prefix: str) -> dict[str, str]:
-    """The settings whose keys begin so; none where they are not told."""
+    """The settings whose keys begin with this; none if they are not readable."""
     try:
         return {key: value for key, value in spark.conf.getAll.items() if key.startswith(prefix)}
     except REFUSALS:
@@ -59,9 +57,7 @@ def settings_below(spark: SparkSession, prefix: str) -> dict[str, str]:
 
 
 def set_if_allowed(spark: SparkSession, key: str, value: str | None) -> bool:
-    """Sets a session's setting (None: unsets it); False, and nothing is changed, where the platform keeps it to
-    itself.
-    """
+    """Sets a session's setting (None: unsets it); False, without a change, if the platform does not allow it."""
     try:
         if value is None:
             spark.conf.unset(key)

@@ -1,8 +1,8 @@
 """`python -m tclose_spark.io.spark.defaults`: settings for the Spark that pip installed in this environment.
 
-With them a bare `spark-submit jobs/release.py --config CONF` finds Delta and this environment's Python, on a local
-master and on a cluster that shares the file system, and its driver has the memory that `tclose` gives it. A Spark that
-was installed otherwise is left alone.
+With them, a bare `spark-submit jobs/release.py --config CONF` uses Delta and this environment's Python, on a local
+master and on a cluster that shares the file system. Its driver has the memory that `tclose` gives it. Other
+installations of Spark are left alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tclose_spark.io.spark.session import get_session
 
 
 def defaults() -> dict[str, str]:
-    """The settings: Delta by its jars where they are known, else by what Ivy is to find."""
+    """The settings: Delta's jars if they are known, otherwise Ivy's coordinates."""
     return {
         **delta_settings(),
         "spark.pyspark.python": sys.executable,
@@ -29,7 +29,7 @@ def defaults() -> dict[str, str]:
 
 
 def find_jars() -> None:
-    """Lets Ivy find Delta's jars now, once; without a network that is left to the first run that has one."""
+    """Lets Ivy download Delta's jars once. Without a network, the first run that has one does so."""
     try:
         get_session("tclose: finding the jars of Delta")
     except ConfigurationError as error:

@@ -1,6 +1,6 @@
-"""The driver's JVM of this process: whether there is one, what it is started with, and how it ends.
+"""The driver's JVM of this process: whether it runs, how it starts, and how it ends.
 
-Nothing here imports PySpark, so that Java starts while Python still reads its modules.
+This module does not import PySpark, so Java starts while Python still imports modules.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ _jvm: Jvm | None = None  # a process has one driver
 
 
 def is_brought() -> bool:
-    """Whether the platform brings the session: a Spark Connect server (SPARK_REMOTE), or Databricks."""
+    """Whether the platform provides the session: a Spark Connect server (SPARK_REMOTE), or Databricks."""
     return "SPARK_REMOTE" in os.environ or "DATABRICKS_RUNTIME_VERSION" in os.environ
 
 
 def is_submitted() -> bool:
-    """Whether Spark started this process (`spark-submit`), or the platform brings one: no JVM is started then."""
+    """Whether `spark-submit` started this process or the platform provides a session, so no JVM is started."""
     return PORT in os.environ or is_brought()
 
 
 def is_ours() -> bool:
-    """Whether a JVM that this process started runs."""
+    """Whether a JVM that this process started is running."""
     return _jvm is not None and _jvm.runs
 
 
 def size_on_disk(path: str) -> int:
-    """Bytes of a local file, or of all files below a folder; 0 for what is not there, and what is no local path."""
+    """The bytes of a local file, or of all files below a folder; 0 for anything else."""
     local = Path(path.removeprefix("file://"))
     try:
         files = [local] if local.is_file() else [file for file in local.rglob("*") if file.is_file()]
@@ -45,10 +45,10 @@ def size_on_disk(path: str) -> int:
 
 
 def start_early(path: str = "") -> None:
-    """Starts the JVM that a session will need soon, unless there is one: for the table at this path.
+    """Starts the JVM that a session will need, unless one runs. For the table at this path.
 
     Raises:
-        ConfigurationError: if what is installed, or an environment variable, does not allow it.
+        ConfigurationError: if the installation or an environment variable does not allow it.
     """
     pyspark = sys.modules.get("pyspark")
     if not (is_submitted() or (pyspark is not None and pyspark.SparkContext._gateway is not None)):
@@ -56,10 +56,10 @@ def start_early(path: str = "") -> None:
 
 
 def start(size: int = 0) -> Jvm:
-    """Starts the JVM, or returns the one that runs already; for an input of so many bytes.
+    """Starts the JVM, or returns the running one; for an input of this many bytes.
 
     Raises:
-        ConfigurationError: if what is installed, or an environment variable, does not allow it.
+        ConfigurationError: if the installation or an environment variable does not allow it.
     """
     global _jvm
     if _jvm is not None and _jvm.runs:
@@ -80,13 +80,13 @@ def start(size: int = 0) -> Jvm:
 
 
 def end_now() -> None:
-    """Ends the JVM at once, whatever it does: a command was interrupted, and nothing follows it."""
+    """Ends the JVM immediately, after an interrupt with nothing to follow."""
     if _jvm is not None:
         _jvm.end()
 
 
 def _finish(jvm: Jvm) -> None:
-    """Lets Spark end what it has begun, and ends the JVM with all that it left on disk."""
+    """Lets Spark finish, then ends the JVM and removes its files."""
     pyspark = sys.modules.get("pyspark")
     context = None if pyspark is None else pyspark.SparkContext._active_spark_context
     if jvm.runs and context is not None:

@@ -1,4 +1,4 @@
-"""What Spark is started with, by environment variables; a wrong one is named before Spark is asked."""
+"""Environment variables for the start of Spark. A wrong one is reported before Spark starts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def driver_memory() -> str:
     """The driver's memory.
 
     Raises:
-        ConfigurationError: if it is no size, less than Spark begins with, or more than the machine has.
+        ConfigurationError: if it is not a size, below Spark's minimum, or above the machine's memory.
     """
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     memory = os.environ.get(MEMORY_VARIABLE)
@@ -45,17 +45,17 @@ def driver_memory() -> str:
 
 
 def _bytes(size: re.Match[str]) -> int:
-    """What a match of MEMORY says."""
+    """The bytes of a match of MEMORY."""
     return int(size[1]) << 10 * "bkmgtp".index(size[2].lower())
 
 
 def compiler(size: int) -> str:
-    """Java's options for an input of so many bytes: its quick compiler alone, unless the input is large.
+    """Java's options for an input of this many bytes: only its quick compiler, unless the input is large.
 
-    Much of what a release of few rows costs is the optimizing compiler's work on code that hardly runs.
+    For few rows, the optimizing compiler would spend much of the time on code that hardly runs.
 
     Raises:
-        ConfigurationError: if TCLOSE_COMPILER is none of the known words.
+        ConfigurationError: if TCLOSE_COMPILER is not one of the known words.
     """
     chosen = os.environ.get(COMPILER_VARIABLE) or ("quick" if size < LARGE else "full")
     if chosen not in COMPILERS:
@@ -67,8 +67,7 @@ def master() -> str:
     """Spark's master.
 
     Raises:
-        ConfigurationError: if it is none that Spark knows, or one that does not answer, for which Spark would wait
-        long.
+        ConfigurationError: if Spark does not know it, or if it does not answer, because Spark would wait long.
     """
     url = os.environ.get(MASTER_VARIABLE, DEFAULT_MASTER)
     if not MASTER.fullmatch(url):
@@ -92,7 +91,7 @@ def _answers(address: str) -> bool:
 
 
 def require_java() -> None:
-    """Raises ConfigurationError if no Java is where Spark will look for it."""
+    """Raises ConfigurationError if Spark will find no Java."""
     home = os.environ.get(JAVA_VARIABLE)
     if home and not shutil.which(os.path.join(home, "bin", "java")):
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Delta's jars: given, or found by Ivy once and remembered, so that later starts need neither Ivy nor a network."""
+"""Delta's jars: given, or found by Ivy once and remembered, so later starts need neither Ivy nor a network."""
 
 from __future__ import annotations
 
@@ -43,13 +43,12 @@ ALREADY_IN_SPARK = ",".join(
 
 
 def delta_settings() -> dict[str, str]:
-    """The settings that bring Delta to a Spark that is about to start: its jars, or what Ivy is to find.
+    """The settings that give Delta to a new Spark: its jars, or Ivy's coordinates.
 
-    Jars that are named go on no Python path. Those that Ivy brings do, where Python workers read their directories
-    again at each task.
+    Named jars are not on Python's path. Ivy's jars are, and Python workers read their folders again for each task.
 
     Raises:
-        ConfigurationError: if TCLOSE_DELTA_JARS names a file that is not there, or delta-spark is not installed.
+        ConfigurationError: if TCLOSE_DELTA_JARS names a missing file, or delta-spark is not installed.
     """
     given = os.environ.get(VARIABLE)
     for jar in given.split(",") if given else ():
@@ -82,8 +81,7 @@ def to_be_found() -> dict[str, str]:
 
 
 def package(delta: str, spark: str) -> str:
-    """A version of Delta for a version of Spark, as Maven has it. Up to 4.0 a Delta was for one Spark, and did not say
-    for which.
+    """The Maven coordinates of a version of Delta for a version of Spark. Up to 4.0, the name has no version of Spark
 
     >>> package("4.4.0", "4.1.4"), package("4.4.0", "4.0.5"), package("4.0.1", "4.0.5")
     ('io.delta:delta-spark_4.1_2.13:4.4.0', 'io.delta:delta-spark_4.0_2.13:4.4.0', 'io.delta:delta-spark_2.13:4.0.1')
@@ -98,8 +96,8 @@ def minor(version: str) -> str:
 
 
 def remember(packages: str, jars: Sequence[str]) -> None:
-    """Writes down where Ivy put the jars that a session was given, as paths or file URIs, unless it was asked for other
-    packages, too; where nothing can be written Ivy is asked again the next time.
+    """Records the place of the jars that Ivy found for a session, as paths or file URIs, unless other packages were
+    requested too. If nothing can be written, Ivy runs again next time.
     """
     if packages != to_be_found()["spark.jars.packages"]:
         return
@@ -115,7 +113,7 @@ def remember(packages: str, jars: Sequence[str]) -> None:
 
 
 def _remembered() -> list[str]:
-    """The jars of these very versions that Ivy found before; none if one of them is not as it was."""
+    """The recorded jars of these versions; none if one of them has changed."""
     record = _record()
     try:
         if record.stat().st_uid != os.getuid() or record.stat().st_mode & 0o022:
@@ -127,7 +125,7 @@ def _remembered() -> list[str]:
 
 
 def _record() -> Path:
-    """Where the jars are written down: in the user's cache, by what Ivy is asked for and by this environment."""
+    """The file of the record: in the user's cache, by the requested packages and this environment."""
     asked = json.dumps([to_be_found(), sys.prefix])
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(cache) / "tclose_spark" / f"jars-{hashlib.sha256(asked.encode()).hexdigest()[:16]}.json"

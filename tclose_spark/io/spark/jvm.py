@@ -1,4 +1,4 @@
-"""A JVM that PySpark is to use: started by `spark-submit`, as PySpark does, but without waiting for it."""
+"""A JVM for PySpark, started by `spark-submit` as PySpark does, but without waiting for it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ INTERVAL = 0.02  # seconds between two looks for its port
 
 
 class Jvm:
-    """A JVM, and the folder that only this user reads, for what Spark puts on disk meanwhile: values of people."""
+    """A JVM, and a folder that only this user can read for Spark's temporary files, which have values of people."""
 
     def __init__(self, settings: Mapping[str, str], options: str) -> None:
-        """Starts it, with Spark's settings and Java's options, and returns at once. Java's own variables and Spark's
-        settings of the driver come after the options, and so override them.
+        """Starts it with Spark's settings and Java's options, and returns at once. Java's own variables and Spark's
+        driver settings come later and override the options.
 
         Raises:
             ConfigurationError: if Spark is not installed.
@@ -63,15 +63,15 @@ class Jvm:
 
     @property
     def runs(self) -> bool:
-        """Whether it still does."""
+        """Whether it is still running."""
         return self._process.poll() is None
 
     @contextlib.contextmanager
     def gateway(self) -> Iterator[None]:
-        """Waits for it; inside, PySpark connects to it instead of starting one of its own.
+        """Waits for the JVM. Inside, PySpark connects to it instead of starting its own.
 
         Raises:
-            ConnectionError: if it ended before it could be connected to.
+            ConnectionError: if it ended before PySpark could connect.
         """
         while not self._port.exists():  # it is moved there when it is whole
             if not self.runs:
@@ -86,26 +86,26 @@ class Jvm:
             del os.environ[PORT], os.environ[SECRET]  # other processes are not to find it
 
     def said(self) -> str:
-        """What it wrote to its standard streams so far."""
+        """The output of its standard streams so far."""
         return self._log.read_text(errors="replace") if self._log.exists() else ""
 
     def end(self) -> None:
-        """Ends it at once, and removes what it left on disk."""
+        """Ends it immediately and removes its files."""
         self._process.kill()
         self._process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _ignore_interrupts() -> None:
-    """A terminal, or a scheduler, sends its signals to the whole process group; the JVM ends with the command, not
-    before it. Java leaves alone what was ignored when it started.
+    """Makes the JVM ignore signals. A terminal or a scheduler sends them to the whole process group, and the JVM ends
+    with the command, not before it.
     """
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def _spark_home() -> Path:
-    """Where Spark is: SPARK_HOME, else the package pyspark, which is not imported for that.
+    """The folder of Spark: SPARK_HOME, otherwise that of the package pyspark, which is not imported for this.
 
     Raises:
         ConfigurationError: if there is none.

@@ -1,4 +1,4 @@
-"""How far the executors are: blocks they finished, counted on the driver and shown while a write runs."""
+"""Progress of the executors: completed blocks, counted on the driver and shown during a write."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def no_progress(_: int) -> AbstractContextManager[Show]:
 
 @contextmanager
 def spoken(total: int, announce: Callable[[str], None], what: str, every: float = 10.0) -> Iterator[Show]:
-    """Says how far it is in a line, for logs: not more often than every so many seconds."""
+    """Shows progress as log lines, at most one per interval."""
     last = time.monotonic()
 
     def show(done: int) -> None:
@@ -38,9 +38,9 @@ def spoken(total: int, announce: Callable[[str], None], what: str, every: float 
 
 
 class TaskCounter:
-    """A number that tasks add to, and the driver reads. A task that is done again may be counted again: for eyes only.
+    """A number that tasks increase and the driver reads, for display only: a repeated task counts again.
 
-    Sessions without a context of their own (Spark Connect) do not count.
+    Sessions without a context (Spark Connect) do not count.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -57,7 +57,7 @@ class TaskCounter:
 
     @contextmanager
     def watched(self, total: int, progress: Progress) -> Iterator[None]:
-        """Shows the number while the body runs."""
+        """Shows the number during the body."""
         ended = threading.Event()
         with progress(total) as show:
             watcher = threading.Thread(target=self._watch, args=(total, show, ended), daemon=True)

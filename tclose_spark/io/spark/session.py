@@ -1,4 +1,4 @@
-"""The Spark session, Delta and logging: the one place that knows how."""
+"""The Spark session, with Delta and logging."""
 
 from __future__ import annotations
 
@@ -57,14 +57,13 @@ _remote: SparkSession | None = None  # the last session without a context of its
 
 
 def get_session(name: str) -> SparkSession:
-    """The active session (a notebook, Databricks), else a new one with Delta, with the settings a run needs.
+    """The active session (a notebook, Databricks), otherwise a new one with Delta, with the settings of a run.
 
-    Under `spark-submit` the master and all that was submitted stand, with SPARK_REMOTE those of the Connect server; in
-    a plain process it is local, on all cores.
+    Under `spark-submit`, the submitted master and settings apply; with SPARK_REMOTE, those of the Connect server.
+    In a plain process the session is local, on all cores.
 
-    Raises:
-        ConfigurationError: if Java or Delta's jars are not to be had, the active session has no Delta, or the platform
-        refuses a DECISIVE setting.
+    Raises: ConfigurationError: if Java or Delta's jars are missing, the active session has no Delta, or the
+    platform refuses a DECISIVE setting.
     """
     session = find_session(name)
     _configure(session)
@@ -72,7 +71,7 @@ def get_session(name: str) -> SparkSession:
 
 
 def find_session(name: str) -> SparkSession:
-    """The session of `get_session`, an active one with its own settings.
+    """The session of `get_session`; an active one keeps its settings.
 
     Raises:
         ConfigurationError: see there.
@@ -89,7 +88,7 @@ def find_session(name: str) -> SparkSession:
 
 @contextlib.contextmanager
 def borrowed(session: SparkSession) -> Iterator[SparkSession]:
-    """The session with the settings of a run; one that this package did not start has its own again afterwards."""
+    """The session with the settings of a run. A foreign session gets its own settings back afterwards."""
     before = {} if driver.is_ours() else {key: setting(session, key) for key in SETTINGS}
     try:
         _configure(session)
@@ -100,7 +99,7 @@ def borrowed(session: SparkSession) -> Iterator[SparkSession]:
 
 
 def forget_call() -> None:
-    """Closes this thread's connection to the JVM: an interrupted call left its answer there, which the next call would
+    """Closes this thread's connection to the JVM. An interrupted call left its answer there, which the next call would
     take for its own.
     """
     with contextlib.suppress(Exception):
@@ -111,8 +110,8 @@ def forget_call() -> None:
 
 
 def _configure(spark: SparkSession) -> None:
-    """Sets SETTINGS. What a platform keeps to itself is left, unless it is DECISIVE; that retries are not noticed is
-    said.
+    """Applies SETTINGS. Settings that a platform does not allow are left, unless they are DECISIVE. If retries go
+    unnoticed, a warning is printed.
     """
     left = [
         key for key, value in SETTINGS.items() if not set_if_allowed(spark, key, value) and setting(spark, key) != value
@@ -131,7 +130,7 @@ def _configure(spark: SparkSession) -> None:
 
 
 def cancel_jobs() -> None:
-    """Cancels what the active session runs, if there is one."""
+    """Cancels the active session's jobs."""
     context = SparkContext._active_spark_context
     if context is not None:
         context.cancelAllJobs()
@@ -141,10 +140,10 @@ def cancel_jobs() -> None:
 
 @contextlib.contextmanager
 def kept(table: DataFrame) -> Iterator[DataFrame]:
-    """A table that is read more than once, kept by the executors meanwhile, in memory or on their disks.
+    """A table that is read more than once, cached by the executors in memory or on disk.
 
-    For tables that are a function of the rows' content only: what is lost with an executor is made again, the same.
-    Where a platform keeps nothing it is computed each time.
+    Use it only for tables that are functions of the rows' content: a part lost with an executor is computed again,
+    equally. A platform without a cache computes it each time.
     """
     try:
         persisted = table.persist(StorageLevel.MEMORY_AND_DISK)
@@ -177,7 +176,7 @@ def _new_session(name: str) -> SparkSession:
 
 
 def _on_own_jvm(settings: Mapping[str, str]) -> SparkSession:
-    """A session on the JVM that was started already, else on one that is started now."""
+    """A session on the JVM that is already started, otherwise on a new one."""
     jvm = driver.start()
     try:
         with jvm.gateway():
@@ -199,8 +198,8 @@ def _on_own_jvm(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _abandon(jvm: Jvm) -> None:
-    """Ends a JVM that is of no use: PySpark may have another one then, and py4j's threads, which give back its objects,
-    do not log that it is gone.
+    """Ends a useless JVM, so that PySpark may have another. py4j's threads, which return its objects, do not log its
+    absence.
     """
     gateway: Any = SparkContext._gateway
     if gateway is not None:
@@ -215,8 +214,8 @@ def _abandon(jvm: Jvm) -> None:
 def _started(settings: Mapping[str, str]) -> SparkSession:
     """A new session.
 
-    Its context is made by a thread of its own: in the main one PySpark puts in place a handler of Ctrl-C that calls the
-    JVM in the middle of another call; and there a signal would have to wait for the JVM.
+    A thread of its own makes its context. In the main thread, PySpark would install a handler of Ctrl-C that calls
+    the JVM in the middle of another call, and a signal would have to wait for the JVM.
     """
     failures: list[BaseException] = []
 
@@ -255,8 +254,8 @@ def _require_delta(spark: SparkSession) -> None:
 
 
 def require_delta_of(session: SparkSession) -> None:
-    """Raises ConfigurationError if a session that somebody else started says that it has no Delta. Platforms that bring
-    it need not say so.
+    """Raises ConfigurationError if a foreign session reports that it has no Delta. Platforms with Delta built in need
+    not report it.
     """
     said = f"{setting(session, 'spark.sql.extensions')} {setting(session, 'spark.sql.catalog.spark_catalog')}"
     if "Delta" not in said and not driver.is_brought():
@@ -269,7 +268,7 @@ def require_delta_of(session: SparkSession) -> None:
 
 
 def _quiet(spark: SparkSession) -> None:
-    """Silences Spark's logs: an exception's text may hold values of people. TCLOSE_LOG_LEVEL turns them on again."""
+    """Silences Spark's logs, because an exception's text may have values of people. TCLOSE_LOG_LEVEL enables them."""
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).disabled = "TCLOSE_LOG_LEVEL" not in os.environ
     with contextlib.suppress(Exception):  # a shared cluster keeps its logs to itself

@@ -1,4 +1,4 @@
-"""Running our functions in Spark's Python workers."""
+"""Python functions in Spark's workers."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def map_batches(table: DataFrame, mapper: Mapper, schema: StructType | str) -> D
 
 
 def texts_of(column: Column, text_of: Callable[[Any], str]) -> Column:
-    """The texts that a function makes of a column's values; of NULL it is NULL."""
+    """The texts that a function makes of a column's values. NULL stays NULL."""
     return (by_arrow if MAPS_ARROW else by_value)(column, text_of)
 
 
 def by_arrow(column: Column, text_of: Callable[[Any], str]) -> Column:
-    """`texts_of` as Spark 4.1 does it. A value that a batch holds many times is looked at once."""
+    """`texts_of` for Spark 4.1. Equal values of a batch are converted once."""
 
     def texts(values: pa.Array) -> pa.Array:
         coded = values.dictionary_encode()
@@ -48,24 +48,24 @@ def by_arrow(column: Column, text_of: Callable[[Any], str]) -> Column:
 
 
 def by_value(column: Column, text_of: Callable[[Any], str]) -> Column:
-    """`texts_of` for Spark 4.0: a microsecond a row more. Not by pandas, which takes NULL for NaN and long integers
-    beside NULL for floats.
+    """`texts_of` for Spark 4.0, a microsecond a row more. It does not use pandas, which takes NULL for NaN, and long
+    integers beside NULL for floats.
     """
     return F.udf(lambda value: None if value is None else text_of(value), StringType(), useArrow=False)(column)
 
 
 def at_first(value: Any, rows: int, kind: pa.DataType) -> pa.Array:
-    """A column of so many rows that says a value in its first one: so a task's figures go with its rows, and Spark
-    adds them up.
+    """A column of this many rows with a value in its first row only. A task's figures travel with its rows this way,
+    and Spark adds them up.
     """
     return pa.concat_arrays([pa.array([value] if rows else [], kind), pa.nulls(max(rows - 1, 0), kind)])
 
 
 def forget_zip_importers() -> None:
-    """Drops the importers of zip files and jars, which an import that needs them makes again from a cache.
+    """Drops the importers of zip files and jars, which are made again from a cache if an import needs them.
 
-    Before every task a worker lets all importers re-read their files, and Spark's own jar and pyspark.zip are among
-    them: 0.11 CPU seconds a task, 0.01 without (on one core of 2026).
+    Before every task, a worker makes all importers read their files again, including Spark's own jar and
+    pyspark.zip: 0.11 CPU seconds a task, 0.01 without (on one core of 2026).
     """
     for path, importer in list(sys.path_importer_cache.items()):
         if isinstance(importer, zipimport.zipimporter):

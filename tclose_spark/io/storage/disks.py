@@ -1,4 +1,4 @@
-"""A disk that is full: which one, and what to do."""
+"""Full disks: which one is full, and what to do."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SCRATCH = re.compile(
 
 
 def full_disk(error: BaseException, output: str) -> ConfigurationError | None:
-    """What to tell of an error that a full disk made, anywhere in its chain of causes; None of another error.
+    """The message for an error that a full disk caused, anywhere in its chain of causes; None for other errors.
 
-    output: what the run file says of where the release goes.
+    output: the folder of the release in the run file.
     """
     seen: BaseException | None = error
     while seen is not None:
@@ -39,7 +39,7 @@ def full_disk(error: BaseException, output: str) -> ConfigurationError | None:
 
 
 def unwritable_folder(*others: tuple[str, str]) -> str | None:
-    """Which of the folders where Spark and Python keep what is temporary cannot be written; None if all can.
+    """The first folder for temporary files of Spark and Python that cannot be written; None if all can.
 
     others: (variable, folder) of more folders.
     """
@@ -55,7 +55,7 @@ def unwritable_folder(*others: tuple[str, str]) -> str | None:
 
 
 def _why_unwritable(folder: str) -> str | None:
-    """Why NEEDED bytes cannot be written below a folder, which is made if need be; None if they can."""
+    """Why NEEDED bytes cannot be written below a folder, which is created if necessary; None if they can."""
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
     try:
@@ -67,7 +67,7 @@ def _why_unwritable(folder: str) -> str | None:
 
 
 def _with_free(folder: str) -> str:
-    """A folder and the space that is free on its disk, where it can be measured."""
+    """A folder and the free space of its disk, if it can be measured."""
     try:
         free = shutil.disk_usage(folder).free
     except OSError:
@@ -76,7 +76,7 @@ def _with_free(folder: str) -> str:
 
 
 def _java_trace(error: BaseException) -> str:
-    """The stack of the JVM, which tells what was written; empty for other errors."""
+    """The stack of the JVM, which shows what was being written; empty for other errors."""
     try:
         return str(getattr(error, "getStackTrace", str)() or getattr(error, "_stackTrace", ""))
     except Exception:
@@ -90,7 +90,7 @@ def _disk_of(file: str | bytes | None, output: str) -> str:
 
 
 def full_scratch() -> str:
-    """What to tell of a full disk where Spark keeps what it sorts and shuffles."""
+    """The message for a full disk of Spark's sort and shuffle files."""
     folder = _with_free(os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir())
     return (
         f"no space is left for what Spark sorts and shuffles (spark.local.dir, here {folder}; on a cluster, of its "

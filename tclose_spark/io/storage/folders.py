@@ -25,14 +25,14 @@ VOLUMES = "/Volumes/"
 
 
 class Folder(Protocol):
-    """A folder and what a run does with it. `name` is a path inside it, with `/`."""
+    """A folder, with the operations of a run. `name` is a path inside it, with `/`."""
 
     def path(self, name: str = "") -> str:
-        """The full path, as Spark takes it."""
+        """The full path, in Spark's form."""
         ...
 
     def exists(self, name: str = "") -> bool:
-        """Whether there is a file or folder of this name."""
+        """Whether a file or folder of this name exists."""
         ...
 
     def read(self, name: str) -> str:
@@ -48,13 +48,15 @@ class Folder(Protocol):
         ...
 
     def sizes(self, name: str = "") -> dict[str, int]:
-        """The bytes of a file, or of each file below a folder, by its path in this folder; none if nothing is there.
-        On a local disk a link below this folder is a file, and an empty folder one whose name ends with `/`.
+        """The bytes of a file, or of each file below a folder, by its path in this folder; empty if nothing exists.
+
+        On a local disk, a link below this folder counts as a file, and an empty folder as a file whose name ends
+        with `/`.
         """
         ...
 
     def sha256(self, name: str) -> str:
-        """The SHA-256 of a file, in hexadecimal digits; of a link and of an empty folder, that of what they are.
+        """The SHA-256 of a file, in hexadecimal digits. For a link or an empty folder, a hash of its kind and target.
 
         Raises:
             OSError: if it cannot be read; its `filename` is the file.
@@ -62,21 +64,19 @@ class Folder(Protocol):
         ...
 
     def write(self, name: str, text: str, private: bool = False) -> None:
-        """Writes a file, and the folders above it; a private one is readable by its owner only."""
+        """Writes a file, and creates the folders above it. Only the owner can read a private file."""
         ...
 
     def write_new(self, name: str, text: str) -> bool:
-        """Writes a private file that is not there yet; False, and nothing is written, if it is. One of many writers
-        gets True.
-        """
+        """Writes a new private file; False, without a change, if it exists. One of several writers gets True."""
         ...
 
     def remove(self, name: str = "") -> None:
-        """Removes a file or a whole folder; what is not there is no error."""
+        """Removes a file or a whole folder, if it exists."""
         ...
 
     def create(self, private: bool = False) -> None:
-        """Makes the folder if need be; a private one is closed to others (mode 0700)."""
+        """Creates the folder if necessary. A private folder is closed to others (mode 0700)."""
         ...
 
     def names(self, name: str = "") -> list[str]:
@@ -89,21 +89,21 @@ class Folder(Protocol):
         ...
 
     def rename(self, name: str, other: str) -> None:
-        """Gives a file another name in this folder, which nothing has; its folder is there."""
+        """Renames a file in this folder. The new name is unused, and its folder exists."""
         ...
 
     def move_in(self, source: Any, name: str) -> None:
-        """Moves `name` of another folder of the same kind to the same name here, in place of what has it. A move that
-        broke off may be repeated.
+        """Moves `name` of another folder of the same kind to the same name here, and replaces an entry of this name. A
+        move that broke off may be repeated.
         """
         ...
 
     def sibling(self, what: str) -> Any | None:
-        """What lies beside this folder (see `replacing.beside`); None where it cannot be replaced as a whole."""
+        """A folder beside this one (see `replacing.beside`); None if this folder cannot be replaced as a whole."""
         ...
 
     def replace(self, new: Any) -> None:
-        """Puts a sibling in the place of this folder in one step, or in two renames, and removes what was here."""
+        """Puts a sibling in the place of this folder, in one step or in two renames, and removes the old content."""
         ...
 
     def restore(self) -> None:
@@ -112,7 +112,7 @@ class Folder(Protocol):
 
 
 class LocalFolder:
-    """See Folder; an ordinary directory."""
+    """An ordinary directory; see Folder."""
 
     def __init__(self, root: str) -> None:
         self._root = Path(root)
@@ -152,7 +152,7 @@ class LocalFolder:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def write(self, name: str, text: str, private: bool = False) -> None:
-        """See Folder. The file appears whole or not at all."""
+        """See Folder. The file appears as a whole or not at all."""
         target = self._root / name
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(target.name + ".partial")
@@ -204,7 +204,7 @@ class LocalFolder:
         (self._root / name).rename(self._root / other)
 
     def move_in(self, source: Any, name: str) -> None:
-        """Moves `name` of another folder to the same name here: at once, or by a copy that appears whole."""
+        """See Folder: in one step, or by a copy that appears as a whole."""
         old, new, partial = source._root / name, self._root / name, self._root / f"{name}.partial"
         self.create()
         self.remove(name)
@@ -238,7 +238,7 @@ class LocalFolder:
 
 
 def _sizes(path: str, name: str, is_root: bool = False) -> Iterator[tuple[str, int]]:
-    """The bytes of what is at a path by its name; see `Folder.sizes`. No link is followed but that of the root."""
+    """The bytes of everything at a path, by name; see `Folder.sizes`. No link is followed except at the root."""
     if os.path.islink(path) and not is_root:
         yield name, os.lstat(path).st_size
     elif os.path.isdir(path):
@@ -252,8 +252,8 @@ def _sizes(path: str, name: str, is_root: bool = False) -> Iterator[tuple[str, i
 
 
 def for_spark(path: str) -> str:
-    """A path as Spark takes it for the same file, whatever file system is its default. Databricks' volumes are known by
-    path only.
+    """The path in the form that Spark takes for the same file, whatever its default file system. Databricks' volumes
+    are known by path only.
     """
     return path if URI.match(path) or path.startswith(VOLUMES) else f"file://{path}"
 
@@ -263,8 +263,8 @@ NO_PATTERN = {"__globPaths__": "false"}
 
 
 def local_path(file: str) -> Path | None:
-    """The path of a file that is named by its path or by a `file:` URI, as Spark names those that it reads; None of
-    other URIs.
+    """The path of a file named by its path or by a `file:` URI, as Spark names the files that it reads; None for other
+    URIs.
     """
     if URI.match(file) and not file.startswith("file:"):
         return None
@@ -273,7 +273,9 @@ def local_path(file: str) -> Path | None:
 
 @contextmanager
 def private(path: str) -> Iterator[None]:
-    """Closes a new local folder to others, before and after files are written into it: 0700, and its files 0600."""
+    """Closes a new local folder to others, before and after files are written into it: mode 0700, and 0600 for its
+    files.
+    """
     folder = None if path.startswith(VOLUMES) else local_path(path)
     if folder is not None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -288,7 +290,7 @@ def open_folder(path: str, spark: SparkSession) -> Folder:
 
 
 def move(name: str, source: Folder, target: Folder) -> None:
-    """Moves a file or folder from one folder to another, in place of what has its name there.
+    """Moves a file or folder from one folder to another and replaces an entry of this name.
 
     Raises:
         ConfigurationError: if one folder is local and the other a URI.

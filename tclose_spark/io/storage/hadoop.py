@@ -1,4 +1,4 @@
-"""Folders behind a URI, through Hadoop's file systems (hdfs, s3a, abfss, gs, file): some move a folder in one step,
+"""Folders behind a URI, through Hadoop's file systems (hdfs, s3a, abfss, gs, file). Some move a folder in one step;
 object stores do not.
 """
 
@@ -31,7 +31,7 @@ AT_ONCE = 8  # files that are on their way together
 
 
 class HadoopFolder:
-    """See `storage.Folder`; anything with a Hadoop file system, through the session's JVM."""
+    """A folder on any Hadoop file system, through the session's JVM; see Folder."""
 
     def __init__(self, root: str, spark: SparkSession) -> None:
         """Raises ConfigurationError if the session has no JVM for us."""
@@ -89,8 +89,8 @@ class HadoopFolder:
             stream.write(bytearray(text.encode("utf-8")))
 
     def write_new(self, name: str, text: str) -> bool:
-        """See Folder. HDFS looks and writes in one step, and so does S3 (Hadoop 3.4.2 and later); an object store
-        without conditional requests does not, nor does Hadoop on a local disk: there Java itself makes the file.
+        """See Folder. HDFS and S3 (Hadoop 3.4.2 and later) check and write in one step. An object store without
+        conditional requests does not. On a local disk, Java itself creates the file.
         """
         if self._files.getUri().getScheme() == "file":
             if not self._jvm.java.io.File(self._path(name).toUri().getPath()).createNewFile():
@@ -129,7 +129,7 @@ class HadoopFolder:
             raise OSError(errno.EIO, f"{self._path(name)} could not be renamed")
 
     def move_in(self, source: Any, name: str) -> None:
-        """See Folder. In one step where the file system does so, else file by file."""
+        """See Folder: in one step if the file system can, otherwise file by file."""
         self._files.mkdirs(self._path(""))
         if self._is_beside(source) and self.moves_at_once:
             self.remove(name)
@@ -138,7 +138,7 @@ class HadoopFolder:
         self._move_files(source, name)
 
     def sibling(self, what: str) -> HadoopFolder | None:
-        """See Folder. An object store replaces no folder, nor does the root of a file system have siblings."""
+        """See Folder. Object stores cannot replace a folder, and the root of a file system has no sibling."""
         if not self.moves_at_once or self._path("").isRoot():
             return None
         return self._beside(what)
@@ -174,8 +174,8 @@ class HadoopFolder:
         return bool(self._files.getUri().equals(other._files.getUri()))
 
     def _move_files(self, source: HadoopFolder, name: str) -> None:
-        """Moves a file or a folder file by file: each is gone from there once it is here. What is on its way is written
-        down before the first one leaves, so that a move that broke off goes on, and its files mix with no older ones.
+        """Moves a file or a folder file by file; a file disappears there once it is here. The list of files is written
+        before the first one moves, so an interrupted move continues without mixing in older files.
         """
         mark, left = f"{name}.moving", source.sizes(name)
         whole = json.loads(source.read(mark)) if source.exists(mark) else {}
@@ -219,7 +219,7 @@ class HadoopFolder:
 
 @contextmanager
 def _closing(stream: Any) -> Iterator[Any]:
-    """A stream of Java's, closed afterwards: an object store begins to send it, or refuses it, then."""
+    """A stream of Java that is closed afterwards, when an object store sends or rejects its content."""
     try:
         yield stream
     finally:

@@ -1,4 +1,4 @@
-"""Whether files are still what was verified: by the SHA-256 of each, and as JSON that every reader takes alike."""
+"""Integrity of files: the SHA-256 of each, and JSON that all readers understand alike."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ AT_ONCE = 4  # files that are read together
 
 
 def digests(folder: Folder, names: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of each of these files, and of each file below these folders; none of what is not there."""
+    """The SHA-256 of each of these files, and of each file below these folders, as far as they exist."""
     files = sorted(file for name in names for file in folder.sizes(name))
     with ThreadPoolExecutor(AT_ONCE) as reading:
         return dict(zip(files, reading.map(folder.sha256, files), strict=True))
 
 
 def differences(expected: Digests, found: Digests) -> list[str]:
-    """What happened to files since they were as expected, one line each."""
+    """The changes of files since they were as expected, one line each."""
     return [
         *(f"{name} is missing" for name in expected if name not in found),
         *(f"{name} was changed" for name, digest in expected.items() if found.get(name, digest) != digest),
@@ -31,7 +31,7 @@ def differences(expected: Digests, found: Digests) -> list[str]:
 
 
 def strict_json(text: str) -> Any:
-    """The value of a JSON text.
+    """The value of a JSON text
 
     >>> strict_json('{"k": 5}')
     {'k': 5}

@@ -1,4 +1,4 @@
-"""One writer for each folder of an output: a lock file names the run that has it, and since when."""
+"""A lock for each output folder: a file that names the run that holds it, and the time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TAKEOVER = ".takeover"
 
 @dataclass(frozen=True, kw_only=True)
 class Owner:
-    """A process: where it runs, whose it is, and since when it holds the lock. `born` tells it from a later one of the
+    """A process: its host, its user, and the time of its lock. `born` distinguishes it from a later process with the
     same number.
     """
 
@@ -35,7 +35,7 @@ class Owner:
 
     @staticmethod
     def of_this_process() -> Owner:
-        """We, now."""
+        """The current process as an owner."""
         return Owner(
             host=socket.gethostname(),
             pid=os.getpid(),
@@ -46,7 +46,7 @@ class Owner:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the process has ended, as far as this host can tell: never of another host's."""
+        """Whether the process has ended, as far as this host knows; False for other hosts."""
         if self.host != socket.gethostname():
             return False
         try:
@@ -58,17 +58,17 @@ class Owner:
         return self.born != _born(self.pid)
 
     def describe(self) -> str:
-        """Who, where, since when."""
+        """The process, host and time, in words."""
         hours, minutes = divmod(int((datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds()) // 60, 60)
         return f"process {self.pid} of {self.user} on {self.host} since {self.since} ({hours} h {minutes} min ago)"
 
 
 @contextmanager
 def locked(folder: Folder, name: str = LOCK, what: str | None = None) -> Iterator[None]:
-    """Holds the lock `name` in a folder, which is there, while the body runs. A run takes over the lock of a process
-    that is gone from this host.
+    """Holds the lock `name` in an existing folder during the body. A run takes over the lock of a process that has
+    ended on this host.
 
-    what: the path that the lock is for; by default the folder.
+    what: the path that the lock protects; by default the folder.
 
     Raises:
         ConfigurationError: if another run holds it, naming its process, user, host and age.
@@ -100,9 +100,7 @@ def locked(folder: Folder, name: str = LOCK, what: str | None = None) -> Iterato
 
 
 def _take_over(folder: Folder, name: str, gone: Owner, mine: str) -> bool:
-    """Puts our lock in place of one whose process is gone, unless another run does or did. One run at a time looks and
-    removes.
-    """
+    """Replaces a lock whose process has ended, unless another run does. One run at a time checks and removes."""
     if not folder.write_new(name + TAKEOVER, mine):
         return False
     try:
@@ -119,7 +117,7 @@ def _release(folder: Folder, name: str, mine: str) -> None:
 
 
 def _owner(folder: Folder, name: str) -> Owner | None:
-    """Whose the lock is; None if it does not say."""
+    """The owner of the lock; None if the file does not name one."""
     try:
         return Owner(**json.loads(folder.read(name)))
     except Exception:  # gone meanwhile, or not written yet; a Hadoop file system raises Java's errors
@@ -127,7 +125,7 @@ def _owner(folder: Folder, name: str) -> Owner | None:
 
 
 def _born(pid: int) -> str:
-    """When a process was started, in the kernel's ticks; empty where the system does not say."""
+    """The start of a process in the kernel's ticks; empty if the system does not provide it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):

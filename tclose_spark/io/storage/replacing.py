@@ -1,4 +1,4 @@
-"""Replacing a folder on a local disk as a whole, so that readers see the old one or the new one."""
+"""Replacing a local folder as a whole: readers see the old folder or the new one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOT_KNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
 def beside(name: str, what: str) -> str:
-    """The name of what lies beside a folder while it is written: hidden, and no name that somebody else gives.
+    """The hidden name, unlikely to clash, of a folder that is written beside another one
 
     >>> beside("public", NEW)
     '.public.tclose-new'
@@ -24,9 +24,9 @@ def beside(name: str, what: str) -> str:
 
 
 def replace_folder(place: Path, new: Path) -> None:
-    """Puts `new`, a folder beside `place`, in its place, with its mode and access lists; the former content is removed.
+    """Puts `new`, a folder beside `place`, in its place, with its mode and access lists; removes the old content.
 
-    Linux exchanges two folders in one step. Elsewhere, and on file systems that cannot, two renames follow each other;
+    Linux exchanges two folders in one step. Elsewhere, and on file systems that cannot, there are two renames;
     `restore_folder` undoes the first one if the process ends between them.
     """
     if not place.exists():
@@ -42,7 +42,7 @@ def replace_folder(place: Path, new: Path) -> None:
 
 
 def restore_folder(place: Path) -> None:
-    """Puts a folder back that `replace_folder` had moved away, if nothing took its place; else removes it."""
+    """Puts back a folder that `replace_folder` had moved away, if its place is empty; otherwise removes it."""
     old = place.with_name(beside(place.name, OLD))
     if old.exists() and not place.exists():
         old.rename(place)
@@ -51,7 +51,7 @@ def restore_folder(place: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchanges two folders in one step; False, and nothing happens, where the system cannot.
+    """Exchanges two folders in one step; False, without a change, if the system cannot.
 
     Raises:
         OSError: if the file system refuses.

@@ -1,7 +1,7 @@
-"""A release as a table of a catalog (`output.table`): replaced in one commit by what was verified, and looked at again.
+"""A release as a catalog table (`output.table`): replaced in one commit, then compared with the verified release.
 
-The rows are copied from the published files, which the verdict is about; readers see the table before or after. What
-replaces a table keeps its history: an older release stays readable in it until the catalog's owner vacuums it.
+The rows are copied from the published files, which the verdict covers. Readers see the table before or after. The table
+keeps its history: an older release stays readable in it until the catalog's owner vacuums it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OURS = "tclose.release"
 
 
 def require_replaceable(table: str, spark: SparkSession) -> None:
-    """Raises ConfigurationError if the table is none that a release made, or the catalog tells nothing of it."""
+    """Raises ConfigurationError if the table was not made by a release, or the catalog does not report on it."""
     try:
         _version(spark, table)
     except PySparkException as error:
@@ -27,11 +27,11 @@ def require_replaceable(table: str, spark: SparkSession) -> None:
 
 
 def replace_table(release: str, table: str, spark: SparkSession) -> None:
-    """Puts the release at a path in the catalog's table, in one commit. May be repeated.
+    """Puts the release at a path into the catalog's table in one commit. It may be repeated.
 
     Raises:
-        ConfigurationError: if the table is none that a release made, or the catalog refuses.
-        GuaranteeError: if the rows did not arrive; the table is then what it was before.
+        ConfigurationError: if the table was not made by a release, or the catalog refuses.
+        GuaranteeError: if the rows did not arrive; the table is then unchanged.
     """
     name = _quoted(table)
     try:
@@ -56,7 +56,7 @@ def replace_table(release: str, table: str, spark: SparkSession) -> None:
 
 
 def is_same(release: str, table: str, spark: SparkSession) -> bool:
-    """Whether a table holds the rows of the release at a path, and no others."""
+    """Whether a table has exactly the rows of the release at a path."""
     try:
         return _digest(read_delta(spark, release)) == _digest(spark.table(_quoted(table)))
     except PySparkException as error:
@@ -64,7 +64,7 @@ def is_same(release: str, table: str, spark: SparkSession) -> bool:
 
 
 def _digest(rows: DataFrame) -> tuple[list[str], tuple[int | None, ...]]:
-    """The columns, how many rows there are, and two sums over them; a NULL keeps its place."""
+    """The columns, the number of rows, and two sums over them; a NULL keeps its place."""
     columns = [F.xxhash64(quoted(name)) for name in rows.columns]
     hashed = rows.select(F.xxhash64(*columns).alias("a"), F.xxhash64(*columns, F.lit(1)).alias("b"))
     counted = hashed.agg(F.count(F.lit(1)), F.sum("a"), F.sum("b")).collect()[0]
@@ -72,7 +72,7 @@ def _digest(rows: DataFrame) -> tuple[list[str], tuple[int | None, ...]]:
 
 
 def _version(spark: SparkSession, table: str) -> int | None:
-    """The version of the table that stands; None if there is none.
+    """The current version of the table; None if it does not exist.
 
     Raises:
         ConfigurationError: if no release made it.

@@ -20,8 +20,8 @@ TEMPORAL = {"date": (T.DateType,), "timestamp": (T.TimestampType, T.TimestampNTZ
 
 
 def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
-    """Raises InputError, with all that is wrong, unless the table has every column the spec names, of a type that can
-    be released, and none that it does not name.
+    """Raises InputError, with all problems, unless the table has every column of the spec in a type that can be
+    released, and no column without a role.
     """
     attributes, names = spec.attributes, [name for name in table.columns if name != MALFORMED]
     listed = [(f"attributes.{place}: ", column) for place, column in _listed_columns(attributes)]
@@ -42,7 +42,7 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
 
 
 def _listed_columns(attributes: Attributes) -> Iterator[tuple[str, str]]:
-    """Where the run file lists each column, below `attributes`, and the column."""
+    """The place of each column in the run file, below `attributes`."""
     for role in ROLES:
         columns = getattr(attributes, role)
         for column in columns:
@@ -50,7 +50,7 @@ def _listed_columns(attributes: Attributes) -> Iterator[tuple[str, str]]:
 
 
 def _unlisted(columns: Sequence[str], listed: Collection[str], drop_others: bool) -> Iterator[str]:
-    """What is wrong if columns are in no list."""
+    """The problem of columns without a role."""
     others = [shown(place, name) for place, name in enumerate(columns) if name not in listed]
     if others and not drop_others:
         one = len(others) == 1
@@ -64,7 +64,7 @@ def _unlisted(columns: Sequence[str], listed: Collection[str], drop_others: bool
 
 
 def _column_problems(table: DataFrame, column: str, names: Sequence[str], attributes: Attributes) -> Iterator[str]:
-    """What is wrong with a column that is there."""
+    """The problems of an existing column."""
     quasi = attributes.quasi_identifiers.get(column)
     if [name.lower() for name in names].count(column.lower()) > 1:
         yield f"column {column!r}: the input has a duplicate, several columns of this name but for case; rename them"
@@ -91,7 +91,7 @@ def _column_problems(table: DataFrame, column: str, names: Sequence[str], attrib
 
 
 def _wanted(quasi: QuasiIdentifier) -> tuple[tuple[type[T.DataType], ...], str] | None:
-    """The types that a quasi-identifier's column may be of, text included, and what they are called; None of any."""
+    """The allowed types of a quasi-identifier's column, including text, and their names; None for any type."""
     if quasi.calendar is not None:
         called = "dates" if quasi.calendar == "date" else "timestamps"
         return (*TEMPORAL[quasi.calendar], T.StringType), f"{called}, or another type"
@@ -106,14 +106,14 @@ def plain_name(name: str) -> str:
 
 
 def check_readable(table: DataFrame, column: str) -> None:
-    """Raises InputError if the column's values could not be had from the files: see `reading`."""
+    """Raises InputError if the column's values could not be read from the files: see `reading`."""
     why = table.schema[column].metadata.get(UNREADABLE)
     if why:
         raise InputError(f"column {column!r} is {why}")
 
 
 def _made_names(spec: ReleaseSpec) -> Iterator[str]:
-    """What is wrong if a column has the name of one that is made: of a bound, or in `linked`."""
+    """The problem of a column with the name of a made one: a bound, or a column of `linked`."""
     attributes, made = spec.attributes, []
     for name, quasi in attributes.quasi_identifiers.items():
         made += [f"{name}_min", f"{name}_max"] if quasi.numeric_output == "bounds" else []

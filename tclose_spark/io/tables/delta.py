@@ -33,15 +33,15 @@ def read_delta(spark: SparkSession, path: str) -> DataFrame:
 
 
 def bare(table: DataFrame) -> DataFrame:
-    """A table without its columns' metadata, such as their comments.
+    """A table without its columns' metadata, such as comments.
 
-    Of columns that Spark 4.0 is told to give no metadata it keeps what they have; an expression has none.
+    With Spark 4.0, a column that is given no metadata keeps its own; an expression has none.
     """
     return table.select(*[F.coalesce(quoted(name)).alias(name, metadata={}) for name in table.columns])
 
 
 def write_delta(table: DataFrame, path: str) -> None:
-    """Writes a Delta table that carries its rows and nothing else: no statistics in its log, no change feed, no column
+    """Writes a Delta table with its rows and nothing else: no statistics in its log, no change feed, no column
     comments.
 
     Raises:
@@ -58,8 +58,8 @@ def write_delta(table: DataFrame, path: str) -> None:
 
 @contextmanager
 def _no_defaults(spark: SparkSession) -> Iterator[None]:
-    """Without what a cluster gives every new table, such as names of its own for columns inside files, or numbers for
-    rows: files of a release are read as they lie. Neither they nor their list have statistics.
+    """Cancels a cluster's defaults for new tables, such as column mapping or row tracking, because files of a release
+    are read directly. Neither files nor log have statistics.
     """
     held: dict[str, str | None] = {STATISTICS: setting(spark, STATISTICS), **settings_below(spark, DEFAULTS)}
     for key in held:
@@ -72,8 +72,8 @@ def _no_defaults(spark: SparkSession) -> Iterator[None]:
 
 
 def few_rows(table: DataFrame, many: int) -> list[list[object]]:
-    """So many different rows from all over a table, in its columns: those with the least hashes of their content,
-    which are the same each time. One pass.
+    """Up to `many` different rows from all over a table: those with the least hashes of their content, the same each
+    time. One pass.
     """
     columns = [quoted(name) for name in table.columns]
     drawn = table.select(*columns).orderBy(F.xxhash64(*columns), *columns).limit(many * DRAWN).collect()

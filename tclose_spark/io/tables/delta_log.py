@@ -1,7 +1,7 @@
-"""Tables that a run wrote itself, by their log of one commit, read as the text that it is.
+"""Tables that a run wrote itself, by the text of their log of one commit.
 
-Delta takes half a dozen Spark jobs to know what such a log says: the files of the table. Readers of a table follow its
-whole log, so `require_plain_table` requires of it that it says nothing else.
+Delta takes half a dozen Spark jobs to read such a log, whose only content is the files of the table. Readers of a table
+follow its whole log, so `require_plain_table` requires that it has no other content.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FEATURES = {"appendOnly", "invariants", "timestampNtz"}
 
 
 def write_and_read(table: DataFrame, path: str) -> DataFrame:
-    """A table that is written as Delta to a path and from then on read from there."""
+    """A table that is written to a path as Delta and then read from there."""
     spark = table.sparkSession
     write_delta(table, path)
     parent, _, name = path.rpartition("/")
@@ -46,7 +46,7 @@ def write_and_read(table: DataFrame, path: str) -> DataFrame:
 
 
 def list_files(folder: Folder, table: str) -> None:
-    """Lists the Parquet files in a table's folder in its log, in place of what it lists; else as `scrub_table`."""
+    """Replaces the list in a table's log by the Parquet files in its folder; otherwise as `scrub_table`."""
     listed = _files(folder, table)
     now = int(time.time() * 1000)
     added = [
@@ -65,17 +65,17 @@ def list_files(folder: Folder, table: str) -> None:
 
 
 def scrub_table(folder: Folder, table: str) -> None:
-    """Cleans a table just written: no commit information in its log, no data files that the log does not list.
+    """Cleans a new table: no commit information in its log, no data files that the log does not list.
 
-    Platforms put user names, notebooks and clusters into the commit information. Attempts of tasks that failed leave
-    their files behind; who reads the folder without the log would read rows twice.
+    Platforms put user names, notebooks and clusters into the commit information. Failed attempts of tasks leave
+    files behind, and a reader of the folder without the log would read rows twice.
     """
     _write_log(folder, table, _actions(folder, table))
 
 
 def require_plain_table(folder: Folder, table: str) -> None:
-    """Raises GuaranteeError, naming what is wrong, unless readers of a table in a folder read the rows of the Parquet
-    files in it and nothing else: one commit that adds these files, each whole, and says nothing more.
+    """Raises GuaranteeError, naming the problem, unless readers of a table in a folder read the rows of its Parquet
+    files and nothing else: one commit that adds these files, each as a whole, and has no other content.
     """
     place = folder.path(table)
     try:
@@ -94,7 +94,7 @@ def require_plain_table(folder: Folder, table: str) -> None:
 
 
 def _log_problems(actions: Iterable[Any]) -> Iterator[str]:
-    """What a log says beside that its files are the table."""
+    """The content of a log beyond the list of the table's files."""
     kinds, added = Counter[str](), set[str]()
     for action in actions:
         if not isinstance(action, dict) or len(action) != 1:
@@ -123,7 +123,7 @@ def _log_problems(actions: Iterable[Any]) -> Iterator[str]:
 
 
 def _is_plain(meta: Mapping[str, Any]) -> bool:
-    """Whether the metadata of a table holds its columns, and no partitions, comments or settings of another's."""
+    """Whether the metadata of a table has its columns, and no partitions, comments or foreign settings."""
     try:
         fields = json.loads(meta["schemaString"])["fields"]
         plain = all(
@@ -152,7 +152,7 @@ def _is_known(protocol: Mapping[str, Any]) -> bool:
 
 
 def _file_problems(listed: Mapping[str, int], there: Mapping[str, int], below: str) -> Iterator[str]:
-    """What is wrong with the files of a table that its log lists with these sizes."""
+    """The problems of a table's files, compared with the sizes in its log."""
     known = {LOG, *listed, *(f".{name}.crc" for name in listed)}
     for name in sorted(there):
         if name.removeprefix(below) not in known:
@@ -163,7 +163,7 @@ def _file_problems(listed: Mapping[str, int], there: Mapping[str, int], below: s
 
 
 def later_commits(folder: Folder, table: str) -> list[str]:
-    """What somebody did to a table after it was written, as far as its log says: `OPTIMIZE (commit 1)`."""
+    """The operations on a table after it was written, by its log: `OPTIMIZE (commit 1)`."""
     found = []
     names: list[str] = []
     with suppress(OSError, Py4JJavaError):
@@ -180,7 +180,7 @@ def later_commits(folder: Folder, table: str) -> list[str]:
 
 
 def _strays(folder: Folder, table: str) -> list[str]:
-    """Data files in a table's folder that its log does not list, and checksums of files that are not there."""
+    """Data files in a table's folder that its log does not list, and checksums of missing files."""
     listed = _files(folder, table)
     known = {*listed, *(f".{name}.crc" for name in listed), LOGS}
     return [name for name in folder.names(table) if name not in known]
@@ -202,8 +202,8 @@ def _actions(folder: Folder, table: str) -> list[dict[str, Any]]:
 
 
 def _write_log(folder: Folder, table: str, actions: Iterable[dict[str, Any]]) -> None:
-    """Writes the log without commit information, statistics and tags of files, name and description of the table; and
-    removes files that it does not list.
+    """Writes the log without commit information, without statistics and tags of files, without name and description of
+    the table; removes files that it does not list.
     """
     kept = [action for action in actions if "commitInfo" not in action]
     for action in kept:

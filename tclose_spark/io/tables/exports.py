@@ -1,4 +1,4 @@
-"""A release once more, as Parquet or CSV beside its Delta table: written, read back, and held to its fingerprint."""
+"""Exports: a release as Parquet or CSV beside its Delta table, written, read back, and compared by fingerprint."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ EXPORT_NAMES = tuple(export_name(kind) for kind in EXPORTS)
 
 
 def without_formulas(release: DataFrame) -> DataFrame:
-    """A release with an apostrophe before each text that a spreadsheet may take for a formula, numbers aside."""
+    """A release with an apostrophe before each text that a spreadsheet could read as a formula, except numbers."""
     texts = {field.name for field in release.schema if isinstance(field.dataType, T.StringType)}
 
     def escaped(name: str) -> Column:
@@ -72,10 +72,10 @@ def rows_of(release: DataFrame, fingerprint: str, kind: str, escape_formulas: bo
 
 
 def write_export(release: DataFrame, kind: str, folder: Folder) -> dict[str, int]:
-    """Writes the release to `release_<kind>` in a folder, without what Spark leaves beside data; its files.
+    """Writes the release to `release_<kind>` in a folder, without Spark's own files; returns its files.
 
     Raises:
-        InputError: if a column has no place in this format.
+        InputError: if a column is not supported by this format.
     """
     binary = [field.name for field in release.schema if isinstance(field.dataType, T.BinaryType)]
     if kind == "csv" and binary:
@@ -98,10 +98,10 @@ def write_export(release: DataFrame, kind: str, folder: Folder) -> dict[str, int
 def check_export(release: DataFrame, fingerprint: str, kind: str, folder: Folder, files: Files) -> None:
     """Reads an export back.
 
-    files: that it has.
+    files: its expected files.
 
     Raises:
-        GuaranteeError: if its files are others, or their rows not those of the release, which has this fingerprint.
+        GuaranteeError: if its files differ, or its rows are not those of the release with this fingerprint.
     """
     name = export_name(kind)
     if not holds_files(folder, kind, files):
@@ -114,7 +114,7 @@ def check_export(release: DataFrame, fingerprint: str, kind: str, folder: Folder
 
 
 def holds_files(folder: Folder, kind: str, files: Files) -> bool:
-    """Whether an export lies in a folder as it was written: these files, each as long as it was, and no others."""
+    """Whether an export is in a folder as it was written: exactly these files, each with its length."""
     name = export_name(kind)
     if not folder.exists(name) or set(folder.names(name)) != set(files):
         return False
@@ -122,7 +122,7 @@ def holds_files(folder: Folder, kind: str, files: Files) -> bool:
 
 
 def fingerprint_of(table: DataFrame) -> Fingerprint:
-    """Of the rows of a table as a multiset, made where they are."""
+    """The fingerprint of a table's rows, computed by tasks."""
 
     def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         whole = Fingerprint(0, 0)

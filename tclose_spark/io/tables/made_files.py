@@ -36,12 +36,17 @@ columns.
 MADE = "made"  # the folder where files lie until they are in their tables
 FILE_BYTES = 1 << 26  # of columns in memory: what has more becomes several files, each of which Spark holds whole
 END = b"1"
-"""The last byte of every Parquet file (`PAR1`), which Spark's text writer sets behind each value as its separator of
-lines, so that a file of one line is the value and nothing else.
+"""The last byte of every Parquet file (`PAR1`). It is the line separator of the text writer, so a file of one line is
+exactly the value.
 """
+TEXT_OPTIONS = {"lineSep": END.decode(), "maxRecordsPerFile": "1", "compression": "none"}
 LARGE = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 WRITER = {"org.apache.spark.version": pyspark.__version__}
 """Tells readers that dates before 1582 are meant by the calendar that Spark has."""
+
+
+class ChangedFileError(Exception):
+    """Spark's text writer did not write the bytes that a task made."""
 
 
 def parquet_files(columns: Sequence[pa.Array], schema: pa.Schema) -> Iterator[bytes]:
@@ -62,20 +67,30 @@ def parquet_files(columns: Sequence[pa.Array], schema: pa.Schema) -> Iterator[by
             yield _parquet(pa.table(part, names=schema.names))
 
 
-def write_tables(files: DataFrame, schemas: Mapping[str, T.StructType], folder: Folder) -> None:
-    """Writes the tables that files make up as Delta tables into a folder, in place of what has their names; without
-    statistics in their logs, and information on the commit.
+def write_tables(
+    files: DataFrame, schemas: Mapping[str, T.StructType], folder: Folder, trusts_text_writer: bool = True
+) -> None:
+    """Writes the tables that these files form as Delta tables into a folder, replacing tables of the same names. Their
+    logs contain no statistics and no commit information.
 
-    files: TABLE and FILE, and columns that are not looked at; evaluated once.
+    files: TABLE and FILE, and columns that are ignored; evaluated once.
+    trusts_text_writer: false to let Delta write the rows.
+
+    Raises:
+        ChangedFileError: if Spark's text writer changed the first file. No table is written then.
     """
     for name in (MADE, *schemas):
         folder.remove(name)
     spark, made = files.sparkSession, files.where(F.col(FILE).isNotNull()).select(TABLE, FILE)
-    if java_of(spark) is not None and folder.moves_at_once:
+    if trusts_text_writer and java_of(spark) is not None and folder.moves_at_once:
         _write_bytes(made, folder.path(MADE))
+        written = {name: _files_of(folder, name) for name in schemas}
+        if not all(_is_whole(folder, paths[0]) for paths in written.values() if paths):
+            raise ChangedFileError
         for name, schema in schemas.items():
             write_delta(spark.createDataFrame([], schema), folder.path(name))
-            _move_in(folder, name)
+            for file in written[name]:  # Spark's names contain the task's number, and tasks follow the plan's blocks
+                folder.rename(file, f"{name}/part-{uuid4()}.parquet")
             list_files(folder, name)
     else:
         _write_rows(made, schemas, folder)
@@ -128,18 +143,28 @@ def _write_rows(files: DataFrame, schemas: Mapping[str, T.StructType], folder: F
         scrub_table(folder, name)
 
 
+def _is_whole(folder: Folder, file: str) -> bool:
+    """Whether a written file is a Parquet file with all the rows that its footer counts."""
+    try:
+        content = pa.BufferReader(folder.begin(file, folder.size(file)))
+        return bool(pq.read_table(content).num_rows == pq.read_metadata(content).num_rows > 0)
+    except (pa.ArrowException, OSError):
+        return False
+
+
 def _write_bytes(files: DataFrame, path: str) -> None:
-    """Writes each file into the folder of its table below a path, under a name that Spark gives it."""
-    but_the_end = F.col(FILE).substr(F.lit(1), F.length(FILE) - len(END)).cast("string")
-    options = {"lineSep": END.decode(), "maxRecordsPerFile": "1", "compression": "none"}
-    files.select(TABLE, but_the_end).write.partitionBy(TABLE).options(**options).text(for_spark(path))
+    """Writes each file into the folder of its table below a path, under a name that Spark chooses.
 
-
-def _move_in(folder: Folder, table: str) -> None:
-    """Moves a table's files from where they were written into the table, under random names: those that Spark gives
-    number the tasks, and the tasks are the blocks of a plan in their order.
+    Spark's text writer must write the value and one separator, and nothing else. Compressed output, another separator,
+    an encoding, several lines in a file, a text type that refuses bytes, or a commit protocol that leaves the files
+    elsewhere would break this. `write_tables` checks the result.
     """
+    but_the_end = F.col(FILE).substr(F.lit(1), F.length(FILE) - len(END)).cast("string")
+    files.select(TABLE, but_the_end).write.partitionBy(TABLE).options(**TEXT_OPTIONS).text(for_spark(path))
+
+
+def _files_of(folder: Folder, table: str) -> list[str]:
+    """The paths of the files that `_write_bytes` wrote for a table."""
     made = f"{MADE}/{TABLE}={table}"
-    for name in folder.names(made) if folder.exists(made) else []:
-        if name.endswith(".txt"):
-            folder.rename(f"{made}/{name}", f"{table}/part-{uuid4()}.parquet")
+    names = folder.names(made) if folder.exists(made) else []
+    return [f"{made}/{name}" for name in names if not name.endswith(".crc")]

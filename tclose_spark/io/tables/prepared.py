@@ -1,4 +1,4 @@
-"""Columns in the form that the pipeline works on: one form for every value, by the types of the run file."""
+"""Prepared columns: the form in which the pipeline works on them, by the types of the run file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_VALUE = {
 
 
 def plain(table: DataFrame, name: str) -> Column:
-    """A column with one form for every value: NaN as NULL, -0.0 as 0.0; other values as they are."""
+    """A column with one form for every value: NaN as NULL, and -0.0 as 0.0."""
     column, kind = quoted(name), table.schema[name].dataType
     if isinstance(kind, T.FloatType | T.DoubleType):
         zero = F.lit(0.0).cast(kind)
@@ -39,24 +39,24 @@ def plain(table: DataFrame, name: str) -> Column:
 
 
 def prepared_name(place: int) -> str:
-    """What the column at this place of the published ones is called while the pipeline works: a number, since names of
-    the user's may be like any that we make.
+    """The internal name of the published column at this place: a number, because a user's name may equal any internal
+    name.
     """
     return f"c{place}"
 
 
 def prepare(table: DataFrame, spec: ReleaseSpec) -> DataFrame:
-    """The columns of `prepared`; direct identifiers end here."""
+    """The columns of `prepared`. Direct identifiers are dropped here."""
     return table.select(*prepared(table, spec))
 
 
 def prepared(table: DataFrame, spec: ReleaseSpec) -> list[Column]:
-    """The columns to publish, in their order and numbered (see `prepared_name`), with one form for every value.
+    """The columns to publish, in order and numbered (see `prepared_name`), with one form for every value.
 
-    A numeric quasi-identifier is a bigint or a double (text that is no number becomes NULL; a float is the number that
-    its shortest text says, so 0.3 stays 0.3), dates are days and times microseconds since 1970, a categorical one a
-    string; sensitive and insensitive columns keep their types. What a hierarchy is of is a string, too, as labels write
-    it. Missing values are NULL. Texts that a column's options make one value are one from here on.
+    A numeric quasi-identifier is a bigint or a double. Text that is not a number becomes NULL, and a float is the
+    number of its shortest text, so 0.3 stays 0.3. Dates are days and times microseconds since 1970. A categorical
+    one, or one with a hierarchy, is a string. Sensitive and insensitive columns keep their types. Missing values
+    are NULL. Texts that a column's options merge are equal from here on.
     """
     columns, judged = list[Column](), dict[str, QuasiIdentifier | SensitiveAttribute]()
     judged |= {**spec.attributes.quasi_identifiers, **spec.attributes.sensitive_attributes}
@@ -67,7 +67,7 @@ def prepared(table: DataFrame, spec: ReleaseSpec) -> list[Column]:
 
 
 def judged_column(table: DataFrame, name: str, settings: QuasiIdentifier | SensitiveAttribute) -> Column:
-    """A quasi-identifier or a sensitive attribute with one form for every value: see `prepared`."""
+    """A quasi-identifier or sensitive attribute with one form for every value: see `prepared`."""
     kind, column = table.schema[name].dataType, plain(table, name)
     if settings.text is not None and settings.text != Text():
         column = texts_of(column, settings.text.of)
@@ -84,14 +84,14 @@ def judged_column(table: DataFrame, name: str, settings: QuasiIdentifier | Sensi
 
 
 def _moment_code(column: Column, kind: T.DataType, calendar: Calendar) -> Column:
-    """Dates as days, times as microseconds since 1970; text that is none becomes NULL."""
+    """Dates as days, times as microseconds since 1970. Other text becomes NULL."""
     if calendar == "date":
         return F.unix_date(column.try_cast("date") if isinstance(kind, T.StringType) else column).cast("bigint")
     return F.unix_micros(column.try_cast("timestamp") if isinstance(kind, T.StringType) else column.cast("timestamp"))
 
 
 def not_of_type(table: DataFrame, name: str, settings: QuasiIdentifier) -> Column:
-    """Whether a value is none of the type that the run file says of a quasi-identifier (see NO_VALUE)."""
+    """Whether a value does not have the type that the run file declares for a quasi-identifier (see NO_VALUE)."""
     if settings.calendar is None:
         return not_numbers(table, name)
     column, kind = quoted(name), table.schema[name].dataType
@@ -102,7 +102,7 @@ def not_of_type(table: DataFrame, name: str, settings: QuasiIdentifier) -> Colum
 
 
 def normal_texts(table: DataFrame, columns: Mapping[str, QuasiIdentifier | SensitiveAttribute]) -> DataFrame:
-    """A table with its columns of text that are among these after their options."""
+    """A table in which these columns of text have their options applied."""
     options = {name: settings.text for name, settings in columns.items() if settings.text not in (None, Text())}
     texts = {field.name for field in table.schema if isinstance(field.dataType, T.StringType)}
     asked = {name: text for name, text in options.items() if text is not None and name in texts}
@@ -114,7 +114,7 @@ def normal_texts(table: DataFrame, columns: Mapping[str, QuasiIdentifier | Sensi
 
 
 def not_numbers(table: DataFrame, name: str) -> Column:
-    """Whether a value of a numeric quasi-identifier is no finite number of at most 15 digits."""
+    """Whether a value of a numeric quasi-identifier is not a finite number of at most 15 digits."""
     kind, column = table.schema[name].dataType, quoted(name)
     if isinstance(kind, T.StringType):
         digits = F.regexp_replace(F.regexp_replace(column, "[eE].*$", ""), "[^0-9]|^[+-]?0+", "")

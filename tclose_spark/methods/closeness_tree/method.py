@@ -1,4 +1,4 @@
-"""The closeness tree as the registry knows it."""
+"""The closeness tree's entry in the registry of methods."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, 
 METHOD = Method(
     name="closeness_tree",
     settings=ClosenessTree,
-    supports=lambda settings, sensitive: None,
     sample_rows=_sample_rows,
     make_plan=_make_plan,
     read_plan=_read_plan,

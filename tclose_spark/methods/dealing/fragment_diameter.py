@@ -4,12 +4,18 @@ Delta of a histogram R (in shares) is the largest earth mover's distance between
 values. The distance is convex, so it is largest if all rows have one value: ``max over v with R[v] > 0 of sum_u
 R[u] d(u, v)``. Every ground distance gives ``rows * Delta = numerator / scale`` with an integer numerator, the
 row-weighted Delta (see `measures.distances.features`).
+
+The aggregate bound of an attribute is ``sum over fragments F of (rows of F / n) * Delta(F)``: no class that conforms to
+a fragmentation is farther from the table (Gowda 2023, Definition 7; Weber, Definition 10). Bounds of kind `domain` use
+the Delta above. For bounds of kind `paper`, a fragment is a box of index ranges [a, b], and Delta is in lengths of the
+box: max(g - a, b - g) / (b - a), with g the centre of gravity; 0 for a = b. It is never below the other.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +23,9 @@ import numpy as np
 from tclose_spark.measures.distances.features import Features
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.table.arrays import ExactArray, IntArray, exact
+
+Bounds = tuple[Fraction, ...]
+"""The aggregate bound of each sensitive attribute."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ class DiameterOnLine(FragmentDiameter):
         return places
 
     def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
-        """See Spread. With g the mean place, rows * max(g - lowest, highest - g)."""
+        """See FragmentDiameter. With g the mean place, rows * max(g - lowest, highest - g)."""
         present, places = histograms > 0, codes if self.features.even else self._places[codes]
         low = places[present.argmax(axis=1)]
         high = places[len(codes) - 1 - present[:, ::-1].argmax(axis=1)]
@@ -75,11 +84,7 @@ class DiameterOnLine(FragmentDiameter):
         return farthest
 
     def units(self, codes: IntArray, counts: IntArray) -> IntArray:
-        """The parts that a cut does not divide: the unit of each code of a fragment, shape (p,), numbered along the
-        attribute.
-
-        codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); the rows of each code, at least 1.
-        """
+        """See FragmentDiameter: every value, in order."""
         return np.arange(len(codes), dtype=np.int64)
 
 
@@ -88,11 +93,11 @@ class DiameterInHierarchy(FragmentDiameter):
 
     @property
     def scale(self) -> int:
-        """See Spread. Where all steps are one, as many go down as up, and half of them are counted."""
+        """See FragmentDiameter. With equal steps, as many go down as up, and half of them are counted."""
         return self.features.scale // 2 if self.features.plain else self.features.scale
 
     def weighted(self, codes: IntArray, histograms: IntArray) -> ExactArray:
-        """See Spread.
+        """See FragmentDiameter.
 
         A row of u moves to v through the nodes of both at each height at which they differ. With N rows, and S of them
         at the node of v at some height, that is its weight w for N - S rows, and for those the weight of their own.
@@ -120,10 +125,10 @@ class DiameterInHierarchy(FragmentDiameter):
         return farthest
 
     def units(self, codes: IntArray, counts: IntArray) -> IntArray:
-        """The parts that a cut does not divide: the unit of each code of a fragment, shape (p,), numbered along the
-        attribute.
+        """See FragmentDiameter: the children of the lowest common ancestor; a fragment is a node or a run of siblings.
 
-        codes: shape (p,); the fragment's codes, ascending. counts: shape (p,); the rows of each code, at least 1.
+        If values are right below the root, they are ordered by descending count, ties by code, so a fragment is a set
+        of values with similar frequencies.
         """
         if not self.features.parents:
             units = np.empty(len(codes), dtype=np.int64)
@@ -145,11 +150,30 @@ def _of_node(node: IntArray, held: ExactArray) -> ExactArray:
 
 
 def diameter_of(distance: GroundDistance) -> FragmentDiameter:
-    """The spread by a ground distance.
+    """The diameters of fragments by a ground distance.
 
     >>> from tclose_spark.measures.distances.ground_distances import OrderedDistance
-    >>> spread = diameter_of(OrderedDistance(np.ones(5, dtype=np.int64)))
-    >>> spread.weighted(np.array([0, 4]), np.array([[3, 1]])).tolist()  # three rows four places up
+    >>> diameter = diameter_of(OrderedDistance(np.ones(5, dtype=np.int64)))
+    >>> diameter.weighted(np.array([0, 4]), np.array([[3, 1]])).tolist()  # three rows four places up
     [12]
     """
     return DiameterOnLine(distance.features) if distance.features.cumulative else DiameterInHierarchy(distance.features)
+
+
+def box_deltas(codes: IntArray, counts: IntArray, box: IntArray) -> Bounds:
+    """The row-weighted Delta, of kind paper, of the cells in one box, for each attribute.
+
+    codes: shape (cells, attributes); counts: shape (cells,); box: shape (attributes, 2).
+
+    >>> import numpy as np
+    >>> codes, counts = np.array([[2], [4]]), np.array([3, 1])  # centre of gravity 2.5 in the box [2, 4]
+    >>> [str(delta) for delta in box_deltas(codes, counts, np.array([[2, 4]]))]  # 4 rows, (4 - 2.5) / 2 each
+    ['3']
+    """
+    rows = int(counts.sum())
+    deltas = []
+    for attribute, (first, last) in enumerate(box.tolist()):
+        moment = int((codes[:, attribute] - first) @ exact(counts, 4 * (last - first + 1) * max(rows, 1)))
+        farthest = max(moment, (last - first) * rows - moment)
+        deltas.append(Fraction(farthest, last - first) if last > first else Fraction(0))
+    return tuple(deltas)

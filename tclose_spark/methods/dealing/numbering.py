@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from tclose_spark.methods.dealing.locality import Digit, Locality, sort_by_content
-from tclose_spark.methods.dealing.nearest import classes_per_block
+from tclose_spark.methods.dealing.nearest import classes_per_block, gather_nearest
 from tclose_spark.methods.dealing.stacks import Shares, Stack
 from tclose_spark.methods.method import GroupCounts
+from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.rows import Rows
 
@@ -216,3 +217,38 @@ def _cut_evenly(keys: HashArray, stretches: int) -> HashArray:
     """Order keys that cut the sorted keys of a sample into even stretches."""
     places = np.arange(1, stretches) * len(keys) // stretches
     return np.unique(keys[places]) if len(keys) else keys
+
+
+@dataclass(frozen=True)
+class DealtPlan:
+    """A plan that sends and numbers rows by `numbering`.
+
+    widths: for gathering near rows inside blocks of classes; None without.
+    """
+
+    numbering: Numbering
+    widths: QuasiWidths | None
+
+    @property
+    def tasks(self) -> int:
+        """See Plan."""
+        return self.numbering.tasks
+
+    @property
+    def blocks(self) -> int:
+        """See Plan: here, the tasks."""
+        return self.tasks
+
+    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
+        """See Plan."""
+        return self.numbering.route(rows)
+
+    def gathered(self, rows: Rows, part: IntArray, classes: IntArray) -> IntArray:
+        """The classes of rows in the order of `Numbering.deal`, with near rows gathered if the plan requires it, shape
+        (n,).
+        """
+        if self.widths is None:
+            return classes
+        return gather_nearest(
+            rows, part, classes, self.numbering.blocks(classes), self.numbering.locality.key(rows), self.widths
+        )

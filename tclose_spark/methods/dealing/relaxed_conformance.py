@@ -1,15 +1,15 @@
-"""What is proven of a class before its rows are known: relaxed conformance (Weber, 4.1.3, leaves it open).
+"""Relaxed conformance: proven bounds of a class whose rows are not known yet (Weber, 4.1.3, leaves them open).
 
 A class of r rows takes r_F rows of each fragment F, whichever they are. With p_F = r_F / r, R_F the distribution of a
 sensitive attribute inside F and Q that of the table:
 
     EMD(class, Q)  <=  sum over F of p_F Delta(F)  +  EMD(sum over F of p_F R_F, Q)
 
-Proof: go through the mixture sum p_F R_F. The class is sum p_F V_F with V_F some distribution on the values of F,
-moving V_F to R_F costs at most Delta(F) (see `bounds`), costs of parts add up, and the triangle inequality does the
-rest. A class that conforms exactly has p_F = (rows of F) / n: the mixture is Q, and what remains is the aggregate
-bound. So the second term is what rounding shares to whole rows costs; where fragments are single tuples the first is 0,
-and the bound is the exact distance.
+Proof: the class is sum p_F V_F, with V_F some distribution on the values of F. Moving V_F to R_F costs at most
+Delta(F) (see `fragment_diameter`), and the costs of parts add up. The triangle inequality through the mixture
+sum p_F R_F does the rest. If a class conforms exactly, p_F = (rows of F) / n: the mixture is Q, and the aggregate bound
+remains. The second term is therefore the cost of rounding shares to whole rows. If fragments are single tuples, the
+first term is 0, and the bound is the exact distance.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ import numpy as np
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, sum_at
-from tclose_spark.methods.dealing.box_deltas import box_deltas
-from tclose_spark.methods.dealing.fragment_diameter import diameter_of
+from tclose_spark.methods.dealing.fragment_diameter import box_deltas, diameter_of
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, representatives
 from tclose_spark.table.arrays import FloatArray, IntArray
 
@@ -34,12 +33,12 @@ MOST_FEATURES = 2_000  # of an attribute, that mixtures are measured in
 
 @dataclass(frozen=True)
 class FragmentTable:
-    """What the proven bounds need of a fragmentation. S attributes, f fragments.
+    """The figures of a fragmentation that proven bounds need. S attributes, f fragments.
 
     rows: shape (f,).
     deltas: shape (S, f), in units of distance.
-    gaps: for each attribute the differences between each fragment and the table in the features whose weighted sum is
-        the distance (cumulative shares, or shares of values or nodes), shape (f, features); of very many features, sums
+    gaps: for each attribute, the differences between each fragment and the table in the features whose weighted sum is
+        the distance (cumulative shares, or shares of values or nodes), shape (f, features). Of very many features, sums
         of neighbours (see `_measure`).
     weights: of one feature of each attribute, shape (S,).
     """
@@ -56,7 +55,7 @@ class FragmentTable:
         distances: Sequence[GroundDistance],
         boxes: IntArray | None = None,
     ) -> FragmentTable:
-        """The table of a fragmentation; with boxes, with the papers' Delta (see `bounds`).
+        """The table of a fragmentation; with boxes, with the papers' Delta (see `fragment_diameter`).
 
         fragment_of: shape (cells,). boxes: shape (f, S, 2).
         """
@@ -76,7 +75,7 @@ class FragmentTable:
                 ]
         return FragmentTable(rows, deltas + charges, tuple(gaps), tuple(weights))
 
-    def charged(self, shares: FloatArray) -> FloatArray:
+    def proven_bounds(self, shares: FloatArray) -> FloatArray:
         """The proven bounds of classes that take these shares of their rows from the fragments: (classes, f) ->
         (classes, S).
         """
@@ -90,11 +89,10 @@ class FragmentTable:
             parts.append(part @ self.deltas.T + np.stack(mixtures, axis=1))
         return np.concatenate(parts)
 
-    def proven(self, stack: Stack, e: int, limits: FloatArray) -> FloatArray:
-        """The largest proven bound of each attribute over all classes when the fragments, stacked, are dealt to e
-        classes, shape (S,).
+    def largest_bounds(self, stack: Stack, e: int, limits: FloatArray) -> FloatArray:
+        """The largest proven bound of each attribute over the e classes of a stack of fragments, shape (S,).
 
-        Where some class is above its limit already, the bounds of a few classes only.
+        If one of the first classes is above its limit, the bounds cover a few classes only.
         """
         classes = representatives(stack, e)
         few = classes[np.linspace(0, len(classes) - 1, min(LOOK_FIRST, len(classes))).astype(np.int64)]
@@ -103,19 +101,19 @@ class FragmentTable:
 
     def _largest(self, stack: Stack, e: int, classes: IntArray) -> FloatArray:
         counts = class_counts(stack, classes, e)
-        largest: FloatArray = self.charged(counts / counts.sum(axis=1, keepdims=True)).max(axis=0)
+        largest: FloatArray = self.proven_bounds(counts / counts.sum(axis=1, keepdims=True)).max(axis=0)
         return largest
 
 
 def _measure(
     matrix: MultiplicityMatrix, fragment_of: IntArray, rows: IntArray, attribute: int, distance: GroundDistance
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(Delta of each fragment, what its gaps were blunted by, the gaps) of one attribute, some fragments at a time.
+    """(Delta of each fragment, the difference of its gaps from their means, the gaps) of one attribute.
 
-    Of very many features, each MOST_FEATURES-th part is added up: its features are taken for their mean, and what each
-    fragment differs from its means is charged to its Delta, by the triangle inequality.
+    Very many features are added up in MOST_FEATURES parts. Each feature of a part is replaced by its mean, and a
+    fragment's difference from its means is added to its Delta, by the triangle inequality.
     """
-    f, m, spread = len(rows), len(distance.table), diameter_of(distance)
+    f, m, diameter = len(rows), len(distance.table), diameter_of(distance)
     features = distance.features
     whole = features.counts(distance.table[None, :]) / distance.table.sum()
     starts = np.unique(
@@ -132,7 +130,7 @@ def _measure(
         inside = sum_at(
             (fragment_of[cells] - i) * m + matrix.codes[cells, attribute], matrix.counts[cells], (j - i) * m
         ).reshape(j - i, m)
-        delta[i:j] = np.array(spread.weighted(np.arange(m), inside), dtype=np.float64) / (spread.scale * rows[i:j])
+        delta[i:j] = np.array(diameter.weighted(np.arange(m), inside), dtype=np.float64) / (diameter.scale * rows[i:j])
         if len(starts):
             gap = features.weighted(features.counts(inside) / rows[i:j, None] - whole)
             gaps[i:j] = np.add.reduceat(gap, starts, axis=1)

@@ -14,10 +14,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tclose_spark.errors import InputError
+from tclose_spark.measures.distances.bins import by_edges, equal_mass, equal_width
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, sum_at
-from tclose_spark.methods.dealing.box_deltas import Bounds, box_deltas
-from tclose_spark.methods.dealing.fragment_diameter import FragmentDiameter
+from tclose_spark.methods.dealing.fragment_diameter import Bounds, FragmentDiameter, box_deltas
+from tclose_spark.runfile.attributes import Bins
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import SensitiveDomain, number
 
 CHUNK = 1 << 20  # entries of a dense table of histograms held at once: 8 MiB
 MOST_CUTS = 64
@@ -102,9 +105,9 @@ class _Column:
 class DomainFragments:
     """Fragments for bounds of kind domain: sets of cells, cut between the units of their attribute."""
 
-    def __init__(self, matrix: MultiplicityMatrix, spreads: Sequence[FragmentDiameter], bins: ValueBins) -> None:
+    def __init__(self, matrix: MultiplicityMatrix, diameters: Sequence[FragmentDiameter], bins: ValueBins) -> None:
         self._matrix = matrix
-        self._spreads = spreads
+        self._diameters = diameters
         self._bins = bins
         # One attribute's codes next to each other: gathering some cells of them is several times faster.
         self._codes = [np.ascontiguousarray(codes) for codes in matrix.codes.T]
@@ -115,16 +118,18 @@ class DomainFragments:
 
     def weighted(self, fragment: Fragment) -> Bounds:
         """See Fragments."""
-        columns = [self._column(fragment, attribute) for attribute in range(len(self._spreads))]
+        columns = [self._column(fragment, attribute) for attribute in range(len(self._diameters))]
         return tuple(
-            Fraction(int(spread.weighted(column.codes, column.counts[None, :])[0]), spread.scale * self._matrix.rows)
-            for spread, column in zip(self._spreads, columns, strict=True)
+            Fraction(
+                int(diameter.weighted(column.codes, column.counts[None, :])[0]), diameter.scale * self._matrix.rows
+            )
+            for diameter, column in zip(self._diameters, columns, strict=True)
         )
 
     def cuts(self, fragment: Fragment) -> FragmentCuts:
         """See Fragments."""
         counts = self._matrix.counts[fragment.cells]
-        columns = [self._column(fragment, attribute) for attribute in range(len(self._spreads))]
+        columns = [self._column(fragment, attribute) for attribute in range(len(self._diameters))]
         cuts = []
         for attribute, column in enumerate(columns):
             units = self._units(attribute, column)
@@ -138,7 +143,7 @@ class DomainFragments:
             cuts.append(
                 FragmentCuts(np.full(len(ends), attribute, dtype=np.int64), last[ends], np.stack(changes, axis=1))
             )
-        return FragmentCuts.joined(cuts, len(self._spreads))
+        return FragmentCuts.joined(cuts, len(self._diameters))
 
     def halves(self, fragment: Fragment, attribute: int, last: int) -> tuple[Fragment, Fragment]:
         """See Fragments."""
@@ -161,7 +166,7 @@ class DomainFragments:
 
     def _units(self, attribute: int, column: _Column) -> IntArray:
         if attribute not in self._bins:
-            return self._spreads[attribute].units(column.codes, column.counts)
+            return self._diameters[attribute].units(column.codes, column.counts)
         bins = self._bins[attribute][column.codes]
         return np.cumsum(np.diff(bins, prepend=bins[0]) > 0).astype(np.int64)
 
@@ -169,8 +174,8 @@ class DomainFragments:
         self, attribute: int, column: _Column, group: IntArray, counts: IntArray, cuts: int
     ) -> NDArray[np.float64]:
         """The change of one bound by each cut, shape (cuts,), from the histograms of all lower and upper halves."""
-        spread, present = self._spreads[attribute], len(column.codes)
-        whole = spread.weighted(column.codes, column.counts[None, :])[0]
+        diameter, present = self._diameters[attribute], len(column.codes)
+        whole = diameter.weighted(column.codes, column.counts[None, :])[0]
         changes = np.empty(cuts)
         below = np.zeros(present, dtype=np.int64)
         step = max(1, CHUNK // present)
@@ -181,8 +186,8 @@ class DomainFragments:
             row = np.minimum(group[here] - i, j - i)
             table = sum_at(row * present + column.place[here], counts[here], (j - i + 1) * present)
             lower = below + np.cumsum(table.reshape(-1, present)[:-1], axis=0)
-            halves = spread.weighted(column.codes, lower) + spread.weighted(column.codes, column.counts - lower)
-            changes[i:j] = (halves - whole).astype(np.float64) / (spread.scale * self._matrix.rows)
+            halves = diameter.weighted(column.codes, lower) + diameter.weighted(column.codes, column.counts - lower)
+            changes[i:j] = (halves - whole).astype(np.float64) / (diameter.scale * self._matrix.rows)
             below = lower[-1]
         return changes
 
@@ -207,8 +212,8 @@ class PaperFragments:
     A box is cut between any two indexes, so a half may have no rows; such a half is not cut again.
     """
 
-    def __init__(self, matrix: MultiplicityMatrix, spreads: Sequence[FragmentDiameter], bins: ValueBins) -> None:
-        if not all(spread.features.cumulative and spread.features.plain for spread in spreads):
+    def __init__(self, matrix: MultiplicityMatrix, diameters: Sequence[FragmentDiameter], bins: ValueBins) -> None:
+        if not all(diameter.features.cumulative and diameter.features.plain for diameter in diameters):
             raise ValueError("the papers' bounds are for ordered attributes only; use the bounds of the domain")
         self._matrix = matrix
         self._bins = bins
@@ -266,3 +271,31 @@ def _box_delta(rows: NDArray[np.float64], moment: NDArray[np.float64], span: Int
     farthest = np.maximum(moment, span * rows - moment)
     delta: NDArray[np.float64] = np.where(np.greater(span, 0), farthest / np.maximum(span, 1), 0.0)
     return delta
+
+
+def bin_of(domain: SensitiveDomain, bins: Bins) -> IntArray:
+    """The bin of each value of an ordered attribute, shape (m,). Missing values have a bin of their own.
+
+    Raises:
+        InputError: if bins by width or by edges are set for values that are not numbers.
+    """
+    known = [i for i, value in enumerate(domain.values) if value is not None]
+    if not known:
+        return np.zeros(len(domain.values), dtype=np.int64)
+    numbers = [parsed for i in known if (parsed := number(str(domain.values[i]))) is not None]
+    if len(numbers) < len(known) and bins.equal_mass is None:
+        raise InputError(
+            f"attributes.sensitive_attributes.{domain.name}.bins: the values are no numbers; use equal_mass, or leave "
+            "bins out"
+        )
+    if bins.equal_mass is not None:
+        inside = equal_mass(domain.table[known], bins.equal_mass)
+    elif bins.equal_width is not None:
+        inside = equal_width(numbers, bins.equal_width)
+    else:
+        inside = by_edges(numbers, bins.edges or ())
+    bin_numbers = np.zeros(len(domain.values), dtype=np.int64)
+    bin_numbers[known] = inside + known[0]  # missing ones are the lowest or the highest
+    if known[-1] + 1 < len(bin_numbers):
+        bin_numbers[-1] = bin_numbers[-2] + 1
+    return bin_numbers

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import ResolvedSensitive
-from tclose_spark.table.arrays import IntArray, exact
+from tclose_spark.methods.attributes import ResolvedSensitive, too_far
+from tclose_spark.table.arrays import IntArray
 
 
 def breaking(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: IntArray) -> IntArray:
@@ -21,12 +21,7 @@ def breaking(attributes: Sequence[ResolvedSensitive], codes: IntArray, classes: 
     for a in attributes:
         if a.t is not None:
             part = Histograms.tally(classes, codes[:, a.column], ones, e, len(a.distance.table))
-            unit = a.distance.scale * int(a.distance.table.sum())
-            bound = 4 * unit * int(part.sizes.max()) * max(a.t.numerator, a.t.denominator)
-            above = exact(a.distance.numerators(part), bound) * a.t.denominator > exact(part.sizes, bound) * (
-                unit * a.t.numerator
-            )
-            broken |= above.astype(bool)
+            broken |= too_far(a.distance, a.distance.numerators(part), a.t, part.sizes)
     return broken
 
 

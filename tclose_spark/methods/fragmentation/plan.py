@@ -18,14 +18,13 @@ from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, require_plain
 from tclose_spark.methods.dealing.fragment_diameter import diameter_of
 from tclose_spark.methods.dealing.nearest import classes_per_block
-from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Numbering
-from tclose_spark.methods.dealing.plan import DealtPlan
+from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, DealtPlan, Numbering
 from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable
-from tclose_spark.methods.fragmentation.binning import bin_of
-from tclose_spark.methods.fragmentation.describe import largest_fragments
+from tclose_spark.methods.fragmentation.fragments import bin_of
 from tclose_spark.methods.fragmentation.joining import join_until_close
 from tclose_spark.methods.fragmentation.search import SearchPath, find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import SizedFragmentation, conform_exactly, prove
+from tclose_spark.methods.fragmentation.tables import largest_fragments
 from tclose_spark.methods.fragmentation.trials import Trials
 from tclose_spark.methods.method import ClassAssignment, PlanningInput, PlanReport, require_rows
 from tclose_spark.methods.widths import QuasiWidths

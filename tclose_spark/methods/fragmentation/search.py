@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.box_deltas import Bounds
-from tclose_spark.methods.dealing.fragment_diameter import FragmentDiameter
+from tclose_spark.methods.dealing.fragment_diameter import Bounds, FragmentDiameter
 from tclose_spark.methods.fragmentation.fragments import (
     DomainFragments,
     Fragment,
@@ -109,7 +108,7 @@ class SearchPath:
 
 def find_fragmentation(
     matrix: MultiplicityMatrix,
-    spreads: Sequence[FragmentDiameter],
+    diameters: Sequence[FragmentDiameter],
     thresholds: Thresholds,
     *,
     kind: Kind = "domain",
@@ -134,7 +133,7 @@ def find_fragmentation(
     """
     if all(t is None for t in thresholds):
         raise ValueError("no sensitive attribute has a t to search for")
-    search = _Search(matrix, _fragments(matrix, spreads, kind, bins or {}), thresholds, objective)
+    search = _Search(matrix, _fragments(matrix, diameters, kind, bins or {}), thresholds, objective)
     started = said = time.monotonic()
     while (
         not (stop is not None and stop(search.bounds, search.held))
@@ -258,12 +257,12 @@ class _Search:
 
 
 def _fragments(
-    matrix: MultiplicityMatrix, spreads: Sequence[FragmentDiameter], kind: Kind, bins: ValueBins
+    matrix: MultiplicityMatrix, diameters: Sequence[FragmentDiameter], kind: Kind, bins: ValueBins
 ) -> Fragments:
     for attribute, bin_of in bins.items():
-        if not spreads[attribute].features.cumulative or len(bin_of) != spreads[attribute].domain:
+        if not diameters[attribute].features.cumulative or len(bin_of) != diameters[attribute].domain:
             raise ValueError("bins are of an ordered attribute, one number for each of its values")
-    return PaperFragments(matrix, spreads, bins) if kind == "paper" else DomainFragments(matrix, spreads, bins)
+    return PaperFragments(matrix, diameters, bins) if kind == "paper" else DomainFragments(matrix, diameters, bins)
 
 
 def _out_of_time(search: _Search, thresholds: Thresholds, limit: float) -> str:

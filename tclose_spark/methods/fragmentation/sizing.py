@@ -9,9 +9,8 @@ from math import gcd, isqrt
 import numpy as np
 
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.orders import orders
 from tclose_spark.methods.dealing.relaxed_conformance import SURE, FragmentTable
-from tclose_spark.methods.dealing.stacks import Stack
+from tclose_spark.methods.dealing.stacks import Stack, orders
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 ORDERS = 3  # of the portfolio, those whose bounds are lowest at one size are looked at at all of them
@@ -84,7 +83,7 @@ def best_stacks(
     """The stacks of the portfolio with the lowest proven bounds at one class size."""
     e = max(int(table.rows.sum()) // size, 1)
     never = np.full(len(limits), -1.0)  # a few compositions of each will do
-    ratios = [float(np.max(table.proven(stack, e, never) / limits)) for _, stack in portfolio]
+    ratios = [float(np.max(table.largest_bounds(stack, e, never) / limits)) for _, stack in portfolio]
     return [portfolio[i] for i in np.argsort(ratios, kind="stable")[:ORDERS]]
 
 
@@ -131,17 +130,17 @@ def _first_proven(
     """
     for size, e in sizes_from(smallest, int(table.rows.sum())):
         for order, stack in stacks:
-            proven = table.proven(stack, e, limits)
+            proven = table.largest_bounds(stack, e, limits)
             if np.all(proven <= limits):
                 return order, stack, size, e, proven
         if size >= largest:
             break
-    return *stacks[0], size, e, table.proven(stacks[0][1], e, limits)
+    return *stacks[0], size, e, table.largest_bounds(stacks[0][1], e, limits)
 
 
 def gcd_classes(rows: Sequence[int] | IntArray) -> int:
     """The largest number of equal classes that conform exactly: the greatest common divisor of the fragments' rows
-    (Gowda 2023, 4.4.2)
+    (Gowda 2023, 4.4.2).
 
     >>> gcd_classes([6, 9, 12])
     3

@@ -3,7 +3,7 @@
 
 The rows of a block, ordered by sensitive value, are cut into as many equal buckets as a class has rows. MDAV's seeds
 take the nearest row of each bucket. Remaining rows are in the middle bucket, as in the paper, and the first classes
-take two of it. The necessary class size follows from the histogram alone (`Sizing`).
+take two of it. The necessary class size follows from the histogram alone (`BucketSizing`).
 """
 
 from __future__ import annotations
@@ -21,24 +21,29 @@ from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.dealing.relaxed_conformance import SURE, FragmentTable
-from tclose_spark.methods.microaggregation.pool import (
-    Pool,
+from tclose_spark.methods.even_blocks.layout import EvenBlocks
+from tclose_spark.methods.even_blocks.plan import bucketed, choose_least_loss
+from tclose_spark.methods.method import PlanningInput
+from tclose_spark.methods.microaggregation.unassigned import (
+    UnassignedRows,
+    all_unassigned,
     farthest,
-    fill_pool,
     measure_from,
     measure_from_average,
     remove_classed,
 )
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
+TRIED = 12  # class sizes between k and the proven one, evenly in ratio
+
 
 @dataclass(frozen=True)
-class Sizing:
-    """The largest distance of classes with a row of each of this many buckets, whichever rows they are.
+class BucketSizing:
+    """Bounds the distance of classes with a row of each bucket, whichever rows they are.
 
-    A class is charged for the whole rows that it takes of each bucket of its block (see
+    The bound includes the whole rows that a class takes of each bucket of its block (see
     `methods.dealing.relaxed_conformance`). If all values differ, the distance is ordered and the n rows are B equal
-    buckets, this is (n - B) / (2 (n - 1) B): the paper's bound, from which it takes the class size. If values are
+    buckets, it is (n - B) / (2 (n - 1) B): the paper's bound, from which it takes the class size. If values are
     equal, as in any real table, neighbouring values are 1 / (m - 1) apart rather than 1 / (n - 1), and the paper's
     size may be too small.
 
@@ -60,25 +65,25 @@ class Sizing:
         rank[np.argsort(-self.distance.table, kind="stable")] = codes
         return rank
 
-    def charged(self, block: MultiplicityMatrix, size: int) -> float:
-        """The largest charge of a class of a block. block: its rows of each value."""
+    def largest_bound(self, block: MultiplicityMatrix, size: int) -> float:
+        """The largest bound of a class of a block. block: its rows of each value."""
         codes = np.repeat(block.codes, block.counts, axis=0)
         bucket, classes = cut_into_buckets(self.rank[codes[:, 0]], size)
         matrix = MultiplicityMatrix(codes, np.ones(len(codes), dtype=np.int64), block.domains)
         table = FragmentTable.of(matrix, bucket, [self.distance])
         taken = np.ones((2, len(table.rows)))
         taken[1] += table.rows > classes  # of the bucket that has more rows the first classes take two
-        return float(table.charged(taken / taken.sum(axis=1, keepdims=True)).max())
+        return float(table.proven_bounds(taken / taken.sum(axis=1, keepdims=True)).max())
 
     def smallest(self, blocks: Sequence[MultiplicityMatrix], k: int, t: Fraction | None) -> int:
-        """The rows of the smallest class whose charge is at most t, and at least k.
+        """The least class size, at least k, whose bound is at most t.
 
         blocks: the rows of each value in blocks that hold t. Without a t, k. A block of one class needs no proof.
         """
         rows, size = sorted({block.rows for block in blocks}), k
         while t is not None and size < rows[0]:
             size = min(n // (n // size) for n in rows)
-            if all(self.charged(block, size) <= float(t) - SURE for block in blocks):
+            if all(self.largest_bound(block, size) <= float(t) - SURE for block in blocks):
                 break
             size += 1
         return min(size, rows[0])
@@ -96,8 +101,8 @@ def paper_size(rows: int, k: int, t: Fraction) -> int:
 def cut_into_buckets(values: IntArray, size: int) -> tuple[IntArray, int]:
     """(the bucket of each row, shape (n,); the number of classes). values: places of the rows' sensitive values.
 
-    Rows beyond a whole number in each bucket make classes larger by one and more, as evenly as possible; the rest is in
-    the bucket in the middle. Of rows with one value the first ones are in the first of its buckets.
+    Rows beyond a whole number in each bucket make classes larger, as evenly as possible; the rest is in the middle
+    bucket. The first rows of a value are in the first of its buckets.
 
     >>> bucket, classes = cut_into_buckets(np.array([5, 1, 3, 1, 2, 4, 1]), 3)
     >>> bucket.tolist(), classes
@@ -119,7 +124,7 @@ def microaggregate_buckets(block: Block, attribute: int, rank: IntArray, size: i
     attribute: the sensitive attribute of the buckets. rank: of each of its codes in the order of rows.
     """
     bucket, classes = cut_into_buckets(rank[block.requirement.codes[block.cell, attribute]], size)
-    pool, held = fill_pool(block), np.bincount(bucket)
+    pool, held = all_unassigned(block), np.bincount(bucket)
     near, chosen = np.zeros((len(held), 2)), np.zeros((len(held), 2), dtype=np.int64)
     _form(pool, block.quasi, block.widths, bucket, held, classes, near, chosen)
     return pool.class_of
@@ -127,7 +132,7 @@ def microaggregate_buckets(block: Block, attribute: int, rank: IntArray, size: i
 
 @kernel
 def _form(
-    pool: Pool,
+    pool: UnassignedRows,
     quasi: Codes,
     widths: LabelWidths,
     bucket: IntArray,
@@ -138,8 +143,8 @@ def _form(
 ) -> None:
     """Fills `class_of`.
 
-    held: rows of each bucket that are left, shape (buckets,). near, chosen: room for the two nearest rows of each
-    bucket, shape (buckets, 2). Invariant: a bucket has a row for each class to come, and at most as many more.
+    held: the remaining rows of each bucket, shape (buckets,). near, chosen: work space for the two nearest rows of each
+    bucket, shape (buckets, 2). Invariant: a bucket has one or two rows for each class to come.
     """
     left = len(pool.rows)
     for number in range(classes):
@@ -161,3 +166,24 @@ def _form(
                 pool.class_of[chosen[b, place]] = number
             held[b] -= many
         left = remove_classed(pool, left, quasi)
+
+
+def choose_class_size(given: PlanningInput, layout: EvenBlocks) -> int:
+    """The class size by the settings.
+
+    measured: the size from k to the proven one that loses least on a sample. Most classes are far below their bound,
+    so it is often half the proven size.
+    """
+    attribute, wanted = bucketed(given.attributes), given.settings.class_size or "measured"
+    if wanted == "paper":
+        return given.k if attribute.t is None else paper_size(given.attributes.rows, given.k, attribute.t)
+    sizing = BucketSizing(attribute.distance)
+    proven = sizing.smallest(layout.matrices(attribute), given.k, attribute.t)
+    sizes = np.unique(np.geomspace(given.k, proven, TRIED).round().astype(np.int64)).tolist()
+    if wanted == "proven" or len(sizes) == 1:
+        return proven
+
+    def divide(block: Block, size: int) -> IntArray:
+        return microaggregate_buckets(block, attribute.column, sizing.rank, size)
+
+    return int(choose_least_loss(given, layout, sizes, divide, "classes of {}".format))

@@ -1,46 +1,111 @@
-"""MDAV, the basis of Algorithm 1 (Domingo-Ferrer and Torra 2005; Weber, 2.3.3).
+"""Algorithms 1 and 2: MDAV, and MDAV whose classes are refined while they are formed.
 
-The row farthest from the average of the remaining rows forms a class with its k - 1 nearest rows. Then the row farthest
-from that one does the same. This repeats while 2 k rows are left. The rest is a class.
+MDAV (Domingo-Ferrer and Torra 2005; Weber, 2.3.3): the row that is farthest from the average of the remaining rows
+forms a class with its k - 1 nearest rows. Then the row that is farthest from that one does the same. This is repeated
+while 2 k rows remain; the last ones are a class.
+
+Algorithm 2 (Soria-Comas et al. 2015; Weber, 2.3.3) refines each class. While the class does not hold, the nearest row
+outside that was not tried yet replaces the member whose exchange brings the class nearest to the table, if any does.
+Members that leave are free for later classes. Classes that do not hold at the end are merged (see
+`methods.even_blocks`).
+
+Only the cell (tuple of sensitive values) of a row decides whether it helps. So the nearest row of each cell is tried,
+and no other until the class has changed: the paper's walk without its idle steps. After MOST_TRIED cells in a row that
+do not help, or fewer if each trial takes long, a class stays as it is. With hundreds of values, the walk is shorter
+than the paper's.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, holds, work_space
+from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.methods.dealing.nearest import keep_near
-from tclose_spark.methods.microaggregation.pool import (
-    Pool,
+from tclose_spark.methods.microaggregation.unassigned import (
+    UnassignedRows,
+    all_unassigned,
     farthest,
-    fill_pool,
     measure_from,
     measure_from_average,
     remove_classed,
 )
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
+MOST_TRIED, LEAST_TRIED = 200, 8  # cells in a row that do not help
+MOST_WORK = 1_000_000  # values of classes that are read for these: cells times members times values
+BEYOND = 1e300  # farther than any row
 
-def microaggregate(block: Block) -> IntArray:
-    """The class of each row of a block, from 0, shape (n,): of k rows each, the last one of up to 2 k - 1."""
-    pool, k = fill_pool(block), block.requirement.k
-    _microaggregate(pool, block.quasi, block.widths, k, np.zeros(k), np.zeros(k, dtype=np.int64))
+
+@structure
+class Candidates(NamedTuple):
+    """A class in refinement, and the rows that may enter it.
+
+    members: shape (k,).
+    near: their distances when they were chosen, shape (k,).
+    far: of each cell, the distance of its nearest untried row, BEYOND if there is none, shape (cells,).
+    place: of that row in the pool, shape (cells,).
+    counts, excess: the class's rows by value, and work space of `holds`.
+    """
+
+    members: IntArray
+    near: FloatArray
+    far: FloatArray
+    place: IntArray
+    counts: IntArray
+    excess: IntArray
+
+
+def microaggregate(block: Block, refined: bool = False) -> IntArray:
+    """The class of each row of a block, from 0, shape (n,): of k rows each, the last one of up to 2 k - 1. Classes need
+    not hold. refined: Algorithm 2.
+    """
+    requirement = block.requirement
+    k, cells = requirement.k, len(requirement.codes)
+    candidates = Candidates(
+        members=np.zeros(k, dtype=np.int64),
+        near=np.zeros(k),
+        far=np.zeros(cells),
+        place=np.zeros(cells, dtype=np.int64),
+        counts=np.zeros(requirement.tables.shape, dtype=np.int64),
+        excess=work_space(requirement),
+    )
+    tried = min(max(MOST_WORK // (k * int(requirement.domains.sum())), LEAST_TRIED), MOST_TRIED) if refined else 0
+    pool = all_unassigned(block)
+    _microaggregate(pool, block.quasi, block.cell, block.widths, requirement, candidates, tried)
     return pool.class_of
 
 
 @kernel
-def _microaggregate(pool: Pool, quasi: Codes, widths: LabelWidths, k: int, near: FloatArray, chosen: IntArray) -> None:
-    """Fills `class_of`. near, chosen: room for the nearest rows, shape (k,)."""
+def _microaggregate(
+    pool: UnassignedRows,
+    quasi: Codes,
+    cell: Codes,
+    widths: LabelWidths,
+    requirement: Requirement,
+    candidates: Candidates,
+    tried: int,
+) -> None:
+    """Fills `class_of`. tried: the most cells in a row that do not help; 0 for no refinement."""
+    k, members = requirement.k, candidates.members
     left, number, opposite = len(pool.rows), 0, False
     while left >= 2 * k:
         if not opposite:
             measure_from_average(pool, left, quasi, widths)
         measure_from(farthest(pool, left), pool, left, quasi, widths)
-        choose_nearest(pool, left, k, near, chosen)
-        for place in range(k):
-            pool.class_of[chosen[place]] = number
+        held = 0
+        for i in range(left):
+            held = keep_near(pool.far[i], pool.rows[i], held, k, candidates.near, members)
+        for i in range(k):
+            pool.class_of[members[i]] = number
+        if tried > 0:
+            _refine(pool, left, number, cell, requirement, candidates, tried)
         left = remove_classed(pool, left, quasi)
         number, opposite = number + 1, not opposite
     for i in range(left):
@@ -48,8 +113,87 @@ def _microaggregate(pool: Pool, quasi: Codes, widths: LabelWidths, k: int, near:
 
 
 @kernel
-def choose_nearest(pool: Pool, left: int, many: int, near: FloatArray, chosen: IntArray) -> None:
-    """Fills `chosen` with the nearest remaining rows, nearest first, and `near` with their distances."""
-    held = 0
+def _refine(
+    pool: UnassignedRows,
+    left: int,
+    number: int,
+    cell: Codes,
+    requirement: Requirement,
+    candidates: Candidates,
+    tried: int,
+) -> None:
+    """Exchanges members until the class holds or no trial helps; assigns their class."""
+    members, counts, k = candidates.members, candidates.counts, requirement.k
+    counts[:] = 0
+    for i in range(k):
+        add_cell(counts, cell[members[i]], 1, requirement.codes)
+    ratio = closeness_ratio(counts, k, requirement, candidates.excess)
+    tried_far, tried_place = -1.0, -1
+    while not holds(counts, k, requirement, candidates.excess):
+        _find_nearest_of_each_cell(pool, left, tried_far, tried_place, cell, candidates)
+        incoming, leaving = -1, -1
+        for _ in range(tried):
+            incoming = _nearest_cell(candidates)
+            if incoming < 0:
+                return
+            leaving, ratio_then = _best_leaving(incoming, ratio, cell, requirement, candidates)
+            if leaving >= 0:
+                ratio = ratio_then
+                break
+            candidates.far[incoming] = BEYOND
+        if leaving < 0:
+            return
+        tried_far, tried_place = candidates.far[incoming], candidates.place[incoming]
+        row, gone = pool.rows[tried_place], members[leaving]
+        pool.class_of[gone], pool.class_of[row] = -1, number
+        add_cell(counts, cell[gone], -1, requirement.codes)
+        add_cell(counts, cell[row], 1, requirement.codes)
+        members[leaving] = row
+
+
+@kernel
+def _find_nearest_of_each_cell(
+    pool: UnassignedRows, left: int, tried_far: float, tried_place: int, cell: Codes, candidates: Candidates
+) -> None:
+    """Fills `far` and `place` with the rows without a class that come after the one tried last."""
+    candidates.far[:] = BEYOND
     for i in range(left):
-        held = keep_near(pool.far[i], pool.rows[i], held, many, near, chosen)
+        far, row = pool.far[i], pool.rows[i]
+        if pool.class_of[row] >= 0 or far < tried_far or (far == tried_far and i <= tried_place):
+            continue
+        if far < candidates.far[cell[row]]:
+            candidates.far[cell[row]], candidates.place[cell[row]] = far, i
+
+
+@kernel
+def _nearest_cell(candidates: Candidates) -> int:
+    """The cell with the nearest row, the first in the pool of equally near ones; -1 if no row is left."""
+    best, least = -1, BEYOND
+    for c in range(len(candidates.far)):
+        far = candidates.far[c]
+        if far < least:
+            best, least = c, far
+        elif best >= 0 and far == least and candidates.place[c] < candidates.place[best]:
+            best = c
+    return best
+
+
+@kernel
+def _best_leaving(
+    incoming: int, ratio: float, cell: Codes, requirement: Requirement, candidates: Candidates
+) -> tuple[int, float]:
+    """(the place of the member whose replacement by a row of this cell brings the class nearest to the table, -1 if
+    none is below `ratio`; the closeness ratio then).
+    """
+    members, counts, best = candidates.members, candidates.counts, -1
+    add_cell(counts, incoming, 1, requirement.codes)
+    for i in range(len(members)):
+        if cell[members[i]] == incoming:
+            continue
+        add_cell(counts, cell[members[i]], -1, requirement.codes)
+        then = closeness_ratio(counts, len(members), requirement, candidates.excess)
+        add_cell(counts, cell[members[i]], 1, requirement.codes)
+        if then < ratio:
+            best, ratio = i, then
+    add_cell(counts, incoming, -1, requirement.codes)
+    return best, ratio

@@ -8,14 +8,11 @@ from typing import Any
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.even_blocks.layout import EvenBlocks
+from tclose_spark.methods.even_blocks.layout import ROWS_PER_BLOCK, ROWS_PER_TASK, EvenBlocks, plan_even_blocks
 from tclose_spark.methods.even_blocks.plan import EvenBlocksPlan, bucketed
-from tclose_spark.methods.even_blocks.planning import ROWS_PER_BLOCK, ROWS_PER_TASK, plan_even_blocks
 from tclose_spark.methods.method import PlanningInput, PlanReport
-from tclose_spark.methods.microaggregation.buckets import Sizing, microaggregate_buckets
+from tclose_spark.methods.microaggregation.buckets import BucketSizing, choose_class_size, microaggregate_buckets
 from tclose_spark.methods.microaggregation.mdav import microaggregate
-from tclose_spark.methods.microaggregation.refinement import microaggregate_refined
-from tclose_spark.methods.microaggregation.sizing import choose_class_size
 from tclose_spark.table.arrays import IntArray
 
 
@@ -32,12 +29,10 @@ class MicroaggregationPlan(EvenBlocksPlan):
 
     def formed(self, block: Block) -> IntArray:
         """See EvenBlocksPlan."""
-        if self.algorithm == 1:
-            return microaggregate(block)
-        if self.algorithm == 2:
-            return microaggregate_refined(block)
+        if self.algorithm < 3:
+            return microaggregate(block, refined=self.algorithm == 2)
         attribute = bucketed(self.layout.dense.attributes)
-        return microaggregate_buckets(block, attribute.column, Sizing(attribute.distance).rank, self.class_size)
+        return microaggregate_buckets(block, attribute.column, BucketSizing(attribute.distance).rank, self.class_size)
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan."""

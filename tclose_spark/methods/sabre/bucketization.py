@@ -25,7 +25,7 @@ from tclose_spark.table.arrays import IntArray
 CHUNK = 1 << 22  # entries of a dense table of halves held at once: 32 MiB
 
 Split = tuple[int, list[IntArray]]
-"""(by how much a split lowers the bound, in the spread's units; the buckets that it makes)."""
+"""(by how much a split lowers the bound, in the diameter's units; the buckets that it makes)."""
 
 
 def bucketize(distance: GroundDistance, limit: Fraction) -> IntArray:
@@ -37,42 +37,42 @@ def bucketize(distance: GroundDistance, limit: Fraction) -> IntArray:
     >>> bucketize(salaries, Fraction(1, 10)).tolist()
     [0, 0, 1, 1, 2, 3]
     """
-    spread, n = diameter_of(distance), int(distance.table.sum())
+    diameter, n = diameter_of(distance), int(distance.table.sum())
     buckets = [np.flatnonzero(distance.table)]
-    splits = [_best_split(buckets[0], distance, spread)]
-    bound = _weighted(buckets[0], distance, spread)
-    while bound and Fraction(bound, spread.scale * n) >= limit:
+    splits = [_best_split(buckets[0], distance, diameter)]
+    bound = _weighted(buckets[0], distance, diameter)
+    while bound and Fraction(bound, diameter.scale * n) >= limit:
         best = max(range(len(buckets)), key=lambda b: (splits[b][0], -b))
         lowered, made = splits[best]
         bound -= lowered
         buckets[best : best + 1] = made
-        splits[best : best + 1] = [_best_split(codes, distance, spread) for codes in made]
+        splits[best : best + 1] = [_best_split(codes, distance, diameter) for codes in made]
     bucket_of = np.zeros(len(distance.table), dtype=np.int64)
     for number, codes in enumerate(sorted(buckets, key=lambda codes: int(codes[0]))):
         bucket_of[codes] = number
     return bucket_of
 
 
-def _weighted(codes: IntArray, distance: GroundDistance, spread: FragmentDiameter) -> int:
+def _weighted(codes: IntArray, distance: GroundDistance, diameter: FragmentDiameter) -> int:
     """The row-weighted Delta of the bucket of these codes."""
-    return int(spread.weighted(codes, distance.table[codes][None, :])[0])
+    return int(diameter.weighted(codes, distance.table[codes][None, :])[0])
 
 
-def _best_split(codes: IntArray, distance: GroundDistance, spread: FragmentDiameter) -> Split:
+def _best_split(codes: IntArray, distance: GroundDistance, diameter: FragmentDiameter) -> Split:
     """The best split of a bucket; its gain is -1 if the bucket has one value."""
     if len(codes) == 1:
         return -1, []
-    whole = _weighted(codes, distance, spread)
+    whole = _weighted(codes, distance, diameter)
     if not distance.features.cumulative:
-        units = spread.units(codes, distance.table[codes])
+        units = diameter.units(codes, distance.table[codes])
         made = [codes[units == unit] for unit in np.unique(units)]
-        return whole - sum(_weighted(part, distance, spread) for part in made), made
+        return whole - sum(_weighted(part, distance, diameter) for part in made), made
     left = np.empty(len(codes) - 1, dtype=object)
     step = max(CHUNK // len(codes), 1)
     held = distance.table[codes]
     for first in range(0, len(left), step):
         cuts = np.arange(first, min(first + step, len(left)))
         below = np.where(np.arange(len(codes)) <= cuts[:, None], held, 0)
-        left[cuts] = spread.weighted(codes, below) + spread.weighted(codes, held - below)
+        left[cuts] = diameter.weighted(codes, below) + diameter.weighted(codes, held - below)
     cut = int(np.argmin(left))
     return whole - int(left[cut]), [codes[: cut + 1], codes[cut + 1 :]]

@@ -8,15 +8,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.figures import rows_lost
-from tclose_spark.methods.even_blocks.layout import EvenBlocks
-from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
-from tclose_spark.methods.even_blocks.plan import EvenBlocksPlan, bucketed
-from tclose_spark.methods.even_blocks.planning import ROWS_PER_BLOCK, ROWS_PER_TASK, plan_even_blocks
+from tclose_spark.methods.even_blocks.layout import ROWS_PER_BLOCK, ROWS_PER_TASK, EvenBlocks, plan_even_blocks
+from tclose_spark.methods.even_blocks.plan import EvenBlocksPlan, bucketed, choose_least_loss
 from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.methods.sabre.redistribution import Redistribution
 from tclose_spark.table.arrays import IntArray
@@ -81,17 +76,12 @@ def make_plan(
         UnreachableError: see `plan_even_blocks`.
     """
     layout = plan_even_blocks(given, rows_per_block, rows_per_task)
-    measured = given.settings.bounds == "measured" and bucketed(given.attributes).t is not None
-    return SabrePlan(layout, _choose_stretch(given, layout) if measured else Fraction(1))
+    attribute = bucketed(given.attributes)
+    if given.settings.bounds == "proven" or attribute.t is None:
+        return SabrePlan(layout, Fraction(1))
 
+    def divide(block: Block, stretch: Fraction) -> IntArray:
+        return Redistribution(attribute, stretch).redistribute(block)
 
-def _choose_stretch(given: PlanningInput, layout: EvenBlocks) -> Fraction:
-    """The one of STRETCHES that loses least on a sample as large as a block."""
-    rows = given.sample.take(np.arange(min(len(given.sample), ROWS_PER_BLOCK)))
-    block, _ = layout.dense.block(rows)
-    losses = []
-    for stretch in STRETCHES:
-        classes = Redistribution(bucketed(given.attributes), stretch).redistribute(block)
-        losses.append(rows_lost(block, merge_until_all_hold(block, classes)[0]))
-        given.log(f"bounds up to {float(stretch):g} t lose {losses[-1] / len(rows):.4f} on {len(rows):,} rows")
-    return STRETCHES[int(np.argmin(losses))]
+    stretch = choose_least_loss(given, layout, STRETCHES, divide, lambda stretch: f"bounds up to {float(stretch):g} t")
+    return SabrePlan(layout, stretch)

@@ -24,10 +24,8 @@ from tclose_spark.methods.dealing.locality import (
     make_digits,
 )
 from tclose_spark.methods.dealing.nearest import classes_per_block, deal_sample_nearest
-from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Dealt, Numbering
-from tclose_spark.methods.dealing.orders import orders
-from tclose_spark.methods.dealing.plan import DealtPlan
-from tclose_spark.methods.dealing.stacks import stack_by_frequency, stack_by_value
+from tclose_spark.methods.dealing.numbering import ROWS_PER_TASK, Dealt, DealtPlan, Numbering
+from tclose_spark.methods.dealing.stacks import orders, stack_by_frequency, stack_by_value
 from tclose_spark.methods.method import ClassAssignment, PlanningInput, PlanReport
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal
 from tclose_spark.methods.stack_and_deal.sizing import SizeReport, Stacks, choose_size, layered_deal

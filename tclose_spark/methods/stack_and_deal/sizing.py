@@ -21,8 +21,7 @@ from tclose_spark.methods.attributes import (
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import Stack, compositions
 from tclose_spark.methods.method import PlanningInput, require_rows
-from tclose_spark.methods.stack_and_deal.closeness_ratio import kernel_distances
-from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, groups_of
+from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, groups_of, kernel_distances
 from tclose_spark.methods.stack_and_deal.lower_bounds import lower_bound
 
 LOOK_BEYOND_CELLS = 2_000  # and not at all where a look takes long
@@ -143,8 +142,9 @@ def _screened(given: PlanningInput, stacks: Stacks, e: int) -> Stacks:
 def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[SizeReport]]:
     """The class size, and the reports of the sizes that were tried.
 
-    Raises: UnreachableError: if k is larger than the table; if `class_size: k` misses a requirement (the message
-    gives what it achieves and which sizes suffice); or if no size suffices.
+    Raises:
+        UnreachableError: if k is larger than the table; if `class_size: k` misses a requirement (the message gives
+            the distances it achieves and the sizes that suffice); or if no size suffices.
     """
     k = given.k
     require_rows(k, given.attributes.rows)

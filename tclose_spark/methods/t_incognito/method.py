@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Method, Plan, PlanningInput, PlanReport
 from tclose_spark.methods.t_incognito.settings import TIncognito
+from tclose_spark.methods.tables import empty_table, headings_with_t
 from tclose_spark.runfile.attributes import SensitiveAttribute
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 SAMPLE_ROWS = 1_000  # it plans from counts of the whole table
+
+
+def node_tables(
+    name: str, report: PlanReport, settings: TIncognito, sensitive: Mapping[str, SensitiveAttribute]
+) -> tuple[list[Table], list[str]]:
+    """The nodes that lose least, and the levels of the chosen one."""
+    plan = report.details
+    levels, losses = plan["levels"], plan["losses"]
+    which = "minimal nodes" if plan["minimal"] else "visited nodes that hold"
+    table = empty_table(f"{name}: of {plan['holding']:,} {which}, those that lose least", *levels, plan["metric"])
+    for node in plan["best"]:
+        chosen = "  <- chosen" if node["node"] == list(plan["node"].values()) else ""
+        loss = f"{node['loss']:,}" if isinstance(node["loss"], int) else f"{node['loss']:.6f}"
+        cells = [f"{level} ({of[level]})" for level, of in zip(node["node"], levels.values(), strict=True)]
+        table.add_row(*cells, loss + chosen)
+    emd = zip(headings_with_t(sensitive), plan["emd"].values(), strict=True)
+    achieved = ", ".join(f"{heading} {float(Fraction(distance)):.6f}" for heading, distance in emd)
+    return [table], [
+        f"Of {plan['nodes']:,} nodes; with those of fewer quasi-identifiers, {plan['looked_at']:,} were visited.",
+        f"The chosen one has {plan['classes']:,} classes and {plan['suppressed']:,} suppressed rows. Its largest "
+        f"distances are {achieved}.",
+        f"Information loss (NCP) {losses['ncp']:.6f}, entropy {losses['entropy']:.6f} bits, discernibility "
+        f"{losses['discernibility']:,}.",
+    ]
 
 
 def _make_plan(given: PlanningInput) -> Plan:
@@ -28,20 +54,11 @@ def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, 
     return TIncognitoPlan.from_json(tree)
 
 
-def _tables(
-    name: str, report: PlanReport, settings: TIncognito, sensitive: Mapping[str, SensitiveAttribute]
-) -> tuple[list[Table], list[str]]:
-    from tclose_spark.methods.t_incognito.tables import node_tables
-
-    return node_tables(name, report.details, sensitive)
-
-
 METHOD = Method(
     name="t_incognito",
     settings=TIncognito,
-    supports=lambda settings, sensitive: None,
     sample_rows=lambda settings: SAMPLE_ROWS,
     make_plan=_make_plan,
     read_plan=_read_plan,
-    tables=_tables,
+    tables=node_tables,
 )

@@ -12,13 +12,12 @@ import numpy as np
 from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.method import PlanningInput, PlanReport, require_rows
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
-from tclose_spark.methods.t_incognito.lattice import Lattice
 from tclose_spark.methods.t_incognito.levels import Levels, lattice_size
 from tclose_spark.methods.t_incognito.losses import LatticeNode, Losses
 from tclose_spark.methods.t_incognito.plan import TIncognitoPlan, group_keys
 from tclose_spark.methods.t_incognito.requirement import GroupRequirement, Suppression
 from tclose_spark.methods.t_incognito.scanning import count_base, count_values
-from tclose_spark.methods.t_incognito.search import LatticeSearch, NoNodeError, Solution
+from tclose_spark.methods.t_incognito.search import Lattice, LatticeSearch, NoNodeError, Solution
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import Tally

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, too_far
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
-from tclose_spark.table.arrays import ExactArray, IntArray, exact
+from tclose_spark.table.arrays import ExactArray, IntArray
 
 Mask = NDArray[np.bool_]
 
@@ -137,23 +137,6 @@ def _shift(a: ResolvedSensitive, lacking: int, rows: int) -> float:
     present = np.sort(a.distance.table[a.distance.table > 0])
     gone = int(np.searchsorted(np.cumsum(present), lacking, side="right"))
     return share + gone / max(len(a.domain.values) - 1, 1)
-
-
-def too_far(distance: GroundDistance, numerators: ExactArray, t: Fraction, sizes: IntArray) -> Mask:
-    """The classes whose distance is above t, shape (groups,). sizes: rows of each.
-
-    >>> from tclose_spark.measures.distances.ground_distances import EqualDistance
-    >>> classes = Histograms.dense(np.array([[2, 0, 0], [0, 1, 1], [1, 1, 0]]))  # distances 1/2, 1/2, 1/4
-    >>> distance = EqualDistance(np.array([2, 1, 1]))
-    >>> too_far(distance, distance.numerators(classes), Fraction(1, 4), classes.sizes).tolist()
-    [True, True, False]
-    """
-    unit = distance.scale * int(distance.table.sum())
-    bound = unit * int(sizes.max()) * max(t.numerator, t.denominator)
-    if numerators.dtype != object:
-        numerators = exact(numerators, bound)
-    far: Mask = (t.denominator * numerators > t.numerator * unit * exact(sizes, bound)).astype(bool)
-    return far
 
 
 def cells_of(groups: FrequencySet, cells: int) -> IntArray:

@@ -1,4 +1,4 @@
-"""t-Mondrian as the registry knows it."""
+"""t-Mondrian's entry in the registry of methods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, 
 METHOD = Method(
     name="t_mondrian",
     settings=TMondrian,
-    supports=lambda settings, sensitive: None,
     sample_rows=lambda settings: SAMPLE_ROWS,
     make_plan=_make_plan,
     read_plan=_read_plan,

@@ -26,7 +26,7 @@ from tclose_spark.io.spark.shuffles import (
     MixedTasksError,
     by_key,
     by_number,
-    keys_of,
+    keys_of_tasks,
     sized_shuffles,
     the_task,
 )
@@ -69,11 +69,11 @@ WAYS = [
 ]
 
 
-def test_the_hash_of_a_key_is_its_number(spark: SparkSession) -> None:
-    drawn = np.random.default_rng(7).integers(-(2**31), 2**31, size=50_000)
-    numbers = np.concatenate([np.arange(-3, 70_000), drawn, [2**31 - 1, -(2**31)]]).astype(np.int32)
-    hashed = spark.createDataFrame(pa.table({"key": keys_of(numbers)})).select(F.hash("key").alias("hash")).toArrow()
-    assert np.array_equal(hashed["hash"].to_numpy(), numbers)
+@pytest.mark.parametrize("tasks", [1, 2, 5000])
+def test_spark_sends_the_key_of_a_task_to_it(spark: SparkSession, tasks: int) -> None:
+    keys = spark.createDataFrame(pa.table({"key": keys_of_tasks(spark, tasks)}))
+    sent = keys.select(F.pmod(F.hash("key"), F.lit(tasks)).alias("task")).toArrow()
+    assert np.array_equal(sent["task"].to_numpy(), np.arange(tasks))
 
 
 def brought(way: Callable[..., DataFrame], table: DataFrame, tasks: int) -> pa.Table:

@@ -16,13 +16,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.run import Run
 from tclose_spark.io.spark.workers import map_batches
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.hadoop import HadoopFolder
 from tclose_spark.io.tables import made_files
 from tclose_spark.io.tables.delta_log import require_plain_table
-from tclose_spark.io.tables.made_files import FILE, TABLE, parquet_files, rows_of, write_tables
+from tclose_spark.io.tables.made_files import FILE, TABLE, ChangedFileError, parquet_files, rows_of, write_tables
+from tclose_spark.runfile.loading import load_spec
 
 Settings = Callable[[Mapping[str, str]], AbstractContextManager[None]]
 
@@ -195,6 +198,35 @@ def test_files_stay_as_they_are_where_a_cluster_compresses_what_is_written(spark
         hadoop.unset("mapreduce.output.fileoutputformat.compress")
     (file,) = (tmp_path / "release").glob("*.parquet")
     assert pq.read_table(file).to_pylist() == [{"age": "20"}]
+
+
+@pytest.mark.parametrize("changed", [{"lineSep": "2"}, {"compression": "gzip"}, {"maxRecordsPerFile": "0"}])
+def test_a_text_writer_that_changes_bytes_is_noticed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, str]
+) -> None:
+    monkeypatch.setattr(made_files, "TEXT_OPTIONS", made_files.TEXT_OPTIONS | changed)
+    schema = T.StructType([T.StructField("age", T.StringType())])
+    folder, files = open_folder(str(tmp_path), spark), files_of(spark, {"release": arrow([("20",)], schema)})
+    with pytest.raises(ChangedFileError):
+        write_tables(files, {"release": schema}, folder)
+    write_tables(files, {"release": schema}, folder, trusts_text_writer=False)
+    assert [row.age for row in spark.read.format("delta").load(folder.path("release")).collect()] == ["20"] * 3
+    assert folder.names() == ["release"]
+
+
+def test_a_release_is_the_same_if_the_text_writer_changes_bytes(
+    spark: SparkSession, run_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = pa.table({"age": [30 + i % 7 for i in range(40)], "disease": ["flu", "flu", "gout", "ulcer"] * 10})
+    path, notes = run_file(people, sensitive={"disease": {"t": "0.3"}}), list[str]()
+    monkeypatch.setenv("TCLOSE_SECRET", "the same for both")
+    expected = pipeline.release(Run(load_spec(path), spark, notes.append))["release"]
+    assert not [note for note in notes if "text writer" in note]
+    monkeypatch.setattr(made_files, "TEXT_OPTIONS", made_files.TEXT_OPTIONS | {"compression": "gzip"})
+    assert pipeline.release(Run(load_spec(path), spark, notes.append, overwrite=True))["release"] == expected
+    assert [note for note in notes if "text writer" in note] == [
+        "note: Spark's text writer changes files on this platform; Delta writes them instead, more slowly"
+    ]
 
 
 def test_rows_of_one_table(spark: SparkSession) -> None:

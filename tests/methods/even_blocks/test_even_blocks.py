@@ -15,10 +15,9 @@ from tclose_spark.kernels.widths import width
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
-from tclose_spark.methods.even_blocks import planning
-from tclose_spark.methods.even_blocks.layout import EvenBlocks
+from tclose_spark.methods.even_blocks import layout
+from tclose_spark.methods.even_blocks.layout import EvenBlocks, plan_even_blocks
 from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
-from tclose_spark.methods.even_blocks.planning import plan_even_blocks
 
 FIGURES = {"rows": "sum"}
 
@@ -71,7 +70,7 @@ def test_fewer_blocks_where_more_would_not_hold(monkeypatch):
     blocks = plan_even_blocks(problem.given(count_in(rows)), 20, 300)
     assert blocks.blocks < 15
     check_classes(problem, *put_into_blocks(blocks, rows))
-    monkeypatch.setattr(planning, "MOST_ROWS", 50)
+    monkeypatch.setattr(layout, "MOST_ROWS", 50)
     with pytest.raises(UnreachableError, match=r"hold in blocks of [0-9]+ rows and more only.*at most 50 rows"):
         plan_even_blocks(problem.given(count_in(rows)), 20, 300)
 

@@ -31,7 +31,7 @@ class Case:
     grounds: tuple[list[list[Fraction]], ...]
 
     @property
-    def spreads(self) -> tuple[FragmentDiameter, ...]:
+    def diameters(self) -> tuple[FragmentDiameter, ...]:
         return tuple(map(diameter_of, self.distances))
 
     def delta(self, attribute: int, cells: list[int]) -> Fraction:

@@ -17,7 +17,7 @@ from tclose_spark.methods.fragmentation.search import find_fragmentation
 
 
 def searched(case: Case, most: int) -> np.ndarray:
-    path = find_fragmentation(case.matrix, case.spreads, [Fraction(1, 10)] * case.matrix.attributes, most=most)
+    path = find_fragmentation(case.matrix, case.diameters, [Fraction(1, 10)] * case.matrix.attributes, most=most)
     return path.fragmentation(path.steps)
 
 
@@ -42,7 +42,7 @@ def conforming(draw: st.DrawFn, case: Case, fragment_of: np.ndarray) -> np.ndarr
 def test_no_conforming_class_exceeds_a_bound(data):
     case = data.draw(cases())
     fragment_of = searched(case, data.draw(st.integers(1, 6)))
-    found = aggregate_bounds(case.matrix, fragment_of, case.spreads)
+    found = aggregate_bounds(case.matrix, fragment_of, case.diameters)
     for _ in range(3):
         class_counts = data.draw(conforming(case, fragment_of))
         assert all(case.emd(s, class_counts) <= bound for s, bound in enumerate(found))
@@ -62,7 +62,7 @@ def test_the_bound_of_one_attribute_is_attained(kind, data):
         for counts, cell in zip(alone, cells, strict=True):
             counts[cell] = rows
         worst[max(zip([case.emd(0, counts) for counts in alone], cells.tolist(), strict=True))[1]] = rows
-    assert case.emd(0, worst) == aggregate_bounds(case.matrix, fragment_of, case.spreads)[0]
+    assert case.emd(0, worst) == aggregate_bounds(case.matrix, fragment_of, case.diameters)[0]
 
 
 @drawn(200)
@@ -71,7 +71,7 @@ def test_bounds_are_those_of_the_definition_for_any_sets_of_cells(data):
     case = data.draw(cases())
     numbers = data.draw(st.lists(st.integers(0, 3), min_size=case.matrix.cells, max_size=case.matrix.cells))
     fragment_of = np.unique(numbers, return_inverse=True)[1]
-    assert aggregate_bounds(case.matrix, fragment_of, case.spreads) == case.bounds(fragment_of)
+    assert aggregate_bounds(case.matrix, fragment_of, case.diameters) == case.bounds(fragment_of)
 
 
 @drawn(100)
@@ -79,7 +79,7 @@ def test_bounds_are_those_of_the_definition_for_any_sets_of_cells(data):
 def test_a_search_adds_up_the_bounds_of_the_definition(data):
     case = data.draw(cases(3))
     path = find_fragmentation(
-        case.matrix, case.spreads, [0.1] * case.matrix.attributes, most=data.draw(st.integers(1, 6))
+        case.matrix, case.diameters, [0.1] * case.matrix.attributes, most=data.draw(st.integers(1, 6))
     )
     for steps in range(path.steps + 1):
         assert path.exact_bounds[steps] == case.bounds(path.fragmentation(steps))
@@ -90,11 +90,11 @@ def test_a_search_adds_up_the_bounds_of_the_definition(data):
 def test_the_bounds_of_the_domain_are_never_above_the_papers(data):
     case = data.draw(cases(3, ("ordered",)))
     path = find_fragmentation(
-        case.matrix, case.spreads, [0.1] * case.matrix.attributes, kind="paper", most=data.draw(st.integers(1, 6))
+        case.matrix, case.diameters, [0.1] * case.matrix.attributes, kind="paper", most=data.draw(st.integers(1, 6))
     )
     fragment_of, boxes = path.fragmentation(path.steps), path.boxes(path.steps)
     papers = paper_bounds(case.matrix, fragment_of, boxes)
-    assert all(a <= b for a, b in zip(aggregate_bounds(case.matrix, fragment_of, case.spreads), papers, strict=True))
+    assert all(a <= b for a, b in zip(aggregate_bounds(case.matrix, fragment_of, case.diameters), papers, strict=True))
     assert papers == path.exact_bounds[path.steps] == box_bounds(case.matrix, fragment_of, boxes)
 
 
@@ -143,22 +143,22 @@ def test_delta_of_uneven_steps_is_that_of_the_definition(case, data):
     m = len(distance.table)
     codes = np.array(sorted(data.draw(st.sets(st.integers(0, m - 1), min_size=1))))
     rows = data.draw(st.lists(st.integers(0, 9), min_size=len(codes), max_size=len(codes)))
-    spread = diameter_of(distance)
+    diameter = diameter_of(distance)
     present = [(u, count) for u, count in zip(codes.tolist(), rows, strict=True) if count]
     worst = max((sum(count * ground[u][v] for u, count in present) for v, _ in present), default=0)
-    assert Fraction(int(spread.weighted(codes, np.array([rows]))[0]), spread.scale) == worst
+    assert Fraction(int(diameter.weighted(codes, np.array([rows]))[0]), diameter.scale) == worst
 
 
 @pytest.mark.parametrize("rows", [10**3, 10**17])
 def test_billions_of_rows_are_exact(rows):
     # Half at each end of 101 values, or of one tree.
     matrix = MultiplicityMatrix.of(np.array([[0, 0, 0], [100, 100, 100]]), np.array([rows, rows + 2]), (101, 101, 101))
-    spreads = [
+    diameters = [
         ordered(101),
         equal(101),
         hierarchical(101, (np.arange(101) // 50, np.zeros(3, dtype=np.int64))),
     ]
     expected = Fraction(rows + 2, 2 * rows + 2)
-    assert aggregate_bounds(matrix, np.zeros(2, dtype=np.int64), spreads) == (expected,) * 3
+    assert aggregate_bounds(matrix, np.zeros(2, dtype=np.int64), diameters) == (expected,) * 3
     box = np.array([[[0, 100]] * 3])
     assert paper_bounds(matrix, np.zeros(2, dtype=np.int64), box) == (expected,) * 3

@@ -18,7 +18,7 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.methods.blocks.layout import together
 from tclose_spark.methods.dealing.stacks import class_counts
-from tclose_spark.methods.fragmentation.binning import bin_of
+from tclose_spark.methods.fragmentation.fragments import bin_of
 from tclose_spark.methods.fragmentation.joining import breaking, join_until_close
 from tclose_spark.methods.fragmentation.plan import FragmentationPlan, make_plan
 from tclose_spark.methods.fragmentation.search import find_fragmentation
@@ -259,7 +259,8 @@ def test_near_rows_are_gathered():
     dealt = plan.numbering.deal(rows, 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "tclose_spark.methods.dealing.plan.gather_nearest", lambda rows, part, classes, *_: classes[::-1].copy()
+            "tclose_spark.methods.dealing.numbering.gather_nearest",
+            lambda rows, part, classes, *_: classes[::-1].copy(),
         )
         assert plan.assign_classes(rows, 0).classes.tolist() == dealt.classes[::-1].tolist()
 

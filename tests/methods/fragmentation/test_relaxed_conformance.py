@@ -22,7 +22,7 @@ from tclose_spark.methods.fragmentation.sizing import centres, conform_exactly, 
 def fragmented(draw: st.DrawFn, attributes: int = 4) -> tuple[Case, np.ndarray]:
     """A drawn matrix, and a fragmentation that its search comes through."""
     case = draw(cases(attributes))
-    path = find_fragmentation(case.matrix, case.spreads, [Fraction(1, 10)] * case.matrix.attributes)
+    path = find_fragmentation(case.matrix, case.diameters, [Fraction(1, 10)] * case.matrix.attributes)
     return case, path.fragmentation(draw(st.integers(0, path.steps)))
 
 
@@ -50,9 +50,9 @@ def test_no_class_exceeds_what_is_proven(case_and_fragments, e, seed, data):
     stack = Stack(np.array(data.draw(st.permutations(range(len(table.rows))))), table.rows)
     e = min(e, case.matrix.rows)
     everywhere = np.full(case.matrix.attributes, np.inf)
-    proven = table.proven(stack, e, everywhere)
+    proven = table.largest_bounds(stack, e, everywhere)
     shares = class_counts(stack, np.arange(e), e)
-    each = table.charged(shares / shares.sum(axis=1, keepdims=True))
+    each = table.proven_bounds(shares / shares.sum(axis=1, keepdims=True))
     assert proven == pytest.approx(each.max(axis=0))
     for number in random.integers(0, e, 3):
         counts = draw_class(random, case.matrix, fragment_of, shares[number])
@@ -65,8 +65,8 @@ def test_no_class_exceeds_what_is_proven(case_and_fragments, e, seed, data):
 def test_conforming_shares_cost_nothing_more(case_and_fragments):
     case, fragment_of = case_and_fragments
     table = FragmentTable.of(case.matrix, fragment_of, case.distances)
-    bounds = [float(b) for b in aggregate_bounds(case.matrix, fragment_of, case.spreads)]
-    assert table.charged((table.rows / case.matrix.rows)[None, :])[0] == pytest.approx(bounds)
+    bounds = [float(b) for b in aggregate_bounds(case.matrix, fragment_of, case.diameters)]
+    assert table.proven_bounds((table.rows / case.matrix.rows)[None, :])[0] == pytest.approx(bounds)
 
 
 @drawn(200)
@@ -77,7 +77,8 @@ def test_of_single_tuples_it_is_the_exact_distance(case, e, data):
     table = FragmentTable.of(matrix, np.arange(matrix.cells), case.distances)
     dealt = class_counts(stack, np.arange(e), e)
     exact = [max(case.emd(a, counts) for counts in dealt) for a in range(matrix.attributes)]
-    assert table.proven(stack, e, np.full(matrix.attributes, np.inf)) == pytest.approx([float(x) for x in exact])
+    largest = table.largest_bounds(stack, e, np.full(matrix.attributes, np.inf))
+    assert largest == pytest.approx([float(x) for x in exact])
 
 
 def test_all_compositions_are_looked_at_not_the_first_few_only():
@@ -89,10 +90,10 @@ def test_all_compositions_are_looked_at_not_the_first_few_only():
     for e in range(20, 60):
         stack = Stack(np.argsort(np.arange(40) * 17 % 40), counts)
         dealt = class_counts(stack, np.arange(e), e)
-        worst = table.charged(dealt / dealt.sum(axis=1, keepdims=True)).max()
+        worst = table.proven_bounds(dealt / dealt.sum(axis=1, keepdims=True)).max()
         few = representatives(stack, e)[np.linspace(0, len(representatives(stack, e)) - 1, LOOK_FIRST).astype(int)]
-        differs += table.charged(dealt[few] / dealt[few].sum(axis=1, keepdims=True)).max() < worst - 1e-9
-        assert table.proven(stack, e, np.array([np.inf]))[0] == pytest.approx(worst)
+        differs += table.proven_bounds(dealt[few] / dealt[few].sum(axis=1, keepdims=True)).max() < worst - 1e-9
+        assert table.largest_bounds(stack, e, np.array([np.inf]))[0] == pytest.approx(worst)
     assert differs > 5
 
 
@@ -101,10 +102,10 @@ def test_mixtures_may_come_in_chunks(monkeypatch):
     matrix = MultiplicityMatrix.of(np.arange(8)[:, None], counts, (8,))
     whole = FragmentTable.of(matrix, np.arange(8) // 2, [OrderedDistance(counts)])
     shares = np.random.default_rng(1).dirichlet(np.ones(4), 30)
-    expected = whole.charged(shares)
+    expected = whole.proven_bounds(shares)
     monkeypatch.setattr("tclose_spark.methods.dealing.relaxed_conformance.CHUNK", 1)
     again = FragmentTable.of(matrix, np.arange(8) // 2, [OrderedDistance(counts)])
-    assert again.charged(shares) == pytest.approx(expected)
+    assert again.proven_bounds(shares) == pytest.approx(expected)
     assert again.deltas == pytest.approx(whole.deltas)
 
 
@@ -113,12 +114,12 @@ def test_mixtures_may_come_in_chunks(monkeypatch):
 def test_features_that_are_added_up_never_prove_more(case_and_fragments, most, seed):
     case, fragment_of = case_and_fragments
     shares = np.random.default_rng(seed).dirichlet(np.ones(int(fragment_of.max()) + 1), 5)
-    exact = FragmentTable.of(case.matrix, fragment_of, case.distances).charged(shares)
+    exact = FragmentTable.of(case.matrix, fragment_of, case.distances).proven_bounds(shares)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tclose_spark.methods.dealing.relaxed_conformance.MOST_FEATURES", most)
         table = FragmentTable.of(case.matrix, fragment_of, case.distances)
     assert all(gap.shape[1] <= most for gap in table.gaps)
-    assert (table.charged(shares) >= exact - 1e-12).all()
+    assert (table.proven_bounds(shares) >= exact - 1e-12).all()
 
 
 def test_the_bound_is_attained():
@@ -127,27 +128,27 @@ def test_the_bound_is_attained():
     matrix = MultiplicityMatrix.of(np.arange(4)[:, None], np.full(4, 5), (4,))
     table = FragmentTable.of(matrix, np.array([0, 0, 1, 1]), [OrderedDistance(matrix.marginal(0))])
     assert table.deltas.tolist() == [[1 / 6, 1 / 6]]
-    (bound,) = table.charged(np.array([[0.5, 0.5]]))[0]
+    (bound,) = table.proven_bounds(np.array([[0.5, 0.5]]))[0]
     assert bound == pytest.approx(1 / 6)  # of (0, 3): (1/4 + 0 + 1/4) / 3
 
 
 def test_uneven_shares_are_charged():
     matrix = MultiplicityMatrix.of(np.arange(2)[:, None], np.array([6, 4]), (2,))
     table = FragmentTable.of(matrix, np.arange(2), [EqualDistance(matrix.marginal(0))])
-    assert table.charged(np.array([[0.5, 0.5], [0.6, 0.4]])) == pytest.approx(np.array([[0.1], [0.0]]))
+    assert table.proven_bounds(np.array([[0.5, 0.5], [0.6, 0.4]])) == pytest.approx(np.array([[0.1], [0.0]]))
 
 
 @drawn(100)
 @given(cases(kinds=("ordered",)), st.data())
 def test_with_boxes_it_has_the_papers_bounds(case, data):
     path = find_fragmentation(
-        case.matrix, case.spreads, [Fraction(1, 10)] * case.matrix.attributes, kind="paper", objective="hinge"
+        case.matrix, case.diameters, [Fraction(1, 10)] * case.matrix.attributes, kind="paper", objective="hinge"
     )
     steps = data.draw(st.integers(0, path.steps))
     fragment_of, boxes = path.fragmentation(steps), path.boxes(steps)
     table = FragmentTable.of(case.matrix, fragment_of, case.distances, boxes)
     bounds = [float(b) for b in paper_bounds(case.matrix, fragment_of, boxes)]
-    assert table.charged((table.rows / case.matrix.rows)[None, :])[0] == pytest.approx(bounds)
+    assert table.proven_bounds((table.rows / case.matrix.rows)[None, :])[0] == pytest.approx(bounds)
 
 
 @drawn(100)
@@ -157,7 +158,7 @@ def test_the_size_that_is_proven_is_the_first_that_holds(case_and_fragments, k, 
     matrix, limits = case.matrix, np.full(case.matrix.attributes, t)
     k = min(k, matrix.rows)
     table = FragmentTable.of(matrix, fragment_of, case.distances)
-    bounds = tuple(float(b) for b in aggregate_bounds(matrix, fragment_of, case.spreads))
+    bounds = tuple(float(b) for b in aggregate_bounds(matrix, fragment_of, case.diameters))
     found = prove(matrix, fragment_of, table, bounds, limits, tuple("abcd"[: matrix.attributes]), k)
     assert (found.classes, found.size) == (matrix.rows // max(found.size, 1), matrix.rows // found.classes)
     assert found.size >= k
@@ -166,7 +167,8 @@ def test_the_size_that_is_proven_is_the_first_that_holds(case_and_fragments, k, 
     if all(b <= t for b in bounds):
         smaller = [(size, e) for size, e in sizes_from(k, matrix.rows) if size < found.size]
         assert all(
-            (table.proven(found.stack, e, np.full(len(limits), np.inf)) > limits - 1e-9).any() for _, e in smaller
+            (table.largest_bounds(found.stack, e, np.full(len(limits), np.inf)) > limits - 1e-9).any()
+            for _, e in smaller
         )
     else:
         assert found.classes == 1

@@ -23,13 +23,13 @@ ORDERED = ("ordered",)
 def brute_cuts(case: Case, cells: list[int]) -> dict[tuple[int, int], tuple[list[int], list[int]]]:
     """(attribute, last code that stays): the cells of both halves, by the rules of each distance."""
     codes, counts, found = case.matrix.codes, case.matrix.counts, {}
-    for s, spread in enumerate(case.spreads):
+    for s, diameter in enumerate(case.diameters):
         present = sorted(set(codes[cells, s].tolist()))
-        if isinstance(spread, DiameterInHierarchy) and not spread.features.parents:
+        if isinstance(diameter, DiameterInHierarchy) and not diameter.features.parents:
             rows = {v: sum(int(counts[c]) for c in cells if codes[c, s] == v) for v in present}
             present.sort(key=lambda v: (-rows[v], v))
         ends = range(len(present) - 1)
-        if spread.features.parents:
+        if diameter.features.parents:
             ground = case.grounds[s]
             top = max(ground[u][v] for u in present for v in present)
             ends = [i for i in ends if ground[present[i]][present[i + 1]] == top]
@@ -46,7 +46,7 @@ def brute_cuts(case: Case, cells: list[int]) -> dict[tuple[int, int], tuple[list
 def test_changes_are_those_of_the_definition(chunk, data):
     case = data.draw(cases())
     cells = data.draw(st.lists(st.integers(0, case.matrix.cells - 1), min_size=1, unique=True).map(sorted))
-    kind = DomainFragments(case.matrix, case.spreads, {})
+    kind = DomainFragments(case.matrix, case.diameters, {})
     fragment = Fragment(np.array(cells))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fragments, "CHUNK", chunk)
@@ -63,7 +63,9 @@ def test_changes_are_those_of_the_definition(chunk, data):
 @drawn(200)
 @given(cases(), st.sampled_from(["hinge", "steepest"]), st.integers(1, 8))
 def test_the_path_has_the_bounds_of_its_fragmentations(case, objective, most):
-    path = find_fragmentation(case.matrix, case.spreads, [0.1] * case.matrix.attributes, objective=objective, most=most)
+    path = find_fragmentation(
+        case.matrix, case.diameters, [0.1] * case.matrix.attributes, objective=objective, most=most
+    )
     assert path.steps + 1 == min(most, case.matrix.cells)
     coarser = None
     for steps in range(path.steps + 1):
@@ -82,7 +84,7 @@ def test_the_path_has_the_bounds_of_its_fragmentations(case, objective, most):
 @given(cases(), st.sampled_from(["hinge", "steepest"]))
 def test_ends_at_the_bottom(case, objective):
     thresholds = [0.1, *[None] * (case.matrix.attributes - 1)]
-    path = find_fragmentation(case.matrix, case.spreads, thresholds, objective=objective)
+    path = find_fragmentation(case.matrix, case.diameters, thresholds, objective=objective)
     assert path.exact_bounds[-1] == (0,) * case.matrix.attributes
     assert path.steps == case.matrix.cells - 1
 
@@ -93,7 +95,7 @@ def test_takes_the_best_cut(case, objective, data):
     t = data.draw(
         st.lists(st.sampled_from([0.05, 0.2, 0.4]), min_size=case.matrix.attributes, max_size=case.matrix.attributes)
     )
-    path = find_fragmentation(case.matrix, case.spreads, t, objective=objective, most=4)
+    path = find_fragmentation(case.matrix, case.diameters, t, objective=objective, most=4)
 
     def value(found: tuple[Fraction, ...]) -> float:
         over = [(float(bound), limit) for bound, limit in zip(found, t, strict=True)]
@@ -118,7 +120,7 @@ def test_takes_the_best_cut(case, objective, data):
 @given(cases(3, ORDERED), st.sampled_from(["hinge", "steepest"]), st.integers(1, 8))
 def test_boxes_of_the_papers(case, objective, most):
     thresholds = [0.1] * case.matrix.attributes
-    path = find_fragmentation(case.matrix, case.spreads, thresholds, kind="paper", objective=objective, most=most)
+    path = find_fragmentation(case.matrix, case.diameters, thresholds, kind="paper", objective=objective, most=most)
     for steps in range(path.steps + 1):
         fragment_of, boxes = path.fragmentation(steps), path.boxes(steps)
         assert sorted(set(fragment_of.tolist())) == list(range(len(boxes)))
@@ -131,7 +133,7 @@ def test_boxes_of_the_papers(case, objective, most):
 @given(cases(3, ORDERED), st.sampled_from(["hinge", "steepest"]))
 def test_boxes_of_the_papers_end_at_the_bottom(case, objective):
     path = find_fragmentation(
-        case.matrix, case.spreads, [0.1] * case.matrix.attributes, kind="paper", objective=objective
+        case.matrix, case.diameters, [0.1] * case.matrix.attributes, kind="paper", objective=objective
     )
     assert path.exact_bounds[-1] == (0,) * case.matrix.attributes
     assert len(path.boxes(path.steps)) == case.matrix.cells
@@ -142,7 +144,7 @@ def test_boxes_of_the_papers_end_at_the_bottom(case, objective):
 @given(st.data())
 def test_changes_of_boxes_are_those_of_the_definition(data):
     case = data.draw(cases(3, ORDERED))
-    kind = PaperFragments(case.matrix, case.spreads, {})
+    kind = PaperFragments(case.matrix, case.diameters, {})
     fragment = kind.top()
     for _ in range(data.draw(st.integers(0, 3))):
         cuts = kind.cuts(fragment)
@@ -168,9 +170,9 @@ def grid(m: int, n: int) -> MultiplicityMatrix:
 
 @pytest.mark.parametrize("kind", ["domain", "paper"])
 def test_cuts_at_the_edges_of_bins_only(kind):
-    matrix, spreads = grid(6, 4), [ordered(6), ordered(4)]
+    matrix, diameters = grid(6, 4), [ordered(6), ordered(4)]
     bin_of = np.array([0, 0, 1, 1, 1, 2])
-    path = find_fragmentation(matrix, spreads, [0.01, 0.01], kind=kind, bins={0: bin_of})
+    path = find_fragmentation(matrix, diameters, [0.01, 0.01], kind=kind, bins={0: bin_of})
     fragment_of = path.fragmentation(path.steps)
     assert fragment_of.max() + 1 == 3 * 4
     assert len(set(zip(bin_of[matrix.codes[:, 0]], matrix.codes[:, 1], fragment_of, strict=True))) == 3 * 4
@@ -182,15 +184,15 @@ def test_cuts_at_the_edges_of_bins_only(kind):
 
 
 def test_stops_where_it_is_told():
-    matrix, spreads = grid(6, 6), [ordered(6)] * 2
+    matrix, diameters = grid(6, 6), [ordered(6)] * 2
     for kind in ("domain", "paper"):
         path = find_fragmentation(
-            matrix, spreads, [0.2, 0.3], kind=kind, stop=lambda found, _: found[0] <= 0.2 and found[1] <= 0.3
+            matrix, diameters, [0.2, 0.3], kind=kind, stop=lambda found, _: found[0] <= 0.2 and found[1] <= 0.3
         )
         met = [bool(row[0] <= 0.2 and row[1] <= 0.3) for row in path.bounds]
         assert met == [False] * path.steps + [True]
     seen: list[int] = []
-    find_fragmentation(matrix, spreads, [0.2, 0.3], stop=lambda _, count: seen.append(count) or count == 5)
+    find_fragmentation(matrix, diameters, [0.2, 0.3], stop=lambda _, count: seen.append(count) or count == 5)
     assert seen == [1, 2, 3, 4, 5]
 
 
@@ -242,8 +244,8 @@ def test_few_of_very_many_cuts(monkeypatch):
     assert thinned(np.array([10**9, *[1] * 99])).tolist() == [0]
     assert thinned(np.array([*[1] * 99, 10**9])).tolist() == [98]
     monkeypatch.setattr(fragments, "MOST_CUTS", 3)
-    matrix, spreads = grid(12, 10), [ordered(12), equal(10)]
-    kind = DomainFragments(matrix, spreads, {})
+    matrix, diameters = grid(12, 10), [ordered(12), equal(10)]
+    kind = DomainFragments(matrix, diameters, {})
     cuts = kind.cuts(kind.top())
     assert list(zip(cuts.attribute.tolist(), cuts.last.tolist(), strict=True)) == [
         (0, 2),
@@ -255,11 +257,11 @@ def test_few_of_very_many_cuts(monkeypatch):
     ]
     for attribute, last, changes in zip(cuts.attribute, cuts.last, cuts.changes, strict=True):
         fragment_of = (matrix.codes[:, attribute] > last).astype(np.int64)
-        after = aggregate_bounds(matrix, fragment_of, spreads)
+        after = aggregate_bounds(matrix, fragment_of, diameters)
         assert changes.tolist() == pytest.approx(
             [float(a - b) for a, b in zip(after, kind.weighted(kind.top()), strict=True)]
         )
-    assert find_fragmentation(matrix, spreads, [0.1, 0.1]).exact_bounds[-1] == (0, 0)
+    assert find_fragmentation(matrix, diameters, [0.1, 0.1]).exact_bounds[-1] == (0, 0)
 
 
 def test_a_domain_much_larger_than_its_rows():

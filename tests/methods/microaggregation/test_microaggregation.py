@@ -21,14 +21,13 @@ from tclose_spark.methods.blocks.figures import closeness_ratios, rows_lost
 from tclose_spark.methods.dealing.relaxed_conformance import SURE
 from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
 from tclose_spark.methods.microaggregation.buckets import (
-    Sizing,
+    BucketSizing,
     cut_into_buckets,
     microaggregate_buckets,
     paper_size,
 )
 from tclose_spark.methods.microaggregation.mdav import microaggregate
 from tclose_spark.methods.microaggregation.plan import MicroaggregationPlan, make_plan
-from tclose_spark.methods.microaggregation.refinement import microaggregate_refined
 
 ONE = [{"disease": {"t": "0.3"}}, {"grade": {"distance": "ordered", "t": "0.25"}}, {"grade": {"distance": "ordered"}}]
 TWO = [{"disease": {"t": "0.4", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.25"}}]
@@ -77,12 +76,12 @@ def test_mdav_is_as_published(records, k):
 @given(people(least=6), st.sampled_from(ONE + TWO), st.integers(2, 4))
 def test_refinement_is_the_papers_walk(records, sensitive, k):
     _, _, block = block_of(records, sensitive, k)
-    assert microaggregate_refined(block).tolist() == naive.refined(block).tolist()
+    assert microaggregate(block, refined=True).tolist() == naive.refined(block).tolist()
 
 
 def test_refinement_brings_classes_nearer_to_the_table():
     _, _, block = block_of(town(600), {"disease": {"t": "0.3"}}, 5)
-    merged = [merge_until_all_hold(block, of(block))[1] for of in (microaggregate, microaggregate_refined)]
+    merged = [merge_until_all_hold(block, microaggregate(block, refined))[1] for refined in (False, True)]
     assert merged[1] < merged[0] / 2
 
 
@@ -123,7 +122,7 @@ def matrix_of(counts):
 def test_no_class_with_a_row_of_each_bucket_is_farther_than_it_is_charged(drawn_table, most, size):
     """By looking at all of them, in a block that is a part of the table."""
     distance, counts = drawn_table
-    table, inside, sizing = counts.sum(axis=0), counts[:most].sum(axis=0), Sizing(distance)
+    table, inside, sizing = counts.sum(axis=0), counts[:most].sum(axis=0), BucketSizing(distance)
     values = np.repeat(np.arange(len(table)), inside)
     bucket, classes = cut_into_buckets(sizing.rank[values], size)
     assume(bucket.max() < 8)
@@ -133,30 +132,30 @@ def test_no_class_with_a_row_of_each_bucket_is_farther_than_it_is_charged(drawn_
         dense = np.array([np.bincount(c, minlength=len(table)) for c in product(*taken)])
         worst = distance.numerators(Histograms.dense(dense)).max()
         reached = Fraction(int(worst), distance.scale * int(table.sum()) * len(taken))
-        assert reached <= Fraction(sizing.charged(matrix_of(inside), size) + SURE)
+        assert reached <= Fraction(sizing.largest_bound(matrix_of(inside), size) + SURE)
 
 
 @given(st.integers(2, 8), st.integers(2, 8))
 def test_the_charge_is_the_papers_bound_where_all_values_differ(size, classes):
     n = size * classes
     table = np.ones(n, dtype=np.int64)
-    sizing, bound = Sizing(OrderedDistance(table)), Fraction(n - size, 2 * (n - 1) * size)
-    assert sizing.charged(matrix_of(table), size) == pytest.approx(float(bound))
+    sizing, bound = BucketSizing(OrderedDistance(table)), Fraction(n - size, 2 * (n - 1) * size)
+    assert sizing.largest_bound(matrix_of(table), size) == pytest.approx(float(bound))
     assert paper_size(n, 1, bound) == size
     assert sizing.smallest([matrix_of(table)], size, bound + Fraction(1, 10**9)) == size
 
 
 def test_the_papers_size_is_too_small_where_values_are_equal():
     table = np.array([150, 850])
-    sizing = Sizing(OrderedDistance(table))
+    sizing = BucketSizing(OrderedDistance(table))
     assert paper_size(1000, 5, Fraction(1, 10)) == 5
     # 150 of the first 200 rows, of which a class may have one of the 50
-    assert sizing.charged(matrix_of(table), 5) == pytest.approx(3 / 20)
+    assert sizing.largest_bound(matrix_of(table), 5) == pytest.approx(3 / 20)
     assert sizing.smallest([matrix_of(table)], 5, Fraction(1, 10)) == 9
 
 
 def test_values_of_equal_distance_are_cut_by_frequency():
-    assert Sizing(EqualDistance(np.array([2, 5, 2, 7]))).rank.tolist() == [2, 1, 3, 0]
+    assert BucketSizing(EqualDistance(np.array([2, 5, 2, 7]))).rank.tolist() == [2, 1, 3, 0]
 
 
 def proven(records, sensitive, k, per_block):
@@ -190,7 +189,7 @@ def test_proven_classes_hold_before_any_are_merged_and_no_smaller_ones_are_prove
     for size in range(k, plan.class_size):
         if min(b.rows // (b.rows // size) for b in counts) == plan.class_size:
             break  # rows left over make classes of this size as large
-        assert max(Sizing(attribute.distance).charged(block, size) for block in counts) > float(t) - SURE
+        assert max(BucketSizing(attribute.distance).largest_bound(block, size) for block in counts) > float(t) - SURE
 
 
 @pytest.mark.parametrize(("blocks", "size"), [(1, 6), (2, 5)])
@@ -202,7 +201,7 @@ def test_whole_rows_of_buckets_are_charged(blocks, size):
     problem, rows, plan, parts = proven(records, {"grade": {"distance": "ordered", "t": "930/7381"}}, 3, 122 // blocks)
     assert (plan.blocks, plan.class_size) == (blocks, size)
     assert plan.assign_classes(rows, 0).figures["merged"] == 0
-    rank = Sizing(problem.attributes.sensitive[0].distance).rank
+    rank = BucketSizing(problem.attributes.sensitive[0].distance).rank
     for part in parts:
         block, _ = plan.layout.dense.block(part)
         assert closeness_ratios(block, microaggregate_buckets(block, 0, rank, 4)).max() > 1
@@ -224,7 +223,7 @@ def test_sizes():
 
     proven, paper, measured = planned(class_size="proven"), planned(class_size="paper"), planned()
     distance = problem.attributes.sensitive[0].distance
-    assert proven[0] == Sizing(distance).smallest([matrix_of(distance.table)], 5, t) > 5
+    assert proven[0] == BucketSizing(distance).smallest([matrix_of(distance.table)], 5, t) > 5
     assert paper[0] == paper_size(600, 5, t)
     assert measured[0] < proven[0]
     assert measured[1] < proven[1]

@@ -17,8 +17,7 @@ from tclose_spark.methods.dealing.fragment_diameter import diameter_of
 from tclose_spark.methods.dealing.relaxed_conformance import FragmentTable
 from tclose_spark.methods.sabre.bucketization import bucketize
 from tclose_spark.methods.sabre.plan import SabrePlan, make_plan
-from tclose_spark.methods.sabre.redistribution import Redistribution
-from tclose_spark.methods.sabre.sizes import class_sizes, halves
+from tclose_spark.methods.sabre.redistribution import Redistribution, class_sizes, halves
 
 SENSITIVE = st.sampled_from(
     [
@@ -62,11 +61,11 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
 
 def bound(distance, bucket_of) -> Fraction:
     """Of these buckets."""
-    spread, total = diameter_of(distance), 0
+    diameter, total = diameter_of(distance), 0
     for b in set(bucket_of[distance.table > 0].tolist()):
         codes = np.flatnonzero((bucket_of == b) & (distance.table > 0))
-        total += int(spread.weighted(codes, distance.table[codes][None, :])[0])
-    return Fraction(total, spread.scale * int(distance.table.sum()))
+        total += int(diameter.weighted(codes, distance.table[codes][None, :])[0])
+    return Fraction(total, diameter.scale * int(distance.table.sum()))
 
 
 @drawn(80)
@@ -132,12 +131,12 @@ def test_classes_are_halves_of_halves_within_the_limit(rows, k, limit):
     assert made.sum(axis=0).tolist() == rows
     if len(made) > 1:
         assert made.sum(axis=1).min() >= k
-        assert np.all(table.charged(made / made.sum(axis=1, keepdims=True)) <= limit + ROUNDING)
+        assert np.all(table.proven_bounds(made / made.sum(axis=1, keepdims=True)) <= limit + ROUNDING)
     first, second = halves(made)
     assert np.all(np.abs(np.cumsum(first - second, axis=1)) <= 1)
     enough = (first.sum(axis=1) >= k) & (second.sum(axis=1) >= k)
     for one, other in zip(first[enough], second[enough], strict=True):  # none of them could be halved further
-        assert max(table.charged(np.array([one / one.sum(), other / other.sum()]))[:, 0]) > limit - ROUNDING
+        assert max(table.proven_bounds(np.array([one / one.sum(), other / other.sum()]))[:, 0]) > limit - ROUNDING
 
 
 @pytest.mark.parametrize(

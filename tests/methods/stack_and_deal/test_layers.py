@@ -20,10 +20,14 @@ from tclose_spark.measures.distances.ground_distances import (
 )
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
-from tclose_spark.methods.dealing.orders import orders, serpentine
-from tclose_spark.methods.dealing.stacks import Stack
-from tclose_spark.methods.stack_and_deal.closeness_ratio import closeness_ratio, kernel_distances, replace
-from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, deal_in_layers
+from tclose_spark.methods.dealing.stacks import Stack, orders, serpentine
+from tclose_spark.methods.stack_and_deal.layers import (
+    LayeredDeal,
+    closeness_ratio,
+    deal_in_layers,
+    kernel_distances,
+    replace,
+)
 from tclose_spark.methods.stack_and_deal.lower_bounds import forced_bound, lower_bound, supply_bound
 
 KINDS = ["equal", "ordered", "hierarchical"]

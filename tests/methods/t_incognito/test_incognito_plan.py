@@ -149,7 +149,7 @@ def test_what_a_plan_prints():
     with console.capture() as capture:
         console.print(*tables)
     shown = capture.get()
-    assert "nodes looked at that hold" in shown
+    assert "visited nodes that hold" in shown
     assert shown.count("<- chosen") == 1
     assert f"{report.figures['suppressed']:,} rows suppressed" in notes[1]
     assert "disease (t = 0.3)" in notes[1]

@@ -1,10 +1,11 @@
-"""Rows without a class, and the seeds that MDAV takes from them (Domingo-Ferrer and Torra 2005).
+"""The rows without a class, and MDAV's seeds among them (Domingo-Ferrer and Torra 2005).
 
-The distance of two rows is the mean width of the labels that would cover both: for numbers the difference as a share of
-the range, with a hierarchy the share of values below the lowest common node, without one 0 or 1. Near rows therefore
-lose little if they are published together. The papers use normalised Euclidean distances and numbers only. The average
-row has the mean of each number and the most frequent code of each category. Of equal rows, the first one in the order
-of the block counts, which follows from content.
+The distance of two rows is the mean width of the labels that would cover both. For a number it is the difference, as a
+share of the range; with a hierarchy, the share of values below the lowest common node; without one, 0 or 1. Rows are
+therefore near if publishing them together loses little. The papers use normalised Euclidean distances of numbers only.
+
+The average row has the mean of each number and the most frequent value of each category. Among equal rows the first one
+counts, in the order of the block, which follows from content.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 
 @structure
-class Pool(NamedTuple):
-    """Rows without a class: the first ones of `rows`, in order.
+class UnassignedRows(NamedTuple):
+    """Rows without a class: the first `left` ones of `rows`, in order.
 
     rows: shape (n,).
-    far: the distance of each row from the seed, in sums of widths, shape (n,).
-    counts: the number of remaining rows with each code, shape (q, longest domain).
+    far: the distance of each of `rows` from the seed, in sums of widths, shape (n,).
+    counts: the remaining rows with each code, shape (q, longest domain).
     reach: the width of the label from a seed's code to each code, shape (q, longest domain).
-    class_of: -1 for rows without a class, shape (n,).
+    class_of: the class of each row, or -1, shape (n,).
     """
 
     rows: IntArray
@@ -38,24 +39,22 @@ class Pool(NamedTuple):
     class_of: IntArray
 
 
-def fill_pool(block: Block) -> Pool:
-    """The pool of all rows of a block."""
+def all_unassigned(block: Block) -> UnassignedRows:
+    """All rows of a block, without a class."""
     n, q = block.quasi.shape
     longest = block.widths.place.shape[1]
-    counts = np.zeros((q, longest), dtype=np.int64)
-    for j, column in enumerate(block.quasi.T):
-        counts[j] = np.bincount(column, minlength=longest)
-    return Pool(
+    counts = [np.bincount(column, minlength=longest) for column in block.quasi.T]
+    return UnassignedRows(
         rows=np.arange(n, dtype=np.int64),
         far=np.zeros(n),
-        counts=counts,
+        counts=np.array(counts),
         reach=np.zeros((q, longest)),
         class_of=np.full(n, -1, dtype=np.int64),
     )
 
 
 @kernel
-def remove_classed(pool: Pool, left: int, quasi: Codes) -> int:
+def remove_classed(pool: UnassignedRows, left: int, quasi: Codes) -> int:
     """Removes rows that have a class by now; returns the number of remaining rows."""
     kept = 0
     for i in range(left):
@@ -70,7 +69,7 @@ def remove_classed(pool: Pool, left: int, quasi: Codes) -> int:
 
 
 @kernel
-def farthest(pool: Pool, left: int) -> int:
+def farthest(pool: UnassignedRows, left: int) -> int:
     """The first of the remaining rows that are farthest from the last seed (see `measure_from`)."""
     best = 0
     for i in range(1, left):
@@ -80,7 +79,7 @@ def farthest(pool: Pool, left: int) -> int:
 
 
 @kernel
-def measure_from(seed: int, pool: Pool, left: int, quasi: Codes, widths: LabelWidths) -> None:
+def measure_from(seed: int, pool: UnassignedRows, left: int, quasi: Codes, widths: LabelWidths) -> None:
     """Fills `far` for a row."""
     for j in range(quasi.shape[1]):
         code = quasi[seed, j]
@@ -90,7 +89,7 @@ def measure_from(seed: int, pool: Pool, left: int, quasi: Codes, widths: LabelWi
 
 
 @kernel
-def measure_from_average(pool: Pool, left: int, quasi: Codes, widths: LabelWidths) -> None:
+def measure_from_average(pool: UnassignedRows, left: int, quasi: Codes, widths: LabelWidths) -> None:
     """Fills `far` for the average of the remaining rows. A missing number is at distance 1."""
     for j in range(quasi.shape[1]):
         if widths.kinds[j] == NUMBER:
@@ -106,7 +105,7 @@ def measure_from_average(pool: Pool, left: int, quasi: Codes, widths: LabelWidth
 
 
 @kernel
-def _reach_mean(j: int, pool: Pool, widths: LabelWidths) -> None:
+def _reach_mean(j: int, pool: UnassignedRows, widths: LabelWidths) -> None:
     """Fills `reach` of a number for its mean."""
     first, total, rows = 1 if widths.missing[j] else 0, 0.0, 0
     for code in range(first, widths.domains[j]):
@@ -119,7 +118,7 @@ def _reach_mean(j: int, pool: Pool, widths: LabelWidths) -> None:
 
 
 @kernel
-def _add_up(pool: Pool, left: int, quasi: Codes) -> None:
+def _add_up(pool: UnassignedRows, left: int, quasi: Codes) -> None:
     """Fills `far` from `reach`."""
     for i in range(left):
         row, total = pool.rows[i], 0.0
