@@ -21,8 +21,8 @@ import pytest
 from people import PEOPLE, read
 from promise_page import promises
 
-from tclose_spark import pipeline
 from tclose_spark.checks import verifier
+from tclose_spark.stages import anonymize
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.table.fingerprint import Fingerprint
 
@@ -224,13 +224,13 @@ def test_a_great_expectations_suite_over_the_class_table_must_agree(
 def test_if_anything_does_not_hold_the_command_ends_with_exit_code_1_and_publishes_nothing(
     conf: Path, tmp_path: Path, tclose: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = pipeline.write_tables
+    written = anonymize.write_tables
 
     def lossy(files: Any, schemas: Mapping[str, Any], folder: Any) -> None:
         written(files, schemas, folder)
         change_rows(Path(folder.path()).parents[1], lambda release: release.iloc[1:], hashed=False)
 
-    monkeypatch.setattr(pipeline, "write_tables", lossy)
+    monkeypatch.setattr(anonymize, "write_tables", lossy)
     code, _, err = tclose("release", conf, "--set", f"output.path={tmp_path / 'out'}")
     assert code == 1, err
     assert "nothing is published" in err
