@@ -107,7 +107,7 @@ def test_what_is_left_out_is_counted_and_named(finished: Run) -> None:
     else:
         assert told == counted
     assert {key: told[key] for key in counted} == counted
-    assert "What was left out" in page
+    assert "Suppressed rows" in page
     assert "12, 0.125 of the input" in page.replace("&#39;", "'")
 
 

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tclose_spark import pipeline
 from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
+from tclose_spark.stages import profile as stage
 
 OpenRun = Callable[..., Run]
 ROWS = 60
@@ -184,7 +185,7 @@ def test_a_new_version_while_the_run_goes_changes_nothing(
 ) -> None:
     path = str(tmp_path / "people")
     people.write.format("delta").save(path)
-    profile_table, guard, planned = pipeline.profile_table, pipeline.guard_insensitive, pipeline.plan
+    profile_table, guard, planned = stage.profile_table, stage.guard_insensitive, pipeline.plan
 
     def append(then: Callable[..., Any]) -> Callable[..., Any]:
         def called(*arguments: Any) -> Any:
@@ -193,8 +194,8 @@ def test_a_new_version_while_the_run_goes_changes_nothing(
 
         return called
 
-    monkeypatch.setattr(pipeline, "profile_table", append(profile_table))
-    monkeypatch.setattr(pipeline, "guard_insensitive", append(guard))
+    monkeypatch.setattr(stage, "profile_table", append(profile_table))
+    monkeypatch.setattr(stage, "guard_insensitive", append(guard))
     monkeypatch.setattr(pipeline, "plan", append(planned))
     certificate = release(path)
     assert told(certificate) == expected

@@ -177,7 +177,9 @@ def test_an_export_that_lost_rows_is_never_public(
     conf: Path, open_run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = exports.write_export
-    monkeypatch.setattr(pipeline, "write_export", lambda table, kind, folder: whole(table.limit(59), kind, folder))
+    monkeypatch.setattr(
+        "tclose_spark.stages.report.write_export", lambda table, kind, folder: whole(table.limit(59), kind, folder)
+    )
     run = open_run(conf, f"output={{path: {tmp_path}, export: [parquet]}}")
     with pytest.raises(GuaranteeError, match="release_parquet has not the rows of the release"):
         pipeline.release(run)
