@@ -151,7 +151,7 @@ def test_what_a_plan_prints():
     shown = capture.get()
     assert "visited nodes that hold" in shown
     assert shown.count("<- chosen") == 1
-    assert f"{report.figures['suppressed']:,} rows suppressed" in notes[1]
+    assert f"{report.figures['suppressed']:,} suppressed rows" in notes[1]
     assert "disease (t = 0.3)" in notes[1]
     assert lines[0].startswith("48 nodes; ")
 
