@@ -28,7 +28,7 @@ def in_json() -> bool:
 
 
 def level_of(line: str) -> Level:
-    """The level of a line of text
+    """The level of a line of text.
 
     >>> level_of("note: k is 5"), level_of("profile 300 rows")
     ('warning', 'info')

@@ -40,7 +40,7 @@ DEFAULT = next(iter(DISTANCES))
 
 
 def one_of(names: Collection[str]) -> str:
-    """Names as a list of choices
+    """Names as a list of choices.
 
     >>> one_of(["error", "lowest", "highest"]), one_of(["ordered"])
     ('error, lowest or highest', 'ordered')
@@ -61,7 +61,7 @@ def known_distance(name: Any) -> Any:
 
 
 def places_of_missing() -> str:
-    """The choices for `missing` by distance, in words
+    """The choices for `missing` by distance, in words.
 
     >>> places_of_missing()
     'error, lowest or highest for distance: ordered, error or leaf for hierarchical'

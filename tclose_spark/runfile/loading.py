@@ -181,7 +181,7 @@ class RunFile(dict[str, Any]):
 
 
 def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
-    """The content of a run file, not yet validated, with `key.path=value` overrides applied and all paths resolved
+    """The content of a run file, not yet validated, with `key.path=value` overrides applied and all paths resolved.
 
     Raises:
         ConfigurationError: naming the line, the key, what was found, and what was expected.
@@ -233,7 +233,7 @@ def with_overrides(tree: dict[str, Any], folder: Path, overrides: Sequence[str] 
 
 
 def spec_of(tree: dict[str, Any]) -> ReleaseSpec:
-    """The spec of what `read_tree` read
+    """The spec of what `read_tree` read.
 
     Raises:
         ConfigurationError: with every key that is wrong: its line, what was found, and what was expected.

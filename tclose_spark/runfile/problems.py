@@ -150,7 +150,7 @@ class Lines:
         return self.of.get(found)
 
     def with_lines(self, message: str) -> str:
-        r"""A message of one or more errors, a line each, with file and line of their keys, in file order
+        r"""A message of one or more errors, a line each, with file and line of their keys, in file order.
 
         >>> lines = Lines.read("name: a\nprivacy:\n  k: 1\n", "my.yaml")
         >>> print(lines.with_lines("privacy.k: found 1; expected 2 or more\nname: found 'a'"))

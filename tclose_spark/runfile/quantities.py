@@ -17,7 +17,7 @@ HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4,}\s*$")
 
 
 def parse_number(text: str) -> Fraction:
-    """The exact number that a text denotes: 0.1 is one tenth
+    """The exact number that a text denotes: 0.1 is one tenth.
 
     >>> parse_number("0.1"), parse_number("1/3")
     (Fraction(1, 10), Fraction(1, 3))
@@ -36,7 +36,7 @@ def parse_number(text: str) -> Fraction:
 
 
 def parse_moment(text: str) -> Fraction:
-    """The days since 1970 of an ISO date or time. Without a zone it is UTC
+    """The days since 1970 of an ISO date or time. Without a zone it is UTC.
 
     >>> parse_moment("1970-01-11"), parse_moment("1970-01-01T14:00:00+02:00")
     (Fraction(10, 1), Fraction(1, 2))
@@ -51,7 +51,7 @@ def parse_moment(text: str) -> Fraction:
 
 
 def parse_quantity(text: str) -> Fraction:
-    """The number that a text denotes; for a date or time, its days since 1970
+    """The number that a text denotes; for a date or time, its days since 1970.
 
     >>> parse_quantity("0.5"), parse_quantity("1970-01-11")
     (Fraction(1, 2), Fraction(10, 1))
@@ -66,7 +66,7 @@ def parse_quantity(text: str) -> Fraction:
 
 
 def write_moment(code: int, calendar: Calendar) -> str:
-    """A date by its days, or a time by its microseconds since 1970, as ISO; out of range, the nearest possible one
+    """A date by its days, or a time by its microseconds since 1970, as ISO; out of range, the nearest possible one.
 
     >>> write_moment(10, "date"), write_moment(-500_000, "timestamp")
     ('1970-01-11', '1969-12-31T23:59:59.500000')

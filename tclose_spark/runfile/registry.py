@@ -89,7 +89,7 @@ def modules() -> Mapping[str, str]:
 
 
 def find_method(name: str) -> Known:
-    """The method of this name
+    """The method of this name.
 
     Raises:
         KeyError: if there is no such method.

@@ -25,7 +25,7 @@ def normal(value: str, normal_form: NormalForm | None = None, strip: bool = Fals
 
 
 def value_text(value: Any) -> str:
-    """A value of the run file, written as the table's values are
+    """A value of the run file, written as the table's values are.
 
     >>> value_text(True), value_text(7)
     ('true', '7')
@@ -34,7 +34,7 @@ def value_text(value: Any) -> str:
 
 
 def same_to_a_reader(value: str) -> str:
-    """A common form of texts that differ only in case, blanks, width or Unicode normal form
+    """A common form of texts that differ only in case, blanks, width or Unicode normal form.
 
     >>> same_to_a_reader("  New   YORK "), same_to_a_reader("new york")
     ('new york', 'new york')
@@ -43,7 +43,7 @@ def same_to_a_reader(value: str) -> str:
 
 
 def count_spellings(values: Iterable[str | None]) -> int:
-    """The number of distinct values that are another spelling of an earlier one
+    """The number of distinct values that are another spelling of an earlier one.
 
     >>> count_spellings(["Lyon", "LYON", "Pisa", None])
     1

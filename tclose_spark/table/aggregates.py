@@ -19,7 +19,7 @@ from tclose_spark.table.labels import MISSING, Labels, NumericLabels, decode_num
 @dataclass(frozen=True)
 class AggregateLabels:
     """The aggregate of each class's values that are not missing. It depends on the values only, not on their order or
-    tasks
+    tasks.
 
     >>> ages, codes = QuasiDomain(name="age", kind="integer", missing=0), np.array([31, 38, 40, 40, 40])
     >>> for kind in ("mean", "median", "mode"):  # a class of two, one of three
@@ -102,7 +102,7 @@ def _modes(codes: IntArray, owner: IntArray) -> IntArray:
 
 
 def write_scaled(number: int, digits: int) -> str:
-    """A number given in units of its last digit, with this many decimals, without trailing zeros
+    """A number given in units of its last digit, with this many decimals, without trailing zeros.
 
     >>> write_scaled(3450, 2), write_scaled(-5, 2), write_scaled(4000, 2)
     ('34.5', '-0.05', '40')

@@ -29,7 +29,7 @@ def exact(array: IntArray, bound: int) -> ExactArray:
 
 
 def ranked(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """(distinct codes in ascending order, each code's place among them): `np.unique` with its inverse
+    """(distinct codes in ascending order, each code's place among them): `np.unique` with its inverse.
 
     >>> ranked(np.array([31, 40, 31]))
     (array([31, 40]), array([0, 1, 0]))

@@ -17,7 +17,7 @@ from tclose_spark.table.arrays import IntArray
 
 def coded(column: pa.Array) -> pa.DictionaryArray:
     """A column as a dictionary of its distinct values, including the missing one. -0.0 becomes 0.0, and all NaN are
-    one value
+    one value.
 
     >>> column = coded(pa.array(["flu", None, "flu"]))
     >>> column.dictionary.to_pylist(), codes_of(column).tolist()
@@ -46,7 +46,7 @@ def decoded(column: pa.Array) -> pa.Array:
 
 
 def shortened(column: pa.Array) -> pa.Array:
-    """A column whose dictionary holds only its own values, in order of appearance. Missing values are not in it
+    """A column whose dictionary holds only its own values, in order of appearance. Missing values are not in it.
 
     >>> column = pa.DictionaryArray.from_arrays([2, 1, 2, 0], [None, "cold", "flu", "gout"])
     >>> short = shortened(column)

@@ -34,7 +34,7 @@ TupleCounts = Mapping[tuple[str | None, ...], int]
 
 
 def marginal(tuples: TupleCounts, column: int) -> Counts:
-    """The number of rows with each value of one column
+    """The number of rows with each value of one column.
 
     >>> marginal({("a", "x"): 2, ("b", "x"): 1, ("a", "y"): 4}, 0)
     {'a': 6, 'b': 1}
@@ -156,7 +156,7 @@ class Profile:
 
 
 def number(text: str) -> Fraction | None:
-    """The exact number that a text denotes; None if it denotes none
+    """The exact number that a text denotes; None if it denotes none.
 
     >>> number("0.1"), number("ten")
     (Fraction(1, 10), None)
@@ -168,7 +168,7 @@ def number(text: str) -> Fraction | None:
 
 
 def by_value(values: Sequence[str]) -> list[str]:
-    """Values in natural order. Dates are ordered by time. Otherwise numbers come first, by size, then other texts
+    """Values in natural order. Dates are ordered by time. Otherwise numbers come first, by size, then other texts.
 
     >>> by_value(["10", "9", "unknown", "-1"]), by_value(["2024-02-29", "0999-01-01"])
     (['-1', '9', '10', 'unknown'], ['0999-01-01', '2024-02-29'])

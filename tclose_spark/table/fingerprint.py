@@ -44,7 +44,7 @@ class Fingerprint:
 
     @staticmethod
     def parse(text: str) -> Fingerprint:
-        """The fingerprint that `str` wrote
+        """The fingerprint that `str` wrote.
 
         >>> str(Fingerprint.parse("1f-00000000000000ff"))
         '1f-00000000000000ff'

@@ -32,7 +32,7 @@ Labels = tuple[IntArray, list[str | None]]
 
 
 def encode_numbers(numbers: NDArray[np.float64]) -> IntArray:
-    """Doubles as int64 codes in the same order. -0.0 becomes 0, and NaN becomes MISSING
+    """Doubles as int64 codes in the same order. -0.0 becomes 0, and NaN becomes MISSING.
 
     >>> codes = encode_numbers(np.array([-1.5, -0.0, 0.1, np.nan]))
     >>> bool(codes[0] < codes[1] < codes[2]), int(codes[1]), bool(codes[3] == MISSING)
@@ -44,7 +44,7 @@ def encode_numbers(numbers: NDArray[np.float64]) -> IntArray:
 
 
 def decode_numbers(codes: IntArray) -> NDArray[np.float64]:
-    """The doubles of `encode_numbers`. MISSING gives NaN
+    """The doubles of `encode_numbers`. MISSING gives NaN.
 
     >>> decode_numbers(encode_numbers(np.array([-1.5, -0.0, 0.1, np.nan]))).tolist()
     [-1.5, 0.0, 0.1, nan]
@@ -56,7 +56,7 @@ def decode_numbers(codes: IntArray) -> NDArray[np.float64]:
 
 
 def ranges(codes: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
-    """The smallest and largest code of each group of consecutive rows, shapes (groups,). starts: their first rows
+    """The smallest and largest code of each group of consecutive rows, shapes (groups,). starts: their first rows.
 
     >>> low, high = ranges(np.array([4, 2, 9, 9, 5]), np.array([0, 3]))
     >>> low.tolist(), high.tolist()
@@ -255,7 +255,7 @@ class SetLabels:
 
 
 def quote_member(value: str) -> str:
-    """A member of a set label. It is in double quotes if it has a comma, brace or quote, or blanks at its ends
+    """A member of a set label. It is in double quotes if it has a comma, brace or quote, or blanks at its ends.
 
     >>> quote_member("Pisa"), quote_member("Siena, old")
     ('Pisa', '"Siena, old"')

@@ -36,7 +36,7 @@ class Rows:
         return len(self.cell)
 
     def take(self, index: IntArray) -> Rows:
-        """The records at these places
+        """The records at these places.
 
         >>> rows = Rows((np.array([31, 38, 40]),), np.array([0, 1, 0]), np.array([7, 8, 9], dtype=np.uint64))
         >>> two = rows.take(np.array([2, 0]))

@@ -30,7 +30,7 @@ class Tally:
 
     @staticmethod
     def of(keys: IntArray, rows: IntArray | None = None) -> Tally:
-        """The tally of keys in any order, shape (words, n), with these numbers of rows, shape (n,), or one row each
+        """The tally of keys in any order, shape (words, n), with these numbers of rows, shape (n,), or one row each.
 
         >>> made = Tally.of(np.array([[3, 1, 3], [0, 2, 0]]))
         >>> made.keys.tolist(), made.rows.tolist()
@@ -46,7 +46,7 @@ class Tally:
 
     @staticmethod
     def together(parts: Sequence[Tally]) -> Tally:
-        """The sum of several tallies
+        """The sum of several tallies.
 
         >>> one = Tally.of(np.array([[3, 1]]))
         >>> Tally.together([one, one]).rows.tolist()

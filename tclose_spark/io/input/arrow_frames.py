@@ -34,7 +34,7 @@ def is_spark(table: Any) -> bool:
 
 
 def is_frame(table: Any) -> bool:
-    """Whether a table is in memory and exports Arrow
+    """Whether a table is in memory and exports Arrow.
 
     >>> is_frame(pa.table({"age": [1]})), is_frame("people.csv")
     (True, False)

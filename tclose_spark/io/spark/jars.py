@@ -81,7 +81,7 @@ def to_be_found() -> dict[str, str]:
 
 
 def package(delta: str, spark: str) -> str:
-    """The Maven coordinates of a version of Delta for a version of Spark. Up to 4.0, the name has no version of Spark
+    """The Maven coordinates of a version of Delta for a version of Spark. Up to 4.0, the name has no version of Spark.
 
     >>> package("4.4.0", "4.1.4"), package("4.4.0", "4.0.5"), package("4.0.1", "4.0.5")
     ('io.delta:delta-spark_4.1_2.13:4.4.0', 'io.delta:delta-spark_4.0_2.13:4.4.0', 'io.delta:delta-spark_2.13:4.0.1')

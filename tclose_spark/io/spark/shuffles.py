@@ -46,7 +46,7 @@ def sized_shuffles(spark: SparkSession, rows: int) -> Iterator[None]:
 
 def joining_tasks(values: int, a_task: int) -> int:
     """The number of tasks that join values found by other tasks, `a_task` each, before the driver receives them. Few,
-    because a task that joins little costs more than it saves
+    because a task that joins little costs more than it saves.
 
     >>> joining_tasks(1, 100), joining_tasks(250, 100), joining_tasks(10**9, 100)
     (1, 3, 64)

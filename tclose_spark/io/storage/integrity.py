@@ -31,7 +31,7 @@ def differences(expected: Digests, found: Digests) -> list[str]:
 
 
 def strict_json(text: str) -> Any:
-    """The value of a JSON text
+    """The value of a JSON text.
 
     >>> strict_json('{"k": 5}')
     {'k': 5}

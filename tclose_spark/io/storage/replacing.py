@@ -15,7 +15,7 @@ NOT_KNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
 def beside(name: str, what: str) -> str:
-    """The hidden name, unlikely to clash, of a folder that is written beside another one
+    """The hidden name, unlikely to clash, of a folder that is written beside another one.
 
     >>> beside("public", NEW)
     '.public.tclose-new'

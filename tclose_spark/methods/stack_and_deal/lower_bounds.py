@@ -16,7 +16,7 @@ from tclose_spark.table.arrays import ExactArray, exact
 
 
 def lower_bound(distance: GroundDistance, e: int) -> Fraction:
-    """A lower bound on the largest distance of every partition into e classes that is as even as possible
+    """A lower bound on the largest distance of every partition into e classes that is as even as possible.
 
     >>> from tclose_spark.measures.distances.ground_distances import EqualDistance
     >>> lower_bound(EqualDistance(np.array([3, 1])), 2)  # two classes of two: only one of them can have the rare value

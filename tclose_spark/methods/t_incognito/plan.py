@@ -127,7 +127,7 @@ class TIncognitoPlan:
 
 def group_keys(labels: Sequence[Codes | IntArray], sizes: Sequence[int]) -> IntArray:
     """An integer for each group, shape (n,), in the order of the labels. sizes: the number of labels of each
-    quasi-identifier
+    quasi-identifier.
 
     >>> group_keys([np.array([0, 1]), np.array([2, 0])], [2, 3]).tolist()
     [2, 3]

@@ -73,7 +73,7 @@ def words_of(name: str) -> tuple[str, ...]:
 
 def hint_of(name: str) -> Hint:
     """What a name suggests. Of several meanings, the one with the most words wins, then a direct identifier, then the
-    lexicon's order
+    lexicon's order.
 
     >>> hint_of("country_of_birth_self").concept.name, hint_of("birth_year").concept.name
     ('origin', 'age')

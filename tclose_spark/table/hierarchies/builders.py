@@ -77,7 +77,7 @@ def prefixes(values: Sequence[str], kept: int | Sequence[int]) -> Above:
 
 
 def dates(values: Sequence[str], parts: Sequence[DatePart]) -> Above:
-    """Dates and times by parts of the calendar
+    """Dates and times by parts of the calendar.
 
     >>> dates(["2024-02-29", "soon"], ["month", "quarter", "year", "decade"])
     [('2024-02', '2024-Q1', '2024', '2020s'), None]
@@ -147,7 +147,7 @@ def name_group(group: Sequence[str], plain: bool) -> str:
 
 
 def grouped(values: Sequence[str], builder: HierarchyBuilder) -> Above:
-    """Values by the groups that name them. The others have the label `other`, if the builder has one
+    """Values by the groups that name them. The others have the label `other`, if the builder has one.
 
     >>> grouped(["59", "75", "07"], HierarchyBuilder(groups={"North": ["59", "62"], "Paris": ["75"]}))
     [('North',), ('Paris',), None]

@@ -118,7 +118,7 @@ def _labels(builder: HierarchyBuilder, values: Sequence[str]) -> builders.Above:
 
 
 def _as_written(builder: HierarchyBuilder, present: Sequence[str], key: str) -> HierarchyBuilder:
-    """The builder, with numbers written as the column has them
+    """The builder, with numbers written as the column has them.
 
     Raises:
         ConfigurationError: if two of its groups have one number.

@@ -51,7 +51,7 @@ class Outline:
 
     @property
     def root(self) -> OutlineNode:
-        """The whole tree. A label that repeats directly above itself appears once
+        """The whole tree. A label that repeats directly above itself appears once.
 
         >>> cities = Hierarchy((("Bonn", "Bonn", "*"), ("Pisa", "Italy", "*"), ("Siena", "Italy", "*")))
         >>> root = Outline(cities, {"Pisa": 3, "Bonn": 1, None: 2}).root
