@@ -30,8 +30,8 @@ class MixedTasksError(Exception):
 
 @contextmanager
 def sized_shuffles(spark: SparkSession, rows: int) -> Iterator[None]:
-    """Inside the body, every shuffle has one task per ROWS_A_TASK rows, on a laptop as on a cluster of a thousand
-    cores.
+    """Inside the body, a shuffle that Spark sizes by its setting has one task per ROWS_A_TASK rows, on a laptop as on a
+    cluster of a thousand cores. `sent_to_tasks` has the number of tasks of a plan instead (`Plan.tasks`).
 
     Adaptive execution may join tasks if a shuffle moves less than the rows. The session's own number is restored at
     the end. A platform that does not allow the setting keeps its own.

@@ -35,6 +35,7 @@ columns.
 """
 MADE = "made"  # the folder where files lie until they are in their tables
 FILE_BYTES = 1 << 26  # of columns in memory: what has more becomes several files, each of which Spark holds whole
+FOOTER_LENGTH = 4  # bytes at the end of a Parquet file that hold the length of its footer
 END = b"1"
 """The last byte of every Parquet file (`PAR1`). It is the line separator of the text writer, so a file of one line is
 exactly the value.
@@ -144,12 +145,17 @@ def _write_rows(files: DataFrame, schemas: Mapping[str, T.StructType], folder: F
 
 
 def _is_whole(folder: Folder, file: str) -> bool:
-    """Whether a written file is a Parquet file with all the rows that its footer counts."""
+    """Whether a written file is one readable Parquet file: of the length that its footer adds up to, and no more."""
+    size = folder.size(file)
     try:
-        content = pa.BufferReader(folder.begin(file, folder.size(file)))
-        return bool(pq.read_table(content).num_rows == pq.read_metadata(content).num_rows > 0)
+        content = pa.BufferReader(folder.begin(file, size))
+        footer, rows = pq.read_metadata(content), pq.read_table(content).num_rows
     except (pa.ArrowException, OSError):
         return False
+    groups = map(footer.row_group, range(footer.num_row_groups))
+    chunks = (group.column(i) for group in groups for i in range(footer.num_columns))
+    length = 2 * len(b"PAR1") + sum(c.total_compressed_size for c in chunks) + footer.serialized_size + FOOTER_LENGTH
+    return bool(size == length and rows == footer.num_rows > 0)
 
 
 def _write_bytes(files: DataFrame, path: str) -> None:

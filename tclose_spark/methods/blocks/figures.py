@@ -16,10 +16,10 @@ from tclose_spark.methods.blocks.requirement import Requirement
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray, in_order
 
 TOTALS: Totals = {"rows": "sum", "lost": "sum", "closeness_ratio": "sum", "largest_closeness_ratio": "max"}
-"""The figures of `class_figures`. closeness_ratio is summed over rows."""
+"""The figures of `figures_of_block`. closeness_ratio is summed over rows."""
 
 
-def class_figures(block: Block, classes: IntArray, ratios: FloatArray) -> dict[str, float]:
+def figures_of_block(block: Block, classes: IntArray, ratios: FloatArray) -> dict[str, float]:
     """The figures of a block for the run's record. ratios: the closeness ratio of each class."""
     return {
         "rows": len(classes),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.figures import class_figures, closeness_ratios, rows_lost
+from tclose_spark.methods.blocks.figures import closeness_ratios, figures_of_block, rows_lost
 from tclose_spark.methods.closeness_tree.carve.tree import Tree, TreeGrowth, grow
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, Effort
 from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
@@ -27,7 +27,7 @@ def put_into_classes(block: Block, growth: TreeGrowth, effort: Effort) -> tuple[
     for best, rounds in effort.heats:
         field = _exchanged(block, field[: best * more], effort.sweeps, rounds)
     tree, classes = field[0]
-    figures = class_figures(block, classes, closeness_ratios(block, classes))
+    figures = figures_of_block(block, classes, closeness_ratios(block, classes))
     return classes, {**figures, "lost_by_tree": rows_lost(block, tree.leaf), "depth": tree.depth}
 
 

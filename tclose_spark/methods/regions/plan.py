@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.figures import TOTALS, class_figures, describe_figures
+from tclose_spark.methods.blocks.figures import TOTALS, describe_figures, figures_of_block
 from tclose_spark.methods.blocks.layout import BlockLayout, Totals
 from tclose_spark.methods.blocks.plan import BlocksPlan
 from tclose_spark.methods.method import PlanReport
@@ -35,7 +35,7 @@ class RegionPlan(BlocksPlan):
         assert isinstance(block, RegionBlock)
         assert isinstance(dense, RegionDense)  # which made the block
         found = [find_near_regions(block, search, dense) for search in self.searches]
-        figures = [class_figures(block, classes, ratios) for classes, ratios in found]
+        figures = [figures_of_block(block, classes, ratios) for classes, ratios in found]
         best = int(np.argmin([each["lost"] for each in figures]))
         return found[best][0], {**figures[best], "regions": len(found[best][1])}
 

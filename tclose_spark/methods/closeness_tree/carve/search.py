@@ -8,7 +8,6 @@ from tclose_spark.kernels import kernel
 from tclose_spark.kernels.sorting import find_present
 from tclose_spark.kernels.widths import NUMBER, width
 from tclose_spark.methods.closeness_tree.carve.halves import order_cells, try_halves
-from tclose_spark.methods.closeness_tree.carve.largest import largest_part
 from tclose_spark.methods.closeness_tree.carve.node import (
     HALVES,
     NOTHING,
@@ -20,6 +19,7 @@ from tclose_spark.methods.closeness_tree.carve.node import (
 )
 from tclose_spark.methods.closeness_tree.carve.regions import binary_entropy, propose_cuts, propose_nodes
 from tclose_spark.methods.closeness_tree.carve.score import count_sides, keep_better, rate, side_ratios
+from tclose_spark.methods.closeness_tree.carve.sizes import largest_part
 from tclose_spark.methods.closeness_tree.carve.trim import NEARLY, SMALLEST_SHARE, Division, trim
 from tclose_spark.table.arrays import FloatArray
 

@@ -31,7 +31,7 @@ from tclose_spark.methods.closeness_tree.carve.node import (
     make_workspace,
 )
 from tclose_spark.methods.closeness_tree.carve.search import FLOOR, propose_all, search
-from tclose_spark.methods.closeness_tree.carve.smallest import smallest_in_bins, smallest_size
+from tclose_spark.methods.closeness_tree.carve.sizes import smallest_in_bins, smallest_size
 from tclose_spark.table.arrays import Codes, IntArray
 
 

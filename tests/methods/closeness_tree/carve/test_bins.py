@@ -12,7 +12,7 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.closeness_tree.carve.bins import bins_of, expected_deviation
 from tclose_spark.methods.closeness_tree.carve.goal import LEAST_SHARE, WIDE, goal_of
-from tclose_spark.methods.closeness_tree.carve.smallest import HIDDEN_MOST, smallest_in_bins
+from tclose_spark.methods.closeness_tree.carve.sizes import HIDDEN_MOST, smallest_in_bins
 from tclose_spark.methods.closeness_tree.carve.tree import grow
 from tclose_spark.methods.closeness_tree.plan import make_plan
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy

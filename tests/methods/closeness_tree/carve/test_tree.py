@@ -17,8 +17,7 @@ from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.routing_tree import RoutingTree, Splits
 from tclose_spark.methods.closeness_tree.carve.goal import goal_of, scratch_of, worst
-from tclose_spark.methods.closeness_tree.carve.largest import largest_part
-from tclose_spark.methods.closeness_tree.carve.smallest import smallest_size
+from tclose_spark.methods.closeness_tree.carve.sizes import largest_part, smallest_size
 from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, grow
 from tclose_spark.methods.closeness_tree.carve.trim import NEARLY, Division, trim
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
