@@ -186,7 +186,7 @@ def outcome(ti: Any) -> str:
 def refused() -> None:
     """The place for a notification: the guarantee does not hold."""
     raise AirflowFailException(
-        "the release does not hold what was asked, and nothing is public; internal/staging/verification.json has the "
+        "the release does not meet its requirements, and nothing is public; internal/staging/verification.json has the "
         "figures"
     )
 

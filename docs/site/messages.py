@@ -9,7 +9,7 @@ from pathlib import Path
 from tclose_spark import errors
 
 HEADINGS: Mapping[int, str] = {
-    1: "Exit code 1: what was asked does not hold",
+    1: "Exit code 1: a requirement does not hold",
     2: "Exit code 2: the run file, the input or the installation is wrong",
     3: "Exit code 3: the requirements cannot be met",
 }

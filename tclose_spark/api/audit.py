@@ -169,7 +169,7 @@ def _question(
     quasi = _settings(quasi_identifiers, "quasi_identifiers")
     for name, path in (hierarchies or {}).items():
         if name not in quasi:
-            raise ConfigurationError(f"hierarchies: {name!r} is no quasi-identifier ({', '.join(quasi)})")
+            raise ConfigurationError(f"hierarchies: {name!r} is not a quasi-identifier ({', '.join(quasi)})")
         quasi[name] = {**quasi[name], "hierarchy": fspath(path)}
     attributes = _settings(sensitive, "sensitive")
     for role, columns in (("quasi_identifiers", quasi), ("sensitive", attributes)):
@@ -185,7 +185,7 @@ def _settings(columns: Columns, what: str) -> dict[str, dict[str, Any]]:
         raise ConfigurationError(f"{what} is a text; expected a list of columns, or a dict of their settings")
     if not isinstance(columns, Mapping):
         if len(set(columns)) < len(columns):
-            raise ConfigurationError(f"{what}: a column stands twice")
+            raise ConfigurationError(f"{what}: a column is listed twice")
         return {name: {} for name in columns}
     return {name: _setting(value) for name, value in columns.items()}
 

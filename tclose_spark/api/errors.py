@@ -51,8 +51,8 @@ def unexpected(error: Exception) -> str:
         condition = getattr(error, "getCondition", lambda: None)()
     name = f"{type(error).__name__}{f' ({condition})' if condition else ''}"
     return (
-        f"unexpected {name} (what was not finished is not public). {DEBUG}=1 shows it whole (it may show values of "
-        "people)"
+        f"unexpected {name}; nothing unfinished was published. {DEBUG}=1 prints the whole error, which may contain "
+        "values of people"
     )
 
 

@@ -247,7 +247,7 @@ def explain(
     ] = None,
     labels: Annotated[
         list[str] | None,
-        typer.Option("--class", metavar="COLUMN=LABEL", help="The class; by default the farthest. Repeat it."),
+        typer.Option("--class", metavar="COLUMN=LABEL", help="The class; by default the farthest. May be repeated."),
     ] = None,
     as_json: AsJson = False,
     html: AsPage = None,
@@ -285,7 +285,9 @@ def compare(
     k: Annotated[str | None, typer.Option("--k", metavar="K,..", help="By default the run file's.")] = None,
     t: Annotated[
         str | None,
-        typer.Option("--t", metavar="T,..", help="Of all sensitive attributes that have one. By default their own."),
+        typer.Option(
+            "--t", metavar="T,..", help="The t of all sensitive attributes that have one; by default their own."
+        ),
     ] = None,
     methods: Annotated[
         str, typer.Option("--methods", metavar="METHOD,..", help="all, or names with settings: NAME:KEY=VALUE.")
@@ -295,7 +297,7 @@ def compare(
     ] = "50000",
     output: Annotated[
         str | None,
-        typer.Option("--output", metavar="FOLDER", help="Not a public one. By default compare/ in the run's output."),
+        typer.Option("--output", metavar="FOLDER", help="An internal folder; by default compare/ in the run's output."),
     ] = None,
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Plan every combination, and move no row.")] = False,
     overwrite: Annotated[
@@ -330,7 +332,7 @@ def compare(
 def suggest(
     table: TableName,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="The run file. By default as the table, in YAML.")
+        Path | None, typer.Option("--output", metavar="FILE", help="The run file; by default named after the table.")
     ] = None,
     sample: Annotated[
         str, typer.Option("--sample", metavar="ROWS", help="The number of rows to examine closely; or all.")
@@ -338,7 +340,7 @@ def suggest(
     format_: Format = None,
     option: ReaderOptions = None,
     k: Annotated[
-        int | None, typer.Option("--k", min=2, help="For the run file. By default 10, of few rows less.")
+        int | None, typer.Option("--k", min=2, help="For the run file; by default 10, or less for a small table.")
     ] = None,
     t: Annotated[str, typer.Option("--t", help="For the run file.")] = "0.2",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing run file.")] = False,
@@ -416,7 +418,9 @@ def compile_(
     from tclose_spark.methods.compiling import compile_kernels
 
     if to is not None and not cache_folder().is_relative_to(to.resolve()):
-        raise ConfigurationError(f"--to: {to} cannot be written by this user alone, and holds code")
+        raise ConfigurationError(
+            f"--to: {to} is writable by other users; kernels are code, so name a folder that only you can write"
+        )
     compiled = compile_kernels(announce)
     if to is not None:
         let_all_read()

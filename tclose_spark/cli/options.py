@@ -20,7 +20,7 @@ Overrides = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished output once the new one is verified.")]
 Quasi = Annotated[
     list[str] | None,
-    typer.Option("--quasi-identifiers", "-q", metavar="A,B,..", help="Columns that may tell who a record is about."),
+    typer.Option("--quasi-identifiers", "-q", metavar="A,B,..", help="Columns that may identify a person."),
 ]
 Sensitive = Annotated[
     list[str] | None,
@@ -28,25 +28,29 @@ Sensitive = Annotated[
         "--sensitive",
         "-s",
         metavar="COLUMN:DISTANCE:SETTINGS",
-        help="Such as disease:equal or salary:ordered:t=0.1,l=3. Repeat it.",
+        help="Such as disease:equal or salary:ordered:t=0.1,l=3. May be repeated.",
     ),
 ]
 Hierarchies = Annotated[
-    list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="Of a quasi-identifier. Repeat it.")
+    list[str] | None,
+    typer.Option("--hierarchy", metavar="COLUMN=FILE", help="The hierarchy of a quasi-identifier. May be repeated."),
 ]
-RunFile = Annotated[Path | None, typer.Option("--config", help="A run file that describes the columns, instead.")]
-Closeness = Annotated[str | None, typer.Option("--t", help="Of the sensitive attributes that have no t of their own.")]
+RunFile = Annotated[
+    Path | None, typer.Option("--config", help="Take the columns from this run file instead of options.")
+]
+Closeness = Annotated[str | None, typer.Option("--t", help="The t of sensitive attributes without their own.")]
 Format = Annotated[
     str | None, typer.Option("--format", help="csv, parquet, delta or table, if the path does not name it.")
 ]
 ReaderOptions = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="KEY=VALUE", help="For Spark's reader, such as sep=;. Repeat it."),
+    typer.Option("--option", metavar="KEY=VALUE", help="For Spark's reader, such as sep=;. May be repeated."),
 ]
 Reference = Annotated[
-    str | None, typer.Option("--reference", metavar="TABLE", help="Compare with its distribution (a census, say).")
+    str | None,
+    typer.Option("--reference", metavar="TABLE", help="Compare classes with this table, such as a census."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 AsPage = Annotated[
     str | None, typer.Option("--html", metavar="FILE", help="Also write a page: one self-contained file.")
 ]
@@ -137,7 +141,7 @@ def _setting(part: str, setting: str) -> tuple[str, Any]:
     try:
         return key.strip(), yaml.safe_load(value)
     except yaml.YAMLError:
-        raise ConfigurationError(f"--methods {part}: {value!r} is no value") from None
+        raise ConfigurationError(f"--methods {part}: {value!r} is not valid YAML") from None
 
 
 def parse_hierarchy(build: str | None, check: str | None) -> Any:

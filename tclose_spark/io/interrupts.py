@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-MESSAGE = "interrupted; what was not finished is not public"
+MESSAGE = "interrupted; nothing unfinished was published"
 SHORT = "interrupted"  # of commands that publish nothing
 PATIENCE = 1.0  # seconds that an interrupted command has to end in its own way
 

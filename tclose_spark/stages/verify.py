@@ -165,11 +165,11 @@ def _require_files(run: Run, state: Mapping[str, Any]) -> None:
     if not problems:
         return
     later = later_commits(run.public, "release")
-    what = f"; somebody changed the table by {', '.join(later)}" if later else ""
+    what = f" (the table has later commits: {', '.join(later)})" if later else ""
     more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
     raise GuaranteeError(
-        f"the finished release in {run.public.path()} is not as it was published{what}; the release as it was written "
-        "no longer stands:\n  " + "\n  ".join(problems[:MOST_NAMED]) + more
+        f"the finished release in {run.public.path()} was changed after publication{what}; it is no longer the "
+        "verified release:\n  " + "\n  ".join(problems[:MOST_NAMED]) + more
     )
 
 

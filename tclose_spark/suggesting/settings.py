@@ -71,8 +71,8 @@ def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
     share_of_most = facts.most / facts.sampled
     if t != MEASURE and 1 - share_of_most <= parse_number(t):
         yield (
-            f"! {share_of_most:.1%} of rows have one value: with this t a class may hold it alone, and tell it of "
-            "all its rows; a smaller t, or an l such as l: {distinct: 2}, forbids that"
+            f"! {share_of_most:.1%} of rows have one value: this t allows a class with this value only, which reveals "
+            "it for all its rows; a smaller t, or an l such as l: {distinct: 2}, prevents this"
         )
 
 
@@ -129,4 +129,4 @@ def _remarks(facts: ColumnFacts) -> Iterator[str]:
         yield f"! {rows:,} values look like {what}"
     numbers = facts.whole.present - facts.whole.not_numbers
     if facts.kind == "text" and facts.whole.not_numbers and numbers > 0.9 * facts.whole.present:
-        yield f"! all but {facts.whole.not_numbers:,} of its values are numbers; mend them, and write type: numeric"
+        yield f"! all but {facts.whole.not_numbers:,} of its values are numbers; correct them, and write type: numeric"

@@ -368,7 +368,7 @@ def test_a_release_that_does_not_hold_ends_with_1(tclose: Command, finished: Pat
         pq.write_table(pq.read_table(file).slice(1), file, store_schema=False)
     code, _, err = tclose("verify", finished / "run.yaml", "--set", f"output.path={copy}")
     assert code == 1, err
-    assert "the release as it was written no longer stands" in err
+    assert "it is no longer the verified release" in err
     assert "was changed" in err
 
 

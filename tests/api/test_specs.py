@@ -183,9 +183,9 @@ def test_columns_of_an_audit_may_be_those_of_a_spec():
     [
         ({}, "which columns are quasi-identifiers"),
         ({"quasi": "age"}, "quasi_identifiers is a text"),
-        ({"quasi": ["age", "age"]}, "a column stands twice"),
+        ({"quasi": ["age", "age"]}, "a column is listed twice"),
         ({"quasi": ["age"], "spec": SPEC}, "leave out --quasi-identifiers"),
-        ({"quasi": ["age"], "hierarchies": {"zip": "z.csv"}}, "'zip' is no quasi-identifier"),
+        ({"quasi": ["age"], "hierarchies": {"zip": "z.csv"}}, "'zip' is not a quasi-identifier"),
     ],
 )
 def test_wrong_columns_of_an_audit_are_told(given, says):

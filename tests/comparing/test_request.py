@@ -132,7 +132,7 @@ def test_t_needs_an_attribute_that_has_one():
         ("best", "--methods best: expected all, or some of closeness_tree"),
         ("closeness_tree:fast", "--methods closeness_tree:fast: expected NAME, or NAME:KEY=VALUE"),
         ("closeness_tree:name=x", "--methods closeness_tree:name=x"),
-        ("closeness_tree:effort=[", "--methods closeness_tree:effort=.*is no value"),
+        ("closeness_tree:effort=[", "--methods closeness_tree:effort=.*is not valid YAML"),
         ("all,,all", "--methods"),
     ],
 )

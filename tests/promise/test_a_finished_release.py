@@ -173,7 +173,7 @@ def test_a_later_commit_is_named_also_a_harmless_one(output: Path, verify: Verif
     (output / LOG.replace("0.json", "1.json")).write_text('{"commitInfo": {"operation": "OPTIMIZE"}}\n')
     code, said = verify()
     assert code == 1
-    assert "OPTIMIZE (commit 1); the release as it was written no longer stands" in said
+    assert "OPTIMIZE (commit 1)); it is no longer the verified release" in said
 
 
 def with_another_author(output: Path) -> None:

@@ -143,7 +143,7 @@ def _unheld(error: Exception) -> str:
     if isinstance(error, OverflowError):
         return "integers beyond 64 bits; make them text"
     if isinstance(error, UnicodeError):
-        return "text that is not Unicode (lone surrogates); mend it and make it text again"
+        return "text that is not Unicode (lone surrogates); correct it and make it text again"
     if isinstance(error, pa.ArrowNotImplementedError):
         return "values of a type that no table has; make them plain values"
     return "values of several types; make them one"

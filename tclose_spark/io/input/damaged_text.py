@@ -83,7 +83,7 @@ def check_text(opened: SourceTable) -> None:
     if any(with_nul.values()):
         raise InputError(
             f"{_listed(with_nul)}: text holds NUL bytes; "
-            f"{(looks_like(opened.table, source) if is_csv else '') or 'mend it'}"
+            f"{(looks_like(opened.table, source) if is_csv else '') or 'correct it'}"
         )
     if is_csv and any(malformed.values()) and is_utf8(source):
         malformed = _count_malformed(opened, texts)
@@ -99,7 +99,7 @@ def malformed_rows(opened: SourceTable, malformed: int, rows: int) -> InputError
     """The error for a CSV file with malformed rows."""
     cure = (
         looks_like(opened.table, opened.source)
-        or "mend them, or set input.options (sep, quote, escape, multiLine, encoding)"
+        or "correct them, or set input.options (sep, quote, escape, multiLine, encoding)"
     )
     return InputError(
         f"input.path: {malformed} of {rows} rows are malformed (too few or too many fields, or unreadable); {cure}"

@@ -48,7 +48,7 @@ def unwritable_folder(*others: tuple[str, str]) -> str | None:
         why = _why_unwritable(os.path.abspath(folder))
         if why is not None:
             return (
-                f"{variable}: {_with_free(folder)} cannot take {NEEDED >> 20} MiB of temporary files ({why}); mend "
+                f"{variable}: {_with_free(folder)} cannot take {NEEDED >> 20} MiB of temporary files ({why}); fix "
                 f"that, or set {variable} to another folder"
             )
     return None

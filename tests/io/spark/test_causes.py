@@ -83,7 +83,7 @@ def test_a_scratch_folder_that_cannot_be_made_is_named(
         *((ROOT / "jobs/release.py", "--config", tmp_path / "run.yaml") if job else ()), SPARK_LOCAL_DIRS=str(folder)
     )
     assert code == 2
-    assert f"SPARK_LOCAL_DIRS: {folder} cannot take 32 MiB of temporary files (Not a directory); mend that" in line
+    assert f"SPARK_LOCAL_DIRS: {folder} cannot take 32 MiB of temporary files (Not a directory); fix that" in line
 
 
 @pytest.mark.parametrize("variable", ["SPARK_LOCAL_DIRS", "TMPDIR"])
