@@ -1,7 +1,7 @@
 """Interrupts: Ctrl-C (SIGINT) and a scheduler's SIGTERM end a command with one line and exit code 130 or 143, at any
 moment.
 
-A thread that reads signals from Python's wake-up socket watches the main thread. `sigwait` in a thread would be shorter,
+A thread that reads signals from Python's wake-up socket watches the main thread. `sigwait` would be shorter,
 but needs the signals blocked in every thread, and libraries start threads on import that do not block them.
 """
 
