@@ -521,13 +521,13 @@ def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(judge: Judge) -> 
     verdict = judge(release, privacy={"nt": {"n": 10}}, **asked)
     (line,) = [line for line in verdict.problems if "superset" in line and not line.startswith("Great")]
     assert line.startswith("disease: 2 classes (10 rows) are not near any natural superset that was tried")
-    assert line.endswith("of the worst the nearest is 0.909091 away")
+    assert line.endswith("the worst class is 0.909091 away from its nearest")
     apart = [(age if sick != "flu" else "[26, 29]", sex, sick) for age, sex, sick in release]
     verdict = judge(apart, privacy={"nt": {"n": 10}}, **asked)
     assert verdict.figures["near"]["disease"]["classes"] == {"whole_table": 4, "itself": 0, "superset": 2}
 
 
-def test_classes_without_a_superset_are_told(judge: Judge) -> None:
+def test_classes_without_a_superset_are_reported(judge: Judge) -> None:
     verdict = judge(HALVES, k=2, t="0.1", privacy={"nt": {"n": 5}}, great_expectations=True)
     one_problem(
         verdict, "disease: 4 classes (8 rows) are not near any natural superset", "n = 5, t = 0.1", "0.333333 away"
