@@ -458,5 +458,5 @@ def test_jobs_take_the_run_file_either_way(
         assert after == [signal.SIG_IGN, signal.SIG_IGN]  # nothing follows in a job but Spark's end
 
 
-def test_the_version_is_told(tclose: Command) -> None:
+def test_the_version_is_reported(tclose: Command) -> None:
     assert tclose("--version") == (0, f"tclose {__version__}\n", "")

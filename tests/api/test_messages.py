@@ -110,7 +110,7 @@ MISTAKES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], int, bool]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_told_without_a_value(
+def test_a_mistake_is_reported_without_a_value(
     run_file: Callable[..., Path], tclose: Command, tmp_path: Path, name: str
 ) -> None:
     columns, settings, expected, kept = MISTAKES[name]

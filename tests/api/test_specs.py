@@ -188,7 +188,7 @@ def test_columns_of_an_audit_may_be_those_of_a_spec():
         ({"quasi": ["age"], "hierarchies": {"zip": "z.csv"}}, "'zip' is not a quasi-identifier"),
     ],
 )
-def test_wrong_columns_of_an_audit_are_told(given, says):
+def test_wrong_columns_of_an_audit_are_reported(given, says):
     with pytest.raises(tc.ConfigurationError, match=says):
         ask(**given)
 

@@ -105,7 +105,7 @@ def test_a_class_by_its_labels_of_which_one_is_missing(table: DataFrame):
     assert dict(zip(found.attribute.values, found.part.tolist(), strict=True)) == {"flu": 0, "gout": 2}
 
 
-def test_labels_are_compared_and_told_as_text(spark: SparkSession):
+def test_labels_are_compared_and_reported_as_text(spark: SparkSession):
     table = spark.createDataFrame([(39, 1.5, "a"), (40, 2.5, "b")], "age int, weight double, disease string")
     found = explain_class(table, question_from_columns(["age", "weight"], {"disease": {}}), labels={"age": "39"})
     assert (found.labels, found.part.tolist()) == ({"age": "39", "weight": "1.5"}, [1, 0])

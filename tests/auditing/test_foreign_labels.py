@@ -146,7 +146,7 @@ def test_a_column_that_is_there_is_itself(spark: SparkSession, names: list[str])
     assert with_bounds(table, question_from_columns(names)) == (question_from_columns(names), [])
 
 
-def test_spellings_are_told_by_count_and_column(spark: SparkSession):
+def test_spellings_are_reported_by_count_and_column(spark: SparkSession):
     diseases = ["flu", "flu ", "FLU", "gout", "gout"]
     table = spark.createDataFrame([("Rome", d) for d in diseases] + [("ROME", "gout")], ["city", "disease"])
     notes = audit_table(table, question_from_columns(["city"], {"disease": {}})).notes

@@ -367,7 +367,7 @@ def test_planted(spark: SparkSession, case: Planted) -> None:
 
 
 @pytest.mark.parametrize("name", ["two classes that differ in case", "a class that a trailing blank cuts off"])
-def test_labels_that_only_look_alike_are_told(spark: SparkSession, name: str) -> None:
+def test_labels_that_only_look_alike_are_reported(spark: SparkSession, name: str) -> None:
     notes = [
         audit_table(people(spark, classes), question_from_columns(["zip"])).notes
         for classes in (PLANTED[name].bad, PLANTED[name].twin)
@@ -459,7 +459,7 @@ def test_missing_values_may_be_a_leaf_of_a_hierarchy(spark: SparkSession) -> Non
 
 
 @pytest.mark.parametrize("distance", ["ordered", "hierarchical"])
-def test_missing_values_beside_a_reference_without_any_are_told_too(spark: SparkSession, distance: str) -> None:
+def test_missing_values_beside_a_reference_without_any_are_reported_too(spark: SparkSession, distance: str) -> None:
     tree = {"hierarchy": "cities.csv"} if distance == "hierarchical" else {"order": ["Pisa", "Lyon"]}
     question = question_from_columns(["zip"], {"disease": {"distance": distance, "t": "0.5", **tree}})
     census = people(spark, {"all": "1 Pisa, 1 Lyon"})

@@ -134,7 +134,7 @@ def test_in_a_table_that_is_too_large_no_class_is_proven_by_a_box(
     assert note.startswith("(n, t): no box was tried. The table has 6 classes")
 
 
-def test_where_nothing_proves_a_class_the_least_distance_is_told(spark: SparkSession):
+def test_where_nothing_proves_a_class_the_least_distance_is_reported(spark: SparkSession):
     """The one with flu: 3/4 away from the four women, 1/2 from the whole table."""
     records = [*of("f", "f"), *of("f", "ggg", "Siena"), *of("m", "ffff", "Lyon"), *of("m", "gg", "Nice")]
     found, _ = proven(spark, records, judged(records, ["disease"], disease="0.1"), 4)

@@ -431,7 +431,7 @@ def test_a_value_that_only_suppressed_rows_have(judge: Judge) -> None:
     assert "mumps" not in json.dumps(told)
 
 
-def test_a_listed_value_that_only_suppressed_rows_have_is_told_like_one_that_nobody_has(judge: Judge) -> None:
+def test_a_listed_value_that_only_suppressed_rows_have_is_reported_like_one_that_nobody_has(judge: Judge) -> None:
     order = {"distance": "ordered", "order": ["flu", "cold", "gout", "mumps"]}
     found = judge(RELEASE, left=RARE, privacy=RELEASED, **order).figures
     assert found["attributes"]["disease"]["unused"]["values"] == ["cold", "mumps"]

@@ -114,7 +114,7 @@ def places(plot, colour):
     return [(float(x), float(y)) for x, y, style in marks if colour in style]
 
 
-def test_what_is_too_coarse_is_told_and_drawn_where_nothing_is_reached():
+def test_what_is_too_coarse_is_reported_and_drawn_where_nothing_is_reached():
     coarse = without("deal", 5, "0.1", "coarse", "labels of age are coarser than coarsest")
     both = ComparisonResult(name="x", rows=4, whole=4, outcomes=(released("tree", 5, "0.1", 0.5), coarse))
     _, notes = comparison_table(both)

@@ -61,7 +61,7 @@ def test_every_row_is_released_once_with_labels_that_the_figures_are_of():
 
 
 @pytest.mark.parametrize(("change", "why"), [({"k": 9}, "k"), ({"t": "0.01"}, "t")])
-def test_a_release_that_breaks_what_is_asked_is_told(change, why):
+def test_a_release_that_breaks_what_is_asked_is_reported(change, why):
     problem, rows = make_problem(town(80), {"disease": {"t": "0.4"}}, k=4)
     made = release(problem, rows)
     stricter, _ = make_problem(town(80), {"disease": {"t": change.get("t", "0.4")}}, k=change.get("k", 4))

@@ -36,7 +36,7 @@ def handlers() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_interrupts_and_is_told(number: signal.Signals, code: int) -> None:
+def test_a_signal_interrupts_and_is_reported(number: signal.Signals, code: int) -> None:
     with handle_signals() as interrupt:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)

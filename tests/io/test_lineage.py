@@ -87,7 +87,7 @@ def test_a_run_that_fails_says_so(run_file: Callable[..., Path], told: Told) -> 
 
 
 @pytest.mark.usefixtures("spark")
-def test_nothing_is_told_where_nothing_says_where_to(run_file: Callable[..., Path]) -> None:
+def test_nothing_is_reported_where_nothing_says_where_to(run_file: Callable[..., Path]) -> None:
     said: list[str] = []
     carry_out(run_file(PEOPLE, **ROLES), "profile", said=said)
     assert not [line for line in said if "OpenLineage" in line]

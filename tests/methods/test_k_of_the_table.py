@@ -20,7 +20,7 @@ def test_k_of_all_rows_makes_one_class(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_larger_k_cannot_be_reached_and_the_largest_is_told(method):
+def test_a_larger_k_cannot_be_reached_and_the_largest_is_reported(method):
     problem, rows = make_problem(RECORDS, {"grade": {"distance": "ordered", "t": "0.3"}}, k=9, name=method)
     with pytest.raises(
         UnreachableError,

@@ -564,7 +564,7 @@ def test_every_figure_of_the_public_report_and_the_certificate_follows_from_the_
 
 
 @promises("The exceptions are:", "the number of suppressed rows, and the input's distribution if classes")
-def test_the_input_s_distribution_is_told_where_classes_are_compared_with_it(
+def test_the_input_s_distribution_is_reported_where_classes_are_compared_with_it(
     compared: Finished, hidden: Finished, several: Finished
 ) -> None:
     assert compared.certificate["suppressed"]["rows"] == 5
@@ -579,7 +579,7 @@ def test_the_input_s_distribution_is_told_where_classes_are_compared_with_it(
 
 
 @promises("the version of the input (Delta or Iceberg)", "k, if the run file says `k: auto`;")
-def test_the_version_of_the_input_and_a_k_that_was_chosen_are_told(twice: Finished, several: Finished) -> None:
+def test_the_version_of_the_input_and_a_k_that_was_chosen_are_reported(twice: Finished, several: Finished) -> None:
     assert twice.certificate["input"]["version"] == 1
     assert several.certificate["input"]["version"] is None
     k = twice.certificate["guarantees"]["k"]

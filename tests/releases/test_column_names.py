@@ -49,7 +49,7 @@ def test_a_header_that_was_not_read_is_suggested() -> None:
     assert "set input.options.header: true" in instead_of("age", ["_c0", "_c1"], ASKED)
 
 
-def test_a_column_that_is_no_name_is_told_by_its_place() -> None:
+def test_a_column_that_is_no_name_is_reported_by_its_place() -> None:
     assert [shown(0, "income"), shown(1, "48"), shown(2, "a\0")] == [
         "column 'income'",
         "column number 2",
@@ -57,11 +57,11 @@ def test_a_column_that_is_no_name_is_told_by_its_place() -> None:
     ]
 
 
-def test_of_several_columns_what_the_table_has_is_told_once():
+def test_of_several_columns_what_the_table_has_is_reported_once():
     told = instead_of_each(["age", "zipp", "job"], ["Age", "zip", "sex"], ["age", "zipp", "job", "sex", "Age", "zip"])
     assert told == ["did you mean 'Age'? It has Age, zip, sex", "did you mean 'zip'?", "none of its names is near"]
 
 
-def test_of_several_columns_a_record_in_place_of_names_is_told_once():
+def test_of_several_columns_a_record_in_place_of_names_is_reported_once():
     assert len(instead_of_each(["age", "zip"], ["31", "Zebulon", "7"], ["age", "zip"])) == 1
     assert instead_of_each([], ["a"], ["a"]) == []

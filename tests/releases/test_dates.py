@@ -56,7 +56,7 @@ def test_moments_beyond_the_calendar_are_its_ends() -> None:
 
 
 @pytest.mark.parametrize("text", ["soon", "2024-02-30", "", "12:00", "2024-13-01"])
-def test_what_is_no_moment_is_told(text: str) -> None:
+def test_what_is_no_moment_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match=r"isoformat|out of range|day|month"):
         parse_quantity(text)
 
@@ -272,7 +272,7 @@ def test_texts_that_are_none_are_counted(
         ("born", "numeric", "'born' is of type date; expected numbers"),
     ],
 )
-def test_a_column_of_another_type_is_told(
+def test_a_column_of_another_type_is_reported(
     conf: Path, open_run: Callable[..., Run], tmp_path: Path, name: str, kind: str, message: str
 ) -> None:
     quasi = json.dumps({name: {"type": kind}})

@@ -141,7 +141,7 @@ def test_columns_may_change_names() -> None:
     assert renamed(["a", "b", "c"], {"a": "b", "b": "a"}) == ["b", "a", "c"]
 
 
-def test_a_name_that_delta_cannot_hold_is_told_its_cure(
+def test_the_error_for_a_name_that_delta_cannot_hold_has_its_cure(
     write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
 ) -> None:
     quasi = {"age in years": {"type": "numeric"}}

@@ -102,7 +102,7 @@ def near(certificate: dict[str, Any], **changed: Any) -> None:
     certificate["guarantees"]["nt"] = {"occupation": {**entry, **changed}}
 
 
-def test_near_to_supersets_is_told_as_what_is_promised(certificate):
+def test_near_to_supersets_is_reported_as_what_is_promised(certificate):
     near(certificate)
     page = page_of(certificate)
     line = page.only("tr", "(n, t)-closeness of occupation", "at most 0.1", "0.09", "met")
@@ -138,7 +138,7 @@ def test_what_was_asked_and_what_is_reached(certificate):
     assert page.only("tr", "Recursive l-diversity of occupation").endswith("c = 3, l = 2 in every class met")
 
 
-def test_combinations_of_several_attributes_are_told(certificate):
+def test_combinations_of_several_attributes_are_reported(certificate):
     assert "0.4123" in page_of(certificate).only("p", "Their combinations are farther apart")
     certificate["information"] = {}
     assert not [text for _, text in page_of(certificate).blocks if "combinations" in text]
@@ -219,7 +219,7 @@ def test_labels_and_names_are_data_not_markup(certificate):
     assert "<u>wave" not in page.source
 
 
-def test_a_missing_label_is_told_from_a_text(certificate):
+def test_a_missing_label_differs_from_a_text(certificate):
     extremes = copy.deepcopy(EXTREMES)
     extremes["smallest"][0]["labels"] = {"age": None, "sex": "None"}
     assert page_of(certificate, extremes).only("tr", "(missing)") == "20 (missing) None 0.1436"
@@ -278,7 +278,7 @@ def test_several_unprotected_attributes_are_all_named(certificate):
     assert page_of(certificate).only("strong") == "Verdict: does not hold"
 
 
-def test_of_whom_a_value_is_certain_is_told_where_t_holds_too(certificate):
+def test_of_whom_a_value_is_certain_is_reported_where_t_holds_too(certificate):
     page = page_of(certificate)
     assert page.only("li", "income is certain for 8,404 rows, in 579 classes")
     assert page.only("li", "occupation is certain for no row")
@@ -429,7 +429,7 @@ def test_a_release_that_may_leave_out_nobody_does_not_speak_of_it(certificate):
     assert "rows of the input are suppressed" not in page.text
 
 
-def test_of_the_released_rows_nothing_is_told_of_those_left_out(certificate):
+def test_of_the_released_rows_nothing_is_reported_of_those_left_out(certificate):
     page = page_of({**certificate, "suppressed": SUPPRESSED})
     assert page.after("Suppressed rows").startswith("8, 0.0003 of the input; at most 0.01 is allowed")
     page.only("p", "8 rows of the input are suppressed", "is not published")

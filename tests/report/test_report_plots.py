@@ -133,7 +133,7 @@ def test_ranges_are_named_by_their_ends_and_the_most_different_values_by_themsel
     assert group_values([None], np.array([2]), np.array([3]), True)[0].name == "(missing)"
 
 
-def test_precision_is_told_in_shares_of_the_rows():
+def test_precision_is_reported_in_shares_of_the_rows():
     found = precision_of("age", [{"precision": "the value", "rows": 3}, {"precision": "* (nothing)", "rows": 1}])
     assert found.lines == [("the value", 3, 0.75), ("* (nothing)", 1, 0.25)]
     assert found.share("* (nothing)") == 0.25

@@ -34,7 +34,7 @@ def wrong(path: Path, text: str, *overrides: str) -> list[str]:
     return [line.replace(str(path.parent) + "/", "") for line in str(error.value).split("\n")]
 
 
-def test_all_that_is_wrong_is_told_at_once_in_the_order_of_the_file(tmp_path):
+def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_file(tmp_path):
     assert wrong(tmp_path / "my.yaml", RUN) == [
         "my.yaml, line 7: attributes.quasi_identifiers.age.typ: unknown key; did you mean 'type'?",
         "my.yaml, line 8: attributes.quasi_identifiers.job.title.generalisation: unknown key; did you mean "
@@ -55,7 +55,7 @@ def test_what_is_set_on_the_command_line_stands_in_no_line(tmp_path):
     assert any(line.startswith("my.yaml, line 7: ") for line in told)
 
 
-def test_all_variables_that_are_not_set_are_told(tmp_path, monkeypatch):
+def test_all_variables_that_are_not_set_are_reported(tmp_path, monkeypatch):
     monkeypatch.delenv("NOWHERE", raising=False)
     told = wrong(tmp_path / "my.yaml", RUN.replace("people.csv", "'${NOWHERE}/a'").replace("build", "'${NOWHERE}'"))
     assert [line.split(": the")[0] for line in told] == ["my.yaml, line 2: input.path", "my.yaml, line 3: output.path"]
@@ -103,7 +103,7 @@ def test_errors_of_later_stages_have_lines_too(tmp_path):
         raise UnreachableError("privacy.kk is 25, but the table has 24 rows")
 
 
-def test_all_files_that_are_not_there_or_no_hierarchies_are_told_before_spark_starts(tmp_path):
+def test_all_files_that_are_not_there_or_no_hierarchies_are_reported_before_spark_starts(tmp_path):
     (tmp_path / "ragged.csv").write_text("a;b;*\nc;*\n")
     (tmp_path / "good.csv").write_text("a;*\nb;*\n")
     (tmp_path / "my.yaml").write_text(
@@ -129,7 +129,7 @@ def test_all_files_that_are_not_there_or_no_hierarchies_are_told_before_spark_st
     assert "input.path" not in str(error.value)
 
 
-def test_all_that_is_wrong_with_the_columns_is_told_at_once(tclose, run_file):
+def test_all_that_is_wrong_with_the_columns_is_reported_at_once(tclose, run_file):
     table = {
         "Age": list(range(12)),
         "sex": ["f", "m"] * 6,

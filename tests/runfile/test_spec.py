@@ -448,7 +448,7 @@ JARGON = (
         ("sabre", ["distinct"]),
     ],
 )
-def test_an_l_that_a_method_does_not_make_is_told_at_once(load, method, makes):
+def test_an_l_that_a_method_does_not_make_is_reported_at_once(load, method, makes):
     all_kinds = "stack_and_deal or t_incognito"
     able = {
         "distinct": "closeness_tree or stack_and_deal or t_mondrian or t_incognito or microaggregation or sabre",
@@ -503,7 +503,7 @@ def test_a_column_has_one_role(load, assignment, column, roles):
         load(assignment)
 
 
-def test_every_column_of_several_roles_is_told(load):
+def test_every_column_of_several_roles_is_reported(load):
     told = "column 'age' is in quasi_identifiers and in insensitive_attributes; column 'disease' is in sensitive_attr"
     with pytest.raises(ConfigurationError, match=told):
         load("attributes.insensitive_attributes=[disease, region, age]")

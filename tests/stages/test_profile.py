@@ -185,7 +185,7 @@ def test_options_of_text_are_for_text(make_run: MakeRun) -> None:
         )
 
 
-def test_what_is_worth_a_second_look_is_told_with_no_value(make_run: MakeRun) -> None:
+def test_what_is_worth_a_second_look_is_reported_with_no_value(make_run: MakeRun) -> None:
     people = {
         **SPELLED,
         "none": pa.array([None] * 6, pa.string()),

@@ -84,7 +84,7 @@ def test_a_release_shows_rows_on_a_terminal_only(
         (["--output", "there.yaml"], "there.yaml exists already"),
     ],
 )
-def test_wrong_options_are_told_before_spark_starts(
+def test_wrong_options_are_reported_before_spark_starts(
     tclose: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], says: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -95,7 +95,7 @@ def test_wrong_options_are_told_before_spark_starts(
     assert (tmp_path / "there.yaml").read_text() == "name: mine\n"
 
 
-def test_a_table_that_is_not_there_is_told_before_spark_starts(
+def test_a_table_that_is_not_there_is_reported_before_spark_starts(
     tclose: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tclose_spark.io.spark.driver.start_early", lambda *_: pytest.fail("Java starts"))

@@ -270,7 +270,7 @@ def test_how_many_roles_of_the_example_runs_are_found(name, data, tmp_path):
 
 
 @pytest.mark.parametrize(("column", "told"), [("patient id", True), ("e_mail", False)])
-def test_rows_that_are_not_people_are_told(tmp_path, column, told):
+def test_rows_that_are_not_people_are_reported(tmp_path, column, told):
     """A number of people with fewer values than rows; not a household's mail."""
     table = people().append_column("who", pa.array([f"P{i // 3:04d}@example.org" for i in range(600)]))
     table = table.drop_columns(["patient no", "e_mail"]).rename_columns({"who": column})
@@ -294,7 +294,7 @@ def test_rows_that_are_not_people_are_told(tmp_path, column, told):
         ("paid", lambda i: i // 9, False),
     ],
 )
-def test_a_column_that_is_shaped_like_an_identifier_and_repeats_is_told(tmp_path, column, value, told):
+def test_a_column_that_is_shaped_like_an_identifier_and_repeats_is_reported(tmp_path, column, value, told):
     """Whatever its name: 600 rows of which two have one value."""
     values = [value(max(i, 1)) for i in range(600)]
     table = people().drop_columns(["patient no", "e_mail"]).append_column(column, pa.array(values))

@@ -230,7 +230,7 @@ def test_the_members_of_a_set_label_are_read_back(values):
 
 
 @pytest.mark.parametrize("value", ["{", "{a", '{"a', "a, b", "[1, 2]", "NULL", ""])
-def test_a_value_that_looks_like_a_label_is_told_from_it(value):
+def test_a_value_that_looks_like_a_label_differs_from_it(value):
     labeller = SetLabels(("a", "b", "c", value))
     assert len(set(labels_of(labeller, [[3], [0, 1], [0, 2]]))) == 3
 

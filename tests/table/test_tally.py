@@ -35,7 +35,7 @@ def test_parts_add_up_to_the_whole(keys, data):
     assert counts(Tally.together([half for half in halves if len(half)])) == Counter(keys)
 
 
-def test_one_key_too_many_is_told():
+def test_one_key_too_many_is_reported():
     tallier = Tallier(9)
     tallier.add(Tally.of(np.arange(9)[None]))
     assert len(tallier.total()) == 9

@@ -66,7 +66,7 @@ def test_a_distance_that_is_t_is_not_beyond_it(t: Fraction):
     assert bins.tolist() == [0, 1, 40, 40, 41]
 
 
-def test_what_is_farther_than_four_t_is_told_together():
+def test_what_is_farther_than_four_t_is_reported_together():
     spread = DistanceHistogram("emd", Fraction(1, 10))
     bins = spread.bins(batch(emd=[0.05, 0.401, 0.9]))
     assert bins.tolist() == [20, 160, 160]

@@ -114,7 +114,7 @@ def test_a_suppressed_row_counts_in_the_losses_only(spark: SparkSession):
     assert found.losses == pytest.approx({"age": (3 * 0.25 + 2 * 0.5 + 4) / 10, "sex": (2 + 4) / 10})
 
 
-def test_what_is_not_asked_is_told_and_broken_by_none(spark: SparkSession):
+def test_what_is_not_asked_is_reported_and_broken_by_none(spark: SparkSession):
     found = figures(spark, [*OLD, *YOUNG, *ALONE], None, disease([4, 2]))
     alone = {"age": None, "sex": "f"}
     assert found.guarantees == (

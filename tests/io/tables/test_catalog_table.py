@@ -137,6 +137,6 @@ def test_a_table_that_cannot_be_looked_at_again_is_taken_back(
     assert not spark.catalog.tableExists("offices.fresh")
 
 
-def test_a_schema_that_is_not_there_is_told(spark: SparkSession, run: Run) -> None:
+def test_a_schema_that_is_not_there_is_reported(spark: SparkSession, run: Run) -> None:
     with pytest.raises(ConfigurationError, match=r"output\.table: nowhere\.released cannot be written"):
         catalog.replace_table(run.public.path("release"), "nowhere.released", spark)

@@ -109,7 +109,7 @@ def test_who_is_left_is_what_was_too_much():
     assert beyond_chance([one], 2) == [one]
 
 
-def test_what_is_true_of_all_people_of_a_value_is_not_told_by_choosing():
+def test_what_is_true_of_all_people_of_a_value_is_not_revealed_by_choosing():
     """Few were chosen: those left have the value as often as all of them, far more often than their classes say."""
     one = figure(5, 595, 0.6, 0.6, 0.2)
     assert one.surplus == pytest.approx(0, abs=0.01)

@@ -135,7 +135,7 @@ def test_a_class_is_open_if_neither_it_nor_the_table_has_n_records_and_is_near()
     assert open_classes(distance, t, classes, 17).tolist() == [True, True, True]  # nor has the table
 
 
-def test_what_is_proven_is_told_by_the_labels_of_its_box():
+def test_what_is_proven_is_reported_by_the_labels_of_its_box():
     counts = np.array([[5, 1], [5, 1], [1, 5], [1, 5]])
     quasi = [JudgedQuasi("q", ("q",), NUMBER), JudgedQuasi("sex", ("sex",), VALUE)]
     columns = [columns_of("20", "[30, 39]", "20", "[30, 39]"), columns_of("f", "f", "m", "m")]

@@ -183,7 +183,7 @@ def test_cuts_at_the_edges_of_bins_only(kind):
     )
 
 
-def test_stops_where_it_is_told():
+def test_stops_at_the_given_bound():
     matrix, diameters = grid(6, 6), [ordered(6)] * 2
     for kind in ("domain", "paper"):
         path = find_fragmentation(

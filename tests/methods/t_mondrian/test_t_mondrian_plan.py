@@ -50,7 +50,7 @@ def test_many_blocks_of_the_whole_table_as_a_sample_are_cut_as_one_is():
     assert found[0] == found[1]
 
 
-def test_what_cannot_be_made_is_told():
+def test_what_cannot_be_made_is_reported():
     problem, rows = make_problem(town(30), CLOSE, k=40)
     with pytest.raises(UnreachableError, match="the table has 30 rows"):
         make_plan(problem.given(count_in(rows)))

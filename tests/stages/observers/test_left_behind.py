@@ -261,7 +261,7 @@ def test_a_session_without_a_context_says_that_it_cannot_count():
     assert counter.figure(profile_of((1,)), 5, True)["measured"] is False
 
 
-def test_a_count_that_lacks_rows_is_not_told(spark: Any):
+def test_a_count_that_lacks_rows_is_not_reported(spark: Any):
     counter = MinimalityCounter(
         spark,
         (Scale.of(QuasiDomain(name="age", kind="integer", missing=0, low=1, high=2), None, 99),),
