@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from tclose_spark import cli
+from tclose_spark.cli import process
 from tclose_spark.io.run import ORDER
 from tclose_spark.runfile.loading import load_spec
 
@@ -91,7 +92,7 @@ def test_a_job_begins_with_its_stage(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert ended.value.code == 2
     assert "profile, plan" in capsys.readouterr().err
     ran: list[Any] = []
-    monkeypatch.setattr(cli, "run_job", lambda name: ran.append((name, sys.argv[1:])))
+    monkeypatch.setattr(process, "run_job", lambda name: ran.append((name, sys.argv[1:])))
     monkeypatch.setattr(sys, "argv", ["tclose-job", "plan", "x", "--overwrite"])
     cli.job()
     assert ran == [("plan", ["x", "--overwrite"])]

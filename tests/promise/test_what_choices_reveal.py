@@ -191,7 +191,7 @@ def test_what_is_not_measured_is_printed(make_finished: MakeRelease) -> None:
     ages = skewed(300).assign(age=np.arange(300) % 50)[["age", "disease"]]
     mean = make_finished(ages, quasi={"age": {"type": "numeric"}}, method=how, sensitive={"disease": {"t": "0.3"}})
     assert mean.measured["measured"] is False
-    assert any("not measured: aggregates" in text for text in mean.said)
+    assert any("not measured: the release publishes aggregates" in text for text in mean.said)
 
 
 @promises("`tclose audit --background PEOPLE` carries out the attack", "It guesses for people who fit none")
