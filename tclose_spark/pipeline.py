@@ -16,7 +16,6 @@ from tclose_spark.io.run import STATE, Run
 from tclose_spark.io.tables.catalog import require_replaceable
 from tclose_spark.methods.method import PlanReport
 from tclose_spark.stages.anonymize import write_release
-from tclose_spark.stages.encode import EncodedTable
 from tclose_spark.stages.planning_input import make_plan
 from tclose_spark.stages.profile import profile_input
 from tclose_spark.stages.publish import (
@@ -28,7 +27,8 @@ from tclose_spark.stages.publish import (
     publish_release,
 )
 from tclose_spark.stages.report import require_certifiable, write_reports
-from tclose_spark.stages.staged import drop_rows, encoded_table, read_columns, read_profile
+from tclose_spark.stages.staging.area import drop_rows, encoded_table, read_columns, read_profile
+from tclose_spark.stages.staging.encode import EncodedTable
 from tclose_spark.stages.verify import judge_staged, require_holds, verify_finished
 from tclose_spark.table.domains import Profile
 from tclose_spark.usefulness.raw_versus_released import measure_raw_versus_released

@@ -8,9 +8,9 @@ from itertools import count
 from pyspark.sql import DataFrame
 
 from tclose_spark.io.run import Run
-from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.stages.staging import StagedColumns, staged_batches
+from tclose_spark.stages.staging.batches import StagedColumns, staged_batches
+from tclose_spark.stages.staging.encode import EncodedTable, Encoder
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.rows import Rows
 

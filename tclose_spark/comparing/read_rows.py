@@ -11,9 +11,9 @@ from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark.shuffles import sized_shuffles
 from tclose_spark.io.storage.folders import Folder
-from tclose_spark.stages.encode import EncodedTable, Encoder
 from tclose_spark.stages.profile import profile_table
-from tclose_spark.stages.staging import StagedColumns, staged_batches
+from tclose_spark.stages.staging.batches import StagedColumns, staged_batches
+from tclose_spark.stages.staging.encode import EncodedTable, Encoder
 from tclose_spark.table.hierarchies.building import built_columns
 
 STAGED = "staged"

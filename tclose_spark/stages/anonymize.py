@@ -29,7 +29,6 @@ from tclose_spark.io.tables.made_files import FILE, TABLE, ChangedFileError, par
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import ClassAssignment, Plan
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.encode import Encoder
 from tclose_spark.stages.generalize import Generalizer, LabelLimits, as_moments, raw_type, run_starts
 from tclose_spark.stages.observers.extreme_aggregates import ExtremeAggregates
 from tclose_spark.stages.observers.linked_sample import LinkedSample
@@ -44,7 +43,7 @@ from tclose_spark.stages.observers.released_values import (
     restrict,
 )
 from tclose_spark.stages.publish import MINIMALITY
-from tclose_spark.stages.staged import (
+from tclose_spark.stages.staging.area import (
     LINKED_SAMPLE,
     read_columns,
     read_plan,
@@ -52,7 +51,8 @@ from tclose_spark.stages.staged import (
     read_rows,
     resolved_attributes,
 )
-from tclose_spark.stages.staging import StagedColumns, read_batches, write_batch
+from tclose_spark.stages.staging.batches import StagedColumns, read_batches, write_batch
+from tclose_spark.stages.staging.encode import Encoder
 from tclose_spark.table.arrays import IntArray, in_order
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile, QuasiDomain

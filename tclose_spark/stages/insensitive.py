@@ -30,7 +30,7 @@ from tclose_spark.measures.loss.pair_widths import (
 )
 from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.staging import column_places
+from tclose_spark.stages.staging.batches import column_places
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain

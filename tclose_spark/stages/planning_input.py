@@ -11,8 +11,8 @@ from tclose_spark.io.run import Run
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import PlanningInput, PlanReport, method_of, require_supersets
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.encode import EncodedTable
-from tclose_spark.stages.staged import PLAN, PLAN_REPORT, resolved_attributes
+from tclose_spark.stages.staging.area import PLAN, PLAN_REPORT, resolved_attributes
+from tclose_spark.stages.staging.encode import EncodedTable
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.local_rows import LocalRows
 

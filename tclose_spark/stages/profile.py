@@ -36,9 +36,9 @@ from tclose_spark.io.tables.prepared import NO_VALUE, judged_column, not_of_type
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import guard_insensitive
-from tclose_spark.stages.staged import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
-from tclose_spark.stages.staging import HASH, STAGED, StagedColumns, write_batch
-from tclose_spark.stages.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
+from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
+from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, write_batch
+from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, profile_warnings, repetition_warning
 from tclose_spark.table.column_names.hints import hint_of, least_uniqueness
 from tclose_spark.table.dictionaries import coded

@@ -18,7 +18,7 @@ from tclose_spark.report.internal import render_internal, versions
 from tclose_spark.stages.observers.linked_sample import read_linked_rows
 from tclose_spark.stages.observers.released_values import public_labels
 from tclose_spark.stages.publish import INTERNAL_REPORT, MINIMALITY, list_files
-from tclose_spark.stages.staged import LINKED_SAMPLE, PLAN_REPORT, encoded_table, read_profile
+from tclose_spark.stages.staging.area import LINKED_SAMPLE, PLAN_REPORT, encoded_table, read_profile
 from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
 

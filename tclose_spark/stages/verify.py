@@ -21,7 +21,7 @@ from tclose_spark.io.tables.exports import check_export, export_name, rows_of
 from tclose_spark.report.html import render_report
 from tclose_spark.stages.publish import MINIMALITY, public_files
 from tclose_spark.stages.report import certify
-from tclose_spark.stages.staged import read_profile
+from tclose_spark.stages.staging.area import read_profile
 from tclose_spark.stages.warnings import extreme_aggregates_notes, mechanism_found, mechanism_notes
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint

@@ -38,7 +38,7 @@ from tclose_spark.io.tables.delta_log import scrub_table
 from tclose_spark.methods.closeness_tree import plan as top
 from tclose_spark.methods.closeness_tree.effort import EFFORTS
 from tclose_spark.runfile.loading import load_spec
-from tclose_spark.stages.encode import EncodedTable
+from tclose_spark.stages.staging.encode import EncodedTable
 from tclose_spark.table.rows import Rows
 
 OpenRun = Callable[..., Run]

@@ -17,7 +17,7 @@ from staged import stage
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.stages import tallies
+from tclose_spark.stages.staging import tallies
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.domains import Profile, QuasiDomain, Repetition, SensitiveDomain
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from tclose_spark.stages.observers.task_sum import TaskSum
-from tclose_spark.stages.staging import read_batches, write_batch
+from tclose_spark.stages.staging.batches import read_batches, write_batch
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.domains import Profile

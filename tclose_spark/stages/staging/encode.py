@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from tclose_spark.errors import InputError
 from tclose_spark.io.spark.shuffles import joining_tasks, sent_to_tasks
 from tclose_spark.io.spark.workers import map_batches
-from tclose_spark.stages.staging import HASH, StagedColumns, read_batches
+from tclose_spark.stages.staging.batches import HASH, StagedColumns, read_batches
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.local_rows import LocalRows, draw, repeated, share_of

@@ -16,7 +16,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.measures.sketches import MOST_SAMPLED, DistinctCount, ValueSample, estimate
 from tclose_spark.measures.sketches import REGISTERS as PLACES
 from tclose_spark.runfile.attributes import Attributes
-from tclose_spark.stages.staging import StagedColumns, staged_table
+from tclose_spark.stages.staging.batches import StagedColumns, staged_table
 from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.domains import MOST_VALUES, Repetition, TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint, content_hash

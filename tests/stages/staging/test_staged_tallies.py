@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from tclose_spark.stages import tallies as tallies_module
-from tclose_spark.stages.staging import STAGED
-from tclose_spark.stages.tallies import PRESENT, SAMPLED, staged_tallies
+from tclose_spark.stages.staging import tallies as tallies_module
+from tclose_spark.stages.staging.batches import STAGED
+from tclose_spark.stages.staging.tallies import PRESENT, SAMPLED, staged_tallies
 
 
 def test_of_each_identifier_the_lowest_hashes_are_kept_without_a_sort_of_all(

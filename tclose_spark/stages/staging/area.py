@@ -11,8 +11,8 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import Run
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, method_of
-from tclose_spark.stages.encode import EncodedTable, Encoder
-from tclose_spark.stages.staging import StagedColumns, staged_batches
+from tclose_spark.stages.staging.batches import StagedColumns, staged_batches
+from tclose_spark.stages.staging.encode import EncodedTable, Encoder
 from tclose_spark.table.domains import Profile
 
 PROFILE, PLAN, PLAN_REPORT = "profile.json", "plan.json", "plan_report.json"
