@@ -55,19 +55,19 @@ class ConfigurationError(TcloseError):
 
 
 class InputError(TcloseError):
-    """The input table is not what the run file says it is."""
+    """The input table does not match its description in the run file."""
 
     exit_code = 2
 
 
 class UnreachableError(TcloseError):
-    """What is required cannot be reached on this table; the message says what can."""
+    """The table cannot reach a requirement; the message names what it can reach."""
 
     exit_code = 3
 
 
 def text_of(error: BaseException) -> str:
-    """What an error says; the name of its class where the JVM kept the text, and has ended."""
+    """The text of an error, or the name of its class if the text was in a JVM that has ended."""
     try:
         return str(error)
     except Exception:

@@ -184,7 +184,7 @@ def complete_tree(
 
 
 def _input(table: Table, own: Any, view: str) -> Any:
-    """The `input` section of a table; that of the spec says how to read it."""
+    """The `input` section of a table; the spec's own section sets how it is read."""
     settings = dict(own) if isinstance(own, Mapping) else {}
     if table is None:
         if own is None or str(settings.get("path")).startswith(FRAME):

@@ -70,7 +70,7 @@ def plan(
     a folder that is removed again.
 
     Raises:
-        UnreachableError: if the requirements cannot be reached; the message says which can.
+        UnreachableError: if the requirements cannot be reached; the message names those that can.
         ConfigurationError, InputError: as `release` does.
     """
     with temporary_folder() as folder:

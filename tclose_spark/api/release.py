@@ -172,7 +172,7 @@ def release(
         GuaranteeError: if the release does not meet its requirements; nothing is published.
         ConfigurationError: if the spec or the installation is wrong.
         InputError: if the table does not match the spec.
-        UnreachableError: if the requirements cannot be reached; the message says which can.
+        UnreachableError: if the requirements cannot be reached; the message names those that can.
     """
     run = given_run(table, spec, output, overrides)
     how: dict[str, Any] = {"overwrite": overwrite or if_changed, "progress": progress, "if_changed": if_changed}

@@ -42,7 +42,7 @@ class ComparisonStore:
                 "another version); give another folder, or --overwrite to start again"
             )
         if overwrite:
-            for name in (TABLE, OUTCOMES, RESULT, PAGE, PLOT, ABOUT):  # ABOUT last: it says whose the others are
+            for name in (TABLE, OUTCOMES, RESULT, PAGE, PLOT, ABOUT):  # ABOUT last: it names the owner of the others
                 self.folder.remove(name)
         if not self.folder.exists(ABOUT):
             self._write(ABOUT, {"key": self.key})

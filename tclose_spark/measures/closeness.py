@@ -165,11 +165,10 @@ def nt_close_superset(
     order: Order = "value",
     hierarchy: Hierarchy | None = None,
 ) -> int | None:
-    """The place of the first superset that makes a class (n, t)-close, None if none does. The first place is 0: ask `is
-    None`.
+    """The place of the first superset that makes a class (n, t)-close, from 0; None if none does.
 
-    A superset does if it has at least n records and the class is at most t away from it. Which supersets are natural
-    is for the caller to say. With the whole table as the only one and n its size, this is t-closeness.
+    A superset does if it has at least n records and the class is at most t away from it. The caller decides which
+    supersets are natural. With the whole table as the only one and n its size, this is t-closeness.
 
     part: the values of the class's records. supersets: the values of the records of each natural superset. The domain
     is what any of them has, and what `order` or `hierarchy` lists; frequencies are those of the superset.
@@ -307,7 +306,7 @@ def _values(column: Iterable[Any], whose: str) -> list[Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether a value is None or does not say that it equals itself: NaN, NaT, and pandas' NA, which has no truth."""
+    """Whether a value is None or does not equal itself: NaN, NaT, and pandas' NA, which has no truth."""
     try:
         return value is None or bool(value != value)
     except TypeError:

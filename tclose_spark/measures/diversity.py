@@ -56,7 +56,7 @@ def entropy_margins(classes: Histograms, level: Fraction) -> NDArray[np.float64]
 
 
 def readable_entropy(level: float) -> float:
-    """No figure of `entropy` is below this where a class is entropy l-diverse; it says nothing of a class above it."""
+    """The `entropy` of an entropy l-diverse class is never below this. A class above it may or may not be l-diverse."""
     return level * (1 - 1e-9)
 
 

@@ -126,7 +126,7 @@ class Plan(Protocol):
     """The decisions of a method: small, serializable as JSON, and enough for every row to find its class."""
 
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]]
-    """What tasks say of their work, and how the figures of all tasks become one."""
+    """What tasks report on their work, and how the figures of all tasks are combined."""
 
     @property
     def tasks(self) -> int:

@@ -61,7 +61,7 @@ def versions() -> dict[str, str]:
 def _attacks(
     certificate: Mapping[str, Any], figures: Mapping[str, Any], raw: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, float | None, float]]:
-    """(what an adversary finds, its share in the raw table, and in the release). In the raw table the adversary looks
+    """(what an adversary learns, its share in the raw table, and in the release). In the raw table the adversary looks
     for the rows that have a person's quasi-identifiers.
     """
     groups = raw["groups"] if raw else None

@@ -25,7 +25,7 @@ INK, SOFT, RULE, FILL, OTHER = COLOURS
 LIGHT = {"--ink": "#1d2733", "--soft": "#5a6878", "--line": "#dbe1e8", "--fill": "#35689b", "--other": "#c26a1b"}
 """The same without a page: in a file."""
 CURVES = ("#0072b2", "#d55e00", "#009e73", "#b0518f", "#a67c00", "#3f8fc4", "#7f7f7f", "#7a5cb8")
-"""Colours of curves, after Okabe and Ito; readers who do not see all colours tell them apart by SHAPES."""
+"""Colours of curves, after Okabe and Ito; readers who do not see all colours distinguish them by SHAPES."""
 SHAPES = "osD^"
 SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",

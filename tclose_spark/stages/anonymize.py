@@ -65,7 +65,7 @@ ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before
 ROWS_TO_EACH = 64  # on average, so that values that travel are not too many
 ROUTED = "task int, rows binary, beside binary"
 RELEASE = "release"
-"""The table that is published; LINKED, which `output.keep_linked` asks for, has every row beside it."""
+"""The published table. LINKED, which `output.keep_linked` requests, has the raw row beside each published one."""
 FIGURE = "figure{}"  # numbered: a method's names may be like any of ours
 COUNTED, MEASURED = "counted", "measured"
 """SUMS, and the figures of the method, of a task's released or suppressed rows."""

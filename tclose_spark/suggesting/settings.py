@@ -13,10 +13,10 @@ from tclose_spark.suggesting.judging import SuggestedColumn
 from tclose_spark.table.column_names.hints import words_of
 
 FEW = 10  # numbers with at most this many values are taken for codes
-MOST_IN_SETS = 20  # values of a category that is published as sets; with more, a set says little
+MOST_IN_SETS = 20  # values of a category that is published as sets; a larger set is of little use
 DATES, TIMES = ("month", "quarter", "year", "decade"), ("day", "month", "quarter", "year", "decade")
 CODED = frozenset(["zip", "zipcode", "postcode", "postal", "postalcode", "plz", "icd", "icd9", "icd10", "tract"])
-"""Words of codes whose beginning says more than their end."""
+"""Words for codes whose first characters matter more than their last."""
 
 
 @dataclass(frozen=True, kw_only=True)

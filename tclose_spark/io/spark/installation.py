@@ -18,7 +18,7 @@ MEMORY = re.compile(r"(\d+)(b|k|m|g|t|p)b?", re.IGNORECASE)
 PATIENCE = 5.0  # seconds for a master to answer
 ROOMY = 8 << 30  # bytes of a machine on which the driver gets DEFAULT_MEMORY; on a smaller one it gets half
 LARGE = 1 << 25  # bytes of an input on disk, some two million rows, from which on the optimizing compiler pays
-LEAST_MEMORY = 450 << 20  # bytes; Spark asks for one and a half of the 300 MiB that it keeps for itself
+LEAST_MEMORY = 450 << 20  # bytes; Spark requires one and a half times the 300 MiB that it keeps for itself
 
 
 def driver_memory() -> str:
@@ -91,7 +91,7 @@ def _answers(address: str) -> bool:
 
 
 def require_java() -> None:
-    """Raises ConfigurationError if Spark will find no Java."""
+    """Raises ConfigurationError if Spark would not find Java."""
     home = os.environ.get(JAVA_VARIABLE)
     if home and not shutil.which(os.path.join(home, "bin", "java")):
         raise ConfigurationError(

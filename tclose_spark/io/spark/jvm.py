@@ -83,7 +83,7 @@ class Jvm:
         try:
             yield
         finally:
-            del os.environ[PORT], os.environ[SECRET]  # other processes are not to find it
+            del os.environ[PORT], os.environ[SECRET]  # other processes must not see them
 
     def said(self) -> str:
         """The output of its standard streams so far."""

@@ -50,7 +50,9 @@ SETTINGS = {
     "spark.databricks.delta.stats.collect": "false",
 }
 DECISIVE = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
-"""Settings that change what a release says; without the others a run costs more, or is refused where it matters."""
+"""Settings that change the contents of a release. Without the others a run costs more, or is refused where it
+matters.
+"""
 RETRIES_NOTICED = "spark.sql.shuffle.orderIndependentChecksum.enabled"
 
 _remote: SparkSession | None = None  # the last session without a context of its own

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 VOLUMES = "/Volumes/"
-"""Where Databricks shows its volumes as folders: there grants say who reads, and files have no modes."""
+"""Where Databricks shows its volumes as folders: there grants control who reads, and files have no modes."""
 
 
 class Folder(Protocol):

@@ -49,8 +49,8 @@ class Coarsest:
         return Coarsest(limit=settings.coarsest, numeric=settings.is_numeric, levels=levels)
 
     def broken_by(self, *label: Any) -> bool:
-        """Whether a label, or two bounds, say less than they may. A missing value that is published as one does not,
-        and `*` does wherever the limit is not the root's level.
+        """Whether a label, or two bounds, are coarser than allowed. A missing value that is published as one is not;
+        `*` is, unless the limit is the root's level.
 
         >>> ten = Coarsest(limit=Fraction(10), numeric=True)
         >>> [ten.broken_by(label) for label in ("35", "[30, 40]", "[30, 41]", "*", None)]

@@ -87,7 +87,7 @@ def as_interval(label: str) -> str:
 
 
 def read_interval(label: str) -> Interval:
-    """The interval that a label of any tool says: a number, `[lo, hi]`, half-open as ARX writes it, `[lo, hi[`, or a
+    """The interval that a label of any tool means: a number, `[lo, hi]`, half-open as ARX writes it, `[lo, hi[`, or a
     bin (see `as_interval`).
 
     >>> interval = read_interval("[20, 30[")

@@ -151,7 +151,7 @@ def _of_numbers(labels: Sequence[Label]) -> LabelAxis:
 
 
 def _placed(label: str, foreign: bool) -> str:
-    """A label, `*` for one that looks generalized where nothing says how far."""
+    """A label; `*` for one that looks generalized to an unknown extent."""
     return ROOT if foreign and GENERALIZED.match(label) else label
 
 

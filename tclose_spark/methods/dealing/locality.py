@@ -24,7 +24,7 @@ from tclose_spark.table.rows import Rows
 KEY_BITS = 40  # of an order key; the 16 bits below are the top of the row's hash
 MOST_DIGITS = 1 << 12  # of a category; larger domains share digits
 BINS = 256  # of a number
-SEARCH_ROWS = 10_000  # of the sample, for the search: more rows did not find better orders on Adult
+SEARCH_ROWS = 10_000  # of the sample, for the search: more rows gave no better orders on Adult
 SEARCH_ROUNDS = 6
 
 RangeLoss = Callable[[IntArray, IntArray], NDArray[np.float64]]

@@ -31,12 +31,12 @@ class Microaggregation(MethodSettings):
     value; of categories without a known order always the last.
     """
     digits: Annotated[int, Field(ge=0, le=12)] | None = None
-    """Of a mean, behind the point; 2 where it is not said."""
+    """Digits of a mean after the decimal point; 2 by default."""
 
     @model_validator(mode="before")
     @classmethod
     def _rounded(cls, value: Any) -> Any:
-        """The digits of a mean are said, so that the certificate says them."""
+        """Fills in the digits of a mean, so that the certificate records them."""
         means = isinstance(value, Mapping) and value.get("representative") == "mean" and value.get("digits") is None
         return {**value, "digits": DIGITS} if means else value
 
