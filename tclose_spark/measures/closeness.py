@@ -165,7 +165,8 @@ def nt_close_superset(
     order: Order = "value",
     hierarchy: Hierarchy | None = None,
 ) -> int | None:
-    """The place of the first superset that makes a class (n, t)-close, from 0; None if none does.
+    """The place of the first superset that makes a class (n, t)-close; None if none does. Compare the result
+    with None, because the first place is 0.
 
     A superset does if it has at least n records and the class is at most t away from it. The caller decides which
     supersets are natural. With the whole table as the only one and n its size, this is t-closeness.
