@@ -1,0 +1,127 @@
+"""Files of the local engine: staged rows, and Delta tables of one commit that this process writes and reads."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.table.spark_types import arrow_schema, delta_schema
+
+LOG = "_delta_log/00000000000000000000.json"
+PROPERTIES = {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
+"""The properties of every written Delta table."""
+PLAIN = {"minReaderVersion": 1, "minWriterVersion": 2}
+WITHOUT_ZONE = {
+    "minReaderVersion": 3,
+    "minWriterVersion": 7,
+    "readerFeatures": ["timestampNtz"],
+    "writerFeatures": ["timestampNtz", "appendOnly", "invariants"],
+}
+"""What a table requires of its readers and writers: without, and with times that have no zone."""
+
+Partition = Callable[[], Iterable[pa.RecordBatch]]
+
+
+def write_rows(partitions: Sequence[Partition], schema: pa.Schema, folder: Path) -> list[Path]:
+    """Writes each partition that has rows into a Parquet file of a new folder, without statistics; returns the files.
+
+    Raises:
+        OSError: if a file cannot be written.
+    """
+    folder.mkdir(parents=True)
+    written = []
+    for part in partitions:
+        file, writer = folder / f"part-{uuid4()}.parquet", None
+        try:
+            for batch in part():
+                if batch.num_rows:
+                    writer = writer or pq.ParquetWriter(
+                        file, schema, store_schema=False, write_statistics=False, use_dictionary=False
+                    )
+                    writer.write_batch(batch.cast(schema) if batch.schema != schema else batch)
+        finally:
+            if writer is not None:
+                writer.close()
+                written.append(file)
+    return written
+
+
+def read_parts(files: Sequence[Path], schema: pa.Schema) -> tuple[Partition, ...]:
+    """The rows of Parquet files with these columns, a partition a file."""
+
+    def rows(file: Path) -> Iterator[pa.RecordBatch]:
+        with pq.ParquetFile(file) as opened:
+            for batch in opened.iter_batches(columns=schema.names):
+                yield batch if batch.schema == schema else _cast(batch, schema)
+
+    return tuple(partial(rows, file) for file in files)
+
+
+def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    columns = [batch[field.name].cast(field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def write_delta(partitions: Sequence[Partition], schema: pa.Schema, folder: Path) -> None:
+    """Writes a Delta table of one commit.
+
+    Raises:
+        ConfigurationError: if there is something at the path already.
+    """
+    try:
+        files = write_rows(partitions, schema, folder)
+    except FileExistsError:
+        raise ConfigurationError(f"{folder} holds a table already") from None
+    write_log(folder, schema, files)
+
+
+def write_log(folder: Path, schema: pa.Schema, files: Sequence[Path]) -> None:
+    """Writes the log of a table with these columns and files."""
+    now = int(time.time() * 1000)
+    without_zone = any(pa.types.is_timestamp(field.type) and field.type.tz is None for field in schema)
+    actions: list[dict[str, Any]] = [
+        {
+            "metaData": {
+                "id": str(uuid4()),
+                "format": {"provider": "parquet", "options": {}},
+                "schemaString": delta_schema(schema),
+                "partitionColumns": [],
+                "configuration": PROPERTIES,
+                "createdTime": now,
+            }
+        },
+        {"protocol": WITHOUT_ZONE if without_zone else PLAIN},
+        *(
+            {
+                "add": {
+                    "path": file.name,
+                    "partitionValues": {},
+                    "size": file.stat().st_size,
+                    "modificationTime": now,
+                    "dataChange": True,
+                }
+            }
+            for file in files
+        ),
+    ]
+    log = folder / LOG
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(json.dumps(action) + "\n" for action in actions), encoding="utf-8")
+
+
+def read_log(folder: Path) -> tuple[pa.Schema, list[Path]]:
+    """(the columns, the files) of a table of one commit, as `write_log` or Spark's path wrote it."""
+    actions = [json.loads(line) for line in (folder / LOG).read_text(encoding="utf-8").splitlines() if line]
+    (text,) = (action["metaData"]["schemaString"] for action in actions if "metaData" in action)
+    files = [folder / unquote(action["add"]["path"]) for action in actions if "add" in action]
+    return arrow_schema(text), files

@@ -1,0 +1,208 @@
+"""The operations of `engine.tables` in this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tclose_spark.engine.local import files
+from tclose_spark.engine.protocol import How, Mapper, Value
+from tclose_spark.io.local_session import LocalSession
+
+Partition = Callable[[], Iterable[pa.RecordBatch]]
+"""The batches of a partition, computed by each call."""
+FUNCTIONS = {"sum": pc.sum, "min": pc.min, "max": pc.max}
+
+
+@dataclass(frozen=True)
+class LocalTable:
+    """A lazy table of this process."""
+
+    session: LocalSession
+    schema: pa.Schema
+    partitions: tuple[Partition, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        names: list[str] = self.schema.names
+        return names
+
+    @staticmethod
+    def of(session: LocalSession, table: pa.Table, rows: int = 1 << 16) -> LocalTable:
+        """A table in memory, in batches of at most so many rows."""
+        batches = table.to_batches(max_chunksize=rows)
+        return LocalTable(session, table.schema, (lambda: batches,))
+
+    def compute(self) -> list[list[pa.RecordBatch]]:
+        """The batches of each partition."""
+        if len(self.partitions) < 2:
+            return [list(part()) for part in self.partitions]
+        with ThreadPoolExecutor(self.session.threads) as pool:
+            return list(pool.map(lambda part: list(part()), self.partitions))
+
+    def collect(self) -> pa.Table:
+        """The rows in memory."""
+        batches = [batch for part in self.compute() for batch in part]
+        return pa.Table.from_batches(batches, None if batches else self.schema)
+
+
+class LocalEngine:
+    """See `engine.tables`."""
+
+    name = "local"
+
+    def session_of(self, table: LocalTable) -> LocalSession:
+        return table.session
+
+    def schema_of(self, table: LocalTable) -> pa.Schema:
+        return table.schema
+
+    def of_arrow(self, session: LocalSession, table: pa.Table) -> LocalTable:
+        return LocalTable.of(session, table)
+
+    def select(self, table: LocalTable, names: Sequence[str]) -> LocalTable:
+        places = [table.schema.get_field_index(name) for name in names]
+
+        def picked(part: Partition) -> Iterator[pa.RecordBatch]:
+            for batch in part():
+                yield pa.RecordBatch.from_arrays([batch.column(i) for i in places], names=list(names))
+
+        schema = pa.schema([table.schema.field(i) for i in places])
+        return LocalTable(table.session, schema, tuple(partial(picked, part) for part in table.partitions))
+
+    def map_batches(self, table: LocalTable, mapper: Mapper, schema: pa.Schema) -> LocalTable:
+        parts = tuple(partial(lambda part: mapper(part()), part) for part in table.partitions)
+        return LocalTable(table.session, schema, parts)
+
+    def send_to_tasks(self, table: LocalTable, mapper: Mapper, schema: pa.Schema, tasks: int) -> LocalTable:
+        sent = self.map_batches(table, mapper, schema)
+
+        def by_task() -> dict[int, list[pa.RecordBatch]]:
+            found: dict[int, list[pa.RecordBatch]] = {}
+            for part in sent.compute():
+                for batch in part:
+                    numbers = pc.fill_null(batch.column(0), 0).to_numpy() % tasks
+                    for number in sorted({*numbers.tolist()}):
+                        found.setdefault(number, []).append(batch.filter(pa.array(numbers == number)))
+            return found
+
+        once = _Once(by_task)
+        return LocalTable(table.session, schema, tuple(partial(once.part, number) for number in range(tasks)))
+
+    def gather(self, table: LocalTable, keys: Sequence[str]) -> LocalTable:
+        def sorted_rows() -> dict[int, list[pa.RecordBatch]]:
+            order = [(name, "ascending") for name in keys]
+            return {0: table.collect().sort_by(order).to_batches() if keys else table.collect().to_batches()}
+
+        return LocalTable(table.session, table.schema, (partial(_Once(sorted_rows).part, 0),))
+
+    def combine(self, table: LocalTable, keys: Sequence[str], values: Mapping[str, How]) -> LocalTable:
+        def combined() -> dict[int, list[pa.RecordBatch]]:
+            grouped = table.collect().group_by(list(keys), use_threads=False).aggregate(list(values.items()))
+            made = grouped.select([*keys, *(f"{name}_{how}" for name, how in values.items())])
+            return {0: made.rename_columns([*keys, *values]).to_batches()}
+
+        fields = [table.schema.field(name) for name in (*keys, *values)]
+        return LocalTable(table.session, pa.schema(fields), (partial(_Once(combined).part, 0),))
+
+    def observe(
+        self, table: LocalTable, values: Mapping[str, How]
+    ) -> tuple[LocalTable, Callable[[], Mapping[str, Any]]]:
+        seen: list[pa.RecordBatch] = []
+
+        def watched(part: Partition) -> Iterator[pa.RecordBatch]:
+            for batch in part():
+                seen.append(pa.RecordBatch.from_arrays([batch[name] for name in values], names=list(values)))
+                yield batch
+
+        def read() -> Mapping[str, Any]:
+            found = pa.Table.from_batches(seen) if seen else pa.table({name: [None] for name in values})
+            return {name: FUNCTIONS[how](found[name]).as_py() for name, how in values.items()}
+
+        parts = tuple(partial(watched, part) for part in table.partitions)
+        return LocalTable(table.session, table.schema, parts), read
+
+    def collect(self, table: LocalTable, most: int | None = None) -> pa.Table:
+        return table.collect() if most is None else table.collect().slice(0, most)
+
+    def keep(self, table: LocalTable) -> AbstractContextManager[LocalTable]:
+        held = table.compute()
+        parts = tuple(partial(lambda batches: batches, batches) for batches in held)
+        return nullcontext(LocalTable(table.session, table.schema, parts))
+
+    def sized_shuffles(self, session: LocalSession, rows: int) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def task_sum(
+        self, session: LocalSession, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]
+    ) -> LocalTaskSum[Value]:
+        return LocalTaskSum(empty, merge)
+
+    def write_rows(self, table: LocalTable, path: str) -> None:
+        files.write_rows(table.partitions, table.schema, Path(path))
+
+    def read_rows(self, session: LocalSession, path: str, schema: pa.Schema) -> LocalTable:
+        return LocalTable(session, schema, files.read_parts(sorted(Path(path).glob("*.parquet")), schema))
+
+    def read_delta(self, session: LocalSession, path: str) -> LocalTable:
+        schema, listed = files.read_log(Path(path))
+        return LocalTable(session, schema, files.read_parts(listed, schema))
+
+    def write_delta(self, table: LocalTable, path: str) -> None:
+        files.write_delta(table.partitions, table.schema, Path(path))
+
+    def write_and_read(self, table: LocalTable, path: str) -> LocalTable:
+        self.write_delta(table, path)
+        return self.read_delta(table.session, path)
+
+    def read_files(self, session: LocalSession, folder: str) -> LocalTable:
+        schema = pa.schema([("path", pa.string()), ("content", pa.binary())])
+
+        def content(file: Path) -> Iterator[pa.RecordBatch]:
+            yield pa.RecordBatch.from_arrays([pa.array([str(file)]), pa.array([file.read_bytes()])], schema=schema)
+
+        found = sorted(Path(folder).glob("*.parquet"))
+        return LocalTable(session, schema, tuple(partial(content, file) for file in found))
+
+
+class _Once:
+    """Parts that are computed together, when the first of them is needed."""
+
+    def __init__(self, compute: Callable[[], Mapping[int, list[pa.RecordBatch]]]) -> None:
+        self._compute, self._lock = compute, threading.Lock()
+        self._parts: Mapping[int, list[pa.RecordBatch]] | None = None
+
+    def part(self, number: int) -> list[pa.RecordBatch]:
+        """The batches of a part."""
+        with self._lock:
+            if self._parts is None:
+                self._parts = self._compute()
+        return self._parts.get(number, [])
+
+
+class LocalTaskSum(Generic[Value]):
+    """See `TaskSum`."""
+
+    counts = True
+
+    def __init__(self, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]) -> None:
+        self._sum, self._merge, self._lock = empty(), merge, threading.Lock()
+
+    def add(self, part: Value) -> None:
+        with self._lock:
+            self._sum = self._merge(self._sum, part)
+
+    @property
+    def value(self) -> Value:
+        return self._sum

@@ -1,0 +1,90 @@
+"""The operations that an engine offers on tables of Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Literal, Protocol, TypeVar
+
+import pyarrow as pa
+
+Mapper = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""From the batches of a partition to the batches of the result. Batches are cut anywhere."""
+
+Table = Any
+"""A table of an engine: a DataFrame of Spark, or a `LocalTable`. Lazy: it is computed when it is collected, written or
+kept."""
+
+Session = Any
+"""A SparkSession, or a `LocalSession`."""
+
+How = Literal["sum", "min", "max"]
+"""How the values of a column are combined; missing values count for nothing."""
+
+Value = TypeVar("Value")
+
+
+class TaskSum(Protocol[Value]):
+    """A sum that tasks add to and the caller reads after the write; a repeated task counts once."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether this session counts. Sessions without a Spark context of their own (Spark Connect) do not."""
+        ...
+
+    def add(self, part: Value) -> None:
+        """In a task: adds a part."""
+        ...
+
+    @property
+    def value(self) -> Value | None:
+        """The sum; None if this session does not count."""
+        ...
+
+
+class Engine(Protocol):
+    """See the functions of the same names in `tables`."""
+
+    name: str
+
+    def session_of(self, table: Table) -> Session: ...
+
+    def schema_of(self, table: Table) -> pa.Schema: ...
+
+    def of_arrow(self, session: Session, table: pa.Table) -> Table: ...
+
+    def select(self, table: Table, names: Sequence[str]) -> Table: ...
+
+    def map_batches(self, table: Table, mapper: Mapper, schema: pa.Schema) -> Table: ...
+
+    def send_to_tasks(self, table: Table, mapper: Mapper, schema: pa.Schema, tasks: int) -> Table: ...
+
+    def gather(self, table: Table, keys: Sequence[str]) -> Table: ...
+
+    def combine(self, table: Table, keys: Sequence[str], values: Mapping[str, How]) -> Table: ...
+
+    def observe(
+        self, table: Table, values: Mapping[str, How]
+    ) -> tuple[Table, Callable[[], Mapping[str, Any]]]: ...
+
+    def collect(self, table: Table, most: int | None = None) -> pa.Table: ...
+
+    def keep(self, table: Table) -> AbstractContextManager[Table]: ...
+
+    def sized_shuffles(self, session: Session, rows: int) -> AbstractContextManager[None]: ...
+
+    def task_sum(
+        self, session: Session, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]
+    ) -> TaskSum[Value]: ...
+
+    def write_rows(self, table: Table, path: str) -> None: ...
+
+    def read_rows(self, session: Session, path: str, schema: pa.Schema) -> Table: ...
+
+    def read_delta(self, session: Session, path: str) -> Table: ...
+
+    def write_delta(self, table: Table, path: str) -> None: ...
+
+    def write_and_read(self, table: Table, path: str) -> Table: ...
+
+    def read_files(self, session: Session, folder: str) -> Table | None: ...

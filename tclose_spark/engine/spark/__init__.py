@@ -1,0 +1,1 @@
+"""The engine of Spark: tables are its DataFrames."""

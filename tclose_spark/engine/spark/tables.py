@@ -1,0 +1,168 @@
+"""The operations of `engine.tables` on DataFrames of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, Generic
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.accumulators import Accumulator, AccumulatorParam
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
+
+from tclose_spark.engine.protocol import How, Mapper, Value
+from tclose_spark.io.spark import shuffles, workers
+from tclose_spark.io.spark.capabilities import java_of
+from tclose_spark.io.storage.folders import NO_PATTERN, for_spark
+from tclose_spark.io.tables import delta, delta_log
+from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
+from tclose_spark.table.spark_types import TYPE
+
+LARGE_VALUES = delta.LARGE_VALUES
+FUNCTIONS = {"sum": F.sum, "min": F.min, "max": F.max}
+
+
+def spark_schema(schema: pa.Schema) -> Any:
+    """An Arrow schema as Spark's."""
+    return from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
+def arrow_schema(table: DataFrame) -> pa.Schema:
+    """See `engine.tables.schema_of`."""
+    fields = []
+    for field in table.schema.fields:
+        metadata = {}
+        if UNREADABLE in field.metadata:
+            metadata[UNREADABLE.encode()] = field.metadata[UNREADABLE].encode()
+        if isinstance(field.dataType, UNSUPPORTED):
+            metadata[TYPE] = field.dataType.simpleString().encode()
+            kind = pa.null()
+        else:
+            kind = to_arrow_type(field.dataType)
+        fields.append(pa.field(field.name, kind, metadata=metadata or None))
+    return pa.schema(fields)
+
+
+class SparkEngine:
+    """See `engine.tables`."""
+
+    name = "spark"
+
+    def session_of(self, table: DataFrame) -> SparkSession:
+        return table.sparkSession
+
+    def schema_of(self, table: DataFrame) -> pa.Schema:
+        return arrow_schema(table)
+
+    def of_arrow(self, session: SparkSession, table: pa.Table) -> DataFrame:
+        return session.createDataFrame(table, spark_schema(table.schema))
+
+    def select(self, table: DataFrame, names: Sequence[str]) -> DataFrame:
+        return table.select(*map(quoted, names))
+
+    def map_batches(self, table: DataFrame, mapper: Mapper, schema: pa.Schema) -> DataFrame:
+        return workers.map_batches(table, mapper, spark_schema(schema))
+
+    def send_to_tasks(self, table: DataFrame, mapper: Mapper, schema: pa.Schema, tasks: int) -> DataFrame:
+        return shuffles.sent_to_tasks(table, mapper, spark_schema(schema), tasks)
+
+    def gather(self, table: DataFrame, keys: Sequence[str]) -> DataFrame:
+        names = list(map(quoted, keys))
+        return table.repartition(*names).sortWithinPartitions(*names)
+
+    def combine(self, table: DataFrame, keys: Sequence[str], values: Mapping[str, How]) -> DataFrame:
+        combined = [FUNCTIONS[how](quoted(name)).alias(name) for name, how in values.items()]
+        return table.groupBy(*map(quoted, keys)).agg(*combined)
+
+    def observe(
+        self, table: DataFrame, values: Mapping[str, How]
+    ) -> tuple[DataFrame, Callable[[], Mapping[str, Any]]]:
+        observation = Observation()
+        combined = [FUNCTIONS[how](quoted(name)).alias(name) for name, how in values.items()]
+        return table.observe(observation, *combined), lambda: observation.get
+
+    def collect(self, table: DataFrame, most: int | None = None) -> pa.Table:
+        return (table if most is None else table.limit(most)).toArrow()
+
+    @contextmanager
+    def keep(self, table: DataFrame) -> Iterator[DataFrame]:
+        """Cached by the executors in memory or on disk. Use it only for tables that are functions of the rows' content:
+        a part lost with an executor is computed again, equally. A platform without a cache computes it each time.
+        """
+        try:
+            persisted = table.persist(StorageLevel.MEMORY_AND_DISK)
+        except PySparkException:
+            yield table
+            return
+        try:
+            yield persisted
+        finally:
+            persisted.unpersist()
+
+    def sized_shuffles(self, session: SparkSession, rows: int) -> AbstractContextManager[None]:
+        return shuffles.sized_shuffles(session, rows)
+
+    def task_sum(
+        self, session: SparkSession, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]
+    ) -> SparkTaskSum[Value]:
+        return SparkTaskSum(session, empty, merge)
+
+    def write_rows(self, table: DataFrame, path: str) -> None:
+        table.write.options(**LARGE_VALUES).parquet(for_spark(path))
+
+    def read_rows(self, session: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
+        return session.read.options(**NO_PATTERN).schema(spark_schema(schema)).parquet(for_spark(path))
+
+    def read_delta(self, session: SparkSession, path: str) -> DataFrame:
+        return delta.read_delta(session, path)
+
+    def write_delta(self, table: DataFrame, path: str) -> None:
+        delta.write_delta(table, path)
+
+    def write_and_read(self, table: DataFrame, path: str) -> DataFrame:
+        return delta_log.write_and_read(table, path)
+
+    def read_files(self, session: SparkSession, folder: str) -> DataFrame | None:
+        if java_of(session) is None:
+            return None
+        reader = session.read.format("binaryFile").options(pathGlobFilter="*.parquet", **NO_PATTERN)
+        return reader.load(for_spark(folder)).select("path", "content")
+
+
+class SparkTaskSum(Generic[Value]):
+    """See `TaskSum`: an accumulator. Spark adds the part of a result task once, however often the task was tried."""
+
+    def __init__(self, spark: SparkSession, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]) -> None:
+        self._sum: Accumulator[Value] | None = None
+        with suppress(PySparkException, AttributeError):
+            self._sum = spark.sparkContext.accumulator(empty(), _Merging(empty, merge))
+
+    @property
+    def counts(self) -> bool:
+        return self._sum is not None
+
+    def add(self, part: Value) -> None:
+        if self._sum is not None:
+            self._sum.add(part)
+
+    @property
+    def value(self) -> Value | None:
+        return None if self._sum is None else self._sum.value
+
+
+class _Merging(AccumulatorParam[Value]):
+    def __init__(self, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]) -> None:
+        self._empty, self._merge = empty, merge
+
+    def zero(self, value: Value) -> Value:
+        return self._empty()
+
+    def addInPlace(self, value1: Value, value2: Value) -> Value:  # noqa: N802 - Spark's name
+        return self._merge(value1, value2)
+
+
+SPARK = SparkEngine()

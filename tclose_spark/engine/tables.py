@@ -1,0 +1,159 @@
+"""The operations on tables that stages, checks and audits use, on either engine.
+
+A table is a DataFrame of Spark or a `LocalTable`; its own engine carries the operation out. All work on rows is done by
+pure functions of Arrow batches (`Mapper`), which are the same on both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from tclose_spark.engine.local.tables import LocalEngine, LocalTable
+from tclose_spark.engine.protocol import Engine, How, Mapper, Session, Table, TaskSum, Value
+from tclose_spark.io.local_session import LocalSession
+
+_LOCAL = LocalEngine()
+
+
+def engine_of(held: Session | Table) -> Engine:
+    """The engine of a session or a table."""
+    if isinstance(held, LocalSession | LocalTable):
+        return _LOCAL
+    from tclose_spark.engine.spark.tables import SPARK
+
+    return SPARK
+
+
+def session_of(table: Table) -> Session:
+    """The session that a table belongs to."""
+    return engine_of(table).session_of(table)
+
+
+def schema_of(table: Table) -> pa.Schema:
+    """The columns of a table as Arrow types, with the metadata of its fields (see `io.tables.columns`). A type that no
+    release has is a struct whose field names it (`type_name`).
+    """
+    return engine_of(table).schema_of(table)
+
+
+def of_arrow(session: Session, table: pa.Table) -> Table:
+    """A small Arrow table as a table of the session."""
+    return engine_of(session).of_arrow(session, table)
+
+
+def select(table: Table, names: Sequence[str]) -> Table:
+    """The columns of exactly these names, in this order. Others are not read."""
+    return engine_of(table).select(table, names)
+
+
+def map_batches(table: Table, mapper: Mapper, schema: pa.Schema) -> Table:
+    """The rows that a mapper makes of each partition."""
+    return engine_of(table).map_batches(table, mapper, schema)
+
+
+def send_to_tasks(table: Table, mapper: Mapper, schema: pa.Schema, tasks: int) -> Table:
+    """`map_batches`, in `tasks` partitions: each row goes to the partition whose number is its first column, an int32.
+    Other numbers count modulo `tasks`. No partition is joined or split.
+    """
+    return engine_of(table).send_to_tasks(table, mapper, schema, tasks)
+
+
+def gather(table: Table, keys: Sequence[str]) -> Table:
+    """The rows with equal keys in one partition, one after another."""
+    return engine_of(table).gather(table, keys)
+
+
+def combine(table: Table, keys: Sequence[str], values: Mapping[str, How]) -> Table:
+    """One row for each tuple of keys (NULL equals NULL), with the values of its rows combined: the keys, then these
+    columns.
+    """
+    return engine_of(table).combine(table, keys, values)
+
+
+def observe(table: Table, values: Mapping[str, How]) -> tuple[Table, Callable[[], Mapping[str, Any]]]:
+    """(the table, a function that returns these columns combined over all rows once the table was computed). A
+    partition that Spark computes again counts once.
+    """
+    return engine_of(table).observe(table, values)
+
+
+def collect(table: Table, most: int | None = None) -> pa.Table:
+    """The rows in memory; only `most` of them if that is given."""
+    return engine_of(table).collect(table, most)
+
+
+def keep(table: Table) -> AbstractContextManager[Table]:
+    """A table that the body reads more than once, computed once."""
+    return engine_of(table).keep(table)
+
+
+def sized_shuffles(session: Session, rows: int) -> AbstractContextManager[None]:
+    """Inside the body, shuffles have as many tasks as suit a table of so many rows."""
+    return engine_of(session).sized_shuffles(session, rows)
+
+
+def task_sum(
+    session: Session, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]
+) -> TaskSum[Value]:
+    """A sum over tasks. merge: returns its first argument, changed to include the second."""
+    return engine_of(session).task_sum(session, empty, merge)
+
+
+def write_rows(table: Table, path: str) -> None:
+    """Writes a table as Parquet files, whose values may be batches of rows."""
+    engine_of(table).write_rows(table, path)
+
+
+def read_rows(session: Session, path: str, schema: pa.Schema) -> Table:
+    """The table of these columns that `write_rows` wrote."""
+    return engine_of(session).read_rows(session, path, schema)
+
+
+def read_delta(session: Session, path: str) -> Table:
+    """The Delta table at a path."""
+    return engine_of(session).read_delta(session, path)
+
+
+def write_delta(table: Table, path: str) -> None:
+    """Writes a Delta table with its rows and nothing else: no statistics in its log, no change feed, no column
+    comments.
+
+    Raises:
+        ConfigurationError: if there is a table at the path already.
+    """
+    engine_of(table).write_delta(table, path)
+
+
+def write_and_read(table: Table, path: str) -> Table:
+    """A table that is written to a path as Delta and then read from there."""
+    return engine_of(table).write_and_read(table, path)
+
+
+def read_files(session: Session, folder: str) -> Table | None:
+    """The Parquet files in a folder: `path` and `content`; None if this session may not open them (shared platforms
+    refuse files beside a Delta log).
+    """
+    return engine_of(session).read_files(session, folder)
+
+
+@contextmanager
+def errors_of_tasks(*kinds: type[Exception]) -> Iterator[None]:
+    """Raises errors of these kinds that tasks raised as such, with their message. Spark has them as text."""
+    try:
+        yield
+    except kinds:
+        raise
+    except Exception as error:
+        if type(error).__module__.startswith(("pyspark", "py4j")):
+            for kind in kinds:
+                found = re.search(rf"\b{kind.__name__}: (.+)", str(error)) or re.search(
+                    rf"\b{kind.__name__}\b()", str(error)
+                )
+                if found:
+                    raise kind(found[1]) from None
+        raise
