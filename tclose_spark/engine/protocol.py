@@ -8,6 +8,8 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import pyarrow as pa
 
+from tclose_spark.io.storage.folders import Folder
+
 Mapper = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """From the batches of a partition to the batches of the result. Batches are cut anywhere."""
 
@@ -63,9 +65,7 @@ class Engine(Protocol):
 
     def combine(self, table: Table, keys: Sequence[str], values: Mapping[str, How]) -> Table: ...
 
-    def observe(
-        self, table: Table, values: Mapping[str, How]
-    ) -> tuple[Table, Callable[[], Mapping[str, Any]]]: ...
+    def observe(self, table: Table, values: Mapping[str, How]) -> tuple[Table, Callable[[], Mapping[str, Any]]]: ...
 
     def collect(self, table: Table, most: int | None = None) -> pa.Table: ...
 
@@ -88,3 +88,7 @@ class Engine(Protocol):
     def write_and_read(self, table: Table, path: str) -> Table: ...
 
     def read_files(self, session: Session, folder: str) -> Table | None: ...
+
+    def write_tables(
+        self, files: Table, schemas: Mapping[str, pa.Schema], folder: Folder, trusts_text_writer: bool
+    ) -> None: ...

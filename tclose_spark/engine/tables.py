@@ -16,6 +16,7 @@ import pyarrow as pa
 from tclose_spark.engine.local.tables import LocalEngine, LocalTable
 from tclose_spark.engine.protocol import Engine, How, Mapper, Session, Table, TaskSum, Value
 from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.storage.folders import Folder
 
 _LOCAL = LocalEngine()
 
@@ -97,9 +98,7 @@ def sized_shuffles(session: Session, rows: int) -> AbstractContextManager[None]:
     return engine_of(session).sized_shuffles(session, rows)
 
 
-def task_sum(
-    session: Session, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]
-) -> TaskSum[Value]:
+def task_sum(session: Session, empty: Callable[[], Value], merge: Callable[[Value, Value], Value]) -> TaskSum[Value]:
     """A sum over tasks. merge: returns its first argument, changed to include the second."""
     return engine_of(session).task_sum(session, empty, merge)
 
@@ -132,6 +131,21 @@ def write_delta(table: Table, path: str) -> None:
 def write_and_read(table: Table, path: str) -> Table:
     """A table that is written to a path as Delta and then read from there."""
     return engine_of(table).write_and_read(table, path)
+
+
+def write_tables(
+    files: Table, schemas: Mapping[str, pa.Schema], folder: Folder, trusts_text_writer: bool = True
+) -> None:
+    """Writes the tables that these files form as Delta tables into a folder, replacing tables of the same names. Their
+    logs contain no statistics and no commit information.
+
+    files: TABLE and FILE (see `table.parquet`), and columns that are ignored; evaluated once.
+    trusts_text_writer: false to let Delta write the rows on Spark.
+
+    Raises:
+        ChangedFileError: if Spark's text writer changed the first file. No table is written then.
+    """
+    engine_of(files).write_tables(files, schemas, folder, trusts_text_writer)
 
 
 def read_files(session: Session, folder: str) -> Table | None:

@@ -7,6 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
+MALFORMED = "_tclose_malformed"
+"""The column that marks malformed rows of a CSV file."""
+UNREADABLE = b"tclose_unreadable"
+"""The key in a field's metadata of why its values cannot be read, and the remedy."""
 TYPE = b"tclose_type"
 """The key in a field's metadata of Spark's name of its type, if no release can have it. Its Arrow type is null."""
 NAMES = {
@@ -36,6 +40,16 @@ def type_name(field: pa.Field) -> str:
     """
     told = (field.metadata or {}).get(TYPE)
     return told.decode() if told else _simple(field.type)
+
+
+def why_unreadable(field: pa.Field) -> str:
+    """Why the values of a column cannot be read; empty if they can."""
+    return (field.metadata or {}).get(UNREADABLE, b"").decode()
+
+
+def is_unsupported(kind: pa.DataType) -> bool:
+    """Whether no release can have a column of this type."""
+    return pa.types.is_null(kind) or pa.types.is_nested(kind)
 
 
 def _simple(kind: pa.DataType) -> str:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from tclose_spark.engine.local import files
+from tclose_spark.engine.local import files as local_files
 from tclose_spark.engine.protocol import How, Mapper, Value
 from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.storage.folders import Folder
+from tclose_spark.table.parquet import FILE, TABLE
 
 Partition = Callable[[], Iterable[pa.RecordBatch]]
 """The batches of a partition, computed by each call."""
@@ -150,17 +152,17 @@ class LocalEngine:
         return LocalTaskSum(empty, merge)
 
     def write_rows(self, table: LocalTable, path: str) -> None:
-        files.write_rows(table.partitions, table.schema, Path(path))
+        local_files.write_rows(table.partitions, table.schema, Path(path))
 
     def read_rows(self, session: LocalSession, path: str, schema: pa.Schema) -> LocalTable:
-        return LocalTable(session, schema, files.read_parts(sorted(Path(path).glob("*.parquet")), schema))
+        return LocalTable(session, schema, local_files.read_parts(sorted(Path(path).glob("*.parquet")), schema))
 
     def read_delta(self, session: LocalSession, path: str) -> LocalTable:
-        schema, listed = files.read_log(Path(path))
-        return LocalTable(session, schema, files.read_parts(listed, schema))
+        schema, listed = local_files.read_log(Path(path))
+        return LocalTable(session, schema, local_files.read_parts(listed, schema))
 
     def write_delta(self, table: LocalTable, path: str) -> None:
-        files.write_delta(table.partitions, table.schema, Path(path))
+        local_files.write_delta(table.partitions, table.schema, Path(path))
 
     def write_and_read(self, table: LocalTable, path: str) -> LocalTable:
         self.write_delta(table, path)
@@ -174,6 +176,28 @@ class LocalEngine:
 
         found = sorted(Path(folder).glob("*.parquet"))
         return LocalTable(session, schema, tuple(partial(content, file) for file in found))
+
+    def write_tables(
+        self, files: LocalTable, schemas: Mapping[str, pa.Schema], folder: Folder, trusts_text_writer: bool
+    ) -> None:
+        written: dict[str, list[Path]] = {}
+        for name in schemas:
+            folder.remove(name)
+            written[name] = []
+            Path(folder.path(name)).mkdir(parents=True)
+
+        def write(part: Partition) -> None:
+            for batch in part():
+                for name, content in zip(batch[TABLE].to_pylist(), batch[FILE], strict=True):
+                    if content.is_valid:
+                        file = Path(folder.path(name)) / f"part-{uuid4()}.parquet"
+                        file.write_bytes(content.as_buffer())
+                        written[name].append(file)
+
+        with ThreadPoolExecutor(files.session.threads) as pool:
+            list(pool.map(write, files.partitions))
+        for name, schema in schemas.items():
+            local_files.write_log(Path(folder.path(name)), schema, sorted(written[name]))
 
 
 class _Once:

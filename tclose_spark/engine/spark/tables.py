@@ -17,8 +17,8 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 from tclose_spark.engine.protocol import How, Mapper, Value
 from tclose_spark.io.spark import shuffles, workers
 from tclose_spark.io.spark.capabilities import java_of
-from tclose_spark.io.storage.folders import NO_PATTERN, for_spark
-from tclose_spark.io.tables import delta, delta_log
+from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
+from tclose_spark.io.tables import delta, delta_log, made_files
 from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
 from tclose_spark.table.spark_types import TYPE
 
@@ -78,9 +78,7 @@ class SparkEngine:
         combined = [FUNCTIONS[how](quoted(name)).alias(name) for name, how in values.items()]
         return table.groupBy(*map(quoted, keys)).agg(*combined)
 
-    def observe(
-        self, table: DataFrame, values: Mapping[str, How]
-    ) -> tuple[DataFrame, Callable[[], Mapping[str, Any]]]:
+    def observe(self, table: DataFrame, values: Mapping[str, How]) -> tuple[DataFrame, Callable[[], Mapping[str, Any]]]:
         observation = Observation()
         combined = [FUNCTIONS[how](quoted(name)).alias(name) for name, how in values.items()]
         return table.observe(observation, *combined), lambda: observation.get
@@ -131,6 +129,12 @@ class SparkEngine:
             return None
         reader = session.read.format("binaryFile").options(pathGlobFilter="*.parquet", **NO_PATTERN)
         return reader.load(for_spark(folder)).select("path", "content")
+
+    def write_tables(
+        self, files: DataFrame, schemas: Mapping[str, pa.Schema], folder: Folder, trusts_text_writer: bool
+    ) -> None:
+        of_spark = {name: spark_schema(schema) for name, schema in schemas.items()}
+        made_files.write_tables(files, of_spark, folder, trusts_text_writer)
 
 
 class SparkTaskSum(Generic[Value]):

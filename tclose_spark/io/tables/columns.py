@@ -6,9 +6,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-MALFORMED = "_tclose_malformed"
-"""The column that marks malformed rows of a CSV file."""
-UNREADABLE = "tclose_unreadable"
+from tclose_spark.table import spark_types
+from tclose_spark.table.spark_types import MALFORMED as MALFORMED
+
+UNREADABLE = spark_types.UNREADABLE.decode()
 """The key in a column's metadata of why its values cannot be read, and the remedy."""
 INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 FRACTIONAL = (T.FloatType, T.DoubleType, T.DecimalType)

@@ -10,12 +10,11 @@ of Delta. Elsewhere (object stores, platforms that share a cluster) rows are unp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pyspark
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -27,45 +26,15 @@ from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
 from tclose_spark.io.tables.columns import quoted
 from tclose_spark.io.tables.delta import LARGE_VALUES, write_delta
 from tclose_spark.io.tables.delta_log import list_files, scrub_table
-from tclose_spark.table.dictionaries import shortened
+from tclose_spark.table.parquet import FILE, TABLE, ChangedFileError
 
-TABLE, FILE = "table", "file"
-"""Columns of files: the name of the table that a file belongs to, and its bytes; none in rows that only carry other
-columns.
-"""
 MADE = "made"  # the folder where files lie until they are in their tables
-FILE_BYTES = 1 << 26  # of columns in memory: what has more becomes several files, each of which Spark holds whole
 FOOTER_LENGTH = 4  # bytes at the end of a Parquet file that hold the length of its footer
 END = b"1"
 """The last byte of every Parquet file (`PAR1`). It is the line separator of the text writer, so a file of one line is
 exactly the value.
 """
 TEXT_OPTIONS = {"lineSep": END.decode(), "maxRecordsPerFile": "1", "compression": "none"}
-LARGE = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
-WRITER = {"org.apache.spark.version": pyspark.__version__}
-"""Tells readers that dates before 1582 are meant by the calendar that Spark has."""
-
-
-class ChangedFileError(Exception):
-    """Spark's text writer did not write the bytes that a task made."""
-
-
-def parquet_files(columns: Sequence[pa.Array], schema: pa.Schema) -> Iterator[bytes]:
-    """Rows as Parquet files, of at most FILE_BYTES of columns if they have several rows. A file's dictionaries hold the
-    values of its own rows, in the order in which they appear, so nothing tells what else a dictionary held.
-
-    Raises:
-        TypeError: if a column is not of the schema's type, or coded values of it.
-    """
-    columns = [_of_type(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    pending = [(0, len(columns[0]))]
-    while pending:
-        first, rows = pending.pop()
-        part = [shortened(column.slice(first, rows)) for column in columns]
-        if rows > 1 and sum(column.nbytes for column in part) > FILE_BYTES:
-            pending += [(first + rows // 2, rows - rows // 2), (first, rows // 2)]
-        elif rows:
-            yield _parquet(pa.table(part, names=schema.names))
 
 
 def write_tables(
@@ -109,28 +78,6 @@ def rows_of(files: DataFrame, table: str, schema: T.StructType) -> DataFrame:
                 yield from rows.to_batches(max_chunksize=1 << 16)
 
     return map_batches(files.where((F.col(TABLE) == table) & F.col(FILE).isNotNull()).select(FILE), unpack, schema)
-
-
-def _parquet(rows: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pq.ParquetWriter(sink, rows.schema, store_schema=False, write_statistics=False) as writer:
-        writer.write_table(rows)
-        writer.add_key_value_metadata(WRITER)
-    written: bytes = sink.getvalue().to_pybytes()
-    return written
-
-
-def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column of this type, coded or not; from the large one of the same name, too, which some platforms give."""
-    coded = pa.types.is_dictionary(column.type)
-    found = column.type.value_type if coded else column.type
-    if found == kind:
-        return column
-    if LARGE.get(found) != kind:
-        raise TypeError(f"a column of {kind} is made of {found}")
-    if coded:
-        return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(kind))
-    return column.cast(kind)
 
 
 def _write_rows(files: DataFrame, schemas: Mapping[str, T.StructType], folder: Folder) -> None:

@@ -24,7 +24,9 @@ from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.hadoop import HadoopFolder
 from tclose_spark.io.tables import made_files
 from tclose_spark.io.tables.delta_log import require_plain_table
-from tclose_spark.io.tables.made_files import FILE, TABLE, ChangedFileError, parquet_files, rows_of, write_tables
+from tclose_spark.io.tables.made_files import rows_of, write_tables
+from tclose_spark.table import parquet
+from tclose_spark.table.parquet import FILE, TABLE, ChangedFileError, parquet_files
 from tclose_spark.runfile.loading import load_spec
 
 Settings = Callable[[Mapping[str, str]], AbstractContextManager[None]]
@@ -246,7 +248,7 @@ def test_a_file_holds_no_value_that_its_rows_have_not() -> None:
 
 
 def test_much_becomes_several_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(made_files, "FILE_BYTES", 1000)
+    monkeypatch.setattr(parquet, "FILE_BYTES", 1000)
     column = pa.array([f"{i:0100}" for i in range(95)])
     files = list(parquet_files([column], pa.schema([("text", pa.string())])))
     assert len(files) > 5
@@ -257,7 +259,7 @@ def test_much_becomes_several_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_few_long_values_are_files_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(made_files, "FILE_BYTES", 10_000)
+    monkeypatch.setattr(parquet, "FILE_BYTES", 10_000)
     column = pa.array(["few"] * 910).dictionary_encode()
     long = pa.array([""] * 900 + [f"{i}" * 4000 for i in range(10)])
     files = list(parquet_files([column, long], pa.schema([("text", pa.string()), ("long", pa.string())])))
