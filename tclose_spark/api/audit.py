@@ -9,7 +9,7 @@ from typing import Any
 
 from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, table_or_path, tree_of
 from tclose_spark.api.errors import on_command_line, translate_errors
-from tclose_spark.api.session import working
+from tclose_spark.api.session import choose, working
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns, question_from_run_file
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.errors import ConfigurationError
@@ -73,6 +73,7 @@ def audit(
     attacks: bool = True,
     format: str | None = None,
     options: Options = None,
+    engine: str | None = None,
 ) -> Audit:
     """Audits a published table, whoever made it: k, l, t and (n, t) exactly, attacks, and information loss.
 
@@ -92,6 +93,7 @@ def audit(
     supersets: the most boxes of labels to search for (n, t).
     attacks: measure attacks.
     format, options: of the table if its path does not name its format, and for Spark's reader.
+    engine: see `release`.
 
     Raises:
         ConfigurationError: naming the argument that is wrong.
@@ -99,7 +101,8 @@ def audit(
     """
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=k, t=t, n=n, gain=gain)
     target = None if classes_output is None else resolve(fspath(classes_output), "--classes-output", Path.cwd())
-    with working("tclose audit", table, path_of(table)) as session, as_typed():
+    on = choose("audit", engine, table=table).name
+    with working("tclose audit", table, path_of(table), on) as session, as_typed():
         from tclose_spark.auditing.audit import audit_table
         from tclose_spark.auditing.tables import opened_tables
 
@@ -124,6 +127,7 @@ def explain(
     reference: Table | None = None,
     format: str | None = None,
     options: Options = None,
+    engine: str | None = None,
 ) -> Explanation:
     """Explains one class: both distributions side by side, their distance, and which mass moves where at what cost.
 
@@ -136,7 +140,8 @@ def explain(
         InputError: if the table has no such class, or several.
     """
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=None, t=t, n=None, gain="0.2")
-    with working("tclose explain", table, path_of(table)) as session, as_typed():
+    on = choose("explain", engine, table=table).name
+    with working("tclose explain", table, path_of(table), on) as session, as_typed():
         from tclose_spark.auditing.explain import explain_class
         from tclose_spark.auditing.tables import opened_tables
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from tclose_spark.api.arguments import Spec, Table, given_run, number_of_rows
 from tclose_spark.api.errors import translate_errors
-from tclose_spark.api.session import Log, announcer, temporary_folder, working_on
+from tclose_spark.api.session import Log, announcer, choose, temporary_folder, working_on
 from tclose_spark.comparing.request import (
     ALL,
     ComparisonRequest,
@@ -24,7 +24,7 @@ from tclose_spark.comparing.result import ComparisonResult
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import MOST_ROWS
 from tclose_spark.report.notebook import in_frame, printed
-from tclose_spark.runfile.loading import resolve
+from tclose_spark.runfile.loading import lines_in_errors, resolve
 from tclose_spark.runfile.spec import Output
 
 
@@ -64,12 +64,13 @@ def compare(
     require: bool = True,
     overrides: Sequence[str] = (),
     log: Log | None = print,
+    engine: str | None = None,
 ) -> Comparison:
     """Runs every method at every k and t on rows of a table, and measures what each release would lose.
 
     The figures are measured on raw rows, so keep them internal.
 
-    table, spec, overrides, log: see `release`; the spec needs no output.
+    table, spec, overrides, log, engine: see `release`; the spec needs no output.
     k: one, or several; by default the spec's.
     t: of all sensitive attributes that have one: one, or several, such as ["0.1", "0.2"]; by default their own.
     methods: `all`, or methods by name, as a dict like the `method` section of a run file, or as an object
@@ -98,7 +99,9 @@ def compare(
             plan_only=plan_only,
             overwrite=overwrite,
         )
-        with working_on(run, "compare") as session:
+        with lines_in_errors(run.tree):
+            on = choose("compare", engine, run.spec, run.table, log).name
+        with working_on(run, "compare", on) as session:
             from tclose_spark.comparing.run_comparison import run_comparison
             from tclose_spark.comparing.store import PAGE
 

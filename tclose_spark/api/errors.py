@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
@@ -25,7 +25,7 @@ ARGUMENTS = {
     "check": "of",
 }
 """Arguments in Python by the options of the command line, where the names differ."""
-_on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
+_command_line: ContextVar[Callable[[str], object] | None] = ContextVar("command_line", default=None)
 
 
 def known(error: Exception) -> TcloseError | None:
@@ -79,19 +79,27 @@ def in_python(text: str) -> str:
 
 def on_command_line() -> bool:
     """Whether calls come from the command line: see `called_from_command_line`."""
-    return _on_command_line.get()
+    return _command_line.get() is not None
+
+
+def tell_command_line(line: str) -> bool:
+    """Has the command line print a message; returns whether the call comes from there."""
+    announce = _command_line.get()
+    if announce is not None:
+        announce(line)
+    return announce is not None
 
 
 @contextmanager
-def called_from_command_line() -> Iterator[None]:
+def called_from_command_line(announce: Callable[[str], object]) -> Iterator[None]:
     """Calls of the body come from the command line. It has the process to itself: it handles signals and all errors,
-    whose messages name options, and sessions are its own.
+    whose messages name options, and sessions are its own. announce: prints a message.
     """
-    token = _on_command_line.set(True)
+    token = _command_line.set(announce)
     try:
         yield
     finally:
-        _on_command_line.reset(token)
+        _command_line.reset(token)
 
 
 @contextmanager

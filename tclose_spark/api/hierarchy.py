@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, table_or_path, tree_of
 from tclose_spark.api.errors import translate_errors
-from tclose_spark.api.session import working
+from tclose_spark.api.session import choose, working
 from tclose_spark.auditing.hierarchy import Settings, count_column, hierarchy_of, outline_lines
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.table_argument import as_typed
@@ -76,6 +76,7 @@ def hierarchy(
     overrides: Sequence[str] = (),
     format: str | None = None,
     options: Mapping[str, Any] | None = None,
+    engine: str | None = None,
 ) -> Preview:
     """Shows a hierarchy beside a table: its tree with counts, and the values without a leaf.
 
@@ -84,6 +85,7 @@ def hierarchy(
     type: of the column, as a quasi-identifier; by default the spec's, or categorical.
     spec, overrides: a run file that describes the column.
     format, options: of a path, as in a run file.
+    engine: see `release`.
 
     Raises:
         ConfigurationError: if the hierarchy is not valid.
@@ -92,7 +94,8 @@ def hierarchy(
     run_file = None if spec is None else spec_of(tree_of(spec, overrides))
     settings = _settings(column, of, type, run_file)
     path = run_file.input.path if table is None and run_file is not None else path_of(table)
-    with working("tclose hierarchy", table, path) as session:
+    on = choose("hierarchy", engine, run_file, table).name
+    with working("tclose hierarchy", table, path, on) as session:
         reader = {"kind": format, "options": reader_options(options)}
         with _opened(session, table, column, run_file, reader) as opened:
             counts = count_column(opened, column, settings)

@@ -63,6 +63,7 @@ def plan(
     overwrite: bool = False,
     overrides: Sequence[str] = (),
     log: Log | None = print,
+    engine: str | None = None,
 ) -> Planned:
     """Profiles a table and plans its release: what classes to expect, and whether the requirements can be reached.
 
@@ -75,4 +76,4 @@ def plan(
     """
     with temporary_folder() as folder:
         run = given_run(table, spec, output, overrides, nowhere=folder)
-        return Planned(run.spec, run_stages(run, "profile", "plan", log=log, overwrite=overwrite))
+        return Planned(run.spec, run_stages(run, "profile", "plan", log=log, overwrite=overwrite, engine=engine))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from os import PathLike, fspath
@@ -98,7 +98,12 @@ class Release:
 
     def to_arrow(self) -> pa.Table:
         """The released table as a pyarrow table, in this process's memory."""
-        return self.table.toArrow()
+        if URI.match(self.path):
+            return self.table.toArrow()
+        from tclose_spark.engine.tables import collect, read_delta
+        from tclose_spark.io.local_session import LocalSession
+
+        return collect(read_delta(LocalSession(), f"{self.path}/release"))
 
     def to_pandas(self) -> pd.DataFrame:
         """The released table as a pandas DataFrame, in this process's memory.
@@ -114,10 +119,13 @@ class Release:
 
     def preview(self) -> str:
         """Ten rows as text, with the precision of each column's labels."""
-        from tclose_spark.io.tables.delta import few_rows
+        if URI.match(self.path):
+            from tclose_spark.io.tables.delta import few_rows
 
-        table, losses = self.table, self.certificate["utility"]["ncp_by_quasi_identifier"]
-        return "\n".join(preview_lines(table.columns, few_rows(table, ROWS), losses))
+            names, rows = self.table.columns, few_rows(self.table, ROWS)
+        else:
+            names, rows = _few_rows(f"{self.path}/release")
+        return "\n".join(preview_lines(names, rows, self.certificate["utility"]["ncp_by_quasi_identifier"]))
 
     def _delta(self, path: str) -> DataFrame:
         from tclose_spark.io.spark.session import find_session
@@ -143,6 +151,29 @@ class Release:
         return f"<pre>{escape(repr(self))}</pre>"
 
 
+def _few_rows(path: str) -> tuple[list[str], list[list[object]]]:
+    """The columns of a local table, and up to ROWS different rows from all over it: those with the least hashes of
+    their content, the same each time. One pass, without Spark.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    from tclose_spark.engine.tables import collect, map_batches, read_delta
+    from tclose_spark.io.local_session import LocalSession
+    from tclose_spark.table.row_hash import RowHash
+
+    table = read_delta(LocalSession(), path)
+    row_hash = RowHash.of("", len(table.schema))
+
+    def least(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            _, first = np.unique(row_hash.of_rows(batch.columns), return_index=True)
+            yield batch.take(pa.array(first[:ROWS]))
+
+    drawn = collect(map_batches(table, least, table.schema)).combine_chunks().to_batches()
+    return table.schema.names, [list(row.values()) for batch in least(drawn) for row in batch.to_pylist()]
+
+
 @translate_errors()
 def release(
     table: Table,
@@ -154,6 +185,7 @@ def release(
     overrides: Sequence[str] = (),
     log: Log | None = print,
     progress: Progress | None = None,
+    engine: str | None = None,
 ) -> Release:
     """Releases a table: all stages, from raw rows to a verified, published release.
 
@@ -167,6 +199,7 @@ def release(
     overrides: of keys of the spec, such as `["privacy.k=20"]`.
     log: takes the messages of the stages, a line at a time; None for silence.
     progress: shows the progress over blocks.
+    engine: local (this process) or spark; by default what the environment (TCLOSE_ENGINE) or the spec says, or auto.
 
     Raises:
         GuaranteeError: if the release does not meet its requirements; nothing is published.
@@ -176,22 +209,29 @@ def release(
     """
     run = given_run(table, spec, output, overrides)
     how: dict[str, Any] = {"overwrite": overwrite or if_changed, "progress": progress, "if_changed": if_changed}
-    run_stages(run, "release", log=log, **how)
+    run_stages(run, "release", log=log, engine=engine, **how)
     return Release(run.spec.output)
 
 
 @translate_errors()
 def verify(
-    table: Table, spec: Spec, output: Where = None, *, overrides: Sequence[str] = (), log: Log | None = print
+    table: Table,
+    spec: Spec,
+    output: Where = None,
+    *,
+    overrides: Sequence[str] = (),
+    log: Log | None = print,
+    engine: str | None = None,
 ) -> Release:
     """Verifies a finished release again, from its files: table, certificate and report. Changes nothing.
 
     table, spec, output: those of the release. The table is not read, so one in memory may be None.
+    engine: see `release`.
 
     Raises:
         GuaranteeError: if it does not meet its requirements, or does not match its certificate: withdraw it.
         ConfigurationError: if there is no finished release, or it was made with another spec.
     """
     run = given_run(table, spec, output, overrides, reads=False)
-    run_stages(run, "verify", log=log, finished=True)
+    run_stages(run, "verify", log=log, engine=engine, finished=True)
     return Release(run.spec.output)

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tclose_spark.api.arguments import GivenRun, Table
-from tclose_spark.api.errors import full_disks_named, on_command_line
-from tclose_spark.io.input.arrow_frames import is_spark
+from tclose_spark.api.engine_choice import (
+    LOCAL,
+    SPARK,
+    Choice,
+    asked_engine,
+    choose_engine,
+    spark_present,
+    work_of,
+)
+from tclose_spark.api.errors import full_disks_named, on_command_line, tell_command_line
+from tclose_spark.errors import TcloseError
+from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.io.interrupts import interruptible, run_with_timeout
+from tclose_spark.io.local_session import LocalSession, is_local
 from tclose_spark.io.spark import driver
 from tclose_spark.runfile.loading import lines_in_errors
+from tclose_spark.runfile.spec import ReleaseSpec
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+Session = Any
+"""A SparkSession, or a `LocalSession`."""
+TOLD = "the table that was given"
+"""What messages call a table in memory."""
 
 Log = Callable[[str], object]
 """Takes the messages of a call, a line at a time: `print`, or the `info` of a logger."""
@@ -36,33 +52,53 @@ def announcer(log: Log | None) -> Callable[[str], None]:
     return announce
 
 
+def choose(
+    verb: str, engine: str | None, spec: ReleaseSpec | None = None, table: Table = None, log: Log | None = None
+) -> Choice:
+    """The engine of a call, which its first message names. engine: the argument of the call. log: takes the message,
+    unless the command line does.
+
+    Raises:
+        ConfigurationError: if there is no such engine, or it cannot do this.
+    """
+    choice = choose_engine(asked_engine(engine, spec), work_of(verb, spec, table), spark_present())
+    _tell(choice, log)
+    return choice
+
+
+def _tell(choice: Choice, log: Log | None) -> None:
+    if not tell_command_line(choice.line):
+        announcer(log)(choice.line)
+
+
 @contextmanager
-def working(title: str, table: Table = None, path: str = "") -> Iterator[SparkSession]:
-    """The session to work on: a DataFrame's own, otherwise the active one, otherwise a new one with Delta.
+def working(title: str, table: Table = None, path: str = "", on: str = SPARK) -> Iterator[Session]:
+    """The session to work on. Of Spark it is a DataFrame's own, otherwise the active one, otherwise a new one with
+    Delta.
 
     An existing session gets its settings back at the end. An interrupt cancels the jobs of Spark, and is raised as
     KeyboardInterrupt. The command line, which has the process to itself, does both in its own way.
 
-    path: of the table, if it is read from files.
+    path: of the table, if it is read from files. on: the name of the engine.
     """
-    if on_command_line():
-        driver.start_early(path)
-        from tclose_spark.io.spark.session import get_session
-
-        yield get_session(title)
-        return
-    with interruptible(_forget_call):
+    with nullcontext() if on_command_line() else interruptible(_forget_call):
+        if on == LOCAL:
+            yield LocalSession()
+            return
         if is_spark(table):
-            from tclose_spark.io.spark.session import require_delta_of
-
-            require_delta_of(session := table.sparkSession)
+            session = table.sparkSession
         else:
             driver.start_early(path)
-            from tclose_spark.io.spark.session import find_session
+            session = None
+        from tclose_spark.io.spark.session import borrowed, cancel_jobs, find_session, get_session, require_delta_of
 
+        if on_command_line():
+            yield get_session(title)
+            return
+        if session is None:
             session = find_session(title)
-        from tclose_spark.io.spark.session import borrowed, cancel_jobs
-
+        else:
+            require_delta_of(session)
         try:
             with borrowed(session):
                 yield session
@@ -72,17 +108,37 @@ def working(title: str, table: Table = None, path: str = "") -> Iterator[SparkSe
 
 
 @contextmanager
-def working_on(run: GivenRun, title: str) -> Iterator[SparkSession]:
+def working_on(run: GivenRun, title: str, on: str = SPARK) -> Iterator[Session]:
     """The session for a run, with its table. Errors name the lines of the run file."""
     spec = run.spec
-    with lines_in_errors(run.tree), working(f"tclose {title} {spec.name}", run.table, spec.input.path) as session:
+    with lines_in_errors(run.tree), working(f"tclose {title} {spec.name}", run.table, spec.input.path, on) as session:
         if run.table is None:
             yield session
             return
-        from tclose_spark.io.input.frames import viewed
-
-        with viewed(session, run.table, spec.input.path):
+        with _viewed(session, run.table, spec.input.path):
             yield session
+
+
+@contextmanager
+def _viewed(session: Session, table: Table, name: str) -> Iterator[None]:
+    """Makes the table a view of this name during the body. Errors call it `TOLD`."""
+    if is_local(session):
+        from tclose_spark.engine.local.reading import frame_table
+
+        session.views[name] = frame_table(session, table)
+    else:
+        from tclose_spark.io.input.frames import as_dataframe
+
+        as_dataframe(session, table).createOrReplaceTempView(name)
+    try:
+        yield
+    except TcloseError as error:
+        text = str(error).replace(f"input.path: {name}", TOLD).replace(name, TOLD)
+        error.args = (text.replace("input.path: ", ""),)
+        raise
+    finally:
+        if not is_local(session):
+            session.catalog.dropTempView(name)
 
 
 def run_stages(
@@ -91,22 +147,41 @@ def run_stages(
     log: Log | None,
     overwrite: bool = False,
     progress: Progress | None = None,
+    engine: str | None = None,
     **options: Any,
 ) -> Any:
     """The result of the last of these stages, which run one after another while the output is locked.
 
+    engine: the argument of the call. If `auto` chose this process, and only Spark can read the input, the stages run
+        again on Spark, if it is installed.
     options: of every stage, such as `finished` of verify.
     """
-    with working_on(run, names[-1]) as session:
-        import tclose_spark.pipeline as pipeline
-        from tclose_spark.io.run import Run
-        from tclose_spark.io.spark.progress import no_progress
+    if run.table is not None and not is_spark(run.table):
+        run = replace(run, table=as_arrow(run.table))  # once: its rows are counted, and a stream can be read once only
+    with lines_in_errors(run.tree):
+        choice = choose(names[-1], engine, run.spec, run.table, log)
 
-        opened, result = Run(run.spec, session, announcer(log), overwrite, progress or no_progress), None
-        with opened.locked(), opened.events.failures(), full_disks_named(run.spec.output.internal_path):
-            for name in names:
-                result = getattr(pipeline, name)(opened, **options)
-    return result
+    def work(on: str) -> Any:
+        with working_on(run, names[-1], on) as session:
+            import tclose_spark.pipeline as pipeline
+            from tclose_spark.io.run import Run
+            from tclose_spark.io.spark.progress import no_progress
+
+            opened, result = Run(run.spec, session, announcer(log), overwrite, progress or no_progress), None
+            with opened.locked(), opened.events.failures(), full_disks_named(run.spec.output.internal_path):
+                for name in names:
+                    result = getattr(pipeline, name)(opened, **options)
+        return result
+
+    if choice.name == LOCAL and not choice.asked and find_spec("pyspark") is not None:
+        from tclose_spark.engine.local.reading import NeedsSparkError
+
+        try:
+            return work(LOCAL)
+        except NeedsSparkError as error:
+            choice = Choice(SPARK, str(error))
+        _tell(choice, log)
+    return work(choice.name)
 
 
 @contextmanager

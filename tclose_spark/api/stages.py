@@ -36,6 +36,7 @@ def run_stage(
     overrides: Sequence[str] = (),
     log: Log | None = print,
     progress: Progress | None = None,
+    engine: str | None = None,
     **options: Any,
 ) -> Any:
     """One stage of a release, from the output of the one before: profile, plan, anonymize, verify, report or publish.
@@ -46,7 +47,7 @@ def run_stage(
     if name not in STAGES:
         raise ConfigurationError(f"there is no stage {name!r}; expected {', '.join(STAGES)}")
     run = given_run(table, spec, output, overrides, reads=name in READ_THE_INPUT)
-    result = run_stages(run, name, log=log, overwrite=overwrite, progress=progress, **options)
+    result = run_stages(run, name, log=log, overwrite=overwrite, progress=progress, engine=engine, **options)
     if name == "plan":
         return Planned(run.spec, result)
     return Release(run.spec.output) if name in ("release", "publish") else result

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from tclose_spark.api.arguments import Table, number_of_rows, path_of, reader_options
 from tclose_spark.api.errors import translate_errors
-from tclose_spark.api.session import Log, announcer, working
+from tclose_spark.api.session import Log, announcer, choose, working
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.runfile.spec import Input
@@ -29,6 +29,7 @@ def suggest(
     k: int | None = None,
     t: str | float = "0.2",
     log: Log | None = None,
+    engine: str | None = None,
 ) -> Suggestion:
     """A first run file for a table that nobody has described: what each of its columns may be, and why.
 
@@ -43,6 +44,7 @@ def suggest(
     file: the place of the run file, which its paths are relative to.
     name: of a table in memory, in the run file.
     log: takes a line about each column as it is examined.
+    engine: see `release`.
 
     Raises:
         InputError: if the table cannot be read, is empty, or has no two columns that a release could be made of.
@@ -53,7 +55,8 @@ def suggest(
     if k is not None and k < 2:
         raise ConfigurationError(f"--k {k}: expected at least 2")
     source = source_of(path, format, reader_options(options)) if path else Input(path=name, format="table")
-    with working("tclose suggest", table, path) as session, as_typed():
+    on = choose("suggest", engine, table=table).name
+    with working("tclose suggest", table, path, on) as session, as_typed():
         from tclose_spark.io.input.damaged_text import SourceTable, translate_read_errors
         from tclose_spark.io.input.frames import as_dataframe
         from tclose_spark.suggesting.gathering import gather_facts, open_unknown_table, with_plain_names

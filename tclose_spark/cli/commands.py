@@ -17,6 +17,7 @@ from tclose_spark.cli.options import (
     AsPage,
     Closeness,
     Config,
+    Engine,
     Format,
     Hierarchies,
     Overrides,
@@ -45,7 +46,7 @@ RUN_FILES = (".yaml", ".yml")
 
 app = typer.Typer(
     name="tclose",
-    help="k-anonymous and t-close releases of tables about people, on Apache Spark, with the proof.",
+    help="k-anonymous and t-close releases of tables about people, in one process or on Apache Spark, with the proof.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -69,8 +70,8 @@ def _options(
 
 def _add_stage(name: str, summary: str) -> None:
     @app.command(name, help=summary)
-    def command(config: Config, set_: Overrides = None, overwrite: Overwrite = False) -> None:
-        result = _run_stage(name, config, set_, overwrite)
+    def command(config: Config, set_: Overrides = None, overwrite: Overwrite = False, engine: Engine = None) -> None:
+        result = _run_stage(name, config, set_, overwrite, engine=engine)
         if name == "plan":
             show(result.lines())
         elif name == "publish":
@@ -93,6 +94,7 @@ for _name, _summary in STAGES.items():
 def release(
     config: Config,
     set_: Overrides = None,
+    engine: Engine = None,
     overwrite: Overwrite = False,
     if_changed: Annotated[
         bool,
@@ -112,7 +114,7 @@ def release(
     from tclose_spark.api.release import release as release_table
 
     rows = on_terminal() and not as_json if rows is None else rows
-    how: dict[str, Any] = {"overwrite": overwrite, "if_changed": if_changed, "overrides": set_ or []}
+    how: dict[str, Any] = {"overwrite": overwrite, "if_changed": if_changed, "overrides": set_ or [], "engine": engine}
     show_release(release_table(None, config, log=announce, progress=show_progress, **how), rows, as_json)
 
 
@@ -120,13 +122,14 @@ def release(
 def verify(
     config: Config,
     set_: Overrides = None,
+    engine: Engine = None,
     overwrite: Overwrite = False,
     finished: Annotated[
         bool, typer.Option("--finished", help="Verify the finished release, whatever is staged beside it.")
     ] = False,
 ) -> None:
     """See STAGES."""
-    _run_stage("verify", config, set_, overwrite, finished=finished)
+    _run_stage("verify", config, set_, overwrite, engine=engine, finished=finished)
 
 
 @app.command()
@@ -191,6 +194,7 @@ def audit(
     ] = True,
     as_json: AsJson = False,
     html: AsPage = None,
+    engine: Engine = None,
 ) -> None:
     """Is this table already safe? Every measure, exact, on any table: exit 0 if all requirements hold, 1 if not."""
     from tclose_spark.api.audit import audit as audit_table
@@ -213,6 +217,7 @@ def audit(
         attacks=attacks,
         format=format_,
         options=options_of(option or []),
+        engine=engine,
     )
     from tclose_spark.auditing.page import audit_page
     from tclose_spark.auditing.views import audit_lines
@@ -251,6 +256,7 @@ def explain(
     ] = None,
     as_json: AsJson = False,
     html: AsPage = None,
+    engine: Engine = None,
 ) -> None:
     """One class: both distributions side by side, the distance, and which mass moves where at what cost."""
     from tclose_spark.api.audit import explain as explain_class
@@ -266,6 +272,7 @@ def explain(
         reference=reference,
         format=format_,
         options=options_of(option or []),
+        engine=engine,
     )
     from tclose_spark.auditing.page import explanation_page
     from tclose_spark.auditing.views import explanation_lines
@@ -303,6 +310,7 @@ def compare(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Start again. Without it, finished combinations are reused.")
     ] = False,
+    engine: Engine = None,
 ) -> None:
     """Which method loses least at a k and t, and what would others cost? Every combination, on a sample or all rows."""
     from tclose_spark.api.compare import compare as compare_methods
@@ -320,6 +328,7 @@ def compare(
         require=False,
         overrides=set_ or [],
         log=announce,
+        engine=engine,
     )
     from tclose_spark.comparing.views import comparison_table
 
@@ -344,6 +353,7 @@ def suggest(
     ] = None,
     t: Annotated[str, typer.Option("--t", help="For the run file.")] = "0.2",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing run file.")] = False,
+    engine: Engine = None,
 ) -> None:
     """What is in this table? Examines its columns, and writes a commented run file that can be run unchanged."""
     from tclose_spark.api.suggest import suggest as suggest_run_file
@@ -355,7 +365,7 @@ def suggest(
     file = output or Path(f"{release_name(source_of(table, format_, options))}.yaml")
     if not overwrite:
         require_new("--output", file, in_folder=False)
-    how: dict[str, Any] = {"format": format_, "options": options, "file": file, "k": k, "t": t}
+    how: dict[str, Any] = {"format": format_, "options": options, "file": file, "k": k, "t": t, "engine": engine}
     suggestion = suggest_run_file(table, sample=parse_number(sample), log=lambda line: show([line]), **how)
     show(summary_lines(suggestion))
     suggestion.write(file, overwrite)
@@ -382,6 +392,7 @@ def hierarchy(
     depth: Annotated[int | None, typer.Option("--depth", min=1, help="Levels below the root that are shown.")] = None,
     most: Annotated[int, typer.Option("--most", min=1, help="Children of a node that are shown.")] = 12,
     values: Annotated[bool, typer.Option("--values", help="Print the values that have no leaf, too.")] = False,
+    engine: Engine = None,
 ) -> None:
     """Show a hierarchy beside a table's values: built, or a CSV that is checked; write it as CSV. Internal."""
     from tclose_spark.api.hierarchy import hierarchy as hierarchy_of
@@ -391,7 +402,7 @@ def hierarchy(
     of_run_file = source.endswith(RUN_FILES)
     how: dict[str, Any] = {"spec": source, "overrides": set_ or []} if of_run_file else {}
     how |= {"of": parse_hierarchy(build, check), "type": kind, "format": format_, "options": options_of(option or [])}
-    preview = hierarchy_of(None if of_run_file else source, column, **how)
+    preview = hierarchy_of(None if of_run_file else source, column, engine=engine, **how)
     show(preview.lines(depth, most))
     if values:
         show(f"  no leaf: {value!r}, {rows:,} rows" for value, rows in preview.lost.items())

@@ -17,6 +17,14 @@ Config = Annotated[Path, typer.Argument(help="The run file (YAML).", show_defaul
 Overrides = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Override a key of the run file.")
 ]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="local (this process), spark, or auto; by default TCLOSE_ENGINE, or the run file's.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished output once the new one is verified.")]
 Quasi = Annotated[
     list[str] | None,

@@ -37,7 +37,7 @@ def run_command(arguments: Sequence[str], last: bool) -> int:
     with handle_signals(SHORT if given[:1] in READS_ONLY else MESSAGE, last) as interrupt:
         try:
             require_log_format()
-            with called_from_command_line():
+            with called_from_command_line(announce):
                 code = app(args=given, standalone_mode=False)
             if not code or interrupt.received is None:  # typer makes a KeyboardInterrupt a code
                 return code if isinstance(code, int) else 0
@@ -85,9 +85,11 @@ def _unexpected(error: Exception) -> int:
 
 
 def run_job(name: str) -> None:
-    """Runs `jobs/<name>.py` (`--config CONF`, `--set`, `--overwrite`), and ends the process with the exit code."""
+    """Runs `jobs/<name>.py` (`--config CONF`, `--set`, `--overwrite`) on Spark, and ends the process with its exit
+    code.
+    """
     arguments = [a.removeprefix("--config=") for a in sys.argv[1:] if a != "--config"]
-    code = run_command([name, *arguments], last=True)
+    code = run_command([name, "--engine", "spark", *arguments], last=True)
     if code:
         sys.exit(code)
 

@@ -26,7 +26,7 @@ from tclose_spark.runfile.registry import MethodSettings, read_settings, require
 from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
 
 AUTO = "auto"
-"""The value of `privacy.k` that lets the plan choose k."""
+"""The value of `privacy.k` that lets the plan choose k, and of `engine` that chooses by the input."""
 FRAME = "tclose_frame"
 """The first characters of the path of a table in memory, which Spark reads from a temporary view."""
 
@@ -207,6 +207,10 @@ class ReleaseSpec(Section):
         default_factory=lambda: read_settings({})
     )
     """The method that assigns rows to classes, with its settings."""
+    engine: Literal["auto", "local", "spark"] = "auto"
+    """Where the run works: local is this process, without Java; auto takes it for small local files and tables in
+    memory, and Spark for all else. The release is the same.
+    """
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
@@ -264,10 +268,10 @@ class ReleaseSpec(Section):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all keys that decide the release, so without the name and the output. Of a table in memory, the
-        profile's figures decide, not the name of its view.
+        """SHA-256 of all keys that decide the release, so without the name, the output and the engine. Of a table in
+        memory, the profile's figures decide, not the name of its view.
         """
-        decisive = self.model_dump(mode="json", exclude={"name", "output"})
+        decisive = self.model_dump(mode="json", exclude={"name", "output", "engine"})
         decisive["input"] |= {"path": FRAME} if self.input.is_frame else {}
         decisive["privacy"] = {key: value for key, value in decisive["privacy"].items() if value is not None}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()

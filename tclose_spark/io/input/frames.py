@@ -1,9 +1,7 @@
-"""A table in memory as the input of a run: a temporary view of Spark for the time of the run."""
+"""A table in memory as a DataFrame of Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -11,12 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type
 
-from tclose_spark.errors import TcloseError
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark, readable
 from tclose_spark.io.tables.columns import UNREADABLE, quoted
-
-TOLD = "the table that was given"
-"""What messages call a table in memory."""
 
 
 def as_dataframe(spark: SparkSession, table: Any) -> DataFrame:
@@ -39,17 +33,3 @@ def as_dataframe(spark: SparkSession, table: Any) -> DataFrame:
 def _spark_type(kind: pa.DataType) -> T.DataType:
     """The type that Spark reads from Parquet: a time without a zone stays without one."""
     return from_arrow_type(kind, prefer_timestamp_ntz=True)
-
-
-@contextmanager
-def viewed(spark: SparkSession, table: Any, name: str) -> Iterator[None]:
-    """Makes the table a view of this name during the body. Errors call it `TOLD`."""
-    as_dataframe(spark, table).createOrReplaceTempView(name)
-    try:
-        yield
-    except TcloseError as error:
-        text = str(error).replace(f"input.path: {name}", TOLD).replace(name, TOLD)
-        error.args = (text.replace("input.path: ", ""),)
-        raise
-    finally:
-        spark.catalog.dropTempView(name)
