@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.io.input import problems
 from tclose_spark.io.input.csv_options import (
     as_bytes,
     csv_options,
@@ -27,7 +28,6 @@ from tclose_spark.io.tables.columns import MALFORMED, quoted
 from tclose_spark.runfile.spec import Input
 
 REPLACEMENT, NUL = "\ufffd", "\0"  # what bytes that cannot be decoded become; what no text holds
-SHOWN = 5  # columns that a message lists
 
 
 def read_csv(spark: SparkSession, source: Input) -> DataFrame:
@@ -39,7 +39,7 @@ def read_csv(spark: SparkSession, source: Input) -> DataFrame:
     options = csv_options(source)
     first = spark.read.options(**options).csv(for_spark(source.path))
     if not first.columns:
-        raise InputError(f"input.path: {source.path} is empty (0 bytes, or blank lines only)")
+        raise problems.empty_csv(source)
     _check_byte_order_mark(first, source)
     unnamed = option_of(source, "header").lower() == "true" and _check_header(first, source)
     marked = T.StructType([*first.schema.fields, T.StructField(MALFORMED, T.StringType())])
@@ -111,7 +111,7 @@ def _check_names_once(table: DataFrame, source: Input) -> None:
     names = [str(name or "").lower() for name in first or ()]
     places = [place + 1 for place, name in enumerate(names) if name and names.count(name) > 1]
     if places:
-        listed = " and ".join(str(place) for place in places[:SHOWN])
+        listed = " and ".join(str(place) for place in places[: problems.SHOWN])
         raise InputError(
             f"input.path: the first line of {source.path} holds a duplicate: a name stands twice (but for case), in "
             f"columns {listed}; rename one, or set input.options.header: false if that line is no header"

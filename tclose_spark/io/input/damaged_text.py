@@ -7,7 +7,7 @@ therefore rejected. Messages name columns and counts, never the content of a fil
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -15,8 +15,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.csv_files import NUL, REPLACEMENT, SHOWN, looks_like
-from tclose_spark.io.input.csv_options import as_bytes, encoding_of, how_to_set_encoding, is_utf8
+from tclose_spark.io.input import problems
+from tclose_spark.io.input.csv_files import NUL, REPLACEMENT, looks_like
+from tclose_spark.io.input.csv_options import as_bytes, is_utf8
 from tclose_spark.io.input.read_errors import READ_ERRORS, meaning
 from tclose_spark.io.storage.folders import for_spark
 from tclose_spark.io.tables.columns import MALFORMED, quoted
@@ -81,29 +82,16 @@ def check_text(opened: SourceTable) -> None:
     with_nul = dict(zip(texts, counts[: len(texts)], strict=True))
     malformed = dict(zip(texts, counts[len(texts) :], strict=True))
     if any(with_nul.values()):
-        raise InputError(
-            f"{_listed(with_nul)}: text holds NUL bytes; "
-            f"{(looks_like(opened.table, source) if is_csv else '') or 'correct it'}"
-        )
+        raise problems.nul_bytes(with_nul, looks_like(opened.table, source) if is_csv else "")
     if is_csv and any(malformed.values()) and is_utf8(source):
         malformed = _count_malformed(opened, texts)
     if any(malformed.values()):
-        encoding = encoding_of(source) if is_csv else "UTF-8"
-        raise InputError(
-            f"{_listed(malformed)}: text is not in {encoding}, and different values would be read as one; "
-            f"{how_to_set_encoding(source) if is_csv else 'write the table with text in UTF-8'}"
-        )
+        raise problems.undecodable(malformed, source)
 
 
 def malformed_rows(opened: SourceTable, malformed: int, rows: int) -> InputError:
     """The error for a CSV file with malformed rows."""
-    cure = (
-        looks_like(opened.table, opened.source)
-        or "correct them, or set input.options (sep, quote, escape, multiLine, encoding)"
-    )
-    return InputError(
-        f"input.path: {malformed} of {rows} rows are malformed (too few or too many fields, or unreadable); {cure}"
-    )
+    return problems.malformed_rows(malformed, rows, looks_like(opened.table, opened.source))
 
 
 def checked(opened: SourceTable) -> DataFrame:
@@ -154,10 +142,3 @@ def _count_malformed(opened: SourceTable, texts: Sequence[str]) -> dict[str, int
             strict=True,
         )
     )
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    """The affected columns, with their rows."""
-    some = [f"{name!r} ({count} rows)" for name, count in counts.items() if count]
-    more = f" and {len(some) - SHOWN} more" if len(some) > SHOWN else ""
-    return f"column{'s' if len(some) > 1 else ''} {', '.join(some[:SHOWN])}{more}"

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tclose_spark.io.input.read_errors import READ_ERRORS
+from tclose_spark.io.input.states import AS_OF, AT, Commit, state_of_files, walked
 from tclose_spark.io.storage.folders import NO_PATTERN, for_spark, local_path
 from tclose_spark.runfile.spec import Input
-
-AS_OF, AT = "versionAsOf", "timestampAsOf"
-
-
-@dataclass(frozen=True)
-class Commit:
-    """One state of a table: its version in Delta or its snapshot's id in Iceberg, and the time of writing."""
-
-    version: int
-    time: str
 
 
 def commit_of(spark: SparkSession, source: Input) -> Commit | None:
@@ -76,27 +63,17 @@ def _newest(history: DataFrame, source: Input) -> Commit | None:
 def input_state(spark: SparkSession, source: Input, commit: Commit | None) -> str | None:
     """A value that changes whenever the input does; None for inputs without one, such as a view.
 
-    It is the commit of a Delta or Iceberg table, and names, sizes and times of files. A commit is its version and
-    its time, because a table that is dropped and created again counts from 0.
+    It is the commit of a Delta or Iceberg table, and names, sizes and times of files.
     """
     if commit is not None:
-        return f"version {commit.version} of {commit.time}"
+        return commit.state
     if source.format in ("delta", "table"):
         return None
     folder = local_path(source.path)
     try:
-        files = _listed(spark, source.path) if folder is None else _walked(folder)
-        return hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()
+        return state_of_files(_listed(spark, source.path) if folder is None else walked(folder))
     except (OSError, *READ_ERRORS):
         return None
-
-
-def _walked(path: Path) -> Iterable[str]:
-    """The files below a path, or the file itself. Links are followed, as Spark does."""
-    folders = os.walk(path, followlinks=True)
-    for file in [Path(folder) / name for folder, _, names in folders for name in names] if path.is_dir() else [path]:
-        found = file.stat()
-        yield f"{file.relative_to(path)} {found.st_size} {found.st_mtime_ns}"
 
 
 def _listed(spark: SparkSession, path: str) -> Iterable[str]:

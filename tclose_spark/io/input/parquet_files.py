@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from tclose_spark.errors import InputError
+from tclose_spark.io.input import problems
 from tclose_spark.io.input.read_errors import READ_ERRORS, file_name
 from tclose_spark.io.spark.capabilities import java_of, set_if_allowed, setting
 from tclose_spark.io.storage.folders import for_spark, local_path
@@ -33,9 +33,7 @@ def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
         file for file in table.inputFiles() if (path := local_path(file)) and path.is_file() and not path.stat().st_size
     ]
     if empty:
-        raise InputError(
-            f"input.path: {file_name(empty[0])} is empty (0 bytes), no Parquet file; write it again, or remove it"
-        )
+        raise problems.empty_parquet(f"input.path: {file_name(empty[0])}")
     return table
 
 
@@ -47,12 +45,11 @@ def _with_nanoseconds(spark: SparkSession, source: Input) -> DataFrame:
     finally:
         set_if_allowed(spark, NANOS_AS_LONG, before)
     columns = _nanosecond_columns(spark, table)
-    why = (
-        "a timestamp in nanoseconds, which Spark does not have; write it in microseconds (pandas: "
-        "astype('datetime64[us]'), or to_parquet(coerce_timestamps='us')), or leave the column out"
-    )
     return table.select(
-        *[quoted(c).alias(c, metadata={UNREADABLE: why}) if c in columns else quoted(c) for c in table.columns]
+        *[
+            quoted(c).alias(c, metadata={UNREADABLE: problems.NANOSECONDS}) if c in columns else quoted(c)
+            for c in table.columns
+        ]
     )
 
 

@@ -9,6 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from tclose_spark.errors import InputError, text_of
+from tclose_spark.io.input import problems
 from tclose_spark.io.input.csv_options import encoding_of
 from tclose_spark.runfile.spec import Input
 
@@ -30,7 +31,7 @@ def meaning(error: Exception, source: Input | None = None) -> InputError | None:
             "windows-1252"
         )
     if condition.startswith("COLUMN_ALREADY_EXISTS"):
-        return InputError(f"{where} has a duplicate: several columns of one name but for case; rename them")
+        return problems.duplicate_names(where)
     if "PARQUET_TYPE_ILLEGAL" in text:
         kind = re.search(r"Illegal Parquet type: (\w+ \([\w(), ]+?\))\.", text)
         return InputError(
@@ -47,19 +48,16 @@ def _failed_file(text: str, source: Input | None) -> InputError | None:
     file = f"{'' if source is None else 'input.path: '}{file_name(match[1])}"
     mismatch = re.search(r"Data type mismatches when reading Parquet column \[(\w+)\]", text)
     if "length is too low: 0)" in text:
-        return InputError(f"{file} is empty (0 bytes), no Parquet file; write it again, or remove it")
+        return problems.empty_parquet(file)
     if "CANNOT_READ_FILE_FOOTER" in text or "is not a Parquet file" in text:
-        return InputError(
-            f"{file} cannot be read as parquet (it is none, or is truncated: its end is missing); copy it again, or "
-            "set input.format"
-        )
+        return problems.no_parquet(file)
     if "FILE_NOT_EXIST" in text or "FileNotFoundException" in text:
-        return InputError(f"{file} is gone since the table was looked at; run again")
+        return problems.gone(file)
     if mismatch:
         return InputError(f"{file} has column {mismatch[1]!r} in another type than the other files; write them alike")
     if "EOFException" in text:
-        return InputError(f"{file} is truncated, or is not compressed as its name says; copy it again")
-    return InputError(f"{file} cannot be read: it is damaged, or not what its name says; copy it again")
+        return problems.truncated(file)
+    return problems.damaged(file)
 
 
 def condition_of(error: Exception) -> str:

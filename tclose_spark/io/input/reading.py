@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from pyspark.sql import DataFrame, SparkSession
 
-from tclose_spark.errors import InputError
+from tclose_spark.io.input import problems
 from tclose_spark.io.input.csv_files import read_csv
 from tclose_spark.io.input.parquet_files import read_parquet
 from tclose_spark.io.input.read_errors import READ_ERRORS, condition_of, meaning
 from tclose_spark.io.storage.folders import for_spark
-from tclose_spark.io.tables.columns import MALFORMED
 from tclose_spark.runfile.spec import Input
-from tclose_spark.table.column_names.names import instead_of
+from tclose_spark.table.column_names.names import renamed as renamed
 
 NOT_FOUND = (
     "PATH_NOT_FOUND",
@@ -37,30 +34,6 @@ def read_table(spark: SparkSession, source: Input, version: int | None = None) -
     return table.toDF(*renamed(table.columns, source.columns)) if source.columns else table
 
 
-def renamed(names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
-    """The names of a table's columns after `input.columns`.
-
-    >>> renamed(["zip code", "age"], {"zip code": "zip"})
-    ['zip', 'age']
-
-    Raises:
-        InputError: if one that has a new name is not there, or a new name is another column's.
-    """
-    known = [name for name in names if name != MALFORMED]
-    for old in columns:
-        if old not in known:
-            raise InputError(f"input.columns: column {old!r} is not in the input; {instead_of(old, known, columns)}")
-    new = [columns.get(name, name) for name in names]
-    lower = [name.lower() for name in new]
-    for old, name in columns.items():
-        if lower.count(name.lower()) > 1:
-            raise InputError(
-                f"input.columns: {old!r} becomes {name!r}, as which the input has another column (up to case); rename "
-                "that one, too, or take another name"
-            )
-    return new
-
-
 def _read(spark: SparkSession, source: Input, version: int | None) -> DataFrame:
     reader = spark.read.options(**source.options)
     try:
@@ -77,10 +50,8 @@ def _read(spark: SparkSession, source: Input, version: int | None) -> DataFrame:
     except READ_ERRORS as error:
         condition = condition_of(error)
         if condition.startswith(NOT_FOUND):
-            raise InputError(f"input.path: {source.path} does not exist") from None
+            raise problems.missing(source) from None
         known = meaning(error, source)
         if known is not None:
             raise known from None
-        raise InputError(
-            f"input.path: {source.path} cannot be read as {source.format} ({condition or type(error).__name__})"
-        ) from None
+        raise problems.not_of_format(source, condition or type(error).__name__) from None

@@ -5,9 +5,11 @@ a name.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from tclose_spark.errors import InputError
 from tclose_spark.runfile.quantities import parse_number
+from tclose_spark.table.spark_types import MALFORMED
 
 MOST_NAMES = 30  # that a message lists
 LONGEST_NAME = 64
@@ -47,6 +49,30 @@ def instead_of(column: str, columns: Sequence[str], expected: Collection[str]) -
     has = f"it has {', '.join(columns)}" if len(columns) <= MOST_NAMES else f"it has {len(columns)} columns"
     near = _nearest(column, columns)
     return f"{near} {has[0].upper()}{has[1:]}" if near else has
+
+
+def renamed(names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
+    """The names of a table's columns after `input.columns`.
+
+    >>> renamed(["zip code", "age"], {"zip code": "zip"})
+    ['zip', 'age']
+
+    Raises:
+        InputError: if one that has a new name is not there, or a new name is another column's.
+    """
+    known = [name for name in names if name != MALFORMED]
+    for old in columns:
+        if old not in known:
+            raise InputError(f"input.columns: column {old!r} is not in the input; {instead_of(old, known, columns)}")
+    new = [columns.get(name, name) for name in names]
+    lower = [name.lower() for name in new]
+    for old, name in columns.items():
+        if lower.count(name.lower()) > 1:
+            raise InputError(
+                f"input.columns: {old!r} becomes {name!r}, as which the input has another column (up to case); rename "
+                "that one, too, or take another name"
+            )
+    return new
 
 
 def instead_of_each(lost: Sequence[str], columns: Sequence[str], expected: Collection[str]) -> list[str]:

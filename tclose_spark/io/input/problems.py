@@ -1,0 +1,95 @@
+"""Errors of inputs in the same words on both engines. They name files, columns and counts, never the content of a file.
+Imports no Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tclose_spark.errors import InputError
+from tclose_spark.io.input.csv_options import encoding_of, how_to_set_encoding
+from tclose_spark.runfile.spec import Input
+
+NANOSECONDS = (
+    "a timestamp in nanoseconds, which Spark does not have; write it in microseconds (pandas: "
+    "astype('datetime64[us]'), or to_parquet(coerce_timestamps='us')), or leave the column out"
+)
+"""Why a column of a Parquet file is unreadable."""
+SHOWN = 5  # columns that a message lists
+
+
+def missing(source: Input) -> InputError:
+    """Nothing is at the path."""
+    return InputError(f"input.path: {source.path} does not exist")
+
+
+def not_of_format(source: Input, what: str) -> InputError:
+    """The input as a whole is not of its format. what: Spark's name of the error."""
+    return InputError(f"input.path: {source.path} cannot be read as {source.format} ({what})")
+
+
+def empty_csv(source: Input) -> InputError:
+    """A CSV file has no line."""
+    return InputError(f"input.path: {source.path} is empty (0 bytes, or blank lines only)")
+
+
+def duplicate_names(where: str) -> InputError:
+    """A table has several columns of one name."""
+    return InputError(f"{where} has a duplicate: several columns of one name but for case; rename them")
+
+
+def empty_parquet(file: str) -> InputError:
+    """A Parquet file has no bytes. file: its name, with the key that it belongs to."""
+    return InputError(f"{file} is empty (0 bytes), no Parquet file; write it again, or remove it")
+
+
+def no_parquet(file: str) -> InputError:
+    """A file has no footer of Parquet."""
+    return InputError(
+        f"{file} cannot be read as parquet (it is none, or is truncated: its end is missing); copy it again, or "
+        "set input.format"
+    )
+
+
+def gone(file: str) -> InputError:
+    """A file that was there is missing."""
+    return InputError(f"{file} is gone since the table was looked at; run again")
+
+
+def truncated(file: str) -> InputError:
+    """A file ends too early."""
+    return InputError(f"{file} is truncated, or is not compressed as its name says; copy it again")
+
+
+def damaged(file: str) -> InputError:
+    """A file has unreadable content."""
+    return InputError(f"{file} cannot be read: it is damaged, or not what its name says; copy it again")
+
+
+def malformed_rows(malformed: int, rows: int, cure: str = "") -> InputError:
+    """A CSV file has malformed rows. cure: what the file is instead."""
+    cure = cure or "correct them, or set input.options (sep, quote, escape, multiLine, encoding)"
+    return InputError(
+        f"input.path: {malformed} of {rows} rows are malformed (too few or too many fields, or unreadable); {cure}"
+    )
+
+
+def nul_bytes(rows: Mapping[str, int], cure: str = "") -> InputError:
+    """Text of columns holds NUL. rows: by column. cure: what the file is instead."""
+    return InputError(f"{_listed(rows)}: text holds NUL bytes; {cure or 'correct it'}")
+
+
+def undecodable(rows: Mapping[str, int], source: Input) -> InputError:
+    """Text of columns is invalid in its encoding. rows: by column."""
+    is_csv = source.format == "csv"
+    return InputError(
+        f"{_listed(rows)}: text is not in {encoding_of(source) if is_csv else 'UTF-8'}, and different values would be "
+        f"read as one; {how_to_set_encoding(source) if is_csv else 'write the table with text in UTF-8'}"
+    )
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    """The affected columns, with their rows."""
+    some = [f"{name!r} ({count} rows)" for name, count in counts.items() if count]
+    more = f" and {len(some) - SHOWN} more" if len(some) > SHOWN else ""
+    return f"column{'s' if len(some) > 1 else ''} {', '.join(some[:SHOWN])}{more}"

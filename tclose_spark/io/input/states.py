@@ -1,0 +1,38 @@
+"""States of inputs: commits of tables, and files by name, size and time. Imports no Spark."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+AS_OF, AT = "versionAsOf", "timestampAsOf"
+"""Options that request a version of a table, or the one of a time."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One state of a table: its version in Delta or its snapshot's id in Iceberg, and the time of writing."""
+
+    version: int
+    time: str
+
+    @property
+    def state(self) -> str:
+        """A value that changes with it. A table that is dropped and created again counts from 0, so the time counts."""
+        return f"version {self.version} of {self.time}"
+
+
+def state_of_files(files: Iterable[str]) -> str:
+    """A value that changes with these descriptions of files (see `walked`), in whatever order."""
+    return hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()
+
+
+def walked(path: Path) -> Iterable[str]:
+    """The files below a path, or the file itself. Links are followed, as Spark does."""
+    folders = os.walk(path, followlinks=True)
+    for file in [Path(folder) / name for folder, _, names in folders for name in names] if path.is_dir() else [path]:
+        found = file.stat()
+        yield f"{file.relative_to(path)} {found.st_size} {found.st_mtime_ns}"
