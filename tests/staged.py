@@ -7,6 +7,7 @@ from itertools import count
 
 from pyspark.sql import DataFrame
 
+from tclose_spark.engine.tables import schema_of
 from tclose_spark.io.run import Run
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.staging.batches import StagedColumns, staged_batches
@@ -43,4 +44,4 @@ def stage(run: Run, table: DataFrame, secret: str | None = None) -> Staged:
     """A table that is taken in as a run does it."""
     path = run.staging.path(f"staged-{next(NUMBERS)}")
     profile, _ = profile_table(table, run.spec, run.hierarchies, path, secret or run.secret)
-    return Staged(profile, StagedColumns.of(table, run.spec), staged_batches(run.spark, path))
+    return Staged(profile, StagedColumns.of(schema_of(table), run.spec), staged_batches(run.spark, path))

@@ -31,13 +31,14 @@ def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
     """
     from pyspark.sql import functions as F
 
+    from tclose_spark.engine.tables import schema_of
     from tclose_spark.io.tables.check_columns import check_readable
     from tclose_spark.io.tables.prepared import NO_VALUE, judged_column, not_of_type
     from tclose_spark.table.column_names.names import instead_of
 
     if column not in table.columns:
         raise InputError(f"column {column!r} is not in the table; {instead_of(column, table.columns, {column})}")
-    check_readable(table, column)
+    check_readable(schema_of(table).field(column))
     wrong, kind = F.lit(False), "categorical"
     if isinstance(settings, QuasiIdentifier) and (settings.reads_numbers or settings.calendar):
         wrong, kind = not_of_type(table, column, settings), settings.type

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, TypeVar
 
 import pyarrow as pa
 
 from tclose_spark.io.storage.folders import Folder
-
-Mapper = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""From the batches of a partition to the batches of the result. Batches are cut anywhere."""
+from tclose_spark.table.arrays import Mapper
 
 Table = Any
 """A table of an engine: a DataFrame of Spark, or a `LocalTable`. Lazy: it is computed when it is collected, written or

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import session_of
@@ -85,7 +86,7 @@ class OpenedTable:
 
         return malformed_rows(self._of_spark(), malformed, rows)
 
-    def _of_spark(self):  # type: ignore[no-untyped-def]  # its type needs Spark
+    def _of_spark(self) -> Any:
         from tclose_spark.io.input.damaged_text import SourceTable
 
         return SourceTable(self.table, self.source, self.columns)

@@ -18,7 +18,12 @@ from tclose_spark.engine.protocol import Engine, How, Mapper, Session, Table, Ta
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder
 
+MOST_JOINING = 64  # tasks that join what others found, before the caller does
 _LOCAL = LocalEngine()
+
+
+class MixedTasksError(Exception):
+    """A partition has rows of several tasks, so this Spark partitions differently."""
 
 
 def engine_of(held: Session | Table) -> Engine:
@@ -62,6 +67,28 @@ def send_to_tasks(table: Table, mapper: Mapper, schema: pa.Schema, tasks: int) -
     Other numbers count modulo `tasks`. No partition is joined or split.
     """
     return engine_of(table).send_to_tasks(table, mapper, schema, tasks)
+
+
+def joining_tasks(values: int, a_task: int) -> int:
+    """The number of tasks that join values found by other tasks, `a_task` each, before the caller receives them. Few,
+    because a task that joins little costs more than it saves.
+
+    >>> joining_tasks(1, 100), joining_tasks(250, 100), joining_tasks(10**9, 100)
+    (1, 3, 64)
+    """
+    return min(MOST_JOINING, max(1, -(-values // a_task)))
+
+
+def the_task(numbers: pa.Array | pa.ChunkedArray) -> int:
+    """The one number of all rows of a partition of `send_to_tasks`.
+
+    Raises:
+        MixedTasksError: if they have several.
+    """
+    (number, *others) = numbers.unique().to_pylist()
+    if others:
+        raise MixedTasksError
+    return int(number)
 
 
 def gather(table: Table, keys: Sequence[str]) -> Table:

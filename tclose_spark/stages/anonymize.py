@@ -5,27 +5,29 @@ writing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from tclose_spark.checks.labels.aggregates import AggregateCheck, rows_without_aggregate
 from tclose_spark.checks.labels.coverage import Coverage
+from tclose_spark.engine.protocol import How, Mapper, Session, Table
+from tclose_spark.engine.tables import (
+    map_batches,
+    observe,
+    read_delta,
+    send_to_tasks,
+    session_of,
+    the_task,
+    write_tables,
+)
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.run import LINKED, Run
 from tclose_spark.io.spark.progress import TaskCounter
-from tclose_spark.io.spark.shuffles import sent_to_tasks, the_task
-from tclose_spark.io.spark.workers import Mapper, map_batches
 from tclose_spark.io.tables.check_columns import SUPPRESSED
-from tclose_spark.io.tables.delta import read_delta
-from tclose_spark.io.tables.made_files import FILE, TABLE, ChangedFileError, parquet_files, write_tables
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import ClassAssignment, Plan
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -59,20 +61,20 @@ from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.hierarchies.building import RELEASED_HIERARCHIES
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.table.parquet import FILE, TABLE, ChangedFileError, parquet_files
 from tclose_spark.table.rows import Rows
 
 ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before it sends them
 ROWS_TO_EACH = 64  # on average, so that values that travel are not too many
-ROUTED = "task int, rows binary, beside binary"
+ROUTED = pa.schema([("task", pa.int32()), ("rows", pa.binary()), ("beside", pa.binary())])
 RELEASE = "release"
 """The published table. LINKED, which `output.keep_linked` requests, has the raw row beside each published one."""
 FIGURE = "figure{}"  # numbered: a method's names may be like any of ours
-COUNTED, MEASURED = "counted", "measured"
-"""SUMS, and the figures of the method, of a task's released or suppressed rows."""
-FILES = f"`{TABLE}` string, `{FILE}` binary, `{COUNTED}` array<bigint>, `{MEASURED}` array<double>"
 UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = "uncovered", "raw_rows", "raw_digest", "rows", "digest"
 SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST)
-"""The rows whose label does not cover its value (or is not the aggregate of the class), and both fingerprints."""
+"""Of a task's released or suppressed rows: those whose label does not cover its value (or is not the aggregate of the
+class), and both fingerprints.
+"""
 NOTHING = Fingerprint(0, 0)
 
 
@@ -84,7 +86,7 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
     anonymizer = Anonymizer(run.spec, profile, attributes, plan, columns)
     written = _write(run, anonymizer)
     if anonymizer.notes_values:
-        names = PublicNames.of(run.spec, attributes, read_values(read_delta(run.spark, run.staging.path(VALUES))))
+        names = PublicNames.of(run.spec, attributes, read_values(read_delta(run.session, run.staging.path(VALUES))))
         run.staging.remove(VALUES)
         if written.suppressed:
             record["hierarchies"] = run.write_hierarchies(names.hierarchies, RELEASED_HIERARCHIES)
@@ -151,7 +153,7 @@ class Anonymizer:
             for q in attributes.quasi_identifiers
             if q.name in spec.aggregates
         )
-        self.observation: Observation
+        self.observed: Callable[[], Mapping[str, Any]]
         self.blocks_done: TaskCounter
         self.minimality: MinimalityCounter
         self.sample: LinkedSample
@@ -164,7 +166,7 @@ class Anonymizer:
         return self.names is None and self.spec.privacy.suppression_limit > 0
 
     @property
-    def tables(self) -> dict[str, T.StructType]:
+    def tables(self) -> dict[str, pa.Schema]:
         """The schemas of the written tables, by name.
 
         RELEASE has the released columns. LINKED (`output.keep_linked`) has every row: the released columns, each raw
@@ -172,37 +174,44 @@ class Anonymizer:
         VALUES has values of released rows, until they are read.
         """
         roles = self.spec.attributes
-        labels = list(from_arrow_schema(pa.schema(self.generalizer.schema())))
-        own = {field.name: field.dataType for field in self.columns.passing}
+        own = {field.name: field.type for field in self.columns.passing}
         as_they_are = [*roles.sensitive_attributes, *roles.insensitive_attributes]
-        released = [*labels, *(T.StructField(name, own.get(name, T.StringType())) for name in as_they_are)]
+        released = [*self.generalizer.schema(), *((name, own.get(name, pa.string())) for name in as_they_are)]
         noted = {VALUES: VALUES_SCHEMA} if self.notes_values else {}
         if not self.spec.output.keep_linked:
-            return {RELEASE: T.StructType(released), **noted}
+            return {RELEASE: pa.schema(released), **noted}
         raw = [
             (f"{name}_raw", raw_type(d)) for name, d in zip(roles.quasi_identifiers, self.profile.quasi, strict=True)
         ]
-        flag = [T.StructField(SUPPRESSED, T.BooleanType())] if self.spec.privacy.suppression_limit else []
-        linked = [*released, *from_arrow_schema(pa.schema(raw)), *flag]
-        return {RELEASE: T.StructType(released), LINKED: T.StructType(linked), **noted}
+        flag = [(SUPPRESSED, pa.bool_())] if self.spec.privacy.suppression_limit else []
+        return {RELEASE: pa.schema(released), LINKED: pa.schema([*released, *raw, *flag]), **noted}
 
-    def files(self, batches: DataFrame) -> DataFrame:
-        """The files of `tables`, as rows of FILES. A task holds whole classes. Fingerprints and wrong labels are
+    @property
+    def figures(self) -> dict[str, How]:
+        """How the figures of tasks are combined, by column of `files`."""
+        of_method = {FIGURE.format(i): how for i, how in enumerate(self.plan.figures.values())}
+        return {**dict.fromkeys(SUMS, "sum"), **of_method}
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of `files`."""
+        figures = [(name, pa.int64() if name in SUMS else pa.float64()) for name in self.figures]
+        return pa.schema([(TABLE, pa.string()), (FILE, pa.binary()), *figures])
+
+    def files(self, batches: Table) -> Table:
+        """The files of `tables`, as rows of `schema`. A task holds whole classes. Fingerprints and wrong labels are
         observed while the files are written: see `written`.
         """
-        self.observation, self.blocks_done = Observation(), TaskCounter(batches.sparkSession)
-        self.minimality = MinimalityCounter.of(batches.sparkSession, self.attributes, self.plan.tasks)
-        self.sample = LinkedSample(batches.sparkSession, self.profile, self.plan.tasks)
-        self.refused_cuts = RefusedCuts.of(batches.sparkSession, self.spec, self.attributes)
+        session: Session = session_of(batches)
+        self.blocks_done = TaskCounter(session)
+        self.minimality = MinimalityCounter.of(session, self.attributes, self.plan.tasks)
+        self.sample = LinkedSample(session, self.profile, self.plan.tasks)
+        self.refused_cuts = RefusedCuts.of(session, self.spec, self.attributes)
         checks = dict(zip(self.spec.aggregates, self.aggregates, strict=True))
-        self.extremes = ExtremeAggregates(batches.sparkSession, self.profile, checks, self.spec.privacy.k)
-        routed = sent_to_tasks(batches, _router(self.encoder, self.plan), ROUTED, self.plan.tasks)
-        hows = self.plan.figures.values()
-        return map_batches(routed, self._finisher(), FILES).observe(
-            self.observation,
-            *(F.sum(F.col(COUNTED)[i]).alias(name) for i, name in enumerate(SUMS)),
-            *(getattr(F, how)(F.col(MEASURED)[i]).alias(FIGURE.format(i)) for i, how in enumerate(hows)),
-        )
+        self.extremes = ExtremeAggregates(session, self.profile, checks, self.spec.privacy.k)
+        routed = send_to_tasks(batches, _router(self.encoder, self.plan), ROUTED, self.plan.tasks)
+        files, self.observed = observe(map_batches(routed, self._finisher(), self.schema), self.figures)
+        return files
 
     def _finisher(self) -> Mapper:
         """What a task does with its rows, which it holds in compact form."""
@@ -218,7 +227,7 @@ class Anonymizer:
         first_labels = generalizer
         if names is not None:
             first_labels = Generalizer.of(attributes.quasi_identifiers, self.spec.aggregates)
-        notes, tables = self.notes_values, {name: to_arrow_schema(schema) for name, schema in self.tables.items()}
+        notes, tables, files = self.notes_values, self.tables, self.schema
         tables.pop(VALUES, None)
         sample, refused, quasi_columns = self.sample, self.refused_cuts, len(self.generalizer.schema())
         disjoint, aggregates, extremes = self.spec.method.promises_disjoint, self.aggregates, self.extremes
@@ -268,19 +277,19 @@ class Anonymizer:
                 refused.add(rows.take(place), run_starts(labels))
             if notes and len(place):
                 noted = note_values(rows, restrict(assigned, place), attributes)
-                yield from (_file(VALUES, file) for file in parquet_files(noted.columns, noted.schema))
+                yield from (_row_of_files(files, VALUES, file) for file in parquet_files(noted.columns, noted.schema))
             figures: dict[str, float | None] = {name: assigned.figures[name] for name in plan.figures}
             for here, published in ((place, labels), (suppressed, None)):
                 if len(here):
                     sample.add(rows.take(here), published, quasi_columns)
                     beside = [column.take(pa.array(here)) for column in passing]
                     made, sums = finished(rows.take(here), beside, published)
-                    yield _figures(sums, list(figures.values()))
+                    yield _row_of_files(files, None, None, *sums, *figures.values())
                     figures = dict.fromkeys(figures)
                     for name, schema in tables.items():
                         if published or name == LINKED:
                             for file in parquet_files(made[: len(schema)], schema):
-                                yield _file(name, file)
+                                yield _row_of_files(files, name, file)
             blocks_done.add(assigned.blocks)
 
         return finish
@@ -303,7 +312,7 @@ class Anonymizer:
             GuaranteeError: if a label does not cover its row's value, or an aggregate is not that of its class.
             UnreachableError: if the method could not make classes that hold.
         """
-        figures = self.observation.get
+        figures = self.observed()
         uncovered, raw_rows, raw_digest, rows, digest = (int(figures[name] or 0) for name in SUMS)
         raw, published = Fingerprint(raw_rows, raw_digest), Fingerprint(rows, digest)
         if str(raw) != self.profile.fingerprint:
@@ -354,20 +363,11 @@ def _cell_places(attributes: ResolvedAttributes) -> IntArray:
     return np.argsort(np.lexsort(keys[::-1]))
 
 
-def _figures(sums: list[int], measured: list[float | None]) -> pa.RecordBatch:
-    """A row of FILES with SUMS and the method's figures."""
-    return _row_of_files(None, None, sums, measured)
-
-
-def _file(table: str, content: bytes) -> pa.RecordBatch:
-    """A row of FILES with a file of a table."""
-    return _row_of_files(table, content, None, None)
-
-
-def _row_of_files(*values: Any) -> pa.RecordBatch:
-    kinds = (pa.string(), pa.binary(), pa.list_(pa.int64()), pa.list_(pa.float64()))
-    columns = [pa.array([value], kind) for value, kind in zip(values, kinds, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, names=[TABLE, FILE, COUNTED, MEASURED])
+def _row_of_files(schema: pa.Schema, *values: Any) -> pa.RecordBatch:
+    """A row of `Anonymizer.schema`, from its first values; the others are missing."""
+    given = [*values, *[None] * (len(schema) - len(values))]
+    arrays = [pa.array([value], field.type) for value, field in zip(given, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _paths(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]] | None:

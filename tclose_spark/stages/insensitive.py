@@ -6,7 +6,7 @@ address, and against the quasi-identifiers, since a town beside a generalized re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame, Observation
-from pyspark.sql import functions as F
 
+from tclose_spark.engine import tables
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, map_batches, session_of, sized_shuffles
 from tclose_spark.errors import InputError
-from tclose_spark.io.spark.shuffles import sized_shuffles
-from tclose_spark.io.tables.prepared import prepare
 from tclose_spark.measures.loss.pair_widths import (
     NodeWidths,
     NumberWidths,
@@ -28,12 +27,15 @@ from tclose_spark.measures.loss.pair_widths import (
     mean_width,
     share_taken_back,
 )
+from tclose_spark.measures.sketches import DistinctCount, estimate
 from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.staging.batches import column_places
+from tclose_spark.stages.staging.batches import StagedColumns, read_batches
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.domains import Profile, QuasiDomain
+from tclose_spark.table.fingerprint import content_hash
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 MOST_TAKEN_BACK = 0.5  # share of a quasi-identifier's width that insensitive columns may take back
@@ -42,12 +44,13 @@ FEWEST_PAIRS = 30  # pairs of people with the same value that a sample needs
 MOST_PAIRED = 20  # columns whose pairs are all tried; of more columns, the best one is extended
 
 Columns = tuple[str, ...]
+REGISTERS = pa.schema([("registers", pa.binary())])
 
 
 def guard_insensitive(
-    table: DataFrame, spec: ReleaseSpec, profile: Profile, quasi: Sequence[ResolvedQuasi]
+    batches: Table, columns: StagedColumns, spec: ReleaseSpec, profile: Profile, quasi: Sequence[ResolvedQuasi]
 ) -> dict[str, Any]:
-    """What the insensitive columns of a raw table reveal; empty without such columns. One pass over the table. Columns
+    """What the insensitive columns of staged rows reveal; empty without such columns. Two passes over the rows. Columns
     in `allow_unique` are measured but never refused.
 
     Raises:
@@ -58,14 +61,20 @@ def guard_insensitive(
     if not attributes.insensitive_attributes:
         return {}
     guarded = [name for name in attributes.insensitive_attributes if name not in attributes.allow_unique]
-    sample, tuples = _draw(table, spec, profile, guarded)
+
+    def count(candidates: Sequence[Columns]) -> list[float]:
+        return _count_tuples(batches, columns, candidates)
+
+    tuples = min(int(count([tuple(guarded)])[0]), profile.rows)
     if len(guarded) > 1 and tuples > NEARLY_UNIQUE * profile.rows:
-        combined, distinct = _nearly_unique(table, spec, guarded, profile.rows)
+        combined = smallest_set(guarded, count, NEARLY_UNIQUE * profile.rows)
+        distinct = min(int(count([combined])[0]), profile.rows)
         raise InputError(
             f"insensitive attributes {_listed(combined)} are nearly unique together (about {distinct} combinations in "
             f"{profile.rows} rows): published unchanged, they link rows to people; drop one, make it coarser, "
             "give it another role, or name it in attributes.allow_unique"
         )
+    sample = _draw(batches, columns, profile)
     figures = _taken_back(sample, attributes.insensitive_attributes, quasi, guarded)
     refused = [
         figure for figure in figures if set(figure["columns"]) <= set(guarded) and figure["share"] > MOST_TAKEN_BACK
@@ -99,50 +108,61 @@ class Sample:
         return [share_taken_back(width, anyone) for width in same]
 
 
-def _draw(table: DataFrame, spec: ReleaseSpec, profile: Profile, guarded: Sequence[str]) -> tuple[Sample, int]:
-    """About SAMPLE different records, drawn by content, and the number of tuples of the guarded columns in all rows."""
-    quasi, insensitive = list(spec.attributes.quasi_identifiers), list(spec.attributes.insensitive_attributes)
-    place = column_places(spec)
-    coded = prepare(table, spec).select(
-        *[F.col(place[name]).alias(f"q{i}") for i, name in enumerate(quasi)],
-        *[F.xxhash64(place[name]).alias(f"i{i}") for i, name in enumerate(insensitive)],
-    )
+def _draw(batches: Table, columns: StagedColumns, profile: Profile) -> Sample:
+    """About SAMPLE different records, drawn by content."""
+    insensitive = columns.insensitive_names
     share = min(1.0, SAMPLE / profile.distinct_rows)
-    observation = Observation()
-    tuples = _distinct([F.col(f"i{insensitive.index(name)}") for name in guarded] or [F.lit(0)]).alias("tuples")
-    drawn = coded.observe(observation, tuples)
-    if share < 1:
-        drawn = drawn.where(F.xxhash64(*coded.columns).bitwiseAND(F.lit(2**31 - 1)) < int(share * 2**31))
-    with sized_shuffles(table.sparkSession, SAMPLE):
-        counted = drawn.groupBy(*coded.columns).agg(F.count(F.lit(1)).alias("n")).toArrow()
-    counted = counted.sort_by([(name, "ascending") for name in coded.columns])
+    kinds = [
+        pa.int64() if d.kind == "integer" else pa.float64() if d.kind == "double" else pa.string()
+        for d in profile.quasi
+    ]
+    fields = [(f"q{i}", kind) for i, kind in enumerate(kinds)] + [
+        (f"i{i}", pa.int64()) for i in range(len(insensitive))
+    ]
+    schema = pa.schema([*fields, ("n", pa.int64())])
+
+    def draw(staged: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in read_batches(part.column(0) for part in staged):
+            hashed = [
+                pa.array(content_hash([c]).view(np.int64)) for c in columns.passed(batch.columns)[columns.insensitive]
+            ]
+            records = [*columns.quasi(batch.columns), *hashed]
+            drawn = np.flatnonzero(content_hash(records) >> np.uint64(33) < int(share * 2**31))
+            if len(drawn):
+                group, first = group_equal([column.take(pa.array(drawn)) for column in records])
+                place = pa.array(drawn[first])
+                held = [decoded(column.take(place)) for column in records]
+                yield pa.RecordBatch.from_arrays([*held, pa.array(np.bincount(group))], schema=schema)
+
+    names = schema.names[:-1]
+    with sized_shuffles(session_of(batches), SAMPLE):
+        counted = collect(tables.combine(map_batches(batches, draw, schema), names, {"n": "sum"}))
+    counted = counted.sort_by([(name, "ascending") for name in names])
     numbers = [np.unique(counted[f"i{i}"].to_numpy(), return_inverse=True)[1] for i in range(len(insensitive))]
-    sample = Sample(
-        [counted[f"q{i}"] for i in range(len(quasi))],
+    return Sample(
+        [counted[f"q{i}"] for i in range(len(kinds))],
         dict(zip(insensitive, numbers, strict=True)),
         counted["n"].to_numpy(),
         share < 1,
     )
-    return sample, min(int(observation.get["tuples"]), profile.rows)
 
 
-def _distinct(columns: Sequence[Column]) -> Column:
-    """The estimated number of tuples. Each column is hashed by itself first, so that a NULL keeps its place."""
-    return F.approx_count_distinct(F.xxhash64(*[F.xxhash64(column) for column in columns]), 0.02)
+def _count_tuples(batches: Table, columns: StagedColumns, candidates: Sequence[Columns]) -> list[float]:
+    """The estimated number of tuples of each set of insensitive columns. One pass."""
+    places = [[columns.insensitive_names.index(name) for name in names] for names in candidates]
 
+    def count(staged: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        counts = [DistinctCount.empty() for _ in candidates]
+        for batch in read_batches(part.column(0) for part in staged):
+            held = columns.passed(batch.columns)[columns.insensitive]
+            for counted, place in zip(counts, places, strict=True):
+                counted.add(content_hash([held[i] for i in place]) if place else np.zeros(1, dtype=np.uint64))
+        registers = [counted.registers.astype(np.int8).tobytes() for counted in counts]
+        yield pa.RecordBatch.from_arrays([pa.array([b"".join(registers)], pa.binary())], schema=REGISTERS)
 
-def _nearly_unique(table: DataFrame, spec: ReleaseSpec, guarded: Sequence[str], rows: int) -> tuple[Columns, int]:
-    """A small set of columns that are nearly unique together, and their estimated tuples."""
-    people, place = prepare(table, spec), column_places(spec)
-
-    def count(candidates: Sequence[Columns]) -> list[float]:
-        figures = [
-            _distinct([F.col(place[name]) for name in names]).alias(str(i)) for i, names in enumerate(candidates)
-        ]
-        return [float(n) for n in people.agg(*figures).collect()[0]]
-
-    smallest = smallest_set(guarded, count, NEARLY_UNIQUE * rows)
-    return smallest, min(int(count([smallest])[0]), rows)
+    parts = collect(map_batches(batches, count, REGISTERS))["registers"].to_pylist()
+    highest = np.max([np.frombuffer(part, dtype=np.int8).reshape(len(candidates), -1) for part in parts], axis=0)
+    return [float(estimate(of_one.astype(np.int64))) for of_one in highest]
 
 
 def _taken_back(

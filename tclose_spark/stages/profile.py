@@ -3,45 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
+from functools import partial
+from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
+import pyarrow.compute as pc
 
-from tclose_spark.errors import InputError, Offending
-from tclose_spark.io.input.damaged_text import (
-    SourceTable,
-    check_text,
-    holds_damage,
-    is_damaged,
-    malformed_rows,
-    translate_read_errors,
+from tclose_spark.engine.protocol import Mapper, Table
+from tclose_spark.engine.sources import OpenedTable, commit_of, input_state, read_table
+from tclose_spark.engine.tables import (
+    collect,
+    combine,
+    map_batches,
+    schema_of,
+    select,
+    session_of,
+    sized_shuffles,
+    write_rows,
 )
-from tclose_spark.io.input.input_state import commit_of, input_state
-from tclose_spark.io.input.reading import read_table
+from tclose_spark.errors import InputError, Offending
 from tclose_spark.io.run import Run
-from tclose_spark.io.spark.shuffles import sized_shuffles
-from tclose_spark.io.spark.workers import Mapper, map_batches
-from tclose_spark.io.storage.folders import for_spark
 from tclose_spark.io.tables.check_columns import check_columns
-from tclose_spark.io.tables.columns import INTEGRAL, MALFORMED, UNREADABLE, UNSUPPORTED, quoted
-from tclose_spark.io.tables.delta import LARGE_VALUES
-from tclose_spark.io.tables.prepared import NO_VALUE, judged_column, not_of_type, plain, prepared
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
-from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, write_batch
+from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, staged_batches, write_batch
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, profile_warnings, repetition_warning
+from tclose_spark.table.arrays import HashArray
 from tclose_spark.table.column_names.hints import hint_of, least_uniqueness
-from tclose_spark.table.dictionaries import coded
+from tclose_spark.table.dictionaries import coded, decoded
 from tclose_spark.table.domains import (
     MOST_VALUES,
     Profile,
@@ -50,14 +47,18 @@ from tclose_spark.table.domains import (
     marginal,
     sensitive_domain,
 )
+from tclose_spark.table.fingerprint import content_hash
 from tclose_spark.table.hierarchies.building import build_hierarchies
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import LEAST, MOST, NumericLabels
+from tclose_spark.table.preparing import NO_VALUE, as_text, is_damaged, judged_values, not_of_type, plain
 from tclose_spark.table.row_hash import RowHash
+from tclose_spark.table.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
 
+VALUES = pa.schema([("value", pa.string()), ("n", pa.int64())])
 BROKEN, DAMAGED = "broken", "damaged"
 """Marks of malformed rows, and of rows whose text may be damaged."""
-SHORT_INTEGERS = (T.ByteType, T.ShortType, T.IntegerType)
+SHORT_INTEGERS = (pa.int8(), pa.int16(), pa.int32())
 """Types whose values are all numbers that codes have."""
 MOST_LISTED = 1000  # wrong values that are written down for whoever corrects them
 
@@ -65,21 +66,22 @@ MOST_LISTED = 1000  # wrong values that are written down for whoever corrects th
 def profile_input(run: Run, record: dict[str, Any]) -> None:
     """Profiles and stages the input of a run. record: gets its version, state, fingerprint and warnings."""
     source = run.spec.input
-    commit = commit_of(run.spark, source)
+    commit = commit_of(run.session, source)
     version = None if commit is None else commit.version
-    state = input_state(run.spark, source, commit)
-    table = read_table(run.spark, source, version)
+    state = input_state(run.session, source, commit)
+    table = read_table(run.session, source, version)
     try:
         path = run.staging.path(STAGED_ROWS)
         profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)
         built = run.write_hierarchies(trees)
         attributes = resolved_attributes(run.with_hierarchies(trees), profile)
-        insensitive = guard_insensitive(table, run.spec, profile, attributes.quasi_identifiers)
+        columns, batches = StagedColumns.of(schema_of(table), run.spec), staged_batches(run.session, path)
+        insensitive = guard_insensitive(batches, columns, run.spec, profile, attributes.quasi_identifiers)
     except BaseException:
         drop_rows(run)
         raise
     run.staging.write(PROFILE, profile.to_json())
-    run.staging.write(STAGED_COLUMNS, StagedColumns.of(table, run.spec).to_json())
+    run.staging.write(STAGED_COLUMNS, columns.to_json())
     record["input"] = {
         "path": source.path,
         "rows": profile.rows,
@@ -96,7 +98,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
 
 
 def profile_table(
-    table: DataFrame,
+    table: Table,
     spec: ReleaseSpec,
     hierarchies: Mapping[str, Hierarchy],
     staged: str,
@@ -109,31 +111,33 @@ def profile_table(
     Raises:
         InputError: if a column is missing or its values do not fit the run file; the message names the column.
     """
-    check_columns(table, spec)
-    _check_text(table, spec)
-    source = SourceTable(table, spec.input, spec.attributes.published)
-    identifiers = _identifiers(table, spec)
-    with translate_read_errors(source):
-        if table.isEmpty():
-            raise InputError(f"input.path: {spec.input.path} has no rows")
-        _stage_rows(table, spec, list(identifiers), secret, staged)
-    with sized_shuffles(table.sparkSession, MOST_VALUES):  # counts of values are shuffled
-        tallies = staged_tallies(table.sparkSession, staged, len(identifiers)).limit(2 * MOST_VALUES).toArrow()
-    counted = read_tallies(tallies, spec.attributes, identifiers)
+    schema = schema_of(table)
+    check_columns(schema, spec)
+    _check_text(schema, spec)
+    source = OpenedTable(table, spec.input, spec.attributes.published)
+    preparation = Preparation.of(schema, spec)
+    with source.errors_translated():
+        write_rows(map_batches(select(table, preparation.read), _stager(preparation, secret), STAGED), staged)
+    session = session_of(table)
+    with sized_shuffles(session, MOST_VALUES):  # counts of values are shuffled
+        tallies = collect(staged_tallies(session, staged), 2 * MOST_VALUES)
+    counted = read_tallies(tallies, spec.attributes, preparation.identifiers)
+    if not counted.fingerprint.rows:
+        raise InputError(f"input.path: {spec.input.path} has no rows")
     if counted.marked.get(BROKEN):
-        raise malformed_rows(source, counted.marked[BROKEN], counted.fingerprint.rows)
-    values = (value for histogram in counted.histograms for key in histogram for value in key)
-    if counted.marked.get(DAMAGED) or any(map(holds_damage, values)):
-        check_text(source)
+        raise source.malformed_rows(counted.marked[BROKEN], counted.fingerprint.rows)
+    values = [value for histogram in counted.histograms for key in histogram for value in key]
+    if counted.marked.get(DAMAGED) or is_damaged(pa.array(values, pa.string())).any():
+        source.check_text()
     _check_counted(table, counted, spec)
     return _profile_of(table, spec, counted, hierarchies, version)
 
 
 def _profile_of(
-    table: DataFrame, spec: ReleaseSpec, counted: Counted, hierarchies: Mapping[str, Hierarchy], version: int | None
+    table: Table, spec: ReleaseSpec, counted: Counted, hierarchies: Mapping[str, Hierarchy], version: int | None
 ) -> tuple[Profile, dict[str, Hierarchy]]:
     """The profile and hierarchies of a table with these tallies."""
-    quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
+    schema, quasi, sensitive = schema_of(table), spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
     *histograms, tuples = counted.histograms
     values = {name: {key[0]: n for key, n in counts.items()} for name, counts in zip(quasi, histograms, strict=True)}
     values |= {name: dict(marginal(tuples, i)) for i, name in enumerate(sensitive)}
@@ -146,7 +150,7 @@ def _profile_of(
     ]
     attributes = []
     for name, settings in sensitive.items():
-        is_text = isinstance(table.schema[name].dataType, T.StringType)
+        is_text = pa.types.is_string(schema.field(name).type)
         attributes.append(sensitive_domain(name, values[name], settings, trees.get(name), is_text))
     places = [{value: code for code, value in enumerate(attribute.values)} for attribute in attributes]
     cells = sorted((tuple(place[v] for place, v in zip(places, key, strict=True)), n) for key, n in tuples.items())
@@ -164,38 +168,81 @@ def _profile_of(
     return profile, trees
 
 
-def _stage_rows(table: DataFrame, spec: ReleaseSpec, identifiers: Sequence[str], secret: str, path: str) -> None:
-    """Stages the prepared rows with their keyed hashes, and their tallies."""
-    columns, marks = StagedColumns.of(table, spec), _marks(table, spec)
-    more = marks | {f"identifier{place}": _hashes(table, name) for place, name in enumerate(identifiers)}
-    people = table.select(*prepared(table, spec), *[column.alias(name) for name, column in more.items()])
-    stager = _stager(columns, list(marks), len(identifiers), secret)
-    staged = map_batches(columns.select(people, spec, list(more)), stager, STAGED)
-    staged.write.options(**LARGE_VALUES).parquet(for_spark(path))
+@dataclass(frozen=True, kw_only=True)
+class Preparation:
+    """How the columns of a raw batch become those of a staged one.
+
+    read: the raw columns that are needed, in the order of the batches.
+    columns: of staged rows.
+    marks: by mark, from a column to whether it marks each row; a row is marked if any of the mark's columns does.
+    identifiers: the columns that may identify a person, with the least share of distinct values.
+    """
+
+    spec: ReleaseSpec
+    read: list[str]
+    columns: StagedColumns
+    marks: Mapping[str, Sequence[tuple[str, Callable[[pa.Array], Any]]]]
+    identifiers: Mapping[str, float]
+
+    @staticmethod
+    def of(schema: pa.Schema, spec: ReleaseSpec) -> Preparation:
+        """The preparation of a table with this schema."""
+        identifiers, marks = _identifiers(schema, spec), _marks(schema, spec)
+        marked = [MALFORMED] if BROKEN in marks else []
+        read = dict.fromkeys([*spec.attributes.published, *identifiers, *marked])
+        columns = StagedColumns.of(schema, spec)
+        return Preparation(spec=spec, read=list(read), columns=columns, marks=marks, identifiers=identifiers)
+
+    def staged(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """The staged columns of a raw batch, without HASH."""
+        attributes, raw = self.spec.attributes, dict(zip(self.read, batch.columns, strict=True))
+        judged = {**attributes.quasi_identifiers, **attributes.sensitive_attributes}
+        values = {name: judged_values(raw[name], settings) for name, settings in judged.items()}
+        held = [values[name] for name in attributes.quasi_identifiers]
+        held += [as_text(values[name]) for name in attributes.sensitive_attributes]
+        held += [values.get(field.name, raw[field.name]) for field in self.columns.passing]
+        return [coded(column) if pa.types.is_string(column.type) else column for column in held]
+
+    def marked(self, batch: pa.RecordBatch) -> list[int]:
+        """The number of rows with each mark."""
+        raw = dict(zip(self.read, batch.columns, strict=True))
+        return [
+            int(np.count_nonzero(np.any([marks(raw[name]) for name, marks in of_columns], axis=0)))
+            for of_columns in self.marks.values()
+        ]
+
+    def hashed(self, batch: pa.RecordBatch) -> list[HashArray]:
+        """The hashes of each identifier's values, without missing and empty ones."""
+        raw = dict(zip(self.read, batch.columns, strict=True))
+        return [content_hash([_present(raw[name])]) for name in self.identifiers]
 
 
-def _stager(columns: StagedColumns, marks: Sequence[str], identifiers: int, secret: str) -> Mapper:
-    """Stages batches of the columns, marks, and hashes of identifiers; then the tallies of the task."""
-    width = len(columns.names)
+def _present(column: pa.Array) -> pa.Array:
+    """The values of a column that are neither missing nor empty."""
+    values = plain(column).drop_null()
+    return values.filter(pc.not_equal(values, "")) if pa.types.is_string(values.type) else values
+
+
+def _stager(preparation: Preparation, secret: str) -> Mapper:
+    """Stages raw batches; then the tallies of the task."""
+    columns = preparation.columns
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tallies = TaskTallies(columns, marks, identifiers)
+        tallies = TaskTallies(columns, list(preparation.marks), len(preparation.identifiers))
         keyed = RowHash.of(secret, len(columns.keyed(columns.names)))
         for batch in batches:
             if batch.num_rows:
-                given = batch.columns[:width]
-                held = [coded(column) if pa.types.is_string(column.type) else column for column in given]
-                tallies.add(held, batch.columns[width : width + len(marks)], batch.columns[width + len(marks) :])
+                held = preparation.staged(batch)
+                tallies.add(held, preparation.marked(batch), preparation.hashed(batch))
                 hashes = pa.array(keyed.of_rows(columns.keyed(held)))
                 rows = pa.RecordBatch.from_arrays([*map(_narrow, held), hashes], names=[*columns.names, HASH])
                 yield staged(write_batch(rows), [None], [None], [None])
         yield staged(None, *zip(*tallies.rows(), strict=True))
 
     def staged(batch: bytes | None, *tallies: Sequence[Any]) -> pa.RecordBatch:
-        kinds = (pa.int32(), pa.list_(pa.string()), pa.int64())
-        arrays = [pa.array(values, kind) for values, kind in zip(tallies, kinds, strict=True)]
-        batches = pa.array([batch] * len(arrays[0]), pa.binary())
-        return pa.RecordBatch.from_arrays([batches, *arrays], names=["batch", "tally", "key", "n"])
+        batches = [batch] * len(tallies[0])
+        arrays = [pa.array(values, field.type) for values, field in zip((batches, *tallies), STAGED, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=STAGED)
 
     return stage
 
@@ -209,58 +256,51 @@ def _narrow(column: pa.Array) -> pa.Array:
     return pa.DictionaryArray.from_arrays(column.indices.cast(kind), column.dictionary)
 
 
-def _check_text(table: DataFrame, spec: ReleaseSpec) -> None:
+def _check_text(schema: pa.Schema, spec: ReleaseSpec) -> None:
     """Raises InputError if a column with text options is not text."""
     for role in ("quasi_identifiers", "sensitive_attributes"):
         for name, settings in getattr(spec.attributes, role).items():
-            kind = table.schema[name].dataType
-            if settings.text is not None and not isinstance(kind, T.StringType):
+            field = schema.field(name)
+            if settings.text is not None and not pa.types.is_string(field.type):
                 raise InputError(
-                    f"attributes.{role}.{name}.text: the column is of type {kind.simpleString()}; expected text, or "
+                    f"attributes.{role}.{name}.text: the column is of type {type_name(field)}; expected text, or "
                     "no such key"
                 )
 
 
-def _marks(table: DataFrame, spec: ReleaseSpec) -> dict[str, Column]:
-    """By mark, whether a row is BROKEN, DAMAGED, or has a value that is not of its type."""
-    marks = {
-        _wrong_type(place): not_of_type(table, name, quasi)
+def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Callable[[pa.Array], Any]]]]:
+    """How rows are marked that are BROKEN, DAMAGED, or have a value that is not of its type: see `Preparation`."""
+    marks: dict[str, list[tuple[str, Callable[[pa.Array], Any]]]] = {
+        _wrong_type(place): [(name, partial(not_of_type, settings=quasi))]
         for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items())
-        if _holds_numbers(quasi) and not isinstance(table.schema[name].dataType, SHORT_INTEGERS)
+        if _holds_numbers(quasi) and schema.field(name).type not in SHORT_INTEGERS
     }
-    if MALFORMED in table.columns:
-        marks[BROKEN] = quoted(MALFORMED)
+    if MALFORMED in schema.names:
+        marks[BROKEN] = [(MALFORMED, lambda column: column.fill_null(False).to_numpy(zero_copy_only=False))]
     insensitive = spec.attributes.insensitive_attributes  # histograms show damage in other columns
-    texts = [name for name in insensitive if isinstance(table.schema[name].dataType, T.StringType)]
+    texts = [name for name in insensitive if pa.types.is_string(schema.field(name).type)]
     if texts:
-        marks[DAMAGED] = reduce(Column.__or__, [is_damaged(quoted(name)) for name in texts])
+        marks[DAMAGED] = [(name, is_damaged) for name in texts]
     return marks
 
 
-def _identifiers(table: DataFrame, spec: ReleaseSpec) -> dict[str, float]:
+def _identifiers(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, float]:
     """The columns that may identify a person, of those that are direct, insensitive or left out, with the least share
     of distinct values that makes them identifiers. Names decide; a direct identifier whose name is unknown is one if it
     is nearly unique.
     """
-    attributes, lower = spec.attributes, [name.lower() for name in table.columns]
+    attributes, lower = spec.attributes, [name.lower() for name in schema.names]
     judged = {*attributes.quasi_identifiers, *attributes.sensitive_attributes, MALFORMED}
     found = {}
-    for name in table.columns:
-        least = least_uniqueness(name)
+    for field in schema:
+        name, least = field.name, least_uniqueness(field.name)
         if name in attributes.direct_identifiers and least is None and hint_of(name).concept is None:
             least = NEARLY_UNIQUE
         if least is None or name in judged or lower.count(name.lower()) > 1:
             continue
-        field = table.schema[name]
-        if not isinstance(field.dataType, UNSUPPORTED) and UNREADABLE not in field.metadata:
+        if not is_unsupported(field.type) and not why_unreadable(field):
             found[name] = least
     return found
-
-
-def _hashes(table: DataFrame, name: str) -> Column:
-    """The hashes of a column's values, NULL for missing or empty ones."""
-    column = plain(table, name)
-    return F.when(column.cast("string") != "", F.xxhash64(column))
 
 
 def _wrong_type(place: int) -> str:
@@ -268,7 +308,7 @@ def _wrong_type(place: int) -> str:
     return f"wrong{place}"
 
 
-def _check_counted(table: DataFrame, counted: Counted, spec: ReleaseSpec) -> None:
+def _check_counted(table: Table, counted: Counted, spec: ReleaseSpec) -> None:
     """Raises InputError for values that a column may not hold."""
     rows = counted.fingerprint.rows
     for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items()):
@@ -290,12 +330,28 @@ def _check_counted(table: DataFrame, counted: Counted, spec: ReleaseSpec) -> Non
             )
 
 
-def _not_of_type(table: DataFrame, name: str, quasi: QuasiIdentifier) -> Offending:
+def _not_of_type(table: Table, name: str, quasi: QuasiIdentifier) -> Offending:
     """At most MOST_LISTED values of a quasi-identifier that are not of its type, most frequent first."""
-    value = quoted(name).cast("string").alias("value")
-    wrong = table.where(not_of_type(table, name, quasi)).groupBy(value).agg(F.count(F.lit(1)).alias("n"))
-    offending = wrong.orderBy(F.desc("n"), "value").limit(MOST_LISTED).collect()
-    return Offending(name, NO_VALUE[quasi.type], {row["value"]: row["n"] for row in offending})
+    wrong = _count_values(table, name, lambda column: as_text(column.filter(pa.array(not_of_type(column, quasi)))))
+    return Offending(name, NO_VALUE[quasi.type], _listed(wrong))
+
+
+def _listed(values: Mapping[str | None, int]) -> dict[str | None, int]:
+    """The first MOST_LISTED values."""
+    return dict(islice(values.items(), MOST_LISTED))
+
+
+def _count_values(table: Table, name: str, texts_of: Callable[[pa.Array], pa.Array]) -> dict[str | None, int]:
+    """The rows with each text that a function makes of a column, most frequent first."""
+
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            counted = decoded(texts_of(batch.column(0))).value_counts()
+            yield pa.RecordBatch.from_arrays([counted.field("values"), counted.field("counts")], schema=VALUES)
+
+    found = collect(combine(map_batches(select(table, [name]), count, VALUES), ["value"], {"n": "sum"}), MOST_VALUES)
+    found = found.sort_by([("n", "descending"), ("value", "ascending")])
+    return dict(zip(found["value"].to_pylist(), found["n"].to_pylist(), strict=True))
 
 
 def _holds_numbers(quasi: QuasiIdentifier) -> bool:
@@ -303,13 +359,13 @@ def _holds_numbers(quasi: QuasiIdentifier) -> bool:
     return quasi.reads_numbers or quasi.calendar is not None
 
 
-def _numeric_domain(name: str, found: NumberRange, table: DataFrame, settings: QuasiIdentifier) -> QuasiDomain:
+def _numeric_domain(name: str, found: NumberRange, table: Table, settings: QuasiIdentifier) -> QuasiDomain:
     """The domain of numbers, over the range of the run file if it gives one.
 
     Raises:
         InputError: if a value is outside that range, or a value is missing and bounds are to be published.
     """
-    is_whole = settings.calendar is not None or isinstance(table.schema[name].dataType, INTEGRAL)
+    is_whole = settings.calendar is not None or pa.types.is_integer(schema_of(table).field(name).type)
     domain = QuasiDomain(
         name=name,
         kind="integer" if is_whole else "double",
@@ -334,21 +390,18 @@ def _numeric_domain(name: str, found: NumberRange, table: DataFrame, settings: Q
     return domain
 
 
-def _outside(
-    table: DataFrame, domain: QuasiDomain, settings: QuasiIdentifier, low: Fraction, high: Fraction
-) -> InputError:
+def _outside(table: Table, domain: QuasiDomain, settings: QuasiIdentifier, low: Fraction, high: Fraction) -> InputError:
     """The error about values outside of a range of codes."""
     name, write = domain.name, NumericLabels(domain.kind == "integer", None, domain.calendar).write
-    numbers = judged_column(table, name, settings).alias("value")
-    counted = table.select(numbers).groupBy("value").count().limit(MOST_VALUES).collect()
-    outside: dict[str | None, int] = {
-        write(row["value"]): row["count"]
-        for row in counted
-        if row["value"] is not None and not low <= Fraction(str(row["value"])) <= high
-    }
-    listed = dict(sorted(outside.items(), key=lambda item: -item[1])[:MOST_LISTED])
+
+    def outside(column: pa.Array) -> pa.Array:
+        numbers = judged_values(column, settings).unique()
+        wrong = {x: write(x) for x in numbers.drop_null().to_pylist() if not low <= Fraction(str(x)) <= high}
+        return pa.array([wrong[x] for x in judged_values(column, settings).to_pylist() if x in wrong], pa.string())
+
+    found = _count_values(table, name, outside)
     return InputError(
-        f"attributes.quasi_identifiers.{name}.range: {len(outside)} values in {sum(outside.values())} rows are outside "
+        f"attributes.quasi_identifiers.{name}.range: {len(found)} values in {sum(found.values())} rows are outside "
         f"of {' to '.join(settings.range or ())}; correct them, or widen the range",
-        values=Offending(name, "outside of its range", listed),
+        values=Offending(name, "outside of its range", _listed(found)),
     )

@@ -12,15 +12,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from tclose_spark.engine.sources import commit_of, input_state
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
-from tclose_spark.io.input.input_state import commit_of, input_state
 from tclose_spark.io.interrupts import defer_interrupts, done
 from tclose_spark.io.run import CERTIFICATE, LINKED, PUBLIC, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import LOCK, TAKEOVER
 from tclose_spark.io.storage.replacing import NEW
-from tclose_spark.io.tables.catalog import is_same, replace_table, require_replaceable
 from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
 
 MINIMALITY, INTERNAL_REPORT = "minimality.json", "internal_report.html"
@@ -81,7 +80,9 @@ def publish_release(run: Run) -> Mapping[str, Any]:
             f"output: {run.public.path()} holds a finished release; give --overwrite to replace it"
         )
     if run.spec.output.table is not None:
-        require_replaceable(run.spec.output.table, run.spark)
+        from tclose_spark.io.tables.catalog import require_replaceable
+
+        require_replaceable(run.spec.output.table, run.session)
     with defer_interrupts():  # an interrupt waits, so that no release is left without its evidence
         with run.stage("publish"):
             try:
@@ -140,7 +141,7 @@ def is_current(run: Run) -> bool:
     if not run.finished or not run.internal.exists(STATE):
         return False
     made = json.loads(run.internal.read(STATE))
-    state = input_state(run.spark, run.spec.input, commit_of(run.spark, run.spec.input))
+    state = input_state(run.session, run.spec.input, commit_of(run.session, run.spec.input))
     same = state is not None and made["stages"]["profile"]["input"].get("state") == state
     return bool(same and made["configuration"] == run.fingerprint) and is_everywhere(run, made)
 
@@ -155,8 +156,12 @@ def is_everywhere(run: Run, made: Mapping[str, Any]) -> bool:
         return False
     if run.internal.exists(LINKED) != output.keep_linked:
         return False
+    if output.table is None:
+        return True
+    from tclose_spark.io.tables.catalog import is_same
+
     with suppress(ConfigurationError):  # the table does not exist
-        return output.table is None or is_same(run.public.path("release"), output.table, run.spark)
+        return is_same(run.public.path("release"), output.table, run.session)
     return False
 
 
@@ -174,7 +179,9 @@ def _place(run: Run, files: Digests) -> None:
         if lost:
             raise GuaranteeError(f"the release did not arrive in {target.path()} as it was verified: {lost[0]}")
         if run.spec.output.table is not None:
-            replace_table(target.path("release"), run.spec.output.table, run.spark)
+            from tclose_spark.io.tables.catalog import replace_table
+
+            replace_table(target.path("release"), run.spec.output.table, run.session)
     except TcloseError:
         for name in PUBLIC:
             target.remove(name)

@@ -6,16 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
-
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
+from tclose_spark.engine.tables import read_delta, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import CERTIFICATE, REPORT, STATE, Run
-from tclose_spark.io.spark.shuffles import sized_shuffles
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
-from tclose_spark.io.tables.catalog import is_same
-from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
 from tclose_spark.io.tables.exports import check_export, export_name, rows_of
 from tclose_spark.report.html import render_report
@@ -38,7 +34,7 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
     require_plain_table(folder, "release")
     stages = state["stages"]
     evidence = Evidence(stages["profile"]["input"]["fingerprint"], **stages["anonymize"]["written"])
-    release, path = read_delta(run.spark, folder.path("release")), folder.path("release")
+    release, path = read_delta(run.session, folder.path("release")), folder.path("release")
     return verify_release(release, path, run.spec, profiled, run.public_hierarchies, evidence, classes)
 
 
@@ -93,21 +89,31 @@ def verify_finished(run: Run) -> Verdict:
     profiled = _profile(run)
     try:
         run.internal.remove("recheck")
-        with sized_shuffles(run.spark, profiled.rows):
+        with sized_shuffles(run.session, profiled.rows):
             verdict = judge(run, profiled, state, run.public, run.internal.path("recheck"))
     finally:
         run.internal.remove("recheck")
     require_holds(verdict, f"the finished release in {run.public.path()} does not meet its requirements")
     _require_pages(run, state, verdict)
-    if run.spec.output.table is not None and not is_same(run.public.path("release"), run.spec.output.table, run.spark):
-        raise GuaranteeError(f"the table {run.spec.output.table} is not the release in {run.public.path()}")
-    release = read_delta(run.spark, run.public.path("release"))
+    _require_table(run)
+    release = read_delta(run.session, run.public.path("release"))
     reported = state["stages"]["report"]
     for kind, files in reported["exports"].items():
         rows, hashed = rows_of(release, verdict.figures["fingerprint"], kind, reported.get("escape_formulas", False))
         check_export(rows, hashed, kind, run.public, files)
     run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
     return verdict
+
+
+def _require_table(run: Run) -> None:
+    """Raises GuaranteeError unless the catalog's table, if the run file names one, has the rows of the release."""
+    table = run.spec.output.table
+    if table is None:
+        return
+    from tclose_spark.io.tables.catalog import is_same
+
+    if not is_same(run.public.path("release"), table, run.session):
+        raise GuaranteeError(f"the table {table} is not the release in {run.public.path()}")
 
 
 def _state(run: Run) -> dict[str, Any]:
@@ -159,7 +165,7 @@ def _require_files(run: Run, state: Mapping[str, Any]) -> None:
     """Raises GuaranteeError unless every file of the release and of its evidence is the one that was published."""
     try:
         problems = list(_file_problems(run, state["stages"]["report"]))
-    except (OSError, Py4JJavaError) as error:
+    except OSError as error:
         file = getattr(error, "filename", None) or f"a file in {run.public.path()} or {run.internal.path()}"
         raise GuaranteeError(f"{file} cannot be read, so the finished release cannot be judged") from None
     if not problems:

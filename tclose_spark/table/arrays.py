@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
@@ -16,6 +18,9 @@ Codes = NDArray[np.int32]
 
 ExactArray = NDArray[Any]
 """Whole numbers: int64, or objects holding Python integers where 64 bits may not do."""
+
+Mapper = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""From the batches of a partition to the batches of the result. Batches are cut anywhere."""
 
 WIDEST = 1 << 62
 """Integers below this are exact in int64 arithmetic, with room for one sum or difference."""

@@ -46,9 +46,9 @@ ROLES: dict[str, Any] = {
 def guard(run: Run, partitions: int = 0) -> dict[str, Any]:
     table = read_table(run.spark, run.spec.input)
     table = table.repartition(partitions, F.rand(partitions)) if partitions else table
-    profile = stage(run, table).profile
-    attributes = ResolvedAttributes.of(run.spec.attributes, profile, run.hierarchies)
-    return guard_insensitive(table, run.spec, profile, attributes.quasi_identifiers)
+    staged = stage(run, table)
+    quasi = ResolvedAttributes.of(run.spec.attributes, staged.profile, run.hierarchies).quasi_identifiers
+    return guard_insensitive(staged.batches, staged.columns, run.spec, staged.profile, quasi)
 
 
 def shares(record: dict[str, Any]) -> dict[tuple[str, str], float]:

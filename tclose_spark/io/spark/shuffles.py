@@ -12,20 +12,17 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from tclose_spark.io.spark.capabilities import SENDS_TO_TASKS, set_if_allowed, setting
 from tclose_spark.io.spark.workers import Mapper, map_batches
+from tclose_spark.io.tables.columns import quoted
 
 ROWS_A_TASK = 100_000
-MOST_JOINING = 64  # tasks that join what others found, before the driver does
 PARTITIONS = "spark.sql.shuffle.partitions"
 KEY = "sent_by"
 CANDIDATES = 16
 """Keys tried for each task: one task in 10^7 has none among them, and then twice as many are tried."""
-
-
-class MixedTasksError(Exception):
-    """A partition has rows of several tasks, so this Spark partitions differently."""
 
 
 @contextmanager
@@ -44,17 +41,7 @@ def sized_shuffles(spark: SparkSession, rows: int) -> Iterator[None]:
         set_if_allowed(spark, PARTITIONS, before)
 
 
-def joining_tasks(values: int, a_task: int) -> int:
-    """The number of tasks that join values found by other tasks, `a_task` each, before the driver receives them. Few,
-    because a task that joins little costs more than it saves.
-
-    >>> joining_tasks(1, 100), joining_tasks(250, 100), joining_tasks(10**9, 100)
-    (1, 3, 64)
-    """
-    return min(MOST_JOINING, max(1, -(-values // a_task)))
-
-
-def sent_to_tasks(table: DataFrame, mapper: Mapper, schema: str, tasks: int) -> DataFrame:
+def sent_to_tasks(table: DataFrame, mapper: Mapper, schema: T.StructType, tasks: int) -> DataFrame:
     """Applies a mapper to a table in partitions: each row goes to the partition whose number, below `tasks`, is its
     first column, an int. Other numbers count modulo `tasks`. Adaptive execution neither joins nor splits the
     partitions.
@@ -62,12 +49,12 @@ def sent_to_tasks(table: DataFrame, mapper: Mapper, schema: str, tasks: int) -> 
     return (by_number if SENDS_TO_TASKS else by_key)(table, mapper, schema, tasks)
 
 
-def by_number(table: DataFrame, mapper: Mapper, schema: str, tasks: int) -> DataFrame:
+def by_number(table: DataFrame, mapper: Mapper, schema: T.StructType, tasks: int) -> DataFrame:
     """`sent_to_tasks` as Spark 4.1 does it."""
-    return map_batches(table, mapper, schema).repartitionById(tasks, F.col(schema.split()[0]))
+    return map_batches(table, mapper, schema).repartitionById(tasks, quoted(schema.names[0]))
 
 
-def by_key(table: DataFrame, mapper: Mapper, schema: str, tasks: int) -> DataFrame:
+def by_key(table: DataFrame, mapper: Mapper, schema: T.StructType, tasks: int) -> DataFrame:
     """`sent_to_tasks` on Spark 4.0, which partitions by a hash only: by the hash of a key that selects the task."""
     keys = keys_of_tasks(table.sparkSession, tasks)
 
@@ -76,7 +63,8 @@ def by_key(table: DataFrame, mapper: Mapper, schema: str, tasks: int) -> DataFra
             key = pa.array(keys[batch.column(0).to_numpy() % tasks])
             yield pa.RecordBatch.from_arrays([*batch.columns, key], names=[*batch.schema.names, KEY])
 
-    return map_batches(table, keyed, f"{schema}, {KEY} int").repartition(tasks, F.col(KEY)).drop(KEY)
+    with_key = T.StructType([*schema.fields, T.StructField(KEY, T.IntegerType())])
+    return map_batches(table, keyed, with_key).repartition(tasks, F.col(KEY)).drop(KEY)
 
 
 def keys_of_tasks(spark: SparkSession, tasks: int) -> npt.NDArray[np.int32]:
@@ -89,15 +77,3 @@ def keys_of_tasks(spark: SparkSession, tasks: int) -> npt.NDArray[np.int32]:
         if len(found) == tasks:
             return keys.astype(np.int32)
         tried *= 2
-
-
-def the_task(numbers: pa.Array | pa.ChunkedArray) -> int:
-    """The one number of all rows of a partition of `sent_to_tasks`.
-
-    Raises:
-        MixedTasksError: if they have several.
-    """
-    (number, *others) = numbers.unique().to_pylist()
-    if others:
-        raise MixedTasksError
-    return int(number)

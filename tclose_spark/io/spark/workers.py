@@ -14,9 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from tclose_spark.io.spark.capabilities import MAPS_ARROW
-
-Mapper = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""From the batches of a partition to the batches of the result. Batches are cut anywhere."""
+from tclose_spark.table.arrays import Mapper
 
 
 def map_batches(table: DataFrame, mapper: Mapper, schema: StructType | str) -> DataFrame:

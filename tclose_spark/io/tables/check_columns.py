@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from pyspark.sql import DataFrame
-from pyspark.sql import types as T
+import pyarrow as pa
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.tables.columns import FRACTIONAL, INTEGRAL, MALFORMED, UNREADABLE, UNSUPPORTED
 from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.names import MOST_NAMES, are_names, instead_of_each, shown
+from tclose_spark.table.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
 
 SUPPRESSED = "suppressed"
 """The column of `linked` that marks suppressed rows."""
-TEMPORAL = {"date": (T.DateType,), "timestamp": (T.TimestampType, T.TimestampNTZType)}
+NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+TEMPORAL = {"date": pa.types.is_date, "timestamp": pa.types.is_timestamp}
 
 
-def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
+def check_columns(schema: pa.Schema, spec: ReleaseSpec) -> None:
     """Raises InputError, with all problems, unless the table has every column of the spec in a type that can be
     released, and no column without a role.
     """
-    attributes, names = spec.attributes, [name for name in table.columns if name != MALFORMED]
+    attributes, names = spec.attributes, [name for name in schema.names if name != MALFORMED]
     listed = [(f"attributes.{place}: ", column) for place, column in _listed_columns(attributes)]
     columns = [column for _, column in listed]
     absent = [(key, column) for key, column in listed if column not in names]
@@ -35,7 +35,7 @@ def check_columns(table: DataFrame, spec: ReleaseSpec) -> None:
         problems += _unlisted(names, set(columns), attributes.drop_others)
         for key, column in listed:
             if column in names and column in attributes.published:
-                problems += [key + problem for problem in _column_problems(table, column, names, attributes)]
+                problems += [key + problem for problem in _column_problems(schema, column, names, attributes)]
     problems += _made_names(spec)
     if problems:
         raise InputError("\n".join(problems))
@@ -63,40 +63,41 @@ def _unlisted(columns: Sequence[str], listed: Collection[str], drop_others: bool
         )
 
 
-def _column_problems(table: DataFrame, column: str, names: Sequence[str], attributes: Attributes) -> Iterator[str]:
+def _column_problems(schema: pa.Schema, column: str, names: Sequence[str], attributes: Attributes) -> Iterator[str]:
     """The problems of an existing column."""
     quasi = attributes.quasi_identifiers.get(column)
     if [name.lower() for name in names].count(column.lower()) > 1:
         yield f"column {column!r}: the input has a duplicate, several columns of this name but for case; rename them"
         return
-    why = table.schema[column].metadata.get(UNREADABLE)
-    if why:
-        yield f"column {column!r} is {why}"
+    field = schema.field(column)
+    if why_unreadable(field):
+        yield f"column {column!r} is {why_unreadable(field)}"
         return
     if set(column) & set(" ,;{}()\n\t="):
         yield (
             f"column {column!r}: a Delta table cannot hold this name; rename it (no blanks or , ; {{ }} ( ) =): "
             f"input.columns: {{{column!r}: {plain_name(column)!r}}}"
         )
-    kind = table.schema[column].dataType
-    if isinstance(kind, UNSUPPORTED):
+    if is_unsupported(field.type):
         yield (
-            f"column {column!r} is of type {kind.simpleString()}, which cannot be released; convert it to plain "
+            f"column {column!r} is of type {type_name(field)}, which cannot be released; convert it to plain "
             "values, or drop it"
         )
-    elif quasi is not None and (wanted := _wanted(quasi)) is not None and not isinstance(kind, wanted[0]):
-        yield f"quasi-identifier {column!r} is of type {kind.simpleString()}; expected {wanted[1]}"
-    elif isinstance(kind, T.BinaryType) and column not in attributes.insensitive_attributes:
-        yield f"column {column!r} is of type {kind.simpleString()}; expected single values"
+    elif (
+        quasi is not None and (wanted := _wanted(quasi)) is not None and not any(is_a(field.type) for is_a in wanted[0])
+    ):
+        yield f"quasi-identifier {column!r} is of type {type_name(field)}; expected {wanted[1]}"
+    elif pa.types.is_binary(field.type) and column not in attributes.insensitive_attributes:
+        yield f"column {column!r} is of type {type_name(field)}; expected single values"
 
 
-def _wanted(quasi: QuasiIdentifier) -> tuple[tuple[type[T.DataType], ...], str] | None:
-    """The allowed types of a quasi-identifier's column, including text, and their names; None for any type."""
+def _wanted(quasi: QuasiIdentifier) -> tuple[Sequence[Callable[[pa.DataType], bool]], str] | None:
+    """Tests of the allowed types of a quasi-identifier's column, including text, and their names; None for any type."""
     if quasi.calendar is not None:
         called = "dates" if quasi.calendar == "date" else "timestamps"
-        return (*TEMPORAL[quasi.calendar], T.StringType), f"{called}, or another type"
+        return (TEMPORAL[quasi.calendar], pa.types.is_string), f"{called}, or another type"
     if quasi.reads_numbers:
-        return (*INTEGRAL, *FRACTIONAL, T.StringType), "numbers, or type: categorical"
+        return (*NUMERIC, pa.types.is_string), "numbers, or type: categorical"
     return None
 
 
@@ -105,11 +106,10 @@ def plain_name(name: str) -> str:
     return re.sub(r"[ ,;{}()\n\t=]+", "_", name).strip("_") or "column"
 
 
-def check_readable(table: DataFrame, column: str) -> None:
+def check_readable(field: pa.Field) -> None:
     """Raises InputError if the column's values could not be read from the files: see `reading`."""
-    why = table.schema[column].metadata.get(UNREADABLE)
-    if why:
-        raise InputError(f"column {column!r} is {why}")
+    if why_unreadable(field):
+        raise InputError(f"column {field.name!r} is {why_unreadable(field)}")
 
 
 def _made_names(spec: ReleaseSpec) -> Iterator[str]:

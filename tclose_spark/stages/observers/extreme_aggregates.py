@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from tclose_spark.checks.labels.aggregates import AggregateCheck
+from tclose_spark.engine.protocol import Session
+from tclose_spark.engine.tables import task_sum
 from tclose_spark.stages.generalize import run_starts
-from tclose_spark.stages.observers.task_sum import TaskSum
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile
 
@@ -40,7 +40,7 @@ def _merge(k: int, ends: Ends, part: Ends) -> Ends:
 class ExtremeAggregates:
     """Counts in tasks; the driver reads `figure` and `few_values` after the write."""
 
-    def __init__(self, spark: SparkSession, profile: Profile, checks: Mapping[str, AggregateCheck], k: int) -> None:
+    def __init__(self, session: Session, profile: Profile, checks: Mapping[str, AggregateCheck], k: int) -> None:
         """checks: of the quasi-identifiers that are published as aggregates."""
         self._k = k
         self._checks = {
@@ -48,7 +48,7 @@ class ExtremeAggregates:
             for place, domain in enumerate(profile.quasi)
             if domain.kind != "category" and domain.name in checks
         }
-        self._ends = TaskSum[Ends](spark, dict, partial(_merge, k))
+        self._ends = task_sum(session, dict, partial(_merge, k))
 
     def add(self, raw: Sequence[pa.Array], published: Sequence[pa.Array]) -> None:
         """In a task: takes in released rows. raw, published: a column for each quasi-identifier."""

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
-from tclose_spark.stages.observers.task_sum import TaskSum
+from tclose_spark.engine.protocol import Session
+from tclose_spark.engine.tables import task_sum
 from tclose_spark.stages.staging.batches import read_batches, write_batch
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import decoded, group_equal
@@ -48,10 +48,10 @@ class LinkedRows:
 class LinkedSample:
     """Draws rows in tasks; the driver reads them after the write."""
 
-    def __init__(self, spark: SparkSession, profile: Profile, tasks: int) -> None:
+    def __init__(self, session: Session, profile: Profile, tasks: int) -> None:
         self._codec, self._share = Codec.of(profile), share_of(SAMPLE_ROWS, profile.distinct_rows)
         self._most = max(64, 2 * MOST_SENT // tasks)
-        self._sent = TaskSum[list[bytes]](spark, list, iadd)
+        self._sent = task_sum(session, list[bytes], iadd)
 
     def add(self, rows: Rows, labels: Sequence[pa.Array] | None, columns: int) -> None:
         """In a task: sends the rows that are drawn. labels: the published columns of quasi-identifiers, whose number is

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
+from tclose_spark.engine.protocol import Session
+from tclose_spark.engine.tables import task_sum
 from tclose_spark.measures.disclosure.minimality import (
     HeightTally,
     WideClassGroup,
@@ -30,7 +31,6 @@ from tclose_spark.measures.disclosure.minimality import (
 from tclose_spark.measures.distances.bins import equal_mass
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.stages.generalize import run_starts
-from tclose_spark.stages.observers.task_sum import TaskSum
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -157,12 +157,12 @@ def merge_counts(counts: Sparse, part: Sparse) -> Sparse:
 class MinimalityCounter:
     """Counts in tasks; the driver reads `figure` after the write."""
 
-    def __init__(self, spark: SparkSession, scales: Sequence[Scale | None], groups: Sequence[Groups]) -> None:
+    def __init__(self, session: Session, scales: Sequence[Scale | None], groups: Sequence[Groups]) -> None:
         self.scales, self.groups = tuple(scales), tuple(groups)
-        self._sum = TaskSum[Sparse](spark, dict, merge_counts)
+        self._sum = task_sum(session, dict, merge_counts)
 
     @staticmethod
-    def of(spark: SparkSession, attributes: ResolvedAttributes, tasks: int) -> MinimalityCounter:
+    def of(session: Session, attributes: ResolvedAttributes, tasks: int) -> MinimalityCounter:
         """The counter of a run that forms its classes in so many tasks."""
         quasi = attributes.quasi_identifiers
         groups = [
@@ -170,7 +170,7 @@ class MinimalityCounter:
             for a in attributes.sensitive
         ]
         most = min(MOST_CELLS, MOST_SENT // tasks) // (len(quasi) * sum(len(group.names) for group in groups))
-        return MinimalityCounter(spark, [Scale.of(q.domain, q.hierarchy, most) for q in quasi], groups)
+        return MinimalityCounter(session, [Scale.of(q.domain, q.hierarchy, most) for q in quasi], groups)
 
     def add(self, rows: Rows, labels: Sequence[pa.Array] | None) -> None:
         """In a task: counts released rows in the order of their labels. labels: None if the class of a row follows from

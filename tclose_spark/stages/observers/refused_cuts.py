@@ -9,14 +9,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from pyspark.sql import SparkSession
 
+from tclose_spark.engine.protocol import Session
+from tclose_spark.engine.tables import task_sum
 from tclose_spark.measures.disclosure.refused_cuts import Disclosure, disclosed_by_refusal, rows_below_cuts
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
 from tclose_spark.runfile.attributes import Diversity
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.observers.task_sum import TaskSum
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import MISSING
@@ -49,18 +49,18 @@ def _certainty(side: tuple[int, int]) -> tuple[Fraction, int]:
 class RefusedCuts:
     """Counts in tasks; the driver reads `figure` after the write."""
 
-    def __init__(self, spark: SparkSession, attributes: ResolvedAttributes, k: int, median_only: bool) -> None:
+    def __init__(self, session: Session, attributes: ResolvedAttributes, k: int, median_only: bool) -> None:
         """median_only: whether the method considers only the median of each quasi-identifier."""
         self._attributes, self._k, self._median_only = attributes, k, median_only
-        self._sum = TaskSum[Found](spark, dict, _merge)
+        self._sum = task_sum(session, dict, _merge)
 
     @staticmethod
-    def of(spark: SparkSession, spec: ReleaseSpec, attributes: ResolvedAttributes) -> RefusedCuts | None:
+    def of(session: Session, spec: ReleaseSpec, attributes: ResolvedAttributes) -> RefusedCuts | None:
         """The counter of a run; None if regions may overlap, or if anything but k and t can refuse cuts."""
         plain = spec.privacy.n is None and not any(a.l != Diversity() for a in attributes.sensitive)
         if not (plain and spec.method.promises_disjoint):
             return None
-        return RefusedCuts(spark, attributes, spec.privacy.k, spec.method.cuts_at_medians)
+        return RefusedCuts(session, attributes, spec.privacy.k, spec.method.cuts_at_medians)
 
     def add(self, rows: Rows, starts: IntArray) -> None:
         """In a task: examines its classes, which begin at these places of the rows."""

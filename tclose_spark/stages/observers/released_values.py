@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, combine
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
 from tclose_spark.methods.method import ClassAssignment
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -30,9 +29,7 @@ from tclose_spark.table.rows import Rows
 
 VALUES = "values"
 """The table of noted values, by place of the column: quasi-identifiers, then sensitive attributes."""
-VALUES_SCHEMA = T.StructType(
-    [T.StructField(name, T.LongType()) for name in ("place", "low", "high", "lowest", "highest")],
-)
+VALUES_SCHEMA = pa.schema([(name, pa.int64()) for name in ("place", "low", "high", "lowest", "highest")])
 Released = Mapping[int, IntArray]
 """By place of the column, regions of codes in order: (low, high, lowest released code, highest released code), shape
 (4, regions). A noted value is a region of its own.
@@ -74,10 +71,11 @@ def _ends(codes: IntArray, low: IntArray, high: IntArray) -> IntArray:
     return np.stack([low[starts], high[starts], *ranges(codes, starts)])
 
 
-def read_values(table: DataFrame) -> Released:
-    """The notes of all tasks, added up by Spark."""
-    ends = F.min("lowest").alias("lowest"), F.max("highest").alias("highest")
-    noted = table.groupBy("place", "low", "high").agg(*ends).orderBy("place", "low", "high").toArrow()
+def read_values(table: Table) -> Released:
+    """The notes of all tasks, added up."""
+    keys = ["place", "low", "high"]
+    noted = collect(combine(table, keys, {"lowest": "min", "highest": "max"}))
+    noted = noted.sort_by([(key, "ascending") for key in keys])
     places, *columns = (noted[name].to_numpy() for name in VALUES_SCHEMA.names)
     regions = np.stack(columns)
     return {int(place): regions[:, places == place] for place in np.unique(places)}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 
-from pyspark.sql import DataFrame
-
+from tclose_spark.engine.protocol import Table
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import Run
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -50,7 +49,7 @@ def read_columns(run: Run) -> StagedColumns:
     return StagedColumns.from_json(run.staging.read(STAGED_COLUMNS))
 
 
-def read_rows(run: Run) -> DataFrame:
+def read_rows(run: Run) -> Table:
     """The staged rows, in batches.
 
     Raises:
@@ -61,7 +60,7 @@ def read_rows(run: Run) -> DataFrame:
             f"the staged rows in {run.staging.path()} are gone: they are removed if a release fails; begin again with "
             "`tclose profile`"
         )
-    return staged_batches(run.spark, run.staging.path(STAGED_ROWS))
+    return staged_batches(run.session, run.staging.path(STAGED_ROWS))
 
 
 def encoded_table(run: Run, profile: Profile) -> EncodedTable:

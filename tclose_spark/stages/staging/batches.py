@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
-from tclose_spark.io.storage.folders import NO_PATTERN, for_spark
-from tclose_spark.io.tables.prepared import prepared_name
+from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.tables import read_rows, select
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.spark_types import arrow_schema, delta_schema
 
 HASH = "hash"
-STAGED = "batch binary, tally int, key array<string>, n bigint"
-"""A row of the staged table has a batch, or a tally."""
+STAGED = pa.schema([("batch", pa.binary()), ("tally", pa.int32()), ("key", pa.string()), ("n", pa.int64())])
+"""A row of the staged table has a batch, or a tally with its key as JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,25 +35,25 @@ class StagedColumns:
 
     numeric: tuple[bool, ...]
     sensitive: int
-    passing: tuple[T.StructField, ...]
+    passing: tuple[pa.Field, ...]
     own: tuple[int | None, ...]
 
     @staticmethod
-    def of(table: DataFrame, spec: ReleaseSpec) -> StagedColumns:
-        """The staged columns of a raw table."""
-        attributes, types = spec.attributes, {field.name: field.dataType for field in table.schema}
-        typed = [name for name in attributes.sensitive_attributes if not isinstance(types[name], T.StringType)]
+    def of(schema: pa.Schema, spec: ReleaseSpec) -> StagedColumns:
+        """The staged columns of a raw table with this schema."""
+        attributes, types = spec.attributes, {field.name: field.type for field in schema}
+        typed = [name for name in attributes.sensitive_attributes if not pa.types.is_string(types[name])]
         passing = [*typed, *attributes.insensitive_attributes]
         return StagedColumns(
             numeric=tuple(quasi.is_numeric for quasi in attributes.quasi_identifiers.values()),
             sensitive=len(attributes.sensitive_attributes),
-            passing=tuple(T.StructField(name, types[name]) for name in passing),
+            passing=tuple(pa.field(name, types[name]) for name in passing),
             own=tuple(typed.index(name) if name in typed else None for name in attributes.sensitive_attributes),
         )
 
     def to_json(self) -> str:
         """As text for `from_json`."""
-        return json.dumps({**asdict(self), "passing": T.StructType(list(self.passing)).jsonValue()})
+        return json.dumps({**vars(self), "passing": delta_schema(pa.schema(self.passing))})
 
     @staticmethod
     def from_json(text: str) -> StagedColumns:
@@ -64,7 +62,7 @@ class StagedColumns:
         return StagedColumns(
             numeric=tuple(tree["numeric"]),
             sensitive=tree["sensitive"],
-            passing=tuple(T.StructType.fromJson(tree["passing"]).fields),
+            passing=tuple(arrow_schema(tree["passing"])),
             own=tuple(tree["own"]),
         )
 
@@ -85,14 +83,6 @@ class StagedColumns:
     def passed(self, columns: Sequence[pa.Array]) -> Sequence[pa.Array]:
         """The columns that pass unchanged."""
         return columns[len(self.numeric) + self.sensitive : len(self.names)]
-
-    def select(self, people: DataFrame, spec: ReleaseSpec, more: Sequence[str] = ()) -> DataFrame:
-        """These columns of prepared rows, followed by more."""
-        attributes, place = spec.attributes, column_places(spec)
-        columns = [F.col(place[name]) for name in attributes.quasi_identifiers]
-        columns += [F.col(place[name]).cast("string") for name in attributes.sensitive_attributes]
-        columns += [F.col(place[field.name]) for field in self.passing]
-        return people.select(*[column.alias(name) for column, name in zip(columns, self.names, strict=True)], *more)
 
     @property
     def insensitive(self) -> slice:
@@ -115,19 +105,14 @@ class StagedColumns:
         return [*self.quasi(columns), *self.texts(columns), *self.passed(columns)[self.insensitive]]
 
 
-def column_places(spec: ReleaseSpec) -> dict[str, str]:
-    """The name of each published column in the prepared table."""
-    return {name: prepared_name(place) for place, name in enumerate(spec.attributes.published)}
-
-
-def staged_batches(spark: SparkSession, path: str) -> DataFrame:
+def staged_batches(session: Session, path: str) -> Table:
     """The staged rows: a column `batch` for `read_batches`."""
-    return staged_table(spark, path).where("tally IS NULL").select("batch")
+    return select(read_rows(session, path, STAGED), ["batch"])
 
 
-def staged_table(spark: SparkSession, path: str) -> DataFrame:
-    """The staged batches and tallies."""
-    return spark.read.options(**NO_PATTERN).schema(STAGED).parquet(for_spark(path))
+def staged_tallies(session: Session, path: str) -> Table:
+    """The tallies of all tasks: `tally`, `key`, `n`, beside empty rows."""
+    return select(read_rows(session, path, STAGED), ["tally", "key", "n"])
 
 
 def write_batch(batch: pa.RecordBatch) -> bytes:
@@ -140,7 +125,7 @@ def write_batch(batch: pa.RecordBatch) -> bytes:
 
 
 def read_batches(columns: Iterable[pa.Array]) -> Iterator[pa.RecordBatch]:
-    """The batches that `write_batch` wrote, from columns of such values."""
+    """The batches that `write_batch` wrote, from columns of such values. Missing ones are passed over."""
     for column in columns:
-        for value in column:
+        for value in column.drop_null():
             yield pa.ipc.open_stream(value.as_buffer()).read_next_batch()

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, combine, engine_of, joining_tasks, map_batches, send_to_tasks
 from tclose_spark.errors import InputError
-from tclose_spark.io.spark.shuffles import joining_tasks, sent_to_tasks
-from tclose_spark.io.spark.workers import map_batches
 from tclose_spark.stages.staging.batches import HASH, StagedColumns, read_batches
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
@@ -23,7 +21,10 @@ from tclose_spark.table.tally import Tallier, Tally, TooManyKeysError
 MOST_LOCAL = 1_000_000  # rows that the driver holds as codes, some 100 bytes each; of more, Spark holds them
 DRAWN_A_PART = 250_000  # drawn rows of a large table for one joining task
 ROWS_A_PART = 1_000_000  # counted rows for one adding task
-KEY_COUNTS = "part int, keys binary, n binary"
+KEY_COUNTS = pa.schema([("part", pa.int32()), ("keys", pa.binary()), ("n", pa.binary())])
+ROWS = pa.schema([("rows", pa.binary())])
+DRAWN = pa.schema([("part", pa.int32()), ("rows", pa.binary()), ("n", pa.binary())])
+COUNTS = pa.schema([("group", pa.int64()), ("n", pa.int64())])
 TOO_MANY = -1
 """The part of a task that has too many keys, and sends none."""
 
@@ -57,9 +58,10 @@ class Encoder:
 class EncodedTable:
     """The staged rows of a table, for planning: on the driver if they are few, otherwise by Spark."""
 
-    def __init__(self, batches: DataFrame, encoder: Encoder, profile: Profile, most_local: int = MOST_LOCAL) -> None:
+    def __init__(self, batches: Table, encoder: Encoder, profile: Profile, most_local: int = MOST_LOCAL) -> None:
         self._batches, self._encoder, self._profile = batches, encoder, profile
-        self._local = LocalRows(self._brought(), profile.distinct_rows) if profile.rows <= most_local else None
+        local = profile.rows <= most_local or engine_of(batches).name == "local"
+        self._local = LocalRows(self._brought(), profile.distinct_rows) if local else None
 
     def _brought(self) -> Rows:
         encoder = self._encoder
@@ -69,7 +71,7 @@ class EncodedTable:
             for rows in encoder.parts(batches):
                 yield pa.RecordBatch.from_arrays([pa.array([codec.pack(rows).tobytes()], pa.binary())], names=["rows"])
 
-        brought = map_batches(self._batches, pack, "rows binary").toArrow()
+        brought = collect(map_batches(self._batches, pack, ROWS))
         return codec.unpack(b"".join(brought["rows"].to_pylist()))
 
     def sample(self, most: int) -> Rows:
@@ -97,8 +99,7 @@ class EncodedTable:
             present = np.flatnonzero(total)
             yield pa.RecordBatch.from_arrays([pa.array(present), pa.array(total[present])], names=["group", "n"])
 
-        counted = map_batches(self._batches, count, "group bigint, n bigint")
-        added = counted.groupBy("group").agg(F.sum("n").alias("n")).toArrow()
+        added = collect(combine(map_batches(self._batches, count, COUNTS), ["group"], {"n": "sum"}))
         counts = np.zeros(groups, dtype=np.int64)
         counts[added["group"].to_numpy()] = added["n"].to_numpy()
         return counts
@@ -142,9 +143,8 @@ class EncodedTable:
                 (codec.unpack(data), np.frombuffer(n, dtype=np.int64)) for data, n in zip(records, counts, strict=True)
             ]
 
-        schema = "part int, rows binary, n binary"
-        parts = sent_to_tasks(self._batches, draw_part, schema, joining)
-        return _together(read(map_batches(parts, join, schema).toArrow()))
+        parts = send_to_tasks(self._batches, draw_part, DRAWN, joining)
+        return _together(read(collect(map_batches(parts, join, DRAWN))))
 
 
 def _together(parts: list[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray]:
@@ -155,7 +155,7 @@ def _together(parts: list[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray]:
 
 
 def count_keys(
-    batches: DataFrame,
+    batches: Table,
     rows_of: Callable[[Iterable[pa.RecordBatch]], Iterator[Rows]],
     tally_of: Callable[[Rows], Tally],
     most: int,
@@ -181,8 +181,8 @@ def count_keys(
         else:
             yield from _tally_parts((tally for batch in received for tally in _read_key_counts(batch)), share, 1)
 
-    counted = sent_to_tasks(batches, count, KEY_COUNTS, parts)
-    brought = map_batches(counted, add, KEY_COUNTS).toArrow()
+    counted = send_to_tasks(batches, count, KEY_COUNTS, parts)
+    brought = collect(map_batches(counted, add, KEY_COUNTS))
     if TOO_MANY in brought["part"].to_pylist():
         raise TooManyKeysError
     tallies = _read_key_counts(brought)

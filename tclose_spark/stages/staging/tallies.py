@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
+from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.tables import gather, map_batches
 from tclose_spark.errors import InputError
 from tclose_spark.measures.sketches import MOST_SAMPLED, DistinctCount, ValueSample, estimate
 from tclose_spark.measures.sketches import REGISTERS as PLACES
 from tclose_spark.runfile.attributes import Attributes
-from tclose_spark.stages.staging.batches import StagedColumns, staged_table
+from tclose_spark.stages.staging import batches as staging
+from tclose_spark.stages.staging.batches import STAGED, StagedColumns
+from tclose_spark.table.arrays import HashArray
 from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.domains import MOST_VALUES, Repetition, TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
@@ -63,6 +66,7 @@ class NumberRange:
         return NumberRange(low, high, missing)
 
 
+TALLIES = pa.schema([STAGED.field(name) for name in ("tally", "key", "n")])
 NO_NUMBERS = NumberRange(math.inf, -math.inf, 0)
 
 
@@ -81,10 +85,8 @@ class TaskTallies:
         self._present = [0] * identifiers
         self._sampled = [ValueSample.empty()] * identifiers
 
-    def add(
-        self, held: Sequence[pa.Array], marks: Sequence[pa.BooleanArray], identifiers: Sequence[pa.Int64Array]
-    ) -> None:
-        """Counts the rows of a batch."""
+    def add(self, held: Sequence[pa.Array], marks: Sequence[int], identifiers: Sequence[HashArray]) -> None:
+        """Counts the rows of a batch. marks: the number of rows with each. identifiers: the hashes of their values."""
         columns = self._columns
         for place, column in enumerate(columns.quasi(held)):
             if place in self._ranges:
@@ -93,21 +95,24 @@ class TaskTallies:
                 self._histograms[place] = _added(self._histograms[place], _histogram([column]))
         if columns.sensitive:
             self._histograms[-1] = _added(self._histograms[-1], _histogram(columns.texts(held)))
-        for name, column in zip(self._marked, marks, strict=True):
-            self._marked[name] += column.true_count
+        for name, n in zip(self._marked, marks, strict=True):
+            self._marked[name] += n
         hashes = content_hash(columns.published(held))
         self._fingerprint += Fingerprint.of_hashes(hashes)
         insensitive = columns.passed(held)[columns.insensitive]
         seen = [hashes, *(content_hash([column]) for column in insensitive)]
         for count, of_rows in zip(self._distinct.values(), seen, strict=True):
             count.add(of_rows)
-        for place, column in enumerate(identifiers):
-            present = column.drop_null()
+        for place, present in enumerate(identifiers):
             self._present[place] += len(present)
-            self._sampled[place] = self._sampled[place].add(present.to_numpy().view(np.uint64))
+            self._sampled[place] = self._sampled[place].add(present)
 
-    def rows(self) -> Iterator[tuple[int, list[str | None], int]]:
+    def rows(self) -> Iterator[tuple[int, str, int]]:
         """The tallies as (tally, key, n)."""
+        for tally, key, n in self._tallies():
+            yield tally, json.dumps(key, ensure_ascii=False), n
+
+    def _tallies(self) -> Iterator[tuple[int, list[str | None], int]]:
         yield ROWS, [], self._fingerprint.rows
         yield DIGEST, [], self._fingerprint.digest
         for name, n in self._marked.items():
@@ -143,18 +148,32 @@ def _added(before: pa.Table | None, counted: pa.Table) -> pa.Table:
     return both.aggregate([("n", "sum")]).rename_columns(counted.column_names)
 
 
-def staged_tallies(spark: SparkSession, path: str, identifiers: int = 0) -> DataFrame:
-    """The tallies of all tasks, added up: `tally`, `key`, `n`. Of REGISTERS it is the maximum. Of SAMPLED, for so many
-    identifiers, only the lowest hashes are complete and kept.
+def staged_tallies(session: Session, path: str) -> Table:
+    """The tallies of all tasks, added up: `tally`, `key`, `n`. Of REGISTERS it is the maximum. Of SAMPLED, tasks that
+    add up keep the lowest hashes of each identifier only.
     """
-    tallies = staged_table(spark, path).where("tally IS NOT NULL")
-    n = F.when(F.col("tally") == REGISTERS, F.max("n")).otherwise(F.sum("n"))
-    added = tallies.where(F.col("tally") != SAMPLED).groupBy("tally", "key").agg(n.alias("n"))
-    for place in range(identifiers):  # Spark keeps the lowest of each partition, and sorts no more than these
-        of_one = tallies.where((F.col("tally") == SAMPLED) & (F.col("key")[0] == str(place)))
-        rows = of_one.groupBy("tally", "key").agg(F.sum("n").alias("n"))
-        added = added.union(rows.orderBy(F.col("key")[1]).limit(MOST_SAMPLED))
-    return added
+    return map_batches(gather(staging.staged_tallies(session, path), ["tally", "key"]), _add_up, TALLIES)
+
+
+def _add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Adds up tallies of equal keys, which are in one partition."""
+    parts = [part for batch in batches if (part := batch.filter(batch["tally"].is_valid())).num_rows]
+    if not parts:
+        return
+    table = pa.Table.from_batches(parts)
+    is_maximum = pc.equal(table["tally"], REGISTERS)
+    for rows, how in ((table.filter(is_maximum), "max"), (table.filter(pc.invert(is_maximum)), "sum")):
+        added = rows.group_by(["tally", "key"], use_threads=False).aggregate([("n", how)])
+        yield from _lowest(added.select(["tally", "key", f"n_{how}"]).rename_columns(TALLIES.names)).to_batches()
+
+
+def _lowest(tallies: pa.Table) -> pa.Table:
+    """Tallies with the MOST_SAMPLED lowest hashes of each identifier."""
+    is_sampled = pc.equal(tallies["tally"], SAMPLED)
+    sampled = tallies.filter(is_sampled).sort_by("key")
+    place = np.array([json.loads(key)[0] for key in sampled["key"].to_pylist()])
+    rank = np.arange(len(place)) - np.searchsorted(place, place)
+    return pa.concat_tables([tallies.filter(pc.invert(is_sampled)), sampled.filter(pa.array(rank < MOST_SAMPLED))])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,7 +216,8 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
     marked, whole, present = dict[str, int](), dict[int, int](), dict[int, int]()
     sampled = [dict[int, int]() for _ in identifiers]
     registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *attributes.insensitive_attributes)}
-    for tally, key, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
+    for tally, text, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
+        key = json.loads(text)
         if tally >= 0:
             histograms[tally][tuple(key)] = n
         elif tally == REGISTERS:
@@ -215,7 +235,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
             whole[tally] = n
     distinct = {name: estimate(found) for name, found in registers.items()}
     return Counted(
-        fingerprint=Fingerprint(whole[ROWS], whole[DIGEST]),
+        fingerprint=Fingerprint(whole.get(ROWS, 0), whole.get(DIGEST, 0)),
         histograms=[*histograms],
         ranges=ranges,
         marked=marked,

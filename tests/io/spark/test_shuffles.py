@@ -14,21 +14,21 @@ from pyspark import TaskContext
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from tclose_spark.api.errors import known
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
+from tclose_spark.engine.tables import MixedTasksError, the_task
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.spark.capabilities import SENDS_TO_TASKS
 from tclose_spark.io.spark.shuffles import (
     PARTITIONS,
     ROWS_A_TASK,
-    MixedTasksError,
     by_key,
     by_number,
     keys_of_tasks,
     sized_shuffles,
-    the_task,
 )
 
 
@@ -91,7 +91,7 @@ def brought(way: Callable[..., DataFrame], table: DataFrame, tasks: int) -> pa.T
             place = pa.array(np.full(batch.num_rows, context.partitionId()))
             yield pa.RecordBatch.from_arrays([place, *batch.columns], names=["partition", *batch.schema.names])
 
-    sent = way(table, say, "task int, rows binary", tasks)
+    sent = way(table, say, T.StructType.fromDDL("task int, rows binary"), tasks)
     return sent.mapInArrow(tell, "partition bigint, task int, rows binary").toArrow()
 
 

@@ -1,0 +1,268 @@
+"""CSV files, read as Spark reads them: RFC 4180 in UTF-8, a record a line. All else needs Spark."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+
+from tclose_spark.engine.local.needs_spark import NeedsSparkError
+from tclose_spark.engine.local.watched import MALFORMED as MALFORMED_ROWS
+from tclose_spark.engine.local.watched import ROWS, Counting, Counts, is_utf8, text_of
+from tclose_spark.errors import InputError
+from tclose_spark.io.input import problems
+from tclose_spark.io.input.csv_options import encoding_of, option_of
+from tclose_spark.io.input.signatures import MARKS, SAMPLE, recognise
+from tclose_spark.runfile.spec import Input
+from tclose_spark.table.spark_types import MALFORMED
+
+BLOCK = 1 << 22  # bytes that are parsed at once
+PART = 1 << 26  # bytes of a partition
+BATCH = 1 << 16  # rows
+MOST_COLUMNS = 20480  # that Spark parses
+OPTIONS = {"header", "sep", "delimiter", "encoding", "charset"}
+PACKED = re.compile(r"\.(bz2|deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")  # names whose content Spark unpacks
+BLANK = re.compile(rb"\n[\0-\x20]+(?=\n)")  # lines that Spark passes over
+WHITE = bytes(range(33))
+MARK = MARKS[0][0]
+QUOTE, NEWLINE, RETURN = b'"'[0], b"\n"[0], b"\r"[0]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How lines become fields. header: whether the first line of each file has the names."""
+
+    separator: bytes
+    header: bool
+
+    def fields(self, line: bytes) -> list[str]:
+        """The fields of a line that `require_plain` accepts."""
+        text = line.rstrip(b"\r\n").decode(errors="replace")
+        return next(csv.reader([text], delimiter=self.separator.decode(), strict=True))
+
+
+@dataclass(frozen=True)
+class Part:
+    """The lines of a file that begin in a range of its bytes. A compressed file is one part."""
+
+    file: Path
+    begin: int
+    end: int
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the file is compressed."""
+        return self.file.name.endswith(".gz")
+
+    def blocks(self) -> Iterator[bytes]:
+        """The lines, some at once, each with its end. The mark of UTF-8 is left out.
+
+        Raises:
+            InputError: if the file is missing or cannot be unpacked.
+        """
+        where = f"input.path: {self.file.name}"
+        try:
+            with gzip.open(self.file) if self.is_packed else self.file.open("rb") as opened:
+                yield from self._blocks(opened)
+        except FileNotFoundError:
+            raise problems.gone(where) from None
+        except EOFError:
+            raise problems.truncated(where) from None
+        except (OSError, zlib.error):
+            raise problems.damaged(where) from None
+
+    def _blocks(self, opened: IO[bytes]) -> Iterator[bytes]:
+        place = self.begin
+        if place:
+            opened.seek(place - 1)
+            place += len(opened.readline()) - 1
+        while self.is_packed or place < self.end:
+            data = opened.read(BLOCK if self.is_packed else min(BLOCK, self.end - place))
+            if not data:
+                return
+            if not data.endswith(b"\n"):
+                data += opened.readline()
+            if not place:
+                place, data = len(data), data.removeprefix(MARK)
+            else:
+                place += len(data)
+            if data:
+                yield data if data.endswith(b"\n") else data + b"\n"
+
+
+def read_csv(files: Sequence[Path], source: Input) -> tuple[pa.Schema, list[Counting]]:
+    """(columns, partitions) of files. Columns are text; the counts are those of their bytes.
+
+    Raises:
+        InputError: if all are empty, or the first line is no text.
+        NeedsSparkError: if the options, the header or the first lines of a file need Spark.
+    """
+    dialect = _dialect(source)
+    heads = {file: head for file in files if (head := _head(file, dialect)) is not None}
+    if not heads:
+        raise problems.empty_csv(source)
+    found = list(heads.values())
+    alike = [head == found[0] if dialect.header else len(head) == len(found[0]) for head in found]
+    if not all(alike):
+        raise NeedsSparkError(f"input.path: {source.path} has files of different headers or widths")
+    names = found[0] if dialect.header else [f"_c{place}" for place in range(len(found[0]))]
+    if dialect.header:
+        _check_names(names, source)
+    if len(names) > MOST_COLUMNS:
+        raise NeedsSparkError(f"input.path: {source.path} has {len(names)} columns")
+    parts = [part for file in heads for part in _parts(file)]
+    schema = pa.schema([(name, pa.string()) for name in names])
+    return schema, [partial(_rows, part, names, dialect) for part in parts]
+
+
+def _dialect(source: Input) -> Dialect:
+    other = sorted(key for key in source.options if key.lower() not in OPTIONS)
+    if other:
+        raise NeedsSparkError(f"input.options.{other[0]}: it is an option of Spark's reader")
+    if encoding_of(source) != "UTF-8":
+        raise NeedsSparkError(f"input.options.encoding: it is {encoding_of(source)}")
+    header, given = option_of(source, "header").lower() or "false", option_of(source, "sep", "delimiter")
+    separator = "\t" if given == "\\t" else given or ","
+    plain = len(separator) == 1 and separator.isascii() and (separator.isprintable() or separator == "\t")
+    if not plain or separator in '"\\ ' or separator.isalnum() or header not in ("true", "false"):
+        raise NeedsSparkError("input.options: the separator is no single sign, or header is neither true nor false")
+    return Dialect(separator.encode(), header == "true")
+
+
+def _parts(file: Path) -> list[Part]:
+    size = file.stat().st_size
+    whole = Part(file, 0, size)
+    return [whole] if whole.is_packed else [Part(file, at, min(at + PART, size)) for at in range(0, size, PART)]
+
+
+def _head(file: Path, dialect: Dialect) -> list[str] | None:
+    """The fields of a file's first line; None if it has only blank lines."""
+    if PACKED.search(file.name):
+        raise NeedsSparkError(f"input.path: {file.name} is compressed")
+    with file.open("rb") as opened:
+        what = recognise(opened.read(SAMPLE), is_packed=file.name.endswith(".gz"))
+    for block in Part(file, 0, file.stat().st_size).blocks():
+        line = _first_line(block)
+        if line is None:
+            continue
+        if what:
+            told = f"input.path: {file.name} {what}"
+            text = line.replace(dialect.separator, b"").strip().decode(errors="replace")
+            is_text = text.isprintable() and "\ufffd" not in text
+            raise NeedsSparkError(told) if is_text or not dialect.header else InputError(told)
+        _require_plain(line, dialect, file.name)
+        return dialect.fields(line)
+    return None
+
+
+def _first_line(block: bytes) -> bytes | None:
+    """The first line that is not blank."""
+    begin = 0
+    while begin < len(block):
+        end = block.index(b"\n", begin) + 1
+        if block[begin:end].strip(WHITE):
+            return block[begin:end]
+        begin = end
+    return None
+
+
+def _check_names(names: Sequence[str], source: Input) -> None:
+    """Raises NeedsSparkError if names are not what they are in the file, or are none."""
+    lower = [name.lower() for name in names]
+    if (
+        len(set(lower)) < len(names)
+        or MALFORMED in names
+        or not all(name and name.isprintable() and "\ufffd" not in name for name in names)
+        or any(name == f"_c{place}" for place, name in enumerate(names))
+    ):
+        raise NeedsSparkError(
+            f"input.path: the first line of {source.path} has a column name that is missing, unreadable or twice there"
+        )
+
+
+def _require_plain(lines: bytes, dialect: Dialect, file: str) -> None:
+    """Raises NeedsSparkError unless each line ends at its line feed, and all quotes are those of RFC 4180."""
+    if lines.count(b"\r") != lines.count(b"\r\n"):
+        raise NeedsSparkError(f"input.path: {file} has a carriage return without a line feed")
+    if b'"' in lines and not _are_plain(np.frombuffer(b"\n" + lines, np.uint8), dialect.separator[0]):
+        raise NeedsSparkError(
+            f"input.path: {file} has a quote inside an unquoted field, text after a closing quote, or a line break "
+            "inside quotes"
+        )
+
+
+def _are_plain(lines: np.ndarray, separator: int) -> bool:
+    """Whether every other quote opens a field, those between close it, and two in a row inside a field are one. The
+    first byte is a line feed.
+    """
+    quotes = np.flatnonzero(lines == QUOTE)
+    if len(quotes) % 2:
+        return False
+    opening, closing = quotes[0::2], quotes[1::2]
+    before, after = lines[opening - 1], lines[closing + 1]
+    opens = (before == separator) | (before == NEWLINE)
+    opens[1:] |= opening[1:] == closing[:-1] + 1
+    closes = (after == separator) | (after == NEWLINE) | (after == RETURN)
+    closes[:-1] |= opening[1:] == closing[:-1] + 1
+    ends = np.flatnonzero(lines == NEWLINE)
+    on_one_line = np.array_equal(np.searchsorted(ends, opening), np.searchsorted(ends, closing))
+    return bool(opens.all() and closes.all()) and on_one_line
+
+
+def _rows(part: Part, names: Sequence[str], dialect: Dialect, counts: Counts) -> Iterator[pa.RecordBatch]:
+    """The batches of a part."""
+    awaits_header = dialect.header and part.begin == 0
+    for block in part.blocks():
+        if awaits_header:
+            line = _first_line(block)
+            if line is None:
+                continue
+            block, awaits_header = block[block.index(line) + len(line) :], False
+        _require_plain(block, dialect, part.file.name)
+        table, malformed = _parsed(block, names, dialect, counts)
+        counts[MALFORMED_ROWS] += malformed
+        counts[ROWS] += table.num_rows + malformed
+        yield from table.to_batches(max_chunksize=BATCH)
+
+
+def _parsed(block: bytes, names: Sequence[str], dialect: Dialect, counts: Counts) -> tuple[pa.Table, int]:
+    """(the rows of lines, the number of those that have too few or too many fields)."""
+    malformed = []
+
+    def skip(row: pc.InvalidRow) -> str:
+        malformed.append(row.actual_columns)
+        return "skip"
+
+    lines = BLANK.sub(b"", b"\n" + block)
+    may_hold_nul, is_text = b"\0" in lines, lines.isascii() or is_utf8(lines)
+    if not is_text:  # each byte becomes a character, because the parser reports malformed rows as text
+        lines = lines.decode("latin-1").encode()
+    table = pc.read_csv(
+        pa.BufferReader(lines),
+        pc.ReadOptions(use_threads=False, block_size=len(lines) + 1, column_names=names),
+        pc.ParseOptions(delimiter=dialect.separator.decode(), invalid_row_handler=skip),
+        pc.ConvertOptions(
+            check_utf8=False,
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        ),
+    ).combine_chunks()
+    columns = []
+    for name, column in zip(names, table.columns, strict=True):
+        array = column.chunk(0) if column.num_chunks else pa.array([], pa.string())
+        if not is_text:
+            array = pa.array([None if v is None else v.encode("latin-1") for v in array.to_pylist()], pa.binary())
+        columns.append(text_of(array, name, counts, may_hold_nul) if may_hold_nul or not is_text else array)
+    return pa.table(columns, names=list(names)), len(malformed)
