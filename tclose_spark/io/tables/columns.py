@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.table import spark_types
+from tclose_spark.table.preparing import NUMBER as NUMBER
 from tclose_spark.table.spark_types import MALFORMED as MALFORMED
 
 UNREADABLE = spark_types.UNREADABLE.decode()
@@ -23,7 +24,6 @@ UNSUPPORTED = (
     T.DayTimeIntervalType,
 )
 """Types whose values a hash of a row does not distinguish, or their text does not order."""
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 
 
 def quoted(name: str) -> Column:

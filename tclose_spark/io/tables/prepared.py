@@ -11,22 +11,13 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.io.spark.workers import texts_of
-from tclose_spark.io.tables.columns import INTEGRAL, NUMBER, quoted
+from tclose_spark.io.tables.columns import INTEGRAL, quoted
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.quantities import CODES_A_DAY, FIRST, LAST, Calendar, write_moment
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.preparing import MOMENTS, NUMBER
+from tclose_spark.table.preparing import NO_VALUE as NO_VALUE
 from tclose_spark.table.writing import write_number
-
-MOMENTS = {
-    "date": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-    "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?$",
-}
-NO_VALUE = {
-    "numeric": "no finite number of at most 15 digits",
-    "date": "no date (such as 2024-02-29) of the years 1 to 9999",
-    "timestamp": "no time (such as 2024-02-29T12:00:00) of the years 1 to 9999",
-}
-"""What a message calls values that do not have the type of a quasi-identifier."""
 
 
 def plain(table: DataFrame, name: str) -> Column:
