@@ -208,7 +208,7 @@ def _float_texts(numbers: pa.Array) -> pa.Array:
     def text_of(number: Any) -> str:
         size = abs(number)
         if 1e-3 <= size < 1e7 or size == 0:
-            return str(number)
+            return np.format_float_positional(number, trim="0")
         if not np.isfinite(number):
             return "NaN" if np.isnan(number) else "Infinity" if number > 0 else "-Infinity"
         shortest: str = np.format_float_scientific(number, trim="0", exp_digits=1)
