@@ -52,6 +52,34 @@ def is_unsupported(kind: pa.DataType) -> bool:
     return pa.types.is_null(kind) or pa.types.is_nested(kind)
 
 
+def unsupported_field(name: str, type_name: str) -> pa.Field:
+    """A column of a type that no release can have, by Spark's name of it."""
+    return pa.field(name, pa.null(), metadata={TYPE: type_name.encode()})
+
+
+def field_of(name: str, kind: Any) -> pa.Field:
+    """A column of a type as Delta's schemas have it.
+
+    >>> str(field_of("age", "long").type), type_name(field_of("tags", {"type": "array", "elementType": "long"}))
+    ('int64', 'array<bigint>')
+    """
+    if isinstance(kind, dict) or kind == "void" or (kind not in TYPES and not kind.startswith("decimal(")):
+        return unsupported_field(name, _simple_name(kind))
+    return pa.field(name, _arrow_type(kind))
+
+
+def _simple_name(kind: Any) -> str:
+    """Spark's name of a type in Delta's schemas."""
+    if not isinstance(kind, dict):
+        return NAMES[TYPES[kind]][1] if kind in TYPES else str(kind)
+    if kind["type"] == "array":
+        return f"array<{_simple_name(kind['elementType'])}>"
+    if kind["type"] == "map":
+        return f"map<{_simple_name(kind['keyType'])},{_simple_name(kind['valueType'])}>"
+    fields = ",".join(f"{field['name']}:{_simple_name(field['type'])}" for field in kind["fields"])
+    return f"struct<{fields}>"
+
+
 def _simple(kind: pa.DataType) -> str:
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO, cast
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pc
 
@@ -72,7 +73,7 @@ class Part:
         """
         where = f"input.path: {self.file.name}"
         try:
-            with gzip.open(self.file) if self.is_packed else self.file.open("rb") as opened:
+            with cast(BinaryIO, gzip.open(self.file) if self.is_packed else self.file.open("rb")) as opened:
                 yield from self._blocks(opened)
         except FileNotFoundError:
             raise problems.gone(where) from None
@@ -81,7 +82,7 @@ class Part:
         except (OSError, zlib.error):
             raise problems.damaged(where) from None
 
-    def _blocks(self, opened: IO[bytes]) -> Iterator[bytes]:
+    def _blocks(self, opened: BinaryIO) -> Iterator[bytes]:
         place = self.begin
         if place:
             opened.seek(place - 1)
@@ -201,7 +202,7 @@ def _require_plain(lines: bytes, dialect: Dialect, file: str) -> None:
         )
 
 
-def _are_plain(lines: np.ndarray, separator: int) -> bool:
+def _are_plain(lines: npt.NDArray[np.uint8], separator: int) -> bool:
     """Whether every other quote opens a field, those between close it, and two in a row inside a field are one. The
     first byte is a line feed.
     """
@@ -229,13 +230,16 @@ def _rows(part: Part, names: Sequence[str], dialect: Dialect, counts: Counts) ->
                 continue
             block, awaits_header = block[block.index(line) + len(line) :], False
         _require_plain(block, dialect, part.file.name)
-        table, malformed = _parsed(block, names, dialect, counts)
+        lines = BLANK.sub(b"", b"\n" + block)
+        if lines == b"\n":
+            continue
+        table, malformed = _parsed(lines, names, dialect, counts)
         counts[MALFORMED_ROWS] += malformed
         counts[ROWS] += table.num_rows + malformed
         yield from table.to_batches(max_chunksize=BATCH)
 
 
-def _parsed(block: bytes, names: Sequence[str], dialect: Dialect, counts: Counts) -> tuple[pa.Table, int]:
+def _parsed(lines: bytes, names: Sequence[str], dialect: Dialect, counts: Counts) -> tuple[pa.Table, int]:
     """(the rows of lines, the number of those that have too few or too many fields)."""
     malformed = []
 
@@ -243,7 +247,6 @@ def _parsed(block: bytes, names: Sequence[str], dialect: Dialect, counts: Counts
         malformed.append(row.actual_columns)
         return "skip"
 
-    lines = BLANK.sub(b"", b"\n" + block)
     may_hold_nul, is_text = b"\0" in lines, lines.isascii() or is_utf8(lines)
     if not is_text:  # each byte becomes a character, because the parser reports malformed rows as text
         lines = lines.decode("latin-1").encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -21,9 +21,13 @@ Counting = Callable[[Counts], Iterable[pa.RecordBatch]]
 """The batches of a partition, which adds its rows to these counts meanwhile."""
 
 
-def watched(parts: Sequence[Counting], source: Input) -> tuple[Callable[[], Iterator[pa.RecordBatch]], ...]:
+def watched(
+    parts: Sequence[Counting], source: Input, names: Mapping[str, str]
+) -> tuple[Callable[[], Iterator[pa.RecordBatch]], ...]:
     """The partitions. A partition that ends when all others have ended before raises InputError if a row of any is
     malformed or damaged.
+
+    names: of the columns whose text must be sound, by their names in the counts.
     """
     ended: dict[int, Counts] = {}
     lock = threading.Lock()
@@ -34,31 +38,30 @@ def watched(parts: Sequence[Counting], source: Input) -> tuple[Callable[[], Iter
         with lock:
             ended[place] = counts
             total = sum(ended.values(), Counts()) if len(ended) == len(parts) else Counts()
-        _require_sound(total, source)
+        _require_sound(total, source, names)
 
     return tuple(partial(rows, place, part) for place, part in enumerate(parts))
 
 
-def _require_sound(counts: Counts, source: Input) -> None:
+def _require_sound(counts: Counts, source: Input, names: Mapping[str, str]) -> None:
     if counts[MALFORMED]:
         raise problems.malformed_rows(counts[MALFORMED], counts[ROWS])
-    by_column = {kind: {name: n for (what, name), n in counts.items() if what == kind} for kind in (NUL, LOST)}
-    if by_column[NUL]:
-        raise problems.nul_bytes(by_column[NUL])
-    if by_column[LOST]:
-        raise problems.undecodable(by_column[LOST], source)
+    nul, lost = ({name: counts[kind, own] for own, name in names.items()} for kind in (NUL, LOST))
+    if any(nul.values()):
+        raise problems.nul_bytes(nul)
+    if any(lost.values()):
+        raise problems.undecodable(lost, source)
 
 
-def text_of(column: pa.Array, name: str, counts: Counts | None, may_hold_nul: bool = True) -> pa.Array:
-    """A column of bytes as text, with U+FFFD for what is not UTF-8. Rows are added to the counts, if any."""
+def text_of(column: pa.Array, name: str, counts: Counts, may_hold_nul: bool = True) -> pa.Array:
+    """A column of bytes as text, with U+FFFD for what is not UTF-8. Rows are added to the counts."""
     try:
         text = column.cast(pa.string())
     except pa.ArrowInvalid:
         values = column.to_pylist()
         text = pa.array([None if v is None else v.decode(errors="replace") for v in values], pa.string())
-        if counts is not None:
-            counts[LOST, name] += sum(v is not None and not is_utf8(v) for v in values)
-    if counts is not None and may_hold_nul:
+        counts[LOST, name] += sum(v is not None and not is_utf8(v) for v in values)
+    if may_hold_nul:
         counts[NUL, name] += pc.sum(pc.match_substring(text, "\0")).as_py() or 0
     return text
 

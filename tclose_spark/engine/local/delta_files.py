@@ -1,0 +1,104 @@
+"""Delta tables of this disk, without the features that move or hide columns and rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from tclose_spark.engine.local.needs_spark import NeedsSparkError
+from tclose_spark.engine.local.parquet_files import open_parquet
+from tclose_spark.engine.local.watched import Counting
+from tclose_spark.io.input import problems
+from tclose_spark.io.input.states import AS_OF, Commit
+from tclose_spark.runfile.spec import Input
+from tclose_spark.table.spark_types import field_of, is_unsupported
+
+LOG = "_delta_log"
+FEATURES = {"timestampNtz"}
+"""Reader features of tables whose files hold the rows as they are."""
+NO_CONSTANTS = (pa.types.is_timestamp, pa.types.is_floating, pa.types.is_binary)
+"""Types of partition columns whose values engines may read differently."""
+OF_COLUMNS = ("__", "delta.columnMapping")  # metadata that change what a column holds
+
+
+def read_delta(folder: Path, source: Input, version: int | None) -> tuple[pa.Schema, list[Counting]]:
+    """(columns, partitions) of a table at a version (None: the requested or newest).
+
+    Raises:
+        InputError: if there is no Delta table.
+        NeedsSparkError: if the table has features that need Spark.
+    """
+    table = _opened(folder, source, version)
+    told = json.loads(table.schema().to_json())["fields"]
+    schema = pa.schema([field_of(one["name"], one["type"]) for one in told])
+    if any(key.startswith(OF_COLUMNS) for one in told for key in one["metadata"]):
+        raise NeedsSparkError(f"input.path: {source.path} has columns of types of Spark's")
+    if all(is_unsupported(one.type) for one in schema):
+        raise NeedsSparkError(f"input.path: {source.path} has no plain column")
+    keys = table.metadata().partition_columns
+    if any(test(schema.field(key).type) for key in keys for test in NO_CONSTANTS):
+        raise NeedsSparkError(f"input.path: {source.path} has a partition column of times, fractions or bytes")
+    parts: list[Counting] = []
+    for action in pa.table(table.get_add_actions(flatten=True)).to_pylist():
+        constants = {key: pa.scalar(action[f"partition.{key}"]).cast(schema.field(key).type) for key in keys}
+        parts += _parts(_file(folder, action["path"]), constants, schema, source)
+    return schema, parts
+
+
+def _parts(file: Path, constants: Mapping[str, pa.Scalar], schema: pa.Schema, source: Input) -> list[Counting]:
+    opened = open_parquet(file, constants)
+    held = [one for one in schema if one.name not in constants and not is_unsupported(one.type)]
+    names = opened.schema.names
+    if any(one.name in names and opened.schema.field(one.name).type != one.type for one in held):
+        raise NeedsSparkError(f"input.path: {source.path} has a file of other types than the table")
+    if not any(one.name in names for one in held):
+        raise NeedsSparkError(f"input.path: {source.path} has a file without plain columns")
+    return opened.parts(schema)
+
+
+def commit_of(folder: Path, source: Input) -> Commit | None:
+    """The commit that is read; None if the log lacks it."""
+    try:
+        version = _opened(folder, source, None).version()
+        written = (folder / LOG / f"{version:020}.json").stat().st_mtime_ns // 1_000_000
+    except (NeedsSparkError, OSError):
+        return None
+    time = datetime.fromtimestamp(written // 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return Commit(version, f"{time}.{written % 1000:03}".rstrip("0").rstrip("."))
+
+
+def _opened(folder: Path, source: Input, version: int | None) -> Any:
+    """The table at a version."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    wanted = str(source.options.get(AS_OF, "")) if version is None else str(version)
+    if set(source.options) - {AS_OF} or not (wanted or "0").isdecimal():
+        raise NeedsSparkError(f"input.options: {source.path} is read with options of Spark's reader")
+    if not (folder / LOG).is_dir():
+        if any((above / LOG).is_dir() for above in folder.parents):
+            raise NeedsSparkError(f"input.path: {source.path} is a part of a Delta table")
+        raise problems.missing(source)
+    try:
+        table = DeltaTable(folder, version=int(wanted) if wanted else None)
+        protocol, settings = table.protocol(), table.metadata().configuration
+    except DeltaError as error:
+        raise NeedsSparkError(f"input.path: {source.path} is a Delta table with an unknown log") from error
+    extra = set(protocol.reader_features or ()) - FEATURES
+    mapped = settings.get("delta.columnMapping.mode", "none") != "none"
+    if extra or mapped or settings.get("delta.enableInCommitTimestamps") == "true":
+        what = ", ".join(sorted(extra)) or "columns under other names, or its own times"
+        raise NeedsSparkError(f"input.path: {source.path} is a Delta table with {what}")
+    return table
+
+
+def _file(folder: Path, path: str) -> Path:
+    """A file of the table. The log quotes what a URI quotes."""
+    plain = folder / path
+    return plain if plain.exists() else folder / unquote(path)

@@ -1,0 +1,231 @@
+"""Parquet files, with the columns and types that Spark reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tclose_spark.engine.local.needs_spark import NeedsSparkError
+from tclose_spark.engine.local.watched import ROWS, Counting, Counts, text_of
+from tclose_spark.io.input import problems
+from tclose_spark.runfile.spec import Input
+from tclose_spark.table.spark_types import NAMES, UNREADABLE, field_of, is_unsupported, type_name, unsupported_field
+
+BATCH = 1 << 16  # rows
+PART_ROWS = 1 << 18  # that a partition has at least, if its file has them
+ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
+VERSION = b"org.apache.spark.version"
+LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+SUMMARIES = ("_metadata", "_common_metadata")
+INTEGERS = {(8, True): pa.int8(), (16, True): pa.int16(), (32, True): pa.int32(), (64, True): pa.int64()} | {
+    (8, False): pa.int16(),
+    (16, False): pa.int32(),
+    (32, False): pa.int64(),
+    (64, False): pa.decimal128(20, 0),
+}
+"""Spark's types, by bits and whether they are signed."""
+PHYSICAL = {
+    "BOOLEAN": pa.bool_(),
+    "INT32": pa.int32(),
+    "INT64": pa.int64(),
+    "INT96": pa.timestamp("us", "UTC"),
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+    "BYTE_ARRAY": pa.binary(),
+    "FIXED_LEN_BYTE_ARRAY": pa.binary(),
+}
+BYTES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+
+
+@dataclass(frozen=True)
+class ParquetFile:
+    """A file with its columns as Spark reads them. groups: row groups by partition. constants: columns of one value."""
+
+    path: Path
+    schema: pa.Schema
+    groups: Sequence[Sequence[int]]
+    constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
+
+    def parts(self, schema: pa.Schema) -> list[Counting]:
+        """The partitions, with the columns of a schema; those that the file lacks are empty."""
+        return [partial(self._rows, groups, schema) for groups in self.groups]
+
+    def _rows(self, groups: Sequence[int], schema: pa.Schema, counts: Counts) -> Iterator[pa.RecordBatch]:
+        names = [one.name for one in schema if one.name in self.schema.names and not is_unsupported(one.type)]
+        where = f"input.path: {self.path.name}"
+        try:
+            with _opened(self.path) as opened:
+                for batch in opened.iter_batches(BATCH, row_groups=groups, columns=names):
+                    counts[ROWS] += batch.num_rows
+                    columns = [self._column(batch, one, counts) for one in schema]
+                    yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        except FileNotFoundError:
+            raise problems.gone(where) from None
+        except (pa.ArrowException, OSError):
+            raise problems.damaged(where) from None
+
+    def _column(self, batch: pa.RecordBatch, one: pa.Field, counts: Counts) -> pa.Array:
+        if one.name in self.constants:
+            return pa.repeat(self.constants[one.name], batch.num_rows)
+        if one.name not in batch.schema.names:
+            return pa.nulls(batch.num_rows, one.type)
+        column = batch[one.name]
+        return (
+            text_of(_plain(column, pa.binary()), one.name, counts)
+            if one.type == pa.string()
+            else _plain(column, one.type)
+        )
+
+
+def read_parquet(files: Sequence[Path], source: Input) -> tuple[pa.Schema, list[Counting]]:
+    """(columns, partitions) of files of one schema.
+
+    Raises:
+        InputError: if a file is empty or not Parquet, or a name stands twice.
+        NeedsSparkError: if a type or the files' schemas need Spark.
+    """
+    if source.options:
+        raise NeedsSparkError(f"input.options.{min(source.options)}: it is an option of Spark's reader")
+    if any((file.parent / name).exists() for file in files[:1] for name in SUMMARIES):
+        raise NeedsSparkError(f"input.path: {source.path} has a file of metadata beside its files")
+    for file in files:
+        if not file.stat().st_size:
+            raise problems.empty_parquet(f"input.path: {file.name}")
+    opened = [open_parquet(file) for file in files]
+    schema = opened[0].schema
+    if not all(one.schema.equals(schema, check_metadata=True) for one in opened):
+        raise NeedsSparkError(f"input.path: {source.path} has files of different columns")
+    if len({name.lower() for name in schema.names}) < len(schema):
+        raise problems.duplicate_names(f"input.path: {source.path}")
+    if all(is_unsupported(one.type) for one in schema):
+        raise NeedsSparkError(f"input.path: {source.path} has no plain column")
+    return schema, [part for one in opened for part in one.parts(schema)]
+
+
+def open_parquet(path: Path, constants: Mapping[str, pa.Scalar] | None = None) -> ParquetFile:
+    """A file by its footer. constants: columns that are not in it, and their values.
+
+    Raises:
+        InputError: if it is no Parquet file.
+        NeedsSparkError: if a type needs Spark.
+    """
+    try:
+        with _opened(path) as opened:
+            sizes = [opened.metadata.row_group(i).num_rows for i in range(opened.num_row_groups)]
+            schema = _schema(opened, path.name)
+    except FileNotFoundError:
+        raise problems.gone(f"input.path: {path.name}") from None
+    except (pa.ArrowException, OSError):
+        raise problems.no_parquet(f"input.path: {path.name}") from None
+    return ParquetFile(path, schema, _grouped(sizes), constants or {})
+
+
+def _opened(path: Path) -> pq.ParquetFile:
+    return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+
+
+def _grouped(sizes: Sequence[int]) -> list[list[int]]:
+    """Places of neighbours that have PART_ROWS together."""
+    groups: list[list[int]] = [[]]
+    rows = 0
+    for place, size in enumerate(sizes):
+        if rows >= PART_ROWS:
+            groups.append([])
+            rows = 0
+        groups[-1].append(place)
+        rows += size
+    return groups
+
+
+def _schema(opened: pq.ParquetFile, file: str) -> pa.Schema:
+    """The columns as Spark reads them."""
+    metadata, fields, leaf = opened.metadata.metadata or {}, [], 0
+    if any(key in metadata for key in LEGACY) or int(metadata.get(VERSION, b"9").partition(b".")[0]) < 3:
+        raise NeedsSparkError(f"input.path: {file} has dates of the Julian calendar")
+    for one in opened.schema_arrow:
+        fields.append(_field(one, opened.schema.column(leaf), file))
+        leaf += _leaves(one.type)
+    if ROW_METADATA in metadata:
+        fields = [_as_told(*pair, file) for pair in _pairs(fields, json.loads(metadata[ROW_METADATA]), file)]
+    return pa.schema(fields)
+
+
+def _pairs(fields: Sequence[pa.Field], told: Any, file: str) -> Iterator[tuple[pa.Field, Any]]:
+    if [one.name for one in fields] != [one["name"] for one in told["fields"]]:
+        raise NeedsSparkError(f"input.path: {file} has columns beside those that Spark wrote")
+    return zip(fields, told["fields"], strict=True)
+
+
+def _as_told(found: pa.Field, told: Any, file: str) -> pa.Field:
+    """The column as Spark wrote it, which its file also says."""
+    expected = field_of(told["name"], told["type"])
+    if expected.type != found.type or any(key.startswith("__") for key in told["metadata"]):
+        raise NeedsSparkError(f"input.path: {file} has column {found.name!r} of a type of Spark's")
+    return expected
+
+
+def _field(one: pa.Field, column: Any, file: str) -> pa.Field:
+    """A column as Spark reads it. column: its first leaf in the file's schema."""
+    if pa.types.is_nested(one.type):
+        _require_names(one, one.type, file)
+        return unsupported_field(one.name, type_name(one))
+    kind, logical = _kind(column), json.loads(column.logical_type.to_json())
+    if kind is not None:
+        try:
+            _plain(pa.array([], one.type), kind)
+        except pa.ArrowException:
+            kind = None
+    if kind is None:
+        raise NeedsSparkError(f"input.path: {file} has column {one.name!r} of type {one.type}")
+    lost = {UNREADABLE: problems.NANOSECONDS.encode()} if logical.get("timeUnit") == "nanoseconds" else None
+    return pa.field(one.name, kind, metadata=lost)
+
+
+def _require_names(column: pa.Field, kind: pa.DataType, file: str) -> None:
+    """Raises NeedsSparkError if a nested column holds a type that Spark may have under another name."""
+    if pa.types.is_nested(kind):
+        for place in range(kind.num_fields):
+            _require_names(column, kind.field(place).type, file)
+    elif kind not in NAMES or pa.types.is_null(kind):
+        raise NeedsSparkError(f"input.path: {file} has column {column.name!r} of type {column.type}")
+
+
+def _kind(column: Any) -> pa.DataType | None:
+    """The type that Spark reads a leaf as; None if it is not certain."""
+    physical, logical = column.physical_type, json.loads(column.logical_type.to_json())
+    annotation = logical["Type"]
+    if annotation in ("None", "Null"):
+        return PHYSICAL.get(physical)
+    if annotation == "Int":
+        return INTEGERS.get((logical["bitWidth"], logical["isSigned"]))
+    if annotation == "Date":
+        return pa.date32()
+    if annotation == "Decimal" and logical["precision"] <= 38:
+        return pa.decimal128(logical["precision"], logical["scale"])
+    if annotation == "Timestamp" and logical["timeUnit"] == "nanoseconds":
+        return pa.int64()
+    if annotation == "Timestamp":
+        return pa.timestamp("us", "UTC" if logical["isAdjustedToUTC"] else None)
+    return pa.string() if annotation in ("String", "Enum", "JSON") else None
+
+
+def _leaves(kind: pa.DataType) -> int:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _leaves(kind.storage_type)
+    return sum(_leaves(kind.field(i).type) for i in range(kind.num_fields)) if pa.types.is_nested(kind) else 1
+
+
+def _plain(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column in Spark's type, of the same values."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column if column.type == kind else column.cast(kind)

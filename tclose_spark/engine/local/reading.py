@@ -1,0 +1,170 @@
+"""Reading inputs in this process, as `io.input.reading` reads them on Spark, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tclose_spark.engine.local import csv_files, delta_files, parquet_files
+from tclose_spark.engine.local.needs_spark import NeedsSparkError as NeedsSparkError
+from tclose_spark.engine.local.tables import LocalTable
+from tclose_spark.engine.local.watched import Counting, Counts, text_of, watched
+from tclose_spark.io.input import problems
+from tclose_spark.io.input.arrow_frames import as_arrow, readable
+from tclose_spark.io.input.states import Commit, state_of_files, walked
+from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.storage.folders import local_path
+from tclose_spark.runfile.spec import Input
+from tclose_spark.table.column_names.names import renamed
+from tclose_spark.table.spark_types import NAMES, UNREADABLE, is_unsupported, type_name, unsupported_field
+
+BATCH = 1 << 16  # rows
+PATTERN = set("*?[]{}\\")  # in a path that stands for several
+HIDDEN = ("_", ".")  # first characters of names that Spark passes over
+
+
+def read_table(
+    session: LocalSession, source: Input, version: int | None = None, columns: Sequence[str] | None = None
+) -> LocalTable:
+    """The raw table with its columns under their new names. A CSV file is read as text.
+
+    The partition that ends last raises InputError if rows are malformed, or if text of a column in use is not UTF-8 or
+    holds NUL. A partition raises NeedsSparkError if only Spark can read its rows.
+
+    version: of a Delta table (see `commit_of`), to read that state.
+    columns: those in use, under their new names; None for all.
+
+    Raises:
+        InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.
+        NeedsSparkError: if only Spark can read it.
+    """
+    schema, parts = _read(session, source, version)
+    names = renamed(schema.names, source.columns)
+    by_name = dict(zip(names, schema.names, strict=True))
+    texts = {by_name[name]: name for name in columns or names if name in by_name}
+    table = LocalTable(session, schema, watched(parts, source, texts))
+    return _under(table, names) if source.columns else table
+
+
+def _under(table: LocalTable, names: Sequence[str]) -> LocalTable:
+    """The table with its columns under these names."""
+
+    def named(part: Any) -> Iterator[pa.RecordBatch]:
+        for batch in part():
+            yield batch.rename_columns(names)
+
+    schema = pa.schema([field.with_name(name) for field, name in zip(table.schema, names, strict=True)])
+    return LocalTable(table.session, schema, tuple(partial(named, part) for part in table.partitions))
+
+
+def frame_table(session: LocalSession, table: Any) -> LocalTable:
+    """A table in memory with the columns and types that Spark gives it.
+
+    Raises:
+        InputError: naming a column that occurs twice, or whose values fit no column type.
+        NeedsSparkError: if a column has a type that Spark may have.
+    """
+    given = as_arrow(table)
+    arrow, lost = readable(given)
+    fields, arrays = [], []
+    for field, column in zip(arrow.schema, arrow.columns, strict=True):
+        why = lost.get(field.name, "").encode() or (given.schema.field(field.name).metadata or {}).get(UNREADABLE)
+        made = _frame_field(field)
+        if made.type != column.type:
+            column = pa.nulls(len(column)) if is_unsupported(made.type) else column.cast(made.type)
+        fields.append(made.with_metadata({UNREADABLE: why}) if why else made)
+        arrays.append(column)
+    return LocalTable.of(session, pa.table(arrays, pa.schema(fields)), BATCH)
+
+
+def _frame_field(field: pa.Field) -> pa.Field:
+    """A column with the type that Spark gives it."""
+    kind = field.type
+    if is_unsupported(kind):
+        return unsupported_field(field.name, type_name(field))
+    if pa.types.is_timestamp(kind):
+        kind = pa.timestamp("us", "UTC" if kind.tz else None)
+    if pa.types.is_fixed_size_binary(kind) and not pa.types.is_decimal(kind):
+        kind = pa.binary()
+    if pa.types.is_decimal(kind):
+        kind = pa.decimal128(kind.precision, kind.scale)
+    elif kind not in NAMES:
+        raise NeedsSparkError(f"column {field.name!r} of the table is of type {kind}")
+    return pa.field(field.name, kind)
+
+
+def _read(session: LocalSession, source: Input, version: int | None) -> tuple[pa.Schema, Sequence[Counting]]:
+    """(columns, partitions) of the input."""
+    if source.format == "table":
+        if source.path not in session.views:
+            raise NeedsSparkError(f"input.path: {source.path} is a table of a catalog")
+        found = session.views[source.path]
+        table = found if isinstance(found, LocalTable) else frame_table(session, found)
+        return table.schema, [partial(_frame_rows, part) for part in table.partitions]
+    path = _place(source)
+    if not path.exists():
+        raise problems.missing(source)
+    if source.format == "delta":
+        return delta_files.read_delta(path, source, version)
+    files = _files(path, source)
+    return csv_files.read_csv(files, source) if source.format == "csv" else parquet_files.read_parquet(files, source)
+
+
+def _frame_rows(part: Any, counts: Counts) -> Iterator[pa.RecordBatch]:
+    """The batches of a table in memory."""
+    for batch in part():
+        columns = [
+            text_of(column.cast(pa.binary()), field.name, counts) if field.type == pa.string() else column
+            for field, column in zip(batch.schema, batch.columns, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _place(source: Input) -> Path:
+    """The file or folder of an input."""
+    path = local_path(source.path)
+    if path is None or PATTERN & set(source.path) or (source.path.startswith("file:") and "%" in source.path):
+        raise NeedsSparkError(f"input.path: {source.path} is behind a URI, or a pattern of names")
+    return path
+
+
+def _files(path: Path, source: Input) -> list[Path]:
+    """The files of an input of CSV or Parquet.
+
+    Raises:
+        InputError: if there is none.
+        NeedsSparkError: if it has folders, or belongs to a Delta table.
+    """
+    if any((folder / delta_files.LOG).is_dir() for folder in (path, *path.parents)):
+        raise NeedsSparkError(f"input.path: {source.path} is a Delta table, or a part of one")
+    found = [file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if not _is_hidden(file.name)]
+    if any(file.is_dir() for file in found):
+        raise NeedsSparkError(f"input.path: {source.path} has folders in it")
+    if not found:
+        raise problems.not_of_format(source, "UNABLE_TO_INFER_SCHEMA")
+    return found
+
+
+def _is_hidden(name: str) -> bool:
+    return (name.startswith(HIDDEN) and "=" not in name) or name.startswith(".") or name.endswith("._COPYING_")
+
+
+def commit_of(source: Input) -> Commit | None:
+    """The commit of a Delta input that is read; None for other inputs."""
+    return delta_files.commit_of(_place(source), source) if source.format == "delta" else None
+
+
+def input_state(source: Input, commit: Commit | None) -> str | None:
+    """A value that changes whenever the input does; None for inputs without one, such as a table in memory."""
+    if commit is not None:
+        return commit.state
+    if source.format in ("delta", "table"):
+        return None
+    try:
+        return state_of_files(walked(_place(source)))
+    except OSError:
+        return None

@@ -1,0 +1,516 @@
+"""Inputs that both engines read: equal columns, types, values and errors."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import io
+import random
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from tclose_spark.engine.local import csv_files, parquet_files, reading
+from tclose_spark.engine.local.reading import NeedsSparkError, frame_table
+from tclose_spark.engine.local.tables import LocalTable
+from tclose_spark.engine.tables import schema_of
+from tclose_spark.errors import InputError
+from tclose_spark.io.input import input_state
+from tclose_spark.io.input.damaged_text import SourceTable, check_text, checked, translate_read_errors
+from tclose_spark.io.input.frames import as_dataframe
+from tclose_spark.io.input.reading import read_table
+from tclose_spark.io.local_session import LocalSession
+from tclose_spark.runfile.spec import Input
+from tclose_spark.table.spark_types import MALFORMED, is_unsupported
+
+Both = Callable[..., pa.Table]
+
+
+def by_spark(spark: SparkSession, source: Input) -> DataFrame:
+    """The table that Spark reads, if its rows and text are sound."""
+    table = read_table(spark, source)
+    opened = SourceTable(table, source, [name for name in table.columns if name != MALFORMED])
+    with translate_read_errors(opened):
+        made = checked(opened)
+        check_text(opened)
+        made.count()
+    return made
+
+
+def locally(source: Input, columns: list[str] | None = None) -> pa.Table:
+    """The table that this process reads."""
+    table = reading.read_table(LocalSession(), source, columns=columns)
+    found = table.collect()
+    assert found.schema.equals(table.schema, check_metadata=True)
+    return found
+
+
+def plain(table: pa.Table, schema: pa.Schema) -> list[dict[str, Any]]:
+    """The rows of the columns that a release can have."""
+    rows: list[dict[str, Any]] = table.select(
+        [field.name for field in schema if not is_unsupported(field.type)]
+    ).to_pylist()
+    return rows
+
+
+def require_same(found: pa.Table, expected: DataFrame, in_order: bool = True) -> None:
+    wanted = schema_of(expected)
+    assert found.schema.equals(wanted, check_metadata=True), (found.schema, wanted)
+    rows = plain(found, wanted), plain(expected.toArrow(), wanted)
+    order: Any = (lambda some: some) if in_order else (lambda some: sorted(some, key=repr))
+    assert repr(order(rows[0])) == repr(order(rows[1]))  # NaN is NaN
+
+
+@pytest.fixture
+def both(spark: SparkSession, tmp_path: Path) -> Both:
+    """`both(content or None, name, format, **options)`: the table that both engines read, after they were compared."""
+
+    def read(
+        content: bytes | str | None,
+        name: str = "people.csv",
+        kind: Any = "csv",
+        in_order: bool = True,
+        columns: Mapping[str, str] | None = None,
+        **options: str,
+    ) -> pa.Table:
+        if content is not None:
+            (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        source = Input(path=str(tmp_path / name), format=kind, options=options, columns=dict(columns or {}))
+        found = locally(source)
+        require_same(found, by_spark(spark, source), in_order)
+        return found
+
+    return read
+
+
+@pytest.fixture
+def both_refuse(spark: SparkSession, tmp_path: Path) -> Callable[..., str]:
+    """As `both`: the error of both engines."""
+
+    def read(content: bytes | None, name: str = "people.csv", kind: Any = "csv", **options: str) -> str:
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        source = Input(path=str(tmp_path / name), format=kind, options=options)
+        with pytest.raises(InputError) as found:
+            locally(source)
+        with pytest.raises(InputError) as expected:
+            by_spark(spark, source)
+        assert str(found.value) == str(expected.value)
+        return str(found.value)
+
+    return read
+
+
+@pytest.fixture
+def needs_spark(tmp_path: Path) -> Callable[..., str]:
+    """As `both`: what needs Spark."""
+
+    def read(content: bytes | None, name: str = "people.csv", kind: Any = "csv", **options: str) -> str:
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(NeedsSparkError) as found:
+            locally(Input(path=str(tmp_path / name), format=kind, options=options))
+        told = str(found.value)
+        assert told.endswith("; set engine: spark")
+        assert "\n" not in told
+        return told
+
+    return read
+
+
+# --- CSV
+
+CSV = {
+    "plain": b"name,age\nAnn,31\nBob,32\n",
+    "quoted": b'name,age\n"Ann, ""A""","31"\n"",32\n"""",\'x\'\n"a\\","\\"\n',
+    "CRLF": b'name,age\r\nAnn,31\r\n"Bob",""\r\n\r\n',
+    "mark": b"\xef\xbb\xbfname,age\nAnn,31\n",
+    "blanks": b"\n  \nname,age\n\n \t \nAnn ,  31\n , \n,\n\n",
+    "no end": b"name,age\nAnn,31",
+    "return at the end": b"name,age\r\nAnn,31\r",
+    "no rows": b"name,age\n",
+    "one column": b'name\n\n""\nAnn\n',
+    "text": "näme,age\nÅsa,\ufffd\n\u2028\x85,\x1c\n".encode(),
+    "mixed names": b" name ,a.b\nAnn,`\n",
+}
+
+
+@pytest.mark.parametrize("content", CSV.values(), ids=list(CSV))
+@pytest.mark.parametrize("header", ["true", "false"])
+def test_csv(both: Both, content: bytes, header: str) -> None:
+    table = both(content, header=header)
+    assert pa.types.is_string(table.schema.field(0).type)
+
+
+@pytest.mark.parametrize("sep", [";", "\t", "\\t", "|", ":"])
+def test_separators(both: Both, sep: str) -> None:
+    sign = "\t" if sep == "\\t" else sep
+    assert both(f"a,b\n1{sign}2\n{sign}\n{sign}x\n".replace(",", sign), sep=sep, header="TRUE").column_names == [
+        "a",
+        "b",
+    ]
+
+
+@pytest.mark.parametrize(
+    "options", [{"delimiter": ";"}, {"sep": ";", "encoding": "utf8"}, {"SEP": ";", "charset": "UTF-8"}]
+)
+def test_options(both: Both, options: dict[str, str]) -> None:
+    assert both(b"a;b\n1;2\n", header="true", **options).to_pylist() == [{"a": "1", "b": "2"}]
+
+
+def test_gzip(both: Both) -> None:
+    packed = gzip.compress(b"\xef\xbb\xbfname,age\nAnn,31\n") + gzip.compress(b"Bob,32\n")
+    assert both(packed, "people.csv.gz", header="true").num_rows == 2
+
+
+def test_a_folder_of_csv(both: Both, tmp_path: Path) -> None:
+    (tmp_path / "people").mkdir()
+    for number in range(3):
+        (tmp_path / f"people/part-{number}.csv").write_text(f"name,age\nAnn{number},3{number}\n")
+    (tmp_path / "people/_SUCCESS").write_text("")
+    (tmp_path / "people/empty.csv").write_text("")
+    (tmp_path / "people/.hidden").write_text("x")
+    assert both(None, "people", in_order=False, header="true").num_rows == 3
+
+
+def test_small_blocks_and_parts(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = "name,age\n" + "".join(f'"Ann, {i}",{i}\r\n\n' for i in range(99))
+    for block, part in ((7, 50), (50, 7), (1, 1), (1000, 100)):
+        monkeypatch.setattr(csv_files, "BLOCK", block)
+        monkeypatch.setattr(csv_files, "PART", part)
+        assert both(content, header="true").num_rows == 99
+
+
+def test_renamed_columns(both: Both, spark: SparkSession) -> None:
+    assert both(b"zip code,age\n1,2\n", header="true", columns={"zip code": "zip"}).column_names == ["zip", "age"]
+
+
+def test_random_csv(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark reads what is read here equally, whatever the signs."""
+    draw, read = random.Random(7), 0
+    for number in range(60):
+        rows = "".join(draw.choice("aé ,,,\"\n\n\n\\\t';x") for _ in range(draw.randrange(3, 25)))
+        if draw.random() < 0.7:
+            quoted = ('"%s"' % "".join(draw.choice('a, \\é""') for _ in range(3)).replace('"', '""') for _ in range(9))
+            rows = "\n".join(f"{cell},{draw.choice(['', 'x', ' '])}" for cell in quoted)
+        source = Input(path=str(tmp_path / f"{number}.csv"), format="csv", options={"header": "true"})
+        Path(source.path).write_text("a,b\n" + rows, newline="")
+        with suppress(NeedsSparkError):
+            try:
+                found = locally(source)
+            except InputError as error:
+                with pytest.raises(InputError) as expected:
+                    by_spark(spark, source)
+                assert str(error) == str(expected.value)
+            else:
+                require_same(found, by_spark(spark, source))
+            read += 1
+    assert read > 20
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n"])
+def test_an_empty_csv_file(both_refuse: Callable[..., str], content: bytes) -> None:
+    assert "is empty" in both_refuse(content)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "delta"])
+def test_a_path_that_does_not_exist(both_refuse: Callable[..., str], kind: str) -> None:
+    assert "does not exist" in both_refuse(None, "nowhere", kind)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "delta"])
+def test_an_empty_folder(both_refuse: Callable[..., str], tmp_path: Path, kind: str) -> None:
+    (tmp_path / "people").mkdir()
+    both_refuse(None, "people", kind)
+
+
+def test_malformed_rows(both_refuse: Callable[..., str]) -> None:
+    told = both_refuse(b"a,b\n1,2\n1\n1,2,\n\xff,2,3\nx,y\n", header="true")
+    assert "3 of 5 rows are malformed" in told
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"a,b\nx,\xe9\n\xff,\xef\xbf\xbd\n\xfe,1\n",
+        b"a,b\nx,f\0u\n\0,1\n\xff,\0\n",
+        b'a,b\n"\xff,",1\n\xe2\x82,\n',
+    ],
+)
+@pytest.mark.parametrize("header", ["true", "false"])
+def test_damaged_text(both_refuse: Callable[..., str], content: bytes, header: str) -> None:
+    assert "text " in both_refuse(content, header=header)
+
+
+def test_damaged_text_of_columns_that_are_not_in_use(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_bytes(b"name,disease\nr\xe9,flu\n")
+    source = Input(path=str(tmp_path / "people.csv"), format="csv", options={"header": "true"}, columns={"name": "who"})
+    assert locally(source, ["disease"]).to_pylist() == [{"who": "r\ufffd", "disease": "flu"}]
+    with pytest.raises(InputError, match=r"column 'who' \(1 rows\): text is not in UTF-8"):
+        locally(source, ["who"])
+
+
+PACKED = gzip.compress(b"a,b\n" + random.Random(1).randbytes(99999).hex().encode())
+
+
+@pytest.mark.parametrize("content", [PACKED[:-9000], b"a,b\n" + b"1,2\n" * 99])
+def test_damaged_gzip(both_refuse: Callable[..., str], content: bytes) -> None:
+    told = both_refuse(content, "people.csv.gz", header="true")
+    assert "people.csv.gz is truncated" in told or "people.csv.gz cannot be read" in told
+
+
+def test_parquet_that_is_said_to_be_csv(both_refuse: Callable[..., str]) -> None:
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"a": list(range(99))}), sink)
+    assert "is a Parquet file; set input.format: parquet" in both_refuse(sink.getvalue(), header="true")
+    assert "UTF-16" in both_refuse("a,b\n1,2\n".encode("utf-16"), header="true")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'a,b\nx"y,1\n',
+        b'a,b\n"x"y,1\n',
+        b'a,b\n "x",1\n',
+        b'a,b\n"x\ny",1\n',
+        b"a,b\r1,2\r",
+        b"a,A\n1,2\n",
+        b"a,\n1,2\n",
+        b"a,_c1\n1,2\n",
+        b"a,b\x01\n1,2\n",
+        b'a,b\n"x',
+    ],
+)
+def test_csv_that_needs_spark(needs_spark: Callable[..., str], content: bytes) -> None:
+    needs_spark(content, header="true")
+
+
+@pytest.mark.parametrize("option", ["inferSchema", "quote", "multiLine", "encoding", "sep", "header"])
+def test_options_that_need_spark(needs_spark: Callable[..., str], option: str) -> None:
+    assert "input.options" in needs_spark(b"a,b\n1,2\n", **{option: "windows-1252"})
+
+
+@pytest.mark.parametrize("name", ["people.csv.bz2", "peo[p]le.csv"])
+def test_names_that_need_spark(needs_spark: Callable[..., str], name: str) -> None:
+    needs_spark(b"a,b\n1,2\n", name)
+
+
+def test_files_of_different_headers_and_folders_need_spark(needs_spark: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "people").mkdir()
+    (tmp_path / "people/a.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "people/b.csv").write_text("a,B\n1,2\n")
+    assert "different headers" in needs_spark(None, "people", header="true")
+    (tmp_path / "people/c=1").mkdir()
+    assert "folders" in needs_spark(None, "people", header="true")
+
+
+@pytest.mark.parametrize("path", ["s3a://bucket/people", "hdfs://host/people"])
+def test_uris_need_spark(path: str) -> None:
+    with pytest.raises(NeedsSparkError):
+        locally(Input(path=path, format="parquet"))
+    with pytest.raises(NeedsSparkError):
+        locally(Input(path="census.people", format="table"))
+
+
+# --- Parquet
+
+MOMENT = dt.datetime(2020, 5, 17, 1, 2, 3, 456789)
+COLUMNS = {
+    "text": ["é", None, "\ufffd"],
+    "nothing": pa.nulls(3),
+    **{f"i{bits}": pa.array([1, None, 3], kind) for bits, kind in ((8, pa.int8()), (16, pa.int16()), (32, pa.int32()))},
+    "u8": pa.array([1, 2, 255], pa.uint8()),
+    "u16": pa.array([1, 2, 65535], pa.uint16()),
+    "u32": pa.array([1, 2, 2**32 - 1], pa.uint32()),
+    "u64": pa.array([1, 2, 2**64 - 1], pa.uint64()),
+    "flag": [True, None, False],
+    "x": pa.array([1.5, float("nan"), -0.0], pa.float32()),
+    "y": [1.5, None, float("inf")],
+    "category": pa.array(["a", None, "b"]).dictionary_encode(),
+    "large": pa.array(["a", "b", None], pa.large_string()),
+    "view": pa.array(["a", "b", None], pa.string_view()),
+    "bytes": [b"a", b"\xff", None],
+    "fixed": pa.array([b"ab", b"cd", None], pa.binary(2)),
+    "json": pa.array(["1", "2", None], pa.json_()),
+    "day": [dt.date(1500, 1, 1), None, dt.date(2020, 1, 1)],
+    "day64": pa.array([0, 86_400_000, None], pa.date64()),
+    "s": pa.array([1, None, -1], pa.timestamp("s")),
+    "ms": pa.array([1, None, -1], pa.timestamp("ms", "Europe/Paris")),
+    "us": pa.array([MOMENT, None, dt.datetime(1500, 1, 1)], pa.timestamp("us", "UTC")),
+    "ns": pa.array([1, None, 3], pa.timestamp("ns")),
+    "span": pa.array([1, None, 3], pa.duration("us")),
+    **{f"d{p}": pa.array([1, None, -2], pa.decimal128(p, 2)) for p in (5, 15, 38)},
+    "list": [[1], None, []],
+    "struct": [{"x": 1, "y": ["a"]}, None, {"x": 2, "y": None}],
+    "map": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int32())),
+    "a.b `c`": [1, 2, 3],
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_types_of_parquet(both: Both, tmp_path: Path, name: str) -> None:
+    pq.write_table(
+        pa.table({"id": [1, 2, 3], name: COLUMNS[name], "last": ["x", "y", "z"]}), tmp_path / "people.parquet"
+    )
+    both(None, "people.parquet", "parquet")
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.4"])
+def test_parquet_of_arrow_in_row_groups(
+    both: Both, tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = {name: column for name, column in COLUMNS.items() if name != "ns"}
+    monkeypatch.setattr(parquet_files, "PART_ROWS", 2)
+    pq.write_table(pa.table(columns), tmp_path / "people.parquet", version=version, row_group_size=1)
+    both(None, "people.parquet", "parquet")
+
+
+def test_parquet_of_int96(both: Both, tmp_path: Path) -> None:
+    times = {"at": [MOMENT, dt.datetime(1500, 1, 1), dt.datetime(1800, 1, 1, 0, 0, 0, 1), dt.datetime(9999, 1, 1)]}
+    pq.write_table(pa.table(times), tmp_path / "people.parquet", use_deprecated_int96_timestamps=True)
+    assert both(None, "people.parquet", "parquet").schema.field("at").type == pa.timestamp("us", "UTC")
+
+
+def test_parquet_of_pandas_and_polars(both: Both, tmp_path: Path) -> None:
+    frame = {"name": ["Ann", None], "age": [31, 32], "at": [MOMENT, None], "none": [None, None], "x": [1.5, None]}
+    pd.DataFrame(frame, index=[3, 4]).to_parquet(tmp_path / "people.parquet")
+    assert both(None, "people.parquet", "parquet").num_columns == 6
+    pl.DataFrame({**frame, "none": [[1], []]}).write_parquet(tmp_path / "people.parquet")
+    both(None, "people.parquet", "parquet")
+
+
+def test_parquet_and_delta_of_spark(both: Both, spark: SparkSession, tmp_path: Path) -> None:
+    made = spark.sql(
+        "SELECT id, CAST(id AS tinyint) AS small, CAST(id AS string) AS text, CAST(id AS decimal(20, 3)) AS number, "
+        "date'1500-01-01' AS day, timestamp'2020-01-01 01:02:03.456789' AS at, timestamp_ntz'2020-01-01' AS local, "
+        "array(id) AS many, map('a', id) AS pairs, struct(id, 'x' AS name) AS one, X'00' AS bytes FROM range(9)"
+    ).repartition(3)
+    made.write.parquet(str(tmp_path / "people"))
+    assert both(None, "people", "parquet", in_order=False).num_rows == 9
+    made.write.format("delta").partitionBy("text", "small", "day", "number").save(str(tmp_path / "delta"))
+    assert both(None, "delta", "delta", in_order=False).num_rows == 9
+
+
+def test_damaged_parquet(both_refuse: Callable[..., str], tmp_path: Path) -> None:
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"a": ["x"] * 99, "b": list(range(99))}), sink)
+    whole = sink.getvalue()
+    assert "is empty (0 bytes)" in both_refuse(b"", "people.parquet", "parquet")
+    assert "is truncated" in both_refuse(whole[:-50], "people.parquet", "parquet")
+    assert "it is damaged" in both_refuse(whole[:4] + bytes(100) + whole[104:], "people.parquet", "parquet")
+    (tmp_path / "many").mkdir()
+    (tmp_path / "many/a.parquet").write_bytes(whole)
+    assert "b.parquet is empty" in both_refuse(b"", "many/b.parquet", "parquet").replace("people", "b")
+    with pytest.raises(InputError, match=r"b.parquet is empty"):
+        locally(Input(path=str(tmp_path / "many"), format="parquet"))
+
+
+def test_damaged_text_of_parquet(both_refuse: Callable[..., str], tmp_path: Path) -> None:
+    text = pa.array([b"r\xe9", b"ok", b"\xff", None]).view(pa.string())
+    pq.write_table(pa.table({"a": text, "b": ["x", "y", "z", "w"]}), tmp_path / "people.parquet")
+    assert "column 'a' (2 rows): text is not in UTF-8" in both_refuse(None, "people.parquet", "parquet")
+    pq.write_table(pa.table({"a": ["x", "\0"], "b": ["", "\0\0"]}), tmp_path / "people.parquet")
+    assert "columns 'a' (1 rows), 'b' (1 rows): text holds NUL" in both_refuse(None, "people.parquet", "parquet")
+
+
+def test_names_twice_in_parquet(both_refuse: Callable[..., str], tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1], "A": [2]}), tmp_path / "people.parquet")
+    assert "has a duplicate" in both_refuse(None, "people.parquet", "parquet")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1], pa.time64("ns")),
+        pa.array([1], pa.decimal256(50, 0)),
+        pa.array([1], pa.float16()),
+        pa.array([b"x" * 16], pa.uuid()),
+        pa.array([[1]], pa.list_(pa.uint32())),
+        pa.array([[1]]),
+    ],
+)
+def test_parquet_that_needs_spark(needs_spark: Callable[..., str], tmp_path: Path, column: pa.Array) -> None:
+    pq.write_table(pa.table({"a": column}), tmp_path / "people.parquet")
+    needs_spark(None, "people.parquet", "parquet")
+
+
+def test_parquet_of_different_columns_needs_spark(needs_spark: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "people").mkdir()
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "people/a.parquet")
+    pq.write_table(pa.table({"a": ["x"]}), tmp_path / "people/b.parquet")
+    assert "different columns" in needs_spark(None, "people", "parquet")
+    assert "input.options" in needs_spark(None, "people", "parquet", mergeSchema="true")
+
+
+# --- Delta
+
+
+def test_versions_of_delta(both: Both, spark: SparkSession, tmp_path: Path) -> None:
+    path, rows = tmp_path / "people", spark.createDataFrame([(1, None), (2, "ä /%:=")], "age int, sex string")
+    rows.write.format("delta").partitionBy("sex").save(str(path))
+    rows.selectExpr("age", "sex", "1.5D AS weight").write.format("delta").mode("append").option(
+        "mergeSchema", "true"
+    ).save(str(path))
+    assert both(None, "people", "delta", in_order=False).num_rows == 4
+    assert both(None, "people", "delta", in_order=False, versionAsOf="0").num_rows == 2
+    for options in ({}, {"versionAsOf": "0"}):
+        source = Input(path=str(path), format="delta", options=options)
+        commit = reading.commit_of(source)
+        assert commit == input_state.commit_of(spark, source)
+        assert commit is not None
+        assert reading.input_state(source, commit) == input_state.input_state(spark, source, commit)
+        table = reading.read_table(LocalSession(), source, commit.version)
+        assert table.collect().num_rows == 4 - 2 * len(options)
+
+
+@pytest.mark.parametrize("feature", ["delta.columnMapping.mode=name", "delta.enableDeletionVectors=true"])
+def test_features_of_delta_need_spark(
+    needs_spark: Callable[..., str], spark: SparkSession, tmp_path: Path, feature: str
+) -> None:
+    key, value = feature.split("=")
+    spark.sql(f"CREATE TABLE delta.`{tmp_path}/people` (age int) USING delta TBLPROPERTIES ('{key}' = '{value}')")
+    assert "is a Delta table with" in needs_spark(None, "people", "delta")
+    assert "input.options" in needs_spark(None, "people", "delta", timestampAsOf="2020-01-01")
+
+
+# --- tables in memory, and states
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "lazy"])
+def test_tables_in_memory(spark: SparkSession, kind: str) -> None:
+    columns = {name: column for name, column in COLUMNS.items() if kind != "pandas" or name not in ("map", "view")}
+    if kind in ("polars", "lazy"):
+        columns = {
+            name: columns[name] for name in ("text", "i8", "u32", "category", "us", "ns", "list", "nothing", "y")
+        }
+    arrow = pa.table({name: column for name, column in columns.items() if name not in ("json",)})
+    if kind == "arrow":
+        table: Any = arrow
+    else:
+        table = arrow.to_pandas() if kind == "pandas" else pl.from_arrow(arrow)
+    session = LocalSession()
+    session.views["tclose_frame"] = frame_table(session, table.lazy() if kind == "lazy" else table)
+    found = reading.read_table(session, Input(path="tclose_frame", format="table"))
+    require_same(found.collect(), as_dataframe(spark, table))
+    assert reading.commit_of(Input(path="tclose_frame", format="table")) is None
+    again = frame_table(session, found.collect())
+    assert isinstance(again, LocalTable)
+    assert again.schema.field("text") == found.schema.field("text")
+
+
+def test_the_state_of_files(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "people").mkdir()
+    (tmp_path / "people/a.csv").write_text("a\n1\n")
+    for path in (f"{tmp_path}/people", f"file://{tmp_path}/people"):
+        source = Input(path=path, format="csv")
+        assert reading.commit_of(source) is None
+        assert reading.input_state(source, None) == input_state.input_state(spark, source, None)
+    assert reading.input_state(Input(path=f"{tmp_path}/none", format="csv"), None) is None
