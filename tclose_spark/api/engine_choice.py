@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from tclose_spark.io.input.arrow_frames import is_spark
 from tclose_spark.io.input.files import PATTERN
 from tclose_spark.io.spark import driver
 from tclose_spark.io.spark.installation import MASTER_VARIABLE
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import AUTO, ReleaseSpec
 
@@ -134,7 +135,8 @@ def _needs(spec: ReleaseSpec, table: Any) -> Iterator[str]:
     for key, path in (("public", output.public_path), ("internal", output.internal_path)):
         if URI.match(path):
             yield f"the URI of output.{'path' if output.path else key}"
-    columns = {**spec.attributes.quasi_identifiers, **spec.attributes.sensitive_attributes}
+    quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
+    columns: Mapping[str, QuasiIdentifier | SensitiveAttribute] = {**quasi, **sensitive}
     for name, settings in columns.items():
         if isinstance(settings.hierarchy, str) and URI.match(settings.hierarchy):
             yield f"the URI of the hierarchy of {name!r}"

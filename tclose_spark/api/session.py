@@ -22,6 +22,7 @@ from tclose_spark.api.engine_choice import (
     work_of,
 )
 from tclose_spark.api.errors import full_disks_named, on_command_line, tell_command_line
+from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.io.interrupts import interruptible, run_with_timeout
@@ -174,12 +175,10 @@ def run_stages(
         return result
 
     if choice.name == LOCAL and not choice.asked and find_spec("pyspark") is not None:
-        from tclose_spark.engine.local.reading import NeedsSparkError
-
         try:
             return work(LOCAL)
         except NeedsSparkError as error:
-            choice = Choice(SPARK, str(error))
+            choice = Choice(SPARK, str(error).removesuffix("; set engine: spark"))
         _tell(choice, log)
     return work(choice.name)
 
