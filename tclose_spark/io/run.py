@@ -8,20 +8,18 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from py4j.protocol import Py4JJavaError
-
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.input.files import read_hierarchies
 from tclose_spark.io.interrupts import raise_if_interrupted
 from tclose_spark.io.lineage import RunEvents
+from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.spark.progress import Progress, no_progress
-from tclose_spark.io.spark.shuffles import sized_shuffles
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.lock import LOCK, TAKEOVER, locked
 from tclose_spark.io.storage.replacing import NEW
@@ -97,7 +95,7 @@ class Run:
     def __init__(
         self,
         spec: ReleaseSpec,
-        spark: SparkSession,
+        session: SparkSession | LocalSession,
         announce: Announce,
         overwrite: bool = False,
         progress: Progress = no_progress,
@@ -106,11 +104,16 @@ class Run:
         self._run_file = self.spec = spec
         self._built: Mapping[str, Hierarchy] = {}
         self._released: Mapping[str, Hierarchy] = {}
-        self.spark, self.announce, self.overwrite, self.progress = spark, announce, overwrite, progress
+        self.session, self.announce, self.overwrite, self.progress = session, announce, overwrite, progress
         self.events = RunEvents(spec, announce)
-        self.public: Folder = open_folder(spec.output.public_path, spark)
-        self.internal: Folder = open_folder(spec.output.internal_path, spark)
-        self.staging: Folder = open_folder(self.internal.path("staging"), spark)
+        self.public: Folder = open_folder(spec.output.public_path, session)
+        self.internal: Folder = open_folder(spec.output.internal_path, session)
+        self.staging: Folder = open_folder(self.internal.path("staging"), session)
+
+    @property
+    def spark(self) -> Any:
+        """The session, for code that only Spark runs."""
+        return self.session
 
     def _with(self, **values: Any) -> Run:
         """A copy with other values. It keeps what the cached properties have read."""
@@ -149,7 +152,7 @@ class Run:
         """
         attributes = self.spec.attributes
         return read_hierarchies(
-            attributes.quasi_identifiers, attributes.sensitive_attributes, self.spark, "attributes."
+            attributes.quasi_identifiers, attributes.sensitive_attributes, self.session, "attributes."
         )
 
     @property
@@ -266,7 +269,7 @@ class Run:
                 locks.enter_context(locked(self.internal))
                 beside = self.public.sibling(LOCK)
                 folder, _, name = (beside.path() if beside else self.public.path(LOCK)).rpartition("/")
-                parent = open_folder(folder or "/", self.spark)
+                parent = open_folder(folder or "/", self.session)
                 parent.create()
                 locks.enter_context(locked(parent, name, self.public.path()))
                 self.public.restore()
@@ -277,8 +280,8 @@ class Run:
         """Raises ConfigurationError if a file system refuses an operation of the body."""
         try:
             yield
-        except (OSError, Py4JJavaError) as error:
-            why = getattr(error, "strerror", None) or "its file system refuses"
+        except OSError as error:
+            why = error.strerror or "its file system refuses"
             raise ConfigurationError(f"output: {self.internal.path()} cannot be written ({why})") from None
 
     def _save(self, state: Mapping[str, Any]) -> None:
@@ -349,7 +352,7 @@ class Run:
         begun = time.monotonic()
         record: dict[str, Any] = {}
         try:
-            with sized_shuffles(self.spark, state["stages"]["profile"]["input"]["rows"] if state["stages"] else 0):
+            with self._sized_shuffles(state["stages"]["profile"]["input"]["rows"] if state["stages"] else 0):
                 raise_if_interrupted()
                 yield record
                 raise_if_interrupted()
@@ -365,3 +368,11 @@ class Run:
         self._save(state)
         rows = state["stages"]["profile"]["input"]["rows"]
         self.announce(f"{name:<10} {rows:>14,} rows {record['seconds']:>8.1f} s")
+
+    def _sized_shuffles(self, rows: int) -> AbstractContextManager[None]:
+        """See `shuffles.sized_shuffles`; nothing in this process."""
+        if isinstance(self.session, LocalSession):
+            return nullcontext()
+        from tclose_spark.io.spark.shuffles import sized_shuffles
+
+        return sized_shuffles(self.session, rows)

@@ -82,7 +82,7 @@ def publish_release(run: Run) -> Mapping[str, Any]:
     if run.spec.output.table is not None:
         from tclose_spark.io.tables.catalog import require_replaceable
 
-        require_replaceable(run.spec.output.table, run.session)
+        require_replaceable(run.spec.output.table, run.spark)
     with defer_interrupts():  # an interrupt waits, so that no release is left without its evidence
         with run.stage("publish"):
             try:
@@ -161,7 +161,7 @@ def is_everywhere(run: Run, made: Mapping[str, Any]) -> bool:
     from tclose_spark.io.tables.catalog import is_same
 
     with suppress(ConfigurationError):  # the table does not exist
-        return is_same(run.public.path("release"), output.table, run.session)
+        return is_same(run.public.path("release"), output.table, run.spark)
     return False
 
 
@@ -181,7 +181,7 @@ def _place(run: Run, files: Digests) -> None:
         if run.spec.output.table is not None:
             from tclose_spark.io.tables.catalog import replace_table
 
-            replace_table(target.path("release"), run.spec.output.table, run.session)
+            replace_table(target.path("release"), run.spec.output.table, run.spark)
     except TcloseError:
         for name in PUBLIC:
             target.remove(name)

@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tclose_spark.engine.exports import check_export, rows_of, write_export
+from tclose_spark.engine.tables import read_delta, schema_of
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.run import CERTIFICATE, REPORT, Run
 from tclose_spark.io.storage.folders import Folder
-from tclose_spark.io.tables.delta import read_delta
-from tclose_spark.io.tables.exports import Files, check_export, rows_of, write_export
+from tclose_spark.io.tables.exports import Files
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.html import render_report
@@ -57,14 +58,14 @@ def certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], fold
     profiled, mechanism = state["stages"]["profile"], state["stages"]["verify"]["minimality"]
     source, more = profiled["input"], [*profiled["repeated"], *mechanism["warnings"]]
     figures = {**figures, "warnings": [*figures["warnings"], *more]}
-    columns = read_delta(run.spark, folder.path("release")).columns
+    columns = schema_of(read_delta(run.session, folder.path("release"))).names
     return build_certificate(run.spec, run.public_hierarchies, figures, source["rows"], source["version"], columns)
 
 
 def _export(run: Run, fingerprint: str) -> dict[str, Files]:
     """Writes the verified release in the requested formats; the files of each, with their rows."""
     made: dict[str, Files] = {}
-    release = read_delta(run.spark, run.staging.path("release"))
+    release = read_delta(run.session, run.staging.path("release"))
     for kind in run.spec.output.export:
         rows, hashed = rows_of(release, fingerprint, kind, run.spec.output.escape_formulas)
         made[kind] = write_export(rows, kind, run.staging)

@@ -16,6 +16,8 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tclose_spark.io.local_session import LocalSession
+
 LARGEST = 4 << 20  # bytes of a hierarchy that is read twice
 PATTERN = set("*?[]{}")  # in a path that stands for several
 
@@ -59,7 +61,7 @@ def hierarchy_problem(path: Path, key: str) -> Iterator[str]:
 def read_hierarchies(
     quasi: Mapping[str, QuasiIdentifier],
     sensitive: Mapping[str, SensitiveAttribute],
-    spark: SparkSession,
+    session: SparkSession | LocalSession,
     where: str = "",
 ) -> dict[str, Hierarchy]:
     """The hierarchies of the columns with a hierarchy file, by column. where: the beginning of keys in errors.
@@ -75,7 +77,7 @@ def read_hierarchies(
             if isinstance(settings.hierarchy, str):
                 key = f"{where}{role}.{name}.hierarchy"
                 try:
-                    tree = Hierarchy.parse(_read_text(settings.hierarchy, key, spark), key)
+                    tree = Hierarchy.parse(_read_text(settings.hierarchy, key, session), key)
                     hierarchies[name] = with_missing(tree, settings, key)
                 except ConfigurationError as error:
                     problems.append(str(error))
@@ -84,15 +86,13 @@ def read_hierarchies(
     return hierarchies
 
 
-def _read_text(path: str, key: str, spark: SparkSession) -> str:
-    from py4j.protocol import Py4JJavaError
-
+def _read_text(path: str, key: str, session: SparkSession | LocalSession) -> str:
     from tclose_spark.io.storage.folders import open_folder
 
     folder, _, name = path.rpartition("/")
     try:
-        return open_folder(folder, spark).read(name) if URI.match(path) else Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError, Py4JJavaError) as error:
+        return open_folder(folder, session).read(name) if URI.match(path) else Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
             f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})"
         ) from None

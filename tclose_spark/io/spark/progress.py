@@ -1,4 +1,4 @@
-"""Progress of the executors: completed blocks, counted on the driver and shown during a write."""
+"""Progress of tasks: completed blocks, counted on the driver and shown during a write."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
 
-from pyspark.accumulators import Accumulator
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from tclose_spark.io.local_session import LocalSession
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Show = Callable[[int], None]
 Progress = Callable[[int], AbstractContextManager[Show]]
@@ -37,18 +39,34 @@ def spoken(total: int, announce: Callable[[str], None], what: str, every: float 
     yield show
 
 
+class _LocalSum:
+    """An accumulator of this process, whose threads add to it."""
+
+    def __init__(self) -> None:
+        self.value, self._lock = 0, threading.Lock()
+
+    def add(self, number: int) -> None:
+        with self._lock:
+            self.value += number
+
+
+def _accumulator(spark: SparkSession) -> Any | None:
+    from pyspark.errors import PySparkException
+
+    try:
+        return spark.sparkContext.accumulator(0)
+    except (PySparkException, AttributeError):
+        return None
+
+
 class TaskCounter:
     """A number that tasks increase and the driver reads, for display only: a repeated task counts again.
 
     Sessions without a context (Spark Connect) do not count.
     """
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._sum: Accumulator[int] | None
-        try:
-            self._sum = spark.sparkContext.accumulator(0)
-        except (PySparkException, AttributeError):
-            self._sum = None
+    def __init__(self, session: SparkSession | LocalSession) -> None:
+        self._sum = _LocalSum() if isinstance(session, LocalSession) else _accumulator(session)
 
     def add(self, number: int) -> None:
         """In a task."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.storage.hadoop import HadoopFolder
+from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.replacing import beside, replace_folder, restore_folder
 from tclose_spark.runfile.loading import URI
 
@@ -284,9 +284,19 @@ def private(path: str) -> Iterator[None]:
         file.chmod(0o700 if file.is_dir() else 0o600)
 
 
-def open_folder(path: str, spark: SparkSession) -> Folder:
-    """The folder at a local path or a URI."""
-    return HadoopFolder(path, spark) if URI.match(path) else LocalFolder(path)
+def open_folder(path: str, session: SparkSession | LocalSession) -> Folder:
+    """The folder at a local path or a URI.
+
+    Raises:
+        ConfigurationError: if a URI needs Hadoop's file systems, and the session has none.
+    """
+    if not URI.match(path):
+        return LocalFolder(path)
+    if isinstance(session, LocalSession):
+        raise ConfigurationError(f"{path}: only Spark reaches folders behind a URI; set engine: spark, or give a path")
+    from tclose_spark.io.storage.hadoop import HadoopFolder
+
+    return HadoopFolder(path, session)
 
 
 def move(name: str, source: Folder, target: Folder) -> None:

@@ -7,14 +7,16 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import wraps
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 
-from tclose_spark.errors import ConfigurationError
+from tclose_spark.errors import ConfigurationError, text_of
 from tclose_spark.io.spark.capabilities import java_of
 from tclose_spark.io.storage.replacing import OLD, beside
 
@@ -30,6 +32,26 @@ IF_NEW = "fs.option.create.conditional.overwrite"
 AT_ONCE = 8  # files that are on their way together
 
 
+def _raising_os_errors(folder: type) -> type:
+    """A class of folders whose methods raise OSError for what Java raises."""
+
+    def translated(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def call(*args: Any, **options: Any) -> Any:
+            try:
+                return method(*args, **options)
+            except Py4JJavaError as error:
+                raise OSError(text_of(error)) from error
+
+        return call
+
+    for name, method in list(vars(folder).items()):
+        if isfunction(method):
+            setattr(folder, name, translated(method))
+    return folder
+
+
+@_raising_os_errors
 class HadoopFolder:
     """A folder on any Hadoop file system, through the session's JVM; see Folder."""
 

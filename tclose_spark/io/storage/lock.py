@@ -120,7 +120,7 @@ def _owner(folder: Folder, name: str) -> Owner | None:
     """The owner of the lock; None if the file does not name one."""
     try:
         return Owner(**json.loads(folder.read(name)))
-    except Exception:  # gone meanwhile, or not written yet; a Hadoop file system raises Java's errors
+    except (OSError, ValueError, TypeError):  # gone meanwhile, or not written yet
         return None
 
 

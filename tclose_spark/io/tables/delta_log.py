@@ -11,28 +11,31 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from py4j.protocol import Py4JJavaError
-from pyspark.sql import DataFrame
-
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.spark.capabilities import java_of
 from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark, open_folder
 from tclose_spark.io.storage.integrity import strict_json
-from tclose_spark.io.tables.delta import SETTINGS, read_delta, write_delta
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 LOGS = "_delta_log"
 LOG = f"{LOGS}/00000000000000000000.json"
 ADD = {"path", "partitionValues", "size", "modificationTime", "dataChange"}
 META_DATA = {"id", "format", "schemaString", "partitionColumns", "configuration", "createdTime"}
+SETTINGS = {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
+"""The properties of every written Delta table."""
 FEATURES = {"appendOnly", "invariants", "timestampNtz"}
 """Of Delta, that change nothing in what readers of a table without constraints read."""
 
 
 def write_and_read(table: DataFrame, path: str) -> DataFrame:
     """A table that is written to a path as Delta and then read from there."""
+    from tclose_spark.io.spark.capabilities import java_of
+    from tclose_spark.io.tables.delta import read_delta, write_delta
+
     spark = table.sparkSession
     write_delta(table, path)
     parent, _, name = path.rpartition("/")
@@ -81,7 +84,7 @@ def require_plain_table(folder: Folder, table: str) -> None:
     try:
         there = folder.sizes(table)
         actions = _actions(folder, table) if f"{table}/{LOG}" in there else None
-    except (ValueError, OSError, RecursionError, Py4JJavaError):
+    except (ValueError, OSError, RecursionError):
         raise GuaranteeError(f"{folder.path(f'{table}/{LOG}')} cannot be read") from None
     if actions is None:
         raise GuaranteeError(f"there is no release in {place}: it has no {LOG}")
@@ -166,7 +169,7 @@ def later_commits(folder: Folder, table: str) -> list[str]:
     """The operations on a table after it was written, by its log: `OPTIMIZE (commit 1)`."""
     found = []
     names: list[str] = []
-    with suppress(OSError, Py4JJavaError):
+    with suppress(OSError):
         names = folder.names(f"{table}/{LOGS}")
     for name in names:
         version, _, kind = name.partition(".")

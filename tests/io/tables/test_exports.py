@@ -17,10 +17,10 @@ import pytest
 from people import list_again
 
 from tclose_spark import pipeline
+from tclose_spark.engine import exports
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark.jars import minor
-from tclose_spark.io.tables import exports
 from tclose_spark.stages.publish import is_everywhere
 
 N = 60

@@ -1,0 +1,118 @@
+"""Exports: a release as Parquet or CSV beside its Delta table, written, read back, and compared by fingerprint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tclose_spark.engine.local.csv_exports import read_csv, write_csv
+from tclose_spark.engine.local.files import read_parts, write_rows
+from tclose_spark.engine.local.tables import LocalTable
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, map_batches, schema_of
+from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io.storage.folders import Folder
+from tclose_spark.io.tables.exports import Files, export_name, holds_files, read_by_spark, write_by_spark
+from tclose_spark.table.dictionaries import coded
+from tclose_spark.table.fingerprint import Fingerprint
+from tclose_spark.table.preparing import NUMBER
+
+FORMULA = r"^[=+\-@\t\r]"
+"""How a cell begins that a spreadsheet may take for a formula (OWASP, CSV injection)."""
+PLAIN = NUMBER.removesuffix("$") + r"(\r\n|[\n\r\x{85}\x{2028}\x{2029}])?$"
+"""A number, which a line may end after."""
+HASHED = pa.schema([("rows", pa.int64()), ("digest", pa.int64())])
+
+
+def without_formulas(release: Table) -> Table:
+    """A release with an apostrophe before each text that a spreadsheet could read as a formula, except numbers."""
+    schema = schema_of(release)
+
+    def escaped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_arrays([_escaped(column) for column in batch.columns], names=schema.names)
+
+    return map_batches(release, escaped, schema)
+
+
+def _escaped(column: pa.Array) -> pa.Array:
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    formula = pc.and_not(pc.match_substring_regex(column, FORMULA), pc.match_substring_regex(column, PLAIN))
+    apostrophe, nothing = pa.scalar("'", column.type), pa.scalar("", column.type)
+    return pc.if_else(formula, pc.binary_join_element_wise(apostrophe, column, nothing), column)
+
+
+def rows_of(release: Table, fingerprint: str, kind: str, escape_formulas: bool) -> tuple[Table, str]:
+    """(the rows that an export of a release has, their fingerprint). fingerprint: of the release."""
+    if kind != "csv" or not escape_formulas:
+        return release, fingerprint
+    escaped = without_formulas(release)
+    return escaped, str(fingerprint_of(escaped))
+
+
+def write_export(release: Table, kind: str, folder: Folder) -> dict[str, int]:
+    """Writes the release to `release_<kind>` in a folder, and nothing beside it; returns its files.
+
+    Raises:
+        InputError: if a column is not supported by this format.
+    """
+    binary = [field.name for field in schema_of(release) if pa.types.is_binary(field.type)]
+    if kind == "csv" and binary:
+        raise InputError(
+            f"output.export: column {binary[0]!r} is of type binary, which CSV does not hold; leave out csv"
+        )
+    name = export_name(kind)
+    folder.remove(name)
+    if isinstance(release, LocalTable):
+        write = write_csv if kind == "csv" else write_rows
+        write(release.partitions, release.schema, Path(folder.path(name)))
+    else:
+        write_by_spark(release, kind, folder)
+    return {file: folder.size(f"{name}/{file}") for file in folder.names(name)}
+
+
+def check_export(release: Table, fingerprint: str, kind: str, folder: Folder, files: Files) -> None:
+    """Reads an export back.
+
+    files: its expected files.
+
+    Raises:
+        GuaranteeError: if its files differ, or its rows are not those of the release with this fingerprint.
+    """
+    where = folder.path(export_name(kind))
+    if not holds_files(folder, kind, files):
+        raise GuaranteeError(f"{where} has not the files that were written")
+    try:
+        again = str(fingerprint_of(_read(release, kind, folder)))
+    except (pa.ArrowException, ValueError, KeyError):  # of this process; Spark reads what is no value as a missing one
+        again = ""
+    if again != fingerprint:
+        raise GuaranteeError(f"{where} has not the rows of the release beside it")
+
+
+def _read(release: Table, kind: str, folder: Folder) -> Table:
+    """An export, with the columns of the release that it is of."""
+    if not isinstance(release, LocalTable):
+        return read_by_spark(release, kind, folder)
+    files, schema = [Path(file) for file in sorted(Path(folder.path(export_name(kind))).iterdir())], release.schema
+    parts = tuple(partial(read_csv, file, schema) for file in files) if kind == "csv" else read_parts(files, schema)
+    return LocalTable(release.session, schema, parts)
+
+
+def fingerprint_of(table: Table) -> Fingerprint:
+    """The fingerprint of a table's rows, computed by tasks."""
+
+    def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        whole = Fingerprint(0, 0)
+        for batch in batches:
+            if batch.num_rows:
+                whole += Fingerprint.of([coded(column) for column in batch.columns])
+        yield pa.RecordBatch.from_pydict({"rows": [whole.rows], "digest": [whole.digest]}, schema=HASHED)
+
+    parts = collect(map_batches(table, hashed, HASHED)).to_pylist()
+    return sum((Fingerprint(part["rows"], part["digest"]) for part in parts), Fingerprint(0, 0))
