@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 from tclose_spark.api.errors import on_command_line
@@ -16,7 +17,7 @@ from tclose_spark.io.spark import driver
 from tclose_spark.io.spark.installation import MASTER_VARIABLE
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.loading import URI
-from tclose_spark.runfile.spec import AUTO, ReleaseSpec
+from tclose_spark.runfile.spec import AUTO, Input, ReleaseSpec
 
 LOCAL: Literal["local"] = "local"
 SPARK: Literal["spark"] = "spark"
@@ -28,7 +29,9 @@ MOST_BYTES = 10**9
 """The largest input on disk that `auto` leaves to this process."""
 MOST_ROWS = 2_000_000
 """The largest table in memory that `auto` leaves to this process."""
-LOCAL_VERBS = frozenset({"release", "profile", "plan", "anonymize", "verify", "report", "publish"})
+LOCAL_VERBS = frozenset(
+    {"release", "profile", "plan", "anonymize", "verify", "report", "publish", "suggest", "compare"}
+)
 """The verbs that this process can carry out. The others work on Spark."""
 
 
@@ -109,27 +112,34 @@ def choose_engine(asked: Asked, work: Work, present: str) -> Choice:
     return Choice(SPARK, f"{what}, more than {most}") if most else Choice(LOCAL, f"{what}, no Spark session")
 
 
-def work_of(verb: str, spec: ReleaseSpec | None = None, table: Any = None) -> Work:
-    """What the choice depends on in a call. table: in memory, if one is given."""
-    if verb not in LOCAL_VERBS or spec is None:
+def work_of(verb: str, spec: ReleaseSpec | None = None, table: Any = None, source: Input | None = None) -> Work:
+    """What the choice depends on in a call. table: in memory, if one is given. source: of the table, without a spec."""
+    source = source if spec is None else spec.input
+    if verb not in LOCAL_VERBS or source is None:
         return Work(needs=verb)
-    needs = next(_needs(spec, table), "")
+    needs = next(chain(_input_needs(source, table), () if spec is None else _needs(spec)), "")
     if table is not None:
         return Work(needs=needs, rows=None if is_spark(table) else table.num_rows)
-    return Work(needs=needs, size=0 if spec.input.is_frame else driver.size_on_disk(spec.input.path))
+    return Work(needs=needs, size=0 if source.is_frame else driver.size_on_disk(source.path))
 
 
-def _needs(spec: ReleaseSpec, table: Any) -> Iterator[str]:
-    """What only Spark can do in a run."""
-    source, output = spec.input, spec.output
+def _input_needs(source: Input, table: Any) -> Iterator[str]:
+    """What only Spark can read."""
     if is_spark(table):
         yield "a DataFrame of Spark"
+    if table is not None:
+        return
     if source.format == "table" and not source.is_frame:
         yield "input.format: table"
     elif URI.match(source.path):
         yield "the URI of input.path"
     elif PATTERN & set(source.path):
         yield "the pattern of input.path"
+
+
+def _needs(spec: ReleaseSpec) -> Iterator[str]:
+    """What only Spark can do in a run with an input that this process reads."""
+    output = spec.output
     if output.table is not None:
         yield "output.table"
     for key, path in (("public", output.public_path), ("internal", output.internal_path)):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 from tclose_spark.api.arguments import GivenRun, Table
 from tclose_spark.api.engine_choice import (
@@ -29,8 +30,9 @@ from tclose_spark.io.interrupts import interruptible, run_with_timeout
 from tclose_spark.io.local_session import LocalSession, is_local
 from tclose_spark.io.spark import driver
 from tclose_spark.runfile.loading import lines_in_errors
-from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.runfile.spec import Input, ReleaseSpec
 
+Result = TypeVar("Result")
 Session = Any
 """A SparkSession, or a `LocalSession`."""
 TOLD = "the table that was given"
@@ -43,33 +45,62 @@ Progress = Callable[[int], AbstractContextManager[Callable[[int], None]]]
 """Shows the progress over a total of blocks: calls of the body give the number of finished ones."""
 
 
+_untold: ContextVar[tuple[Choice, Log | None] | None] = ContextVar("untold", default=None)
+"""The engine, and the log that it is to be named in, until the call has something to say or ends well. A call that
+fails before prints its error only."""
+
+
 def announcer(log: Log | None) -> Callable[[str], None]:
-    """A function that sends lines to the log; it drops them if log is None."""
+    """A function that sends lines to the log, the engine's first; it drops them if log is None."""
 
     def announce(line: str) -> None:
+        _name_engine()
         if log is not None:
             log(line)
 
     return announce
 
 
+def _name_engine() -> None:
+    """Names the engine, once: on the command line as a message of every verb, otherwise in the call's log."""
+    untold = _untold.get()
+    _untold.set(None)
+    if untold is not None:
+        choice, log = untold
+        if not tell_command_line(choice.line) and log is not None:
+            log(choice.line)
+
+
 def choose(
-    verb: str, engine: str | None, spec: ReleaseSpec | None = None, table: Table = None, log: Log | None = None
+    verb: str,
+    engine: str | None,
+    spec: ReleaseSpec | None = None,
+    table: Table = None,
+    log: Log | None = None,
+    source: Input | None = None,
 ) -> Choice:
-    """The engine of a call, which its first message names. engine: the argument of the call. log: takes the message,
-    unless the command line does.
+    """The engine of a call, which the first line of the log names. engine: the argument of the call. source: see
+    `work_of`.
 
     Raises:
         ConfigurationError: if there is no such engine, or it cannot do this.
     """
-    choice = choose_engine(asked_engine(engine, spec), work_of(verb, spec, table), spark_present())
-    _tell(choice, log)
+    choice = choose_engine(asked_engine(engine, spec), work_of(verb, spec, table, source), spark_present())
+    _untold.set((choice, log))
     return choice
 
 
-def _tell(choice: Choice, log: Log | None) -> None:
-    if not tell_command_line(choice.line):
-        announcer(log)(choice.line)
+def on_engine(choice: Choice, work: Callable[[str], Result], log: Log | None = None) -> Result:
+    """The result of work on the engine of this name. If `auto` chose this process, and only Spark can read the input,
+    the work begins again on Spark, if that is installed.
+    """
+    if choice.name == LOCAL and not choice.asked and find_spec("pyspark") is not None:
+        try:
+            return work(LOCAL)
+        except NeedsSparkError as error:
+            choice = Choice(SPARK, str(error).removesuffix("; set engine: spark"))
+            _untold.set((choice, log))
+    return work(choice.name)
 
 
 @contextmanager
@@ -82,30 +113,37 @@ def working(title: str, table: Table = None, path: str = "", on: str = SPARK) ->
 
     path: of the table, if it is read from files. on: the name of the engine.
     """
-    with nullcontext() if on_command_line() else interruptible(_forget_call):
-        if on == LOCAL:
-            yield LocalSession()
-            return
-        if is_spark(table):
-            session = table.sparkSession
-        else:
-            driver.start_early(path)
-            session = None
-        from tclose_spark.io.spark.session import borrowed, cancel_jobs, find_session, get_session, require_delta_of
+    try:
+        with (
+            nullcontext() if on_command_line() else interruptible(_forget_call),
+            nullcontext(LocalSession()) if on == LOCAL else _spark(title, table, path) as session,
+        ):
+            yield session
+        _name_engine()
+    finally:
+        _untold.set(None)
 
-        if on_command_line():
-            yield get_session(title)
-            return
-        if session is None:
-            session = find_session(title)
-        else:
-            require_delta_of(session)
-        try:
-            with borrowed(session):
-                yield session
-        except KeyboardInterrupt:
-            run_with_timeout(cancel_jobs)
-            raise
+
+@contextmanager
+def _spark(title: str, table: Table, path: str) -> Iterator[Session]:
+    """The session of Spark: see `working`."""
+    if not is_spark(table):
+        driver.start_early(path)
+    from tclose_spark.io.spark.session import borrowed, cancel_jobs, find_session, get_session, require_delta_of
+
+    if on_command_line():
+        yield get_session(title)
+        return
+    if is_spark(table):
+        require_delta_of(session := table.sparkSession)
+    else:
+        session = find_session(title)
+    try:
+        with borrowed(session):
+            yield session
+    except KeyboardInterrupt:
+        run_with_timeout(cancel_jobs)
+        raise
 
 
 @contextmanager
@@ -153,8 +191,7 @@ def run_stages(
 ) -> Any:
     """The result of the last of these stages, which run one after another while the output is locked.
 
-    engine: the argument of the call. If `auto` chose this process, and only Spark can read the input, the stages run
-        again on Spark, if it is installed.
+    engine: the argument of the call.
     options: of every stage, such as `finished` of verify.
     """
     if run.table is not None and not is_spark(run.table):
@@ -174,13 +211,7 @@ def run_stages(
                     result = getattr(pipeline, name)(opened, **options)
         return result
 
-    if choice.name == LOCAL and not choice.asked and find_spec("pyspark") is not None:
-        try:
-            return work(LOCAL)
-        except NeedsSparkError as error:
-            choice = Choice(SPARK, str(error).removesuffix("; set engine: spark"))
-        _tell(choice, log)
-    return work(choice.name)
+    return on_engine(choice, work, log)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from tclose_spark import cli, pipeline
 from tclose_spark.api import session
 from tclose_spark.api.arguments import given_run
 from tclose_spark.api.engine_choice import (
+    LOCAL_VERBS,
     MOST_BYTES,
     MOST_ROWS,
     Asked,
@@ -73,7 +74,8 @@ def on(monkeypatch: pytest.MonkeyPatch, nothing_of_spark: None) -> list[str]:
     class Nothing:
         """A run, a lock, or events, of which nothing is kept."""
 
-        def __init__(self, spec: Any = None, session: Any = None, *_: Any) -> None:
+        def __init__(self, spec: Any = None, session: Any = None, announce: Any = None, *_: Any) -> None:
+            self.announce = announce
             self.session, self.events = session, self if spec is None else Nothing()
 
         def __enter__(self) -> Nothing:
@@ -194,7 +196,9 @@ def test_the_table_decides(tmp_path: Path, spark: SparkSession) -> None:
     assert work_of("release", spec_with(), spark.range(2)).needs == "a DataFrame of Spark"
 
 
-@pytest.mark.parametrize("verb", ["audit", "explain", "compare", "suggest", "hierarchy", "generate"])
+@pytest.mark.parametrize(
+    "verb", sorted({"audit", "explain", "compare", "suggest", "hierarchy", "generate"} - LOCAL_VERBS)
+)
 def test_other_verbs_work_on_spark(verb: str) -> None:
     with pytest.raises(ConfigurationError, match=f"--engine asks for local, and {verb} needs Spark; expected auto or"):
         choose_engine(Asked("local", "--engine"), work_of(verb), "")
@@ -239,6 +243,28 @@ def test_a_small_table_is_released_in_this_process(on: list[str], run_file: RunF
     assert told.err.splitlines() == [line, "engine     spark: --engine asks for it"]
 
 
+def test_the_engine_is_named_first_and_not_beside_an_error(
+    on: list[str], run_file: RunFile, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    path, told = run_file(PEOPLE, **ROLES), ["profile    12 rows"]
+
+    def speak(run: Any, **_: Any) -> None:
+        for line in told:
+            run.announce(line)
+        raise ConfigurationError("this is wrong")
+
+    monkeypatch.setattr(pipeline, "profile", speak)
+    assert cli.main(["profile", str(path), "--engine", "local"]) == 2
+    assert capfd.readouterr().err.splitlines() == [
+        "engine     local: --engine asks for it",
+        "profile    12 rows",
+        "error: this is wrong",
+    ]
+    told.clear()
+    assert cli.main(["profile", str(path), "--engine", "local"]) == 2
+    assert capfd.readouterr().err == "error: this is wrong\n"
+
+
 def test_local_refuses_a_catalog_table_and_names_the_line(on: list[str], run_file: RunFile, capfd: Any) -> None:
     path = run_file(PEOPLE, **ROLES, output={"table": "a.b"})
     path.write_text(f"engine: local\n{path.read_text()}")
@@ -277,7 +303,7 @@ def test_what_only_spark_can_read_is_read_on_spark(
     run = given_run(None, run_file(PEOPLE, **ROLES))
     session.run_stages(run, "profile", log=said.append)
     assert on == ["local", "spark"]
-    assert said[1:] == ["engine     spark: people.csv has line breaks inside quotes, which only Spark reads"]
+    assert said == ["engine     spark: people.csv has line breaks inside quotes, which only Spark reads"]
     with pytest.raises(NeedsSparkError):  # as was asked for
         session.run_stages(run, "profile", log=None, engine="local")
     monkeypatch.setattr(session, "find_spec", lambda name: None)
