@@ -13,6 +13,7 @@ from pyspark.sql import types as T
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.checks.classes.class_table import JudgedAttribute, judged_attribute
 from tclose_spark.checks.classes.tallies import count_columns
+from tclose_spark.engine.tables import schema_of
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.files import read_hierarchies
 from tclose_spark.io.tables.check_columns import check_readable
@@ -134,7 +135,7 @@ def check_columns(table: DataFrame, labels: Sequence[str], sensitive: Iterable[s
                 raise InputError(
                     f"{role} {column!r}: {what} has a duplicate, several columns of this name but for case; rename them"
                 )
-            check_readable(table, column)
+            check_readable(schema_of(table).field(column))
             kind = table.schema[column].dataType
             if isinstance(kind, (*UNSUPPORTED, T.BinaryType)):
                 raise InputError(f"{role} {column!r} is of type {kind.simpleString()}; expected single values")
@@ -192,10 +193,10 @@ def judged_attributes(
     attributes = []
     for (name, settings), own, others in zip(question.sensitive_attributes.items(), values, known, strict=True):
         kinds = [frame.schema[name].dataType for frame in (table, reference) if frame is not None]
-        kind, tree = next((k for k in kinds if isinstance(k, T.StringType)), kinds[0]), hierarchies.get(name)
-        attribute = judged_attribute(name, settings, own, tree, kind)
+        is_text, tree = any(isinstance(kind, T.StringType) for kind in kinds), hierarchies.get(name)
+        attribute = judged_attribute(name, settings, own, tree, is_text)
         if others is not None:
-            attribute = judged_attribute(name, settings, {**dict.fromkeys(own, 0), **others}, tree, kind)
+            attribute = judged_attribute(name, settings, {**dict.fromkeys(own, 0), **others}, tree, is_text)
         attributes.append(attribute)
     return attributes
 

@@ -7,98 +7,149 @@ boxes of labels (see `measures.supersets.box_search`) in tables of up to MOST_CL
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from operator import and_
-from typing import Any
+from operator import or_
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_type
+import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, JudgedQuasi, measure_column
-from tclose_spark.checks.classes.figures import Guarantee
+from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, JudgedQuasi, class_fields, measure_column
+from tclose_spark.checks.classes.figures import PARTS, Guarantee
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.checks.expectations import Expectation, expect_present
 from tclose_spark.checks.labels.regions import BEST, BoxProofs, open_classes
-from tclose_spark.io.tables.columns import quoted
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.measures.supersets.box_search import MOST_BOXES, ProofTarget
+from tclose_spark.table.arrays import Mapper
+from tclose_spark.table.dictionaries import group_equal
 
 WHOLE, ITSELF = "the whole table", "the class itself"
 MOST_CLASSES, MOST_COUNTS = 2_000_000, 1 << 25  # that the driver holds to search boxes; counts are of their values
 
 
+SIZE = pa.schema([("classes", pa.int64()), ("counts", pa.int64())])
+
+
+@dataclass(frozen=True)
+class BestBoxes:
+    """The best box of each open class. labels: of the open classes; boxes: by attribute, as BEST."""
+
+    labels: Sequence[pa.Array]
+    boxes: Mapping[str, pa.Array]
+
+    def of(self, labels: Sequence[pa.Array]) -> dict[str, pa.Array]:
+        """By attribute, the best boxes of classes with these labels (NULL equals NULL); null if there is none."""
+        group, first = group_equal([pa.concat_arrays(columns) for columns in zip(self.labels, labels, strict=True)])
+        held, place = len(self.labels[0]), np.full(len(first), -1, dtype=np.int64)
+        place[group[:held]] = np.arange(held)
+        found = place[group[held:]]
+        return {name: boxes.take(pa.array(found, mask=found < 0)) for name, boxes in self.boxes.items()}
+
+
 def find_supersets(
-    classes: DataFrame,
-    tallies: DataFrame,
+    classes: Table,
+    tallies: Table,
     quasi: Sequence[JudgedQuasi],
     attributes: Sequence[JudgedAttribute],
     n: int,
     most: int = MOST_BOXES,
-) -> tuple[DataFrame, list[str]]:
+) -> tuple[Table, list[str]]:
     """(the class table with two columns more for each attribute with a t, notes on what was not tried).
 
     `superset_<attribute>` is a natural superset that proves the class, or NULL. `nt_emd_<attribute>` is the distance
     from it, or the least distance that was found. tallies: of the same classes; most: boxes to try.
     """
-    proven = [holds for _, holds in _against_all(attributes, n)]
-    if classes.where((F.col("size") < n) & ~reduce(and_, proven)).isEmpty():
-        return _joined(classes, None, attributes, n), []
-    best, notes = _in_boxes(tallies, quasi, attributes, n, most)
-    return _joined(classes, best, attributes, n), notes
+    with_t = [a for a in attributes if a.settings.t is not None]
+    best, notes = None, list[str]()
+    margins = select(classes, ["size", *[a.column("margin") for a in with_t]])
+    sizes = pa.schema([("size", pa.int64())])
+    if collect(map_batches(margins, _unproven_sizes(with_t, n), sizes), 1).num_rows:
+        best, notes = _in_boxes(tallies, quasi, attributes, n, most)
+    made = [(measure_column("superset", a.name), measure_column("nt_emd", a.name)) for a in with_t]
+    columns = [field for names in made for field in zip(names, (pa.string(), pa.float64()), strict=True)]
+    measured = list(schema_of(classes))[len(class_fields(quasi)) :]
+    schema = pa.schema([*class_fields(quasi), *measured, *columns])
+    return map_batches(classes, _with_supersets(best, with_t, n, schema), schema), notes
 
 
-def _against_all(attributes: Sequence[JudgedAttribute], n: int) -> list[tuple[JudgedAttribute, Column]]:
-    """The attributes with a t, and whether a class is near a whole table of at least n records."""
-    return [
-        (a, (quoted(a.column("margin")) >= 0) if n <= int(a.distance.table.sum()) else F.lit(False))
-        for a in attributes
-        if a.settings.t is not None
-    ]
+def _near_whole(a: JudgedAttribute, classes: pa.RecordBatch, n: int) -> pa.Array:
+    """Whether each class is near a whole table of at least n records."""
+    if n > int(a.distance.table.sum()):
+        return pa.array(np.zeros(len(classes), dtype=np.bool_))
+    margin = classes[a.column("margin")]
+    return pc.greater_equal(margin, pa.scalar(0, margin.type))
 
 
-def _joined(classes: DataFrame, best: DataFrame | None, attributes: Sequence[JudgedAttribute], n: int) -> DataFrame:
-    """The class table with the superset that proves each class: the whole table, itself, or the best box."""
-    joined, large = classes, F.col("size") >= n
-    if best is not None:
-        joined = classes.join(best, classes["quasi_identifiers"].eqNullSafe(best["unproven"]), "left")
-    for a, holds_against_all in _against_all(attributes, n):
-        nearest = quoted(f"best_{a.name}") if best is not None else F.lit(None).cast(from_arrow_type(BEST))
-        emd = quoted(a.column("emd"))
-        superset = F.when(holds_against_all, WHOLE).when(large, ITSELF).when(nearest["proven"], nearest["superset"])
-        whole = emd if n <= int(a.distance.table.sum()) else F.lit(None)
-        distance = (
-            F.when(holds_against_all, emd)
-            .when(large, 0.0)
-            .when(nearest["proven"], nearest["emd"])
-            .otherwise(F.least(nearest["emd"], whole))
-        )
-        joined = joined.withColumns(
-            {measure_column("superset", a.name): superset, measure_column("nt_emd", a.name): distance}
-        )
-    return joined.drop("unproven", *[f"best_{a.name}" for a, _ in _against_all(attributes, n)])
+def _unproven_sizes(attributes: Sequence[JudgedAttribute], n: int) -> Mapper:
+    """The sizes of the classes that neither the whole table nor their own records prove."""
+
+    def unproven(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            proven = pc.greater_equal(batch["size"], n)
+            near = [_near_whole(a, batch, n) for a in attributes]
+            yield batch.select(["size"]).filter(pc.invert(pc.or_(proven, reduce(pc.and_, near))))
+
+    return unproven
+
+
+def _with_supersets(best: BestBoxes | None, attributes: Sequence[JudgedAttribute], n: int, schema: pa.Schema) -> Mapper:
+    """Adds the superset that proves each class: the whole table, itself, or the best box. Looks up the boxes of all
+    classes of a task together.
+    """
+
+    def added(classes: pa.RecordBatch) -> pa.RecordBatch:
+        boxes = {} if best is None else best.of(classes["quasi_identifiers"].flatten())
+        large, columns = pc.greater_equal(classes["size"], n), list(classes.columns)
+        for a in attributes:
+            whole, emd = _near_whole(a, classes, n), classes[a.column("emd")]
+            proven, distance, name = boxes.get(a.name, pa.nulls(len(classes), BEST)).flatten()
+            ways = pc.make_struct(whole, large, pc.fill_null(proven, False))
+            nearest = distance if n > int(a.distance.table.sum()) else pc.min_element_wise(distance, emd)
+            columns.append(pc.case_when(ways, WHOLE, ITSELF, name))
+            columns.append(pc.case_when(ways, emd, 0.0, distance, nearest))
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches if best is None else _together(batches):
+            yield added(batch)
+
+    return add
+
+
+def _together(batches: Iterable[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    held = list(batches)
+    return pa.Table.from_batches(held).combine_chunks().to_batches() if held else []
+
+
+def _size(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The classes of each task, and the counts in them."""
+    classes = counts = 0
+    for batch in batches:
+        classes, counts = classes + len(batch), counts + len(batch["n"].flatten())
+    yield pa.RecordBatch.from_pydict({"classes": [classes], "counts": [counts]}, SIZE)
 
 
 def _in_boxes(
-    tallies: DataFrame, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], n: int, most: int
-) -> tuple[DataFrame | None, list[str]]:
-    """(`unproven`, the labels of each open class, with `best_<attribute>`, its best box; notes). None if there are too
-    many classes for the driver.
-    """
-    counts = F.coalesce(F.sum(F.size("n")), F.lit(0)).alias("counts")
-    size = tallies.agg(F.count("*").alias("classes"), counts).toArrow().to_pylist()[0]
-    if size["classes"] > MOST_CLASSES or size["counts"] > MOST_COUNTS:
+    tallies: Table, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], n: int, most: int
+) -> tuple[BestBoxes | None, list[str]]:
+    """(the best box of each open class, notes). None if there are too many classes for the driver."""
+    sizes = collect(map_batches(select(tallies, ["n"]), _size, SIZE))
+    classes, counts = (sum(column.to_pylist()) for column in sizes.columns)
+    if classes > MOST_CLASSES or counts > MOST_COUNTS:
         return None, [
-            f"(n, t): no box was tried. The table has {size['classes']:,} classes with {size['counts']:,} counts of "
-            f"values; the driver holds at most {MOST_CLASSES:,} and {MOST_COUNTS:,}. A class that neither the whole "
-            "table nor its own records prove counts as not proven"
+            f"(n, t): no box was tried. The table has {classes:,} classes with {counts:,} counts of values; the driver "
+            f"holds at most {MOST_CLASSES:,} and {MOST_COUNTS:,}. A class that neither the whole table nor its own "
+            "records prove counts as not proven"
         ]
-    tally = ClassTally.read(tallies.toArrow(), sum(len(q.columns) for q in quasi))
+    tally = ClassTally.read(collect(tallies), sum(len(q.columns) for q in quasi))
     held = Classes.of(tally, attributes)
     targets = {
         a.name: ProofTarget(
@@ -111,19 +162,10 @@ def _in_boxes(
     columns = [[pa.chunked_array([next(labels)]) for _ in q.columns] for q in quasi]
     proofs = BoxProofs.of(columns, held.sizes, list(targets.values()), quasi, n, most)
     unproven = np.flatnonzero(np.any([target.open for target in targets.values()], axis=0))
-    names = [column for q in quasi for column in q.columns]
-    texts = [column.take(pa.array(unproven)) for column in tally.labels]
-    table = pa.table(
-        [pa.StructArray.from_arrays(texts, names), *[proofs.best(place, unproven) for place in range(len(targets))]],
-        ["unproven", *[f"best_{name}" for name in targets]],
+    best = BestBoxes(
+        [column.take(pa.array(unproven)) for column in tally.labels],
+        {name: proofs.best(place, unproven) for place, name in enumerate(targets)},
     )
-    schema = T.StructType(
-        [
-            T.StructField("unproven", T.StructType([T.StructField(name, T.StringType()) for name in names])),
-            *[T.StructField(f"best_{name}", from_arrow_type(BEST)) for name in targets],
-        ]
-    )
-    best = tallies.sparkSession.createDataFrame(table, schema)
     if proofs.complete:
         return best, []
     return best, [
@@ -146,42 +188,83 @@ class NearSupersets:
     superset: int
 
 
-def near_supersets(classes: DataFrame, attributes: Sequence[JudgedAttribute], n: int) -> list[NearSupersets]:
+class _Found(NamedTuple):
+    """The proofs of an attribute in some classes. worst: the unproven class, or else the proven one, that is farthest
+    from its nearest superset, as a sort key: (unproven, distance, labels, superset, size), each with its name, missing
+    values least.
+    """
+
+    counts: Counter[str]
+    worst: tuple[Any, ...]
+
+    def __or__(self, other: _Found) -> _Found:
+        """Those of the classes of both."""
+        return _Found(self.counts + other.counts, max(self.worst, other.worst))
+
+
+def near_supersets(classes: Table, attributes: Sequence[JudgedAttribute], n: int) -> list[NearSupersets]:
     """By attribute with a t, from a class table as `find_supersets` returns it. One job."""
     with_t = [a for a in attributes if a.settings.t is not None]
-    found = classes.agg(*[_summed(a).alias(str(i)) for i, a in enumerate(with_t)]).toArrow().to_pylist()[0]
-    return [_near(a, n, found[str(i)]) for i, a in enumerate(with_t)]
+    if not with_t:
+        return []
+    of_attributes = [measure_column(measure, a.name) for a in with_t for measure in ("superset", "nt_emd")]
+    picked = select(classes, ["quasi_identifiers", "size", *of_attributes])
+    parts = collect(map_batches(picked, _partial(with_t), PARTS))["part"].to_pylist()
+    found = [reduce(or_, each) for each in zip(*map(pickle.loads, parts), strict=True)]
+    return [_near(a, n, each) for a, each in zip(with_t, found, strict=True)]
 
 
-def _summed(a: JudgedAttribute) -> Column:
-    superset, emd = quoted(measure_column("superset", a.name)), quoted(measure_column("nt_emd", a.name))
-    unproven, size = superset.isNull(), F.col("size")
-    worst = F.struct(
-        unproven.alias("open"), emd.alias("emd"), F.col("quasi_identifiers"), superset.alias("superset"), size
+def _partial(attributes: Sequence[JudgedAttribute]) -> Mapper:
+    """What each task finds, by attribute."""
+
+    def partial(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = [[_found(a, batch) for a in attributes] for batch in batches if batch.num_rows]
+        if parts:
+            found = [reduce(or_, each) for each in zip(*parts, strict=True)]
+            yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(found)]}, PARTS)
+
+    return partial
+
+
+def _found(a: JudgedAttribute, classes: pa.RecordBatch) -> _Found:
+    superset, emd, size = (
+        classes[name] for name in (measure_column("superset", a.name), measure_column("nt_emd", a.name), "size")
     )
-    return F.struct(
-        F.sum(unproven.cast("bigint")).alias("classes"),
-        F.sum(F.when(unproven, size).otherwise(0)).alias("rows"),
-        F.count(F.when(superset == WHOLE, 1)).alias("whole_table"),
-        F.count(F.when(superset == ITSELF, 1)).alias("itself"),
-        F.count(F.when(~superset.isin(WHOLE, ITSELF), 1)).alias("superset"),
-        F.max(worst).alias("worst"),
+    unproven = pc.is_null(superset)
+    whole, itself = (pc.sum(pc.equal(superset, way)).as_py() or 0 for way in (WHOLE, ITSELF))
+    counts = Counter(
+        classes=pc.sum(unproven).as_py(),
+        rows=pc.sum(size.filter(unproven)).as_py() or 0,
+        whole_table=whole,
+        itself=itself,
+        superset=len(superset) - superset.null_count - whole - itself,
     )
+    published = classes["quasi_identifiers"]
+    columns = [unproven.cast(pa.int8()), emd, *published.flatten(), superset, size]
+    names = ["unproven", "emd", *[field.name for field in published.type], "superset", "size"]
+    table = pa.table(columns, [str(place) for place in range(len(columns))])
+    keys = [(place, "descending") for place in table.column_names]
+    last = pc.sort_indices(table, sort_keys=keys, null_placement="at_end")[0].as_py()
+    worst = [column[last].as_py() for column in columns]
+    return _Found(counts, tuple((value is not None, value, name) for name, value in zip(names, worst, strict=True)))
 
 
-def _near(a: JudgedAttribute, n: int, found: Mapping[str, Any]) -> NearSupersets:
-    worst, t = found["worst"], a.settings.t or Fraction(0)
+def _near(a: JudgedAttribute, n: int, found: _Found) -> NearSupersets:
+    _, (_, emd, _), *published, (_, superset, _), (_, size, _) = found.worst
+    t = a.settings.t or Fraction(0)
     guarantee = Guarantee(
         measure="(n, t)-closeness",
         attribute=a.name,
         required=f"n = {n}, t = {float(t):g}",
-        achieved=worst["emd"],
-        classes=found["classes"],
-        rows=found["rows"],
-        worst={**worst["quasi_identifiers"], "(superset)": worst["superset"] or "none was found"},
-        size=worst["size"],
+        achieved=emd,
+        classes=found.counts["classes"],
+        rows=found.counts["rows"],
+        worst={**{name: label for _, label, name in published}, "(superset)": superset or "none was found"},
+        size=size,
     )
-    return NearSupersets(guarantee=guarantee, **{key: found[key] for key in ("whole_table", "itself", "superset")})
+    return NearSupersets(
+        guarantee=guarantee, **{key: found.counts[key] for key in ("whole_table", "itself", "superset")}
+    )
 
 
 def without_t(attributes: Sequence[JudgedAttribute]) -> list[JudgedAttribute]:

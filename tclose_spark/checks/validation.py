@@ -14,17 +14,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from tclose_spark.checks.expectations import Expectation
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, engine_of, schema_of, select
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.tables.columns import quoted
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 CHECKPOINT = "classes"  # the name of the suite, the validation definition and the checkpoint in a project
-MOST_LOCAL = 200_000  # classes that are validated in this process; Spark validates larger tables
+MOST_LOCAL = 200_000  # classes that a driver validates; Spark validates its larger tables
 COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}
 COUNTS = ("element_count", "missing_count", "unexpected_count", "unexpected_percent")
 PROJECT = (
@@ -84,13 +82,14 @@ def suite_json(name: str, expectations: Sequence[Expectation]) -> str:
     return json.dumps(suite, indent=1, default=str)
 
 
-def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation], size: int) -> Validation:
+def validate(classes: Table, name: str, expectations: Sequence[Expectation], size: int) -> Validation:
     """The result of a suite on a class table with `size` classes. An expectation on a missing column fails.
 
     Raises:
         GuaranteeError: if the evaluated expectations are not the required ones.
     """
-    local = _collect(classes, expectations) if size <= MOST_LOCAL else None
+    here = size <= MOST_LOCAL or engine_of(classes).name == "local"
+    local = _collect(classes, expectations) if here else None
     checkpoint = _checkpoint(_context("ephemeral"), name, expectations, "spark" if local is None else "pandas")
     (results,) = checkpoint.run(
         batch_parameters={"dataframe": classes if local is None else local}
@@ -105,11 +104,11 @@ def validate(classes: DataFrame, name: str, expectations: Sequence[Expectation],
     return Validation(name, tuple(expectations), results, tuple(failures))
 
 
-def _collect(classes: DataFrame, expectations: Sequence[Expectation]) -> Any:
+def _collect(classes: Table, expectations: Sequence[Expectation]) -> Any:
     """The columns that a suite needs, as a pandas table."""
     about = {dict(expectation.arguments).get("column") for expectation in expectations}
-    columns = [column for column in classes.columns if column in about] or classes.columns[:1]
-    return classes.select(*map(quoted, columns)).toArrow().to_pandas()
+    names = schema_of(classes).names
+    return collect(select(classes, [name for name in names if name in about] or names[:1])).to_pandas()
 
 
 def _context(mode: Any, folder: str | None = None) -> Any:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
-from pyspark.sql import types as T
+import pyarrow as pa
 
 from tclose_spark.checks.classes.class_table import (
     ClassMeasure,
@@ -33,7 +30,7 @@ from tclose_spark.checks.labels.loss import (
     published_columns,
 )
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
-from tclose_spark.checks.released import read_released
+from tclose_spark.checks.released import DamagedFileError, read_released
 from tclose_spark.checks.supersets import (
     expect_supersets,
     find_supersets,
@@ -42,9 +39,10 @@ from tclose_spark.checks.supersets import (
 )
 from tclose_spark.checks.validation import Validation, validate
 from tclose_spark.checks.warnings import warnings_of
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import errors_of_tasks, keep, schema_of, write_and_read
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.spark.session import kept
-from tclose_spark.io.tables.delta_log import write_and_read
+from tclose_spark.measures.loss.information_loss import NoLabelError
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.domains import Counts, Profile
 from tclose_spark.table.fingerprint import Fingerprint
@@ -92,7 +90,7 @@ class Verdict:
 
 
 def verify_release(
-    release: DataFrame,
+    release: Table,
     folder: str,
     spec: ReleaseSpec,
     profile: Profile,
@@ -109,10 +107,12 @@ def verify_release(
         GuaranteeError: if the release cannot be judged: it is damaged, a column is missing or unexpected, or a
             published value is not a label.
     """
-    _require_columns(release, spec)
+    schema = schema_of(release)
+    _require_columns(schema.names, spec)
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
     labels = [column for columns in published_columns(spec).values() for column in columns]
     rows = read_released(release, folder, labels, list(spec.attributes.sensitive_attributes))
-    with kept(rows.tallies) as tallies:
+    with keep(rows.tallies) as tallies:
         with _labels_required():
             named = names_of_release(tallies, spec)
         quasi = judged_quasi(spec, named, hierarchies, spec.aggregates)
@@ -121,7 +121,7 @@ def verify_release(
             raise GuaranteeError("the release has no rows; nothing is published")
         released = rows.fingerprint
         left = SuppressedRows.of(evidence.suppressed, spec.privacy, profile, counts)
-        attributes = _judged_attributes(release, left.compared(counts), spec, hierarchies)
+        attributes = _judged_attributes(texts, left.compared(counts), spec, hierarchies)
         tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
         with _labels_required():
             classes, notes = _class_table(tallies, quasi, attributes, [tuples] if tuples else [], spec, classes_path)
@@ -159,7 +159,6 @@ def verify_release(
     problems += [f"Great Expectations: {failure}" for failure in validation.failures]
     if not validation.passed and not validation.failures:
         problems.append("Great Expectations: the suite over the class table does not pass")
-    texts = [field.name for field in release.schema if isinstance(field.dataType, T.StringType)]
     figures_of = {
         **_as_json(figures, quasi, attributes, counts, left, left_class),
         "near": {
@@ -171,7 +170,7 @@ def verify_release(
         },
         "quasi_identifiers": measured_on(spec, named, hierarchies),
         "regions": "disjoint" if disjoint else "overlapping" if compared else "not looked at",
-        "warnings": warnings_of(figures, named, _judged_attributes(release, counts, spec, hierarchies), texts),
+        "warnings": warnings_of(figures, named, _judged_attributes(texts, counts, spec, hierarchies), texts),
         "fingerprint": str(released),
         "rows": released.rows,
         "expectations_evaluated": len(expectations),
@@ -190,19 +189,19 @@ def verify_release(
 
 
 def _class_table(
-    tallies: DataFrame,
+    tallies: Table,
     quasi: Sequence[JudgedQuasi],
     attributes: Sequence[JudgedAttribute],
     more: Sequence[ClassMeasure],
     spec: ReleaseSpec,
     path: str,
-) -> tuple[DataFrame, list[str]]:
+) -> tuple[Table, list[str]]:
     """The class table, written; if (n, t)-closeness is required, with the superset that proves each class, and notes on
     those not tried.
     """
     if spec.privacy.n is None:
         return write_and_read(class_table(tallies, quasi, attributes, more), path), []
-    with kept(class_table(tallies, quasi, attributes, more)) as classes:
+    with keep(class_table(tallies, quasi, attributes, more)) as classes:
         extended, notes = find_supersets(classes, tallies, quasi, attributes, spec.privacy.n)
         return write_and_read(extended, path), notes
 
@@ -215,15 +214,15 @@ def _unproven(broken: Guarantee) -> str:
     )
 
 
-def _require_columns(release: DataFrame, spec: ReleaseSpec) -> None:
+def _require_columns(released: Sequence[str], spec: ReleaseSpec) -> None:
     attributes = spec.attributes
     columns = [column for pair in published_columns(spec).values() for column in pair]
     expected = {*columns, *attributes.sensitive_attributes, *attributes.insensitive_attributes}
     for column in attributes.direct_identifiers:
-        if column in release.columns:
+        if column in released:
             raise GuaranteeError(f"the direct identifier {column!r} is in the release; nothing is published")
-    if set(release.columns) != expected:
-        odd = sorted(expected ^ set(release.columns))
+    if set(released) != expected:
+        odd = sorted(expected ^ set(released))
         raise GuaranteeError(
             f"{len(odd)} columns of the release are missing or unexpected, the first is {odd[0]!r}; nothing is "
             "published"
@@ -234,25 +233,21 @@ def _require_columns(release: DataFrame, spec: ReleaseSpec) -> None:
 def _labels_required() -> Iterator[None]:
     """Raises GuaranteeError if a task could not read a file of the release, or a published value is not a label."""
     try:
-        yield
-    except PySparkException as error:
-        damaged = re.search(r"DamagedFileError: (.+)", str(error))
-        if damaged:
-            raise GuaranteeError(f"the release is damaged: {damaged[1]}") from None
-        if "NoLabelError" in str(error):
-            raise GuaranteeError(
-                "a published value is not a label of its quasi-identifier; nothing is published"
-            ) from None
-        raise
+        with errors_of_tasks(DamagedFileError, NoLabelError):
+            yield
+    except DamagedFileError as error:
+        raise GuaranteeError(f"the release is damaged: {error}") from None
+    except NoLabelError:
+        raise GuaranteeError("a published value is not a label of its quasi-identifier; nothing is published") from None
 
 
 def _judged_attributes(
-    release: DataFrame, counts: Sequence[Counts], spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]
+    texts: Sequence[str], counts: Sequence[Counts], spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]
 ) -> list[JudgedAttribute]:
-    """The sensitive attributes, with these counts of the whole table."""
+    """The sensitive attributes, with these counts of the whole table. texts: the columns of text."""
     try:
         return [
-            judged_attribute(name, settings, rows_of, hierarchies.get(name), release.schema[name].dataType)
+            judged_attribute(name, settings, rows_of, hierarchies.get(name), name in texts)
             for (name, settings), rows_of in zip(spec.attributes.sensitive_attributes.items(), counts, strict=True)
         ]
     except InputError as error:

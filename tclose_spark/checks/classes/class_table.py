@@ -10,14 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from tclose_spark.checks.classes.tallies import ClassTally
-from tclose_spark.io.spark.workers import Mapper, map_batches
-from tclose_spark.io.tables.columns import quoted
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import map_batches
 from tclose_spark.measures import diversity
 from tclose_spark.measures.disclosure import beliefs as attacks
 from tclose_spark.measures.distances.ground_distances import GroundDistance, ground_distance
@@ -25,7 +21,7 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import IntArray, Mapper
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.domains import Counts, sensitive_domain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -171,14 +167,14 @@ def judged_attribute(
     settings: SensitiveAttribute,
     counts: Counts,
     hierarchy: Hierarchy | None,
-    kind: T.DataType,
+    is_text: bool,
 ) -> JudgedAttribute:
-    """A sensitive attribute with these counts of the whole table. kind: the type of its values.
+    """A sensitive attribute with these counts of the whole table. is_text: whether its column has text.
 
     Raises:
         InputError: if a value has no place in the domain.
     """
-    domain = sensitive_domain(name, counts, settings, hierarchy, isinstance(kind, T.StringType))
+    domain = sensitive_domain(name, counts, settings, hierarchy, is_text)
     distance = ground_distance(settings.distance, domain.table, domain.values, hierarchy)
     return JudgedAttribute(name, domain.values, distance, settings)
 
@@ -206,12 +202,22 @@ class JudgedQuasi:
         return np.array([float(of(*label)) for label in distinct])[group]
 
 
+def class_fields(quasi: Sequence[JudgedQuasi]) -> list[pa.Field]:
+    """The columns of a class table that come before those of its measures."""
+    return [
+        pa.field("quasi_identifiers", pa.struct([(name, pa.string()) for q in quasi for name in q.columns])),
+        pa.field("size", pa.int64()),
+        pa.field("loss", pa.float64()),
+        pa.field("losses", pa.struct([(q.name, pa.float64()) for q in quasi])),
+    ]
+
+
 def class_table(
-    tallies: DataFrame,
+    tallies: Table,
     quasi: Sequence[JudgedQuasi],
     attributes: Sequence[JudgedAttribute],
     more: Sequence[ClassMeasure] = (),
-) -> DataFrame:
+) -> Table:
     """One row for each equivalence class: the records that share the published quasi-identifiers (NULL equals NULL).
 
     tallies: of the published columns of `quasi` and of `attributes` (see `tallies.tally_classes`).
@@ -219,27 +225,9 @@ def class_table(
     Columns: `quasi_identifiers` (a struct of the labels, as text), `size`, `loss` (the mean information loss), `losses`
         (a struct by quasi-identifier; NULL if unknown), and those of each measure: the attributes, and `more`.
     """
-    labels = [name for q in quasi for name in q.columns]
-    keys = [f"l{i}" for i in range(len(labels))]
     measures = [*attributes, *more]
-    fields = [field for measure in measures for field in measure.fields()]
-    schema = pa.schema(
-        [
-            *[pa.field(key, pa.string()) for key in keys],
-            ("size", pa.int64()),
-            ("loss", pa.float64()),
-            *[(f"w{i}", pa.float64()) for i in range(len(quasi))],
-            *fields,
-        ]
-    )
-    judged = map_batches(tallies, _measure(quasi, attributes, measures, schema), from_arrow_schema(schema))
-    return judged.select(
-        F.struct(*[F.col(key).alias(name) for key, name in zip(keys, labels, strict=True)]).alias("quasi_identifiers"),
-        "size",
-        "loss",
-        F.struct(*[F.col(f"w{i}").alias(q.name) for i, q in enumerate(quasi)]).alias("losses"),
-        *[quoted(name) for name, _ in fields],
-    )
+    schema = pa.schema([*class_fields(quasi), *[field for measure in measures for field in measure.fields()]])
+    return map_batches(tallies, _measure(quasi, attributes, measures, schema), schema)
 
 
 def _measure(
@@ -257,10 +245,12 @@ def _measure(
                 classes = Classes.of(tally, attributes)
                 published = iter(tally.labels)
                 losses = [q.losses([next(published) for _ in q.columns]) for q in quasi]
+                mean, *each = (pa.array(loss, from_pandas=True) for loss in (sum(losses) / len(losses), *losses))
                 arrays = [
-                    *tally.labels,
+                    pa.StructArray.from_arrays(tally.labels, fields=list(schema.field("quasi_identifiers").type)),
                     pa.array(classes.sizes),
-                    *(pa.array(loss, from_pandas=True) for loss in (sum(losses) / len(losses), *losses)),
+                    mean,
+                    pa.StructArray.from_arrays(each, fields=list(schema.field("losses").type)),
                 ]
                 arrays += [column for measure in measures for column in measure.of(classes)]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -10,7 +10,6 @@ from operator import add
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
 from tclose_spark.checks.classes.figure_histograms import (
@@ -30,12 +29,14 @@ from tclose_spark.checks.classes.partial_figures import (
     PartialFigures,
     WorstClass,
 )
-from tclose_spark.io.spark.workers import Mapper, map_batches
-from tclose_spark.io.tables.columns import quoted
-from tclose_spark.table.arrays import FloatArray
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, map_batches, select
+from tclose_spark.table.arrays import FloatArray, Mapper
 
 Labels = Mapping[str, Any]
 """A class, by the labels of its published columns."""
+PARTS = pa.schema([("part", pa.binary())])
+"""Figures of the classes of each task, pickled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +141,7 @@ class PublishedLoss:
 
 
 def class_figures(
-    classes: DataFrame,
+    classes: Table,
     k: int | None,
     quasi: Sequence[JudgedQuasi],
     attributes: Sequence[JudgedAttribute],
@@ -155,8 +156,7 @@ def class_figures(
     more: additional criteria.
     """
     request = _request(k, quasi, attributes, more_losses, more)
-    partial = map_batches(classes.select(*map(quoted, request.columns)), _partial(request), "part binary")
-    parts = partial.toArrow()["part"].to_pylist()
+    parts = collect(map_batches(select(classes, request.columns), _partial(request), PARTS))["part"].to_pylist()
     return _assemble(request, reduce(add, map(pickle.loads, parts)), suppressed, len(more))
 
 
@@ -170,9 +170,9 @@ def _partial(request: FigureRequest) -> Mapper:
     """One row for each task that has classes."""
 
     def partial(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = [request.partial(batch.rename_columns(request.columns)) for batch in batches if batch.num_rows]
+        parts = [request.partial(batch) for batch in batches if batch.num_rows]
         if parts:
-            yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(reduce(add, parts))]})
+            yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(reduce(add, parts))]}, schema=PARTS)
 
     return partial
 

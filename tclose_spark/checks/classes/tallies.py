@@ -8,26 +8,29 @@ shuffles little more than a row for each class. All other figures are computed f
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, combine, gather, map_batches, select
 from tclose_spark.errors import InputError
-from tclose_spark.io.spark.workers import Mapper, map_batches
-from tclose_spark.io.tables.prepared import plain
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.dictionaries import decoded, group_equal
+from tclose_spark.table.arrays import IntArray, Mapper
+from tclose_spark.table.dictionaries import coded, codes_of, decoded, group_equal
 from tclose_spark.table.domains import Counts, TupleCounts, marginal
+from tclose_spark.table.preparing import as_text, plain
 
-ROWS_AT_ONCE = 1 << 20  # held as text in a task: about 100 MB for a dozen columns
+ROWS_AT_ONCE = 1 << 20  # held in a task: about 100 MB for a dozen columns
 MOST_VALUES = 2_000_000  # distinct values, or tuples of them, that a driver holds
+VALUES = pa.schema([("place", pa.int32()), ("value", pa.string()), ("n", pa.int64())])
+"""Values of several columns with their rows. place: of the column."""
+TUPLES = pa.schema([("key", pa.string()), ("n", pa.int64())])
+"""Tuples of values with their rows. key: the tuple as JSON."""
 
 
 @dataclass(frozen=True)
@@ -90,21 +93,22 @@ class ClassTally:
         return pa.RecordBatch.from_arrays([*self.labels, *lists, counts], schema=schema)
 
 
-def tally_classes(
-    table: DataFrame, labels: Sequence[str], sensitive: Sequence[str], at_once: int = ROWS_AT_ONCE
-) -> DataFrame:
+def tally_classes(table: Table, labels: Sequence[str], sensitive: Sequence[str], at_once: int = ROWS_AT_ONCE) -> Table:
     """One row for each class: the records that share all labels (NULL equals NULL).
 
     Columns: `l0`.. the labels, as text; `v0`.. for each sensitive attribute a list of values as text, one for each
         distinct tuple of the class; `n`, a list of the records of each tuple.
     """
-    rows = table.select(
-        *[plain(table, name).cast("string").alias(f"l{i}") for i, name in enumerate(labels)],
-        *[plain(table, name).cast("string").alias(f"v{i}") for i, name in enumerate(sensitive)],
-    )
     schema = tally_schema(len(labels), len(sensitive))
-    parts = map_batches(rows, _tally_rows(len(labels), at_once, schema), from_arrow_schema(schema))
-    return add_up(parts, len(labels), schema)
+    rows = select(table, [*labels, *sensitive])
+    return add_up(map_batches(rows, _tally_rows(len(labels), at_once, schema), schema), len(labels), schema)
+
+
+def texts(column: pa.Array) -> pa.DictionaryArray:
+    """A column as text, `coded`. Each distinct value is written once."""
+    values = coded(column)
+    written = coded(as_text(plain(values.dictionary)))  # two times may be the same text, when clocks are set back
+    return pa.DictionaryArray.from_arrays(written.indices.take(values.indices), written.dictionary)
 
 
 def tally_schema(labels: int, sensitive: int) -> pa.Schema:
@@ -118,11 +122,9 @@ def tally_schema(labels: int, sensitive: int) -> pa.Schema:
     )
 
 
-def add_up(parts: DataFrame, labels: int, schema: pa.Schema) -> DataFrame:
+def add_up(parts: Table, labels: int, schema: pa.Schema) -> Table:
     """Tallies with those of equal labels (the first columns) added up. One shuffle."""
-    keys = schema.names[:labels]
-    together = parts.repartition(*keys).sortWithinPartitions(*keys)
-    return map_batches(together, _add_up(labels, schema), from_arrow_schema(schema))
+    return map_batches(gather(parts, schema.names[:labels]), _add_up(labels, schema), schema)
 
 
 def _tally_rows(labels: int, at_once: int, schema: pa.Schema) -> Mapper:
@@ -139,7 +141,7 @@ def _tally_rows(labels: int, at_once: int, schema: pa.Schema) -> Mapper:
             yield counted(held)
 
     def counted(held: list[pa.RecordBatch]) -> pa.RecordBatch:
-        columns = [column.combine_chunks() for column in pa.Table.from_batches(held).columns]
+        columns = [texts(column.combine_chunks()) for column in pa.Table.from_batches(held).columns]
         ones = np.ones(len(columns[0]), dtype=np.int64)
         return ClassTally.of(columns[:labels], None, columns[labels:], ones).write(schema)
 
@@ -175,14 +177,14 @@ def _start_of_last_class(table: pa.Table, labels: int) -> int:
     return int(places[-1]) + 1 if len(places) else 0
 
 
-def count_values(tallies: DataFrame, names: Sequence[str]) -> tuple[list[Counts], TupleCounts | None]:
+def count_values(tallies: Table, names: Sequence[str]) -> tuple[list[Counts], TupleCounts | None]:
     """(the records with each value, by sensitive attribute in the order of `names`; the records with each tuple, None
     if there are more tuples than MOST_VALUES).
 
     Raises:
         InputError: if an attribute has more values than that.
     """
-    attributes = [name for name in tallies.columns if name.startswith("v")]
+    attributes = [f"v{i}" for i in range(len(names))]
     tuples = _count(tallies, attributes) if attributes else None
     if tuples is not None:
         return [marginal(tuples, i) for i in range(len(attributes))], tuples
@@ -197,19 +199,14 @@ def count_values(tallies: DataFrame, names: Sequence[str]) -> tuple[list[Counts]
     return marginals, None
 
 
-def count_columns(table: DataFrame, names: Sequence[str]) -> list[dict[str | None, int]]:
+def count_columns(table: Table, names: Sequence[str]) -> list[dict[str | None, int]]:
     """The rows of a table with each value of some columns, as text. One pass for all columns.
 
     Raises:
         InputError: if all columns together have more values than MOST_VALUES.
     """
-    picked = table.select(*[plain(table, name).cast("string").alias(str(i)) for i, name in enumerate(names)])
-    grouped = (
-        map_batches(picked, _count_each, "place int, value string, n bigint")
-        .groupBy("place", "value")
-        .agg(F.sum("n").alias("n"))
-    )
-    counted = grouped.limit(MOST_VALUES + 1).toArrow()
+    each = map_batches(select(table, names), _count_each, VALUES)
+    counted = collect(combine(each, ["place", "value"], {"n": "sum"}), MOST_VALUES + 1)
     if counted.num_rows > MOST_VALUES:
         raise InputError(f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values in all; use coarser ones")
     counts: list[dict[str | None, int]] = [{} for _ in names]
@@ -221,21 +218,21 @@ def count_columns(table: DataFrame, names: Sequence[str]) -> list[dict[str | Non
 def _count_each(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for place, column in enumerate(batch.columns):
-            counted = column.value_counts()
-            places = pa.array([place] * len(counted), pa.int32())
-            yield pa.RecordBatch.from_arrays(
-                [places, counted.field("values"), counted.field("counts")], names=["place", "value", "n"]
-            )
+            text = texts(column)
+            counts = np.bincount(codes_of(text), minlength=len(text.dictionary))
+            places = pa.array([place] * len(counts), pa.int32())
+            yield pa.RecordBatch.from_arrays([places, text.dictionary, pa.array(counts)], schema=VALUES)
 
 
-def _count(tallies: DataFrame, attributes: Sequence[str]) -> TupleCounts | None:
+def _count(tallies: Table, attributes: Sequence[str]) -> TupleCounts | None:
     """The records with each tuple of some attributes; None if there are more than MOST_VALUES."""
-    picked = tallies.select(*attributes, "n")
-    tuples = map_batches(picked, _count_tuples, "key array<string>, n bigint").groupBy("key").agg(F.sum("n").alias("n"))
-    counted = tuples.limit(MOST_VALUES + 1).toArrow()
+    tuples = map_batches(select(tallies, [*attributes, "n"]), _count_tuples, TUPLES)
+    counted = collect(combine(tuples, ["key"], {"n": "sum"}), MOST_VALUES + 1)
     if counted.num_rows > MOST_VALUES:
         return None
-    return {tuple(key): n for key, n in zip(counted["key"].to_pylist(), counted["n"].to_pylist(), strict=True)}
+    return {
+        tuple(json.loads(key)): n for key, n in zip(*(column.to_pylist() for column in counted.columns), strict=True)
+    }
 
 
 def _count_tuples(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -245,9 +242,5 @@ def _count_tuples(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
             code, place = group_equal(columns)
             sums = np.zeros(len(place), dtype=np.int64)
             np.add.at(sums, code, counts.to_numpy())
-            keys = [
-                list(key) for key in zip(*(column.take(pa.array(place)).to_pylist() for column in columns), strict=True)
-            ]
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(keys, pa.list_(pa.string())), pa.array(sums)], names=["key", "n"]
-            )
+            keys = zip(*(column.take(pa.array(place)).to_pylist() for column in columns), strict=True)
+            yield pa.RecordBatch.from_arrays([pa.array(map(json.dumps, keys)), pa.array(sums)], schema=TUPLES)

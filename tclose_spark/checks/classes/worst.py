@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute
 from tclose_spark.checks.classes.figures import ClassFigures
-from tclose_spark.checks.classes.tallies import ClassTally
+from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, map_batches
 from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.table.arrays import IntArray
@@ -24,7 +25,7 @@ MOVES = 8  # of a plan that are reported, the most expensive
 
 
 def worst_classes(
-    tallies: DataFrame, labels: Sequence[str], figures: ClassFigures, attributes: Sequence[JudgedAttribute]
+    tallies: Table, labels: Sequence[str], figures: ClassFigures, attributes: Sequence[JudgedAttribute]
 ) -> dict[str, dict[str, Any]]:
     """By attribute, its farthest class as plain values: `labels`, `size`, `emd`, `values` (their number), `groups` of
     values with the records of class and table, `moved` (the mass to move), and the most expensive `moves`.
@@ -35,8 +36,9 @@ def worst_classes(
     if not worst:
         return {}
     wanted = [tuple(each[name] for name in labels) for each in worst.values()]
-    found_rows = tallies.mapInArrow(lambda batches: (_of(wanted, batch) for batch in batches), tallies.schema)
-    tally = ClassTally.read(found_rows.toArrow(), len(labels))
+    schema = tally_schema(len(labels), len(attributes))
+    found_rows = map_batches(tallies, lambda batches: (_of(wanted, batch) for batch in batches), schema)
+    tally = ClassTally.read(collect(found_rows), len(labels))
     classes = Classes.of(tally, attributes)
     rows = list(zip(*(column.to_pylist() for column in tally.labels), strict=True))
     place = {row: i for i, row in enumerate(rows)}

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.labels.vocabulary import LabelVocabulary, members, numbers, themselves, vocabulary_of
+from tclose_spark.engine.protocol import Table
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import QuasiIdentifier
@@ -35,7 +35,7 @@ def published_columns(spec: ReleaseSpec) -> dict[str, tuple[str, ...]]:
     }
 
 
-def names_of_release(tallies: DataFrame, spec: ReleaseSpec) -> dict[str, LabelVocabulary]:
+def names_of_release(tallies: Table, spec: ReleaseSpec) -> dict[str, LabelVocabulary]:
     """What the labels of each quasi-identifier name."""
     quasi = spec.attributes.quasi_identifiers
     columns = [name for name, columns in published_columns(spec).items() for _ in columns]

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql import DataFrame
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, select
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.loss.information_loss import set_members
@@ -33,14 +34,13 @@ BEST = pa.struct([("proven", pa.bool_()), ("emd", pa.float64()), ("superset", pa
 """The box that proves a class, or else the nearest one, and the distance of the class from it."""
 
 
-def are_disjoint(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> bool:
+def are_disjoint(classes: Table, quasi: Sequence[JudgedQuasi]) -> bool:
     """Whether no two classes of a class table (see `checks.classes`) have overlapping regions.
 
     The driver holds the labels as codes: 20 bytes for each quasi-identifier of a class, and a bit for each member of
     sets.
     """
-    table = classes.select("quasi_identifiers.*").toArrow()
-    columns = iter(table.columns)
+    columns = iter(collect(select(classes, ["quasi_identifiers"]))["quasi_identifiers"].flatten())
     return labels_disjoint([[next(columns) for _ in q.columns] for q in quasi], quasi)
 
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from tclose_spark.checks.classes.tallies import MOST_VALUES
+from tclose_spark.checks.classes.tallies import MOST_VALUES, VALUES
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, combine, map_batches, select
 from tclose_spark.errors import InputError
-from tclose_spark.io.spark.workers import Mapper, map_batches
 from tclose_spark.measures.loss.information_loss import NoLabelError, interval_ends, set_members
+from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.hierarchies.hierarchy import ROOT
 
 Reader = Callable[[Collection[str]], Iterable[str]]
@@ -63,24 +63,19 @@ class LabelVocabulary:
         return max(ends) - min(ends) if ends else Fraction(0)
 
 
-def vocabulary_of(tallies: DataFrame, readers: Mapping[int, Reader]) -> dict[int, LabelVocabulary]:
+def vocabulary_of(tallies: Table, readers: Mapping[int, Reader]) -> dict[int, LabelVocabulary]:
     """What the labels `l<i>` of tallies name, for each i of `readers`. One job; tasks send distinct names only.
 
     Raises:
         InputError: if they name more than a driver holds.
     """
-    picked = tallies.select(*[F.col(f"l{i}") for i in readers])
-    counted = (
-        map_batches(picked, _read(list(readers.values())), "place int, name string")
-        .distinct()
-        .limit(MOST_VALUES + 1)
-        .toArrow()
-    )
+    read = map_batches(select(tallies, [f"l{i}" for i in readers]), _read(list(readers.values())), VALUES)
+    counted = collect(combine(read, ["place", "value"], {"n": "sum"}), MOST_VALUES + 1)
     if counted.num_rows > MOST_VALUES:
         raise InputError(f"the labels name more than {MOST_VALUES:,} values in all; use coarser ones")
     names: dict[int, set[str | None]] = {i: set() for i in readers}
     order = list(readers)
-    for place, name in zip(counted["place"].to_pylist(), counted["name"].to_pylist(), strict=True):
+    for place, name in zip(counted["place"].to_pylist(), counted["value"].to_pylist(), strict=True):
         names[order[place]].add(name)
     return {
         i: LabelVocabulary(frozenset(n for n in found if n not in (None, ROOT)), found == {ROOT})
@@ -97,8 +92,7 @@ def _read(readers: Sequence[Reader]) -> Mapper:
                 found |= labels & {None, ROOT}
                 found.update(reader(labels - {None, ROOT}))
         for place, found in enumerate(names):
-            yield pa.RecordBatch.from_pydict(
-                {"place": pa.array([place] * len(found), pa.int32()), "name": pa.array(list(found), pa.string())}
-            )
+            rows = [place] * len(found), list(found), [1] * len(found)  # n counts tasks
+            yield pa.RecordBatch.from_pydict(dict(zip(VALUES.names, rows, strict=True)), VALUES)
 
     return read

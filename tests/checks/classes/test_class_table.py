@@ -12,7 +12,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import types as T
 from strategies import CITIES
 
 from tclose_spark.auditing.attacks.exposures import AttackColumns
@@ -247,7 +246,7 @@ def test_no_two_measures_of_attributes_share_a_column() -> None:
     """Whatever the attributes are called: no measure's name begins with another's and a line."""
     asked = {"entropy": "1.5", "recursive": {"c": "3", "l": 2}, "distinct": 2}
     attribute = judged_attribute(
-        "x", SensitiveAttribute.model_validate({"t": "0.5", "l": asked}), {"a": 1, "b": 1}, None, T.StringType()
+        "x", SensitiveAttribute.model_validate({"t": "0.5", "l": asked}), {"a": 1, "b": 1}, None, True
     )
     parts = [*attribute.fields(), *AttackColumns(attribute, Fraction(1, 5)).fields()]
     measures = {name.removesuffix("_x") for name, _ in parts}
