@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal
 
 from tclose_spark.api.arguments import Spec, Table, given_run, number_of_rows
 from tclose_spark.api.errors import translate_errors
-from tclose_spark.api.session import Log, announcer, choose, temporary_folder, working_on
+from tclose_spark.api.session import Log, announcer, choose, on_engine, temporary_folder, working_on
 from tclose_spark.comparing.request import (
     ALL,
     ComparisonRequest,
@@ -21,8 +21,10 @@ from tclose_spark.comparing.request import (
     requested_ts,
 )
 from tclose_spark.comparing.result import ComparisonResult
+from tclose_spark.comparing.store import PAGE
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import MOST_ROWS
+from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.loading import lines_in_errors, resolve
 from tclose_spark.runfile.spec import Output
@@ -89,6 +91,8 @@ def compare(
     """
     with temporary_folder() as folder:
         run = given_run(table, spec, None, overrides, nowhere=folder)
+        if run.table is not None and not is_spark(run.table):
+            run = replace(run, table=as_arrow(run.table))  # once: a stream can be read once only
         methods_by_name = requested_methods(methods, run.tree.get("method"))
         ks, ts = requested_ks(k, run.spec), requested_ts(t, run.tree)
         request = ComparisonRequest(
@@ -100,17 +104,20 @@ def compare(
             overwrite=overwrite,
         )
         with lines_in_errors(run.tree):
-            on = choose("compare", engine, run.spec, run.table, log).name
-        with working_on(run, "compare", on) as session:
-            from tclose_spark.comparing.run_comparison import run_comparison
-            from tclose_spark.comparing.store import PAGE
+            choice = choose("compare", engine, run.spec, run.table, log)
 
-            result = run_comparison(request, session, announcer(log))
-            page = "" if folder and request.output.startswith(folder) else f"{request.output}/{PAGE}"
-            comparison = Comparison(**vars(result), page=page)
-            if require:
-                comparison.require_all_hold()
-            return comparison
+        def work(on: str) -> ComparisonResult:
+            with working_on(run, "compare", on) as session:
+                from tclose_spark.comparing.run_comparison import run_comparison
+
+                return run_comparison(request, session, announcer(log))
+
+        result = on_engine(choice, work, log)
+        page = "" if folder and request.output.startswith(folder) else f"{request.output}/{PAGE}"
+        comparison = Comparison(**vars(result), page=page)
+        if require:
+            comparison.require_all_hold()
+        return comparison
 
 
 def comparison_folder(output: str | PathLike[str] | None, of_run: Output) -> str:

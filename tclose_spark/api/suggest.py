@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 from tclose_spark.api.arguments import Table, number_of_rows, path_of, reader_options
 from tclose_spark.api.errors import translate_errors
-from tclose_spark.api.session import Log, announcer, choose, working
+from tclose_spark.api.session import Log, announcer, choose, on_engine, working
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.runfile.spec import Input
+from tclose_spark.suggesting.facts import TableFacts
 from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name, require_t, suggestion_from_facts
 from tclose_spark.suggesting.views import HEADING, column_line
 
@@ -43,7 +45,7 @@ def suggest(
     format, options: of a path, as in a run file; by default what the path says.
     file: the place of the run file, which its paths are relative to.
     name: of a table in memory, in the run file.
-    log: takes a line about each column as it is examined.
+    log: takes a line about each column.
     engine: see `release`.
 
     Raises:
@@ -55,19 +57,20 @@ def suggest(
     if k is not None and k < 2:
         raise ConfigurationError(f"--k {k}: expected at least 2")
     source = source_of(path, format, reader_options(options)) if path else Input(path=name, format="table")
-    on = choose("suggest", engine, table=table).name
-    with working("tclose suggest", table, path, on) as session, as_typed():
-        from tclose_spark.io.input.damaged_text import SourceTable, translate_read_errors
-        from tclose_spark.io.input.frames import as_dataframe
-        from tclose_spark.suggesting.gathering import gather_facts, open_unknown_table, with_plain_names
+    held = None if path else table if is_spark(table) else as_arrow(table)  # once: a stream can be read once only
 
-        if path:
-            opened = open_unknown_table(session, source)
-        else:
-            frame = as_dataframe(session, table)
-            opened = with_plain_names(SourceTable(frame, source, frame.columns))
-        announce = announcer(log)
-        announce(HEADING)
-        with translate_read_errors(opened):
-            facts = gather_facts(opened.table, most, lambda column: announce(column_line(column)))
-        return suggestion_from_facts(facts, opened.source, Path(file or f"{release_name(source)}.yaml"), k, str(t))
+    def work(on: str) -> tuple[TableFacts, Input]:
+        with working("tclose suggest", held, path, on) as session, as_typed():
+            from tclose_spark.suggesting.gathering import gather_facts, open_frame, open_unknown_table
+
+            opened = open_unknown_table(session, source) if path else open_frame(session, held, source)
+            with opened.errors_translated():
+                facts = gather_facts(opened, most)
+            return facts, opened.source
+
+    facts, renamed = on_engine(choose("suggest", engine, table=held, source=source), work)
+    announce = announcer(log)
+    announce(HEADING)
+    for column in facts.facts:
+        announce(column_line(column))
+    return suggestion_from_facts(facts, renamed, Path(file or f"{release_name(source)}.yaml"), k, str(t))

@@ -1,15 +1,14 @@
-"""From the input to the rows that methods are compared on: the one part of a comparison that Spark does."""
+"""From the input to the rows that methods are compared on: the one part of a comparison that an engine does."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from tclose_spark.engine.sources import commit_of, read_table
+from tclose_spark.engine.tables import schema_of, sized_shuffles
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import MOST_ROWS, ComparedTable, table_of_its_own
-from tclose_spark.io.input.input_state import version_of
-from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.io.spark.shuffles import sized_shuffles
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.staging.batches import StagedColumns, staged_batches
@@ -27,9 +26,10 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
     """
     folder.remove(STAGED)
     try:
-        with sized_shuffles(run.spark, 0):
-            version = version_of(run.spark, run.spec.input)
-            table = read_table(run.spark, run.spec.input, version)
+        with sized_shuffles(run.session, 0):
+            commit = commit_of(run.session, run.spec.input)
+            version = None if commit is None else commit.version
+            table = read_table(run.session, run.spec.input, version)
             path = folder.path(STAGED)
             profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)
         if most is None and profile.rows > MOST_ROWS:
@@ -37,10 +37,10 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
                 f"--sample all: the input has {profile.rows:,} rows, and a comparison holds at most {MOST_ROWS:,}; "
                 "give --sample 50000"
             )
-        columns = StagedColumns.of(table, run.spec)
-        with sized_shuffles(run.spark, profile.rows):
+        columns = StagedColumns.of(schema_of(table), run.spec)
+        with sized_shuffles(run.session, profile.rows):
             encoded = EncodedTable(
-                staged_batches(run.spark, folder.path(STAGED)), Encoder.of(profile, columns), profile
+                staged_batches(run.session, folder.path(STAGED)), Encoder.of(profile, columns), profile
             )
             wanted = most if most is not None and most < profile.rows else 2 * profile.rows + profile.distinct_rows
             rows = encoded.sample(wanted)

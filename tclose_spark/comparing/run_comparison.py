@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 
-from pyspark.sql import SparkSession
-
 from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.comparing.page import render_page
 from tclose_spark.comparing.read_rows import read_rows
@@ -14,6 +12,7 @@ from tclose_spark.comparing.request import ALL, Combination, ComparisonRequest
 from tclose_spark.comparing.result import ComparisonResult
 from tclose_spark.comparing.store import ComparisonStore, key_of
 from tclose_spark.comparing.trial import run_trial
+from tclose_spark.engine.protocol import Session
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import open_folder
@@ -27,9 +26,7 @@ PLAN = "plan"
 """The variant of a comparison that only plans."""
 
 
-def run_comparison(
-    request: ComparisonRequest, session: SparkSession, announce: Callable[[str], None]
-) -> ComparisonResult:
+def run_comparison(request: ComparisonRequest, session: Session, announce: Callable[[str], None]) -> ComparisonResult:
     """Compares, and writes page, plot and figures into the comparison's folder. Combinations that are finished there
     are not done again, unless the table is in memory, where it may be another each time.
 

@@ -1,146 +1,196 @@
-"""Opens an undescribed table, and gathers facts by Spark: counts of the whole table, and a sample of its rows."""
+"""Opens an undescribed table, and gathers facts: counts of the whole table, and a sample of its rows."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
+from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.sources import OpenedTable, read_table
+from tclose_spark.engine.tables import collect, combine, map_batches, schema_of, select, session_of, sized_shuffles
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.damaged_text import SourceTable, checked, translate_read_errors
-from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.input.table_argument import unread
+from tclose_spark.io.local_session import is_local
 from tclose_spark.io.tables.check_columns import plain_name
-from tclose_spark.io.tables.columns import FRACTIONAL, INTEGRAL, MALFORMED, UNSUPPORTED, quoted
-from tclose_spark.io.tables.prepared import not_numbers, plain
+from tclose_spark.measures.sketches import REGISTERS, DistinctCount, estimate
+from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggesting.facts import ColumnFacts, Kind, TableFacts, WholeCounts, facts_of
-from tclose_spark.suggesting.patterns import ISO_DATE, MARKED
+from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_of
+from tclose_spark.suggesting.patterns import ISO_DATE, MARKED, count_matching
 from tclose_spark.suggesting.unique_share import codes_of
+from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.names import SEPARATORS, is_name
+from tclose_spark.table.fingerprint import content_hash
+from tclose_spark.table.preparing import as_text, judged_values, not_of_type
+from tclose_spark.table.spark_types import MALFORMED, is_unsupported, type_name
 
-PRECISION = 0.02  # of the number of distinct values
 SEED = 2026
 DELTA_FORBIDS = frozenset(" ,;{}()\n\t=")
-KINDS: dict[Kind, tuple[type[T.DataType], ...]] = {
-    "integer": INTEGRAL,
-    "decimal": FRACTIONAL,
-    "text": (T.StringType,),
-    "date": (T.DateType,),
-    "timestamp": (T.TimestampType, T.TimestampNTZType),
-    "boolean": (T.BooleanType,),
+KINDS: Mapping[Kind, Callable[[pa.DataType], bool]] = {
+    "integer": pa.types.is_integer,
+    "decimal": lambda kind: pa.types.is_floating(kind) or pa.types.is_decimal(kind),
+    "text": pa.types.is_string,
+    "date": pa.types.is_date,
+    "timestamp": pa.types.is_timestamp,
+    "boolean": pa.types.is_boolean,
 }
+NUMBERS = QuasiIdentifier(type="numeric")
+"""How numbers are read."""
+LINE_END = r"(\r\n|\n|\r)$"
+PARTS = ("rows", "missing", "not_numbers", "marked", "iso_dates")
+TALLIES = pa.schema([("column", pa.int32()), ("part", pa.int32()), ("n", pa.int64()), ("rank", pa.int64())])
+"""What tasks count of the columns, by their place: the ranks that estimate distinct values, whose parts are registers,
+and after those `n` of each of PARTS.
+"""
 
 
-def gather_facts(
-    table: DataFrame, most: int | None, look: Callable[[ColumnFacts], None] = lambda _: None
-) -> TableFacts:
-    """The facts of every column, from one pass over the whole table and one over a sample.
+def gather_facts(opened: OpenedTable, most: int | None) -> TableFacts:
+    """The facts of every column under its new name, from one pass over the whole table and one over a sample.
 
-    most: the approximate number of sampled rows; None for all. look: is called with the facts of each column.
+    most: the approximate number of sampled rows; None for all.
 
     Raises:
         InputError: if the table has no rows.
     """
-    whole = _whole(table)
+    fields = list(schema_of(opened.table))
+    names = [opened.source.columns.get(field.name, field.name) for field in fields]
+    read = [place for place, field in enumerate(fields) if not is_unsupported(field.type)] or [*range(len(fields))]
+    table = select(opened.table, [fields[place].name for place in read])
+    whole = dict(zip(read, _whole(table, len(read)), strict=True))
     rows = next(iter(whole.values())).rows if whole else 0
     if not rows:
         raise InputError("input.path: the table has no rows")
+    schema = pa.schema([(f"c{place}", _value(pa.nulls(0, fields[place].type)).type) for place in read])
     share = 1.0 if most is None else min(1.0, most / rows)
-    drawn = table if share >= 1 else table.sample(withReplacement=False, fraction=share, seed=SEED)
-    sample = drawn.select(*[_value(table, name).alias(f"c{i}") for i, name in enumerate(table.columns)]).toArrow()
+    sample = collect(map_batches(table, _sampler(share, schema), schema))
     if not sample.num_rows:
         raise InputError("--sample: no row was drawn; give a larger number")
     facts, codes = [], {}
-    for i, name in enumerate(table.columns):
-        column, counts = sample.column(i), whole[name]
+    for place, (field, name) in enumerate(zip(fields, names, strict=True)):
+        column = sample[f"c{place}"] if place in whole else pa.nulls(sample.num_rows, pa.string())
+        counts = whole.get(place, WholeCounts(rows=rows, missing=rows, distinct=0, not_numbers=0, marked=0))
         if sample.num_rows == rows:
             counts = replace(counts, distinct=pc.count_distinct(column, mode="only_valid").as_py())
-        kind = kind_of(table.schema[name].dataType)
-        found = facts_of(name, kind, column, counts, _unusable(table, name, counts))
-        look(found)
-        facts.append(found)
+        facts.append(facts_of(name, kind_of(field.type), column, counts, _unusable(field, name, names, counts)))
         codes[name] = codes_of(column)
     return TableFacts(rows, tuple(facts), codes)
 
 
-def kind_of(type_: T.DataType) -> Kind:
+def kind_of(type_: pa.DataType) -> Kind:
     """What a column of this type holds."""
-    return next((kind for kind, types in KINDS.items() if isinstance(type_, types)), "other")
+    return next((kind for kind, is_a in KINDS.items() if is_a(type_)), "other")
 
 
-def _whole(table: DataFrame) -> dict[str, WholeCounts]:
+def _whole(table: Table, columns: int) -> list[WholeCounts]:
     """The counts of each column, in one pass."""
-    counts = [F.count(F.lit(1)).alias("rows")]
-    for i, name in enumerate(table.columns):
-        value, kind = _value(table, name), kind_of(table.schema[name].dataType)
-        is_text = kind == "text"
-        tests = {
-            "not_numbers": not_numbers(table, name) if kind in ("text", "integer", "decimal") else value.isNotNull(),
-            "marked": value.rlike(f"^({MARKED})$") if is_text else F.lit(False),
-            "iso_dates": value.rlike(f"^({ISO_DATE})$") if is_text else F.lit(False),
-        }
-        counts += [
-            F.count_if(value.isNull()).alias(f"missing{i}"),
-            F.approx_count_distinct(value, PRECISION).alias(f"distinct{i}"),
-            *[F.count_if(test).alias(f"{count}{i}") for count, test in tests.items()],
-        ]
-    (found,) = table.agg(*counts).collect()
-    parts = ("missing", "distinct", "not_numbers", "marked", "iso_dates")
-    return {
-        name: WholeCounts(rows=found["rows"], **{part: found[f"{part}{i}"] for part in parts})
-        for i, name in enumerate(table.columns)
-    }
+    with sized_shuffles(session_of(table), columns * REGISTERS):
+        tallies = map_batches(table, _tally(columns), TALLIES)
+        found = collect(combine(tallies, ["column", "part"], {"n": "sum", "rank": "max"}))
+    column, part, n, rank = (values.to_numpy() for values in found.columns)
+    counts, ranks = np.zeros((2, columns, REGISTERS + len(PARTS)), dtype=np.int64)
+    counts[column, part], ranks[column, part] = n, rank
+    return [
+        WholeCounts(**dict(zip(PARTS, numbers, strict=True)), distinct=estimate(registers))
+        for numbers, registers in zip(counts[:, REGISTERS:].tolist(), ranks[:, :REGISTERS], strict=True)
+    ]
 
 
-def _value(table: DataFrame, name: str) -> Column:
+def _tally(columns: int) -> Mapper:
+    """Tallies the columns of a task, as TALLIES."""
+
+    def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        counts = np.zeros((columns, len(PARTS)), dtype=np.int64)
+        distinct = [DistinctCount.empty() for _ in range(columns)]
+        for batch in batches:
+            for place, column in enumerate(batch.columns):
+                counted = pc.value_counts(_value(column).drop_null())
+                counts[place] += _counts(column, *counted.flatten())
+                distinct[place].add(content_hash([counted.field("values")]))
+        for place, seen in enumerate(distinct):
+            n = np.concatenate([np.zeros(REGISTERS, dtype=np.int64), counts[place]])
+            rank = np.concatenate([seen.registers, np.zeros(len(PARTS), dtype=np.int64)])
+            part = np.flatnonzero(n + rank)
+            held = [np.full(len(part), place, dtype=np.int32), part.astype(np.int32), n[part], rank[part]]
+            yield pa.RecordBatch.from_arrays([pa.array(values) for values in held], schema=TALLIES)
+
+    return tally
+
+
+def _counts(column: pa.Array, values: pa.Array, rows: pa.Array) -> list[int]:
+    """PARTS of a column. values, rows: its values, and the rows of each."""
+    kind, present = kind_of(column.type), int(pc.sum(rows).as_py() or 0)
+    is_read = kind in ("text", "integer", "decimal")
+    not_numbers = int(np.count_nonzero(not_of_type(column, NUMBERS))) if is_read else present
+    lines = pc.replace_substring_regex(values, LINE_END, "") if kind == "text" else None
+    patterns = [0, 0] if lines is None else [count_matching(lines, rows, pattern) for pattern in (MARKED, ISO_DATE)]
+    return [len(column), len(column) - present, not_numbers, *patterns]
+
+
+def _sampler(share: float, schema: pa.Schema) -> Mapper:
+    """Draws this share of the rows, with the values of their columns. What a task draws follows from its own rows."""
+
+    def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        generator = None
+        for batch in batches:
+            values = [_value(column) for column in batch.columns]
+            if share < 1:
+                if generator is None:
+                    generator = np.random.default_rng([SEED, int(content_hash(values).sum())])
+                drawn = pa.array(generator.random(batch.num_rows) < share)
+                values = [column.filter(drawn) for column in values]
+            yield pa.RecordBatch.from_arrays(values, schema=schema)
+
+    return draw
+
+
+def _value(column: pa.Array) -> pa.Array:
     """A column as facts are computed from it: numbers as such, all others as text, missing values and types without a
-    text as NULL.
+    text as missing.
     """
-    type_ = table.schema[name].dataType
-    if isinstance(type_, INTEGRAL):
-        return quoted(name).cast("bigint")
-    if isinstance(type_, FRACTIONAL):
-        value = plain(table, name).cast("double")
-        return F.when(~value.isin(math.inf, -math.inf), value) if not isinstance(type_, T.DecimalType) else value
-    if isinstance(type_, (*UNSUPPORTED, T.BinaryType)):
-        return F.hex(F.xxhash64(quoted(name))) if isinstance(type_, T.BinaryType) else F.lit(None).cast("string")
-    return quoted(name).cast("string")
+    kind = kind_of(column.type)
+    if kind in ("integer", "decimal"):
+        numbers = judged_values(column, NUMBERS)
+        return numbers if kind == "integer" else pc.if_else(pc.is_finite(numbers), numbers, None)
+    if is_unsupported(column.type):
+        return pa.nulls(len(column), pa.string())
+    if pa.types.is_binary(column.type):
+        return pa.array(content_hash([column])).cast(pa.string())
+    return as_text(column)
 
 
-def _unusable(table: DataFrame, name: str, whole: WholeCounts) -> str:
-    """Why a column cannot be released as it is; "" if it can."""
-    type_ = table.schema[name].dataType
-    if isinstance(type_, (*UNSUPPORTED, T.BinaryType)):
-        return f"its type, {type_.typeName()}, cannot be released"
+def _unusable(field: pa.Field, name: str, names: Sequence[str], whole: WholeCounts) -> str:
+    """Why a column cannot be released as it is; "" if it can. names: of all columns."""
+    if is_unsupported(field.type) or pa.types.is_binary(field.type):
+        return f"its type, {type_name(field).partition('<')[0]}, cannot be released"
     if set(name) & DELTA_FORBIDS:
         return "a Delta table cannot hold its name; rename it (no blanks or , ; { } ( ) =)"
-    if [other.lower() for other in table.columns].count(name.lower()) > 1:
+    if [other.lower() for other in names].count(name.lower()) > 1:
         return "another column has its name but for case; rename one"
     if whole.marked:
         return f"{whole.marked:,} values are * or begin and end with braces, which a release gives a meaning"
     return ""
 
 
-def open_unknown_table(spark: SparkSession, source: Input) -> SourceTable:
-    """The table; a CSV file without a given separator is read with that of its header.
+def open_unknown_table(session: Session, source: Input) -> OpenedTable:
+    """The table; a CSV file without a given separator is read with that of its header. New names are in the `columns`
+    of its source.
 
     Raises:
         InputError: if it cannot be read, or its header may be a record.
     """
     try:
-        table = read_table(spark, source)
-        names = [name for name in table.columns if name != MALFORMED]
+        table = read_table(session, source)
+        names = [name for name in schema_of(table).names if name != MALFORMED]
         separator = _separator(names[0]) if len(names) == 1 else None
         if source.format == "csv" and separator and not {"sep", "delimiter"} & {key.lower() for key in source.options}:
             return open_unknown_table(
-                spark, source.model_copy(update={"options": {**source.options, "sep": separator}})
+                session, source.model_copy(update={"options": {**source.options, "sep": separator}})
             )
     except InputError as error:
         raise unread(error, source) from None
@@ -150,26 +200,41 @@ def open_unknown_table(spark: SparkSession, source: Input) -> SourceTable:
             f"input.path: the first line of {source.path} looks like a record, not like column names; if it is one, "
             "give --option header=false"
         )
-    opened = SourceTable(table, source, names)
-    with translate_read_errors(opened):
-        return with_plain_names(SourceTable(checked(opened), source, names))
+    opened = OpenedTable(table, source, names)
+    if len(names) < len(schema_of(table)):
+        from tclose_spark.io.input.damaged_text import SourceTable, checked
+
+        with opened.errors_translated():
+            opened = replace(opened, table=checked(SourceTable(table, source, names)))
+    return _with_plain_names(opened)
 
 
-def with_plain_names(opened: SourceTable) -> SourceTable:
-    """The table with names that Delta can hold; the source's `columns` has the renamed ones."""
-    columns, taken = {}, {name.lower() for name in opened.table.columns}
-    for name in opened.table.columns:
+def open_frame(session: Session, table: Any, source: Input) -> OpenedTable:
+    """A table in memory, under the name that a source gives it, as `open_unknown_table` opens others."""
+    frame: Table
+    if is_local(session):
+        from tclose_spark.engine.local.reading import frame_table
+
+        frame = frame_table(session, table)
+    else:
+        from tclose_spark.io.input.frames import as_dataframe
+
+        frame = as_dataframe(session, table)
+    return _with_plain_names(OpenedTable(frame, source, schema_of(frame).names))
+
+
+def _with_plain_names(opened: OpenedTable) -> OpenedTable:
+    """The table whose source has new names for columns that Delta cannot hold."""
+    columns, taken = dict[str, str](), {name.lower() for name in opened.columns}
+    for name in opened.columns:
         new_name = plain_name(name)
-        if new_name != name and [other.lower() for other in opened.table.columns].count(name.lower()) == 1:
+        if new_name != name and [other.lower() for other in opened.columns].count(name.lower()) == 1:
             new = next(
                 made for made in chain([new_name], (f"{new_name}_{i}" for i in count(2))) if made.lower() not in taken
             )
             columns[name] = new
             taken.add(new.lower())
-    if not columns:
-        return opened
-    table = opened.table.select(*[quoted(name).alias(columns.get(name, name)) for name in opened.table.columns])
-    return SourceTable(table, opened.source.model_copy(update={"columns": columns}), table.columns)
+    return replace(opened, source=opened.source.model_copy(update={"columns": columns})) if columns else opened
 
 
 def _separator(header: str) -> str | None:

@@ -10,7 +10,9 @@ import yaml
 from pyspark.sql import SparkSession
 
 from tclose_spark.api.suggest import suggest
+from tclose_spark.engine.sources import OpenedTable
 from tclose_spark.runfile.loading import load_spec
+from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.gathering import gather_facts
 
 Command = Callable[..., tuple[int, str, str]]
@@ -124,7 +126,8 @@ def test_figures_of_a_sample_and_of_the_whole_table(spark: SparkSession) -> None
             "when": pa.array([i * 86_400_000_000 for i in range(2000)], pa.timestamp("us", "UTC")),
         }
     )
-    found = gather_facts(spark.createDataFrame(people), 500)
+    source = Input(path="people", format="table")
+    found = gather_facts(OpenedTable(spark.createDataFrame(people), source, people.column_names), 500)
     facts = {one.name: one for one in found.facts}
     assert (found.rows, facts["n"].whole.missing, facts["n"].whole.distinct, facts["n"].is_number) == (
         2000,
