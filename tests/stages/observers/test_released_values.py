@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from tclose_spark.engine.spark.tables import spark_schema
 from tclose_spark.methods.method import ClassAssignment
 from tclose_spark.stages.observers import released_values
 from tclose_spark.stages.observers.released_values import PublicNames, note_values, read_values, restrict
@@ -78,7 +79,7 @@ def test_what_tasks_note_is_added_up_by_spark(spark: SparkSession) -> None:
     for some in (codes[:3], codes[3:]):
         table = note_values(*settled_rows(some), PLAIN)
         parts += list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    found = read_values(spark.createDataFrame(parts, released_values.VALUES_SCHEMA))
+    found = read_values(spark.createDataFrame(parts, spark_schema(released_values.VALUES_SCHEMA)))
     assert {place: ends.tolist() for place, ends in found.items()} == {
         0: [[100, 200], [199, 299], [105, 205], [199, 270]]
     }
