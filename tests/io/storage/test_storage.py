@@ -11,6 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage import hadoop
 from tclose_spark.io.storage.folders import LocalFolder, move, open_folder
@@ -130,8 +132,15 @@ def test_one_of_many_writers_gets_a_new_file(public: HadoopFolder) -> None:
 
 def test_what_a_file_system_refuses_is_no_file_that_is_there(public: HadoopFolder, tmp_path: Path) -> None:
     (tmp_path / "public").write_text("a file where the folder would be")
-    with pytest.raises(Exception, match=r"public|Not a directory"):
-        public.write_new("lock", "mine")
+    for refused in (lambda: public.write_new("lock", "mine"), lambda: public.create(), lambda: public.read("lock")):
+        with pytest.raises(OSError, match=r"public|Not a directory"):
+            refused()
+
+
+def test_only_spark_reaches_uris() -> None:
+    assert open_folder("/srv/out", LocalSession()).path("lock") == "/srv/out/lock"
+    with pytest.raises(ConfigurationError, match=r"^s3a://bucket/out: only Spark reaches .*; set engine: spark"):
+        open_folder("s3a://bucket/out", LocalSession())
 
 
 def test_a_file_that_cannot_be_read_is_named(public: HadoopFolder) -> None:
