@@ -44,12 +44,12 @@ def type_name(field: pa.Field) -> str:
 
 def why_unreadable(field: pa.Field) -> str:
     """Why the values of a column cannot be read; empty if they can."""
-    return (field.metadata or {}).get(UNREADABLE, b"").decode()
+    return str((field.metadata or {}).get(UNREADABLE, b""), "utf-8")
 
 
 def is_unsupported(kind: pa.DataType) -> bool:
     """Whether no release can have a column of this type."""
-    return pa.types.is_null(kind) or pa.types.is_nested(kind)
+    return bool(pa.types.is_null(kind) or pa.types.is_nested(kind))
 
 
 def unsupported_field(name: str, type_name: str) -> pa.Field:

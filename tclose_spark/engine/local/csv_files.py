@@ -195,6 +195,8 @@ def _require_plain(lines: bytes, dialect: Dialect, file: str) -> None:
     """Raises NeedsSparkError unless each line ends at its line feed, and all quotes are those of RFC 4180."""
     if lines.count(b"\r") != lines.count(b"\r\n"):
         raise NeedsSparkError(f"input.path: {file} has a carriage return without a line feed")
+    if b"\0" in lines and b'"' in lines:
+        raise NeedsSparkError(f"input.path: {file} has quotes and NUL bytes")
     if b'"' in lines and not _are_plain(np.frombuffer(b"\n" + lines, np.uint8), dialect.separator[0]):
         raise NeedsSparkError(
             f"input.path: {file} has a quote inside an unquoted field, text after a closing quote, or a line break "

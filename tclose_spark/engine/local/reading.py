@@ -45,7 +45,7 @@ def read_table(
     schema, parts = _read(session, source, version)
     names = renamed(schema.names, source.columns)
     by_name = dict(zip(names, schema.names, strict=True))
-    texts = {by_name[name]: name for name in columns or names if name in by_name}
+    texts = {by_name[name]: name for name in (names if columns is None else columns) if name in by_name}
     table = LocalTable(session, schema, watched(parts, source, texts))
     return _under(table, names) if source.columns else table
 
